@@ -1,0 +1,88 @@
+# What a person types on a fresh clone. Each target makes the environment that it needs, below .venv*.
+#
+#   make demo       train BERT on real sentences, without PyTorch (DEMO_ARGS="--size mini" and so on)
+#   make test       the tests, without PyTorch, against committed snapshots
+#   make test-live  the tests beside the real PyTorch, which is then asked directly
+#   make bench      speed against the real PyTorch
+#   make check      formatting, lint, types
+#   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
+#   make stubs      type stubs, from the operator rows
+#   make snapshots  expected values, from the real PyTorch
+#   make clean      removes environments and builds
+
+PYTHON ?= python3.11
+PYTEST_ARGS ?=
+DEMO_ARGS ?=
+BENCH_ARGS ?=
+PYTORCH ?= torch==2.13.0
+
+# The native sources and build files: a change in one of them means a new build.
+SOURCES := $(shell find src csrc cmake -type f \( -name '*.py' -o -name '*.cpp' -o -name '*.h' -o -name '*.cmake' \) 2>/dev/null) \
+           $(wildcard CMakeLists.txt pyproject.toml)
+
+PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
+RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
+
+.PHONY: help demo test test-live bench check sanitize stubs snapshots clean environment
+
+help:
+	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
+
+demo: .venv/demo
+	$(RUN) .venv/bin/python -m mindtorch_v2 examples/bert_docstrings/train.py $(DEMO_ARGS)
+
+environment: .venv/test
+
+test: .venv/test
+	$(RUN) .venv/bin/python -m pytest tests $(PYTEST_ARGS)
+
+test-live: .venv-live/test
+	$(RUN) .venv-live/bin/python -m pytest tests --live $(PYTEST_ARGS)
+
+bench: .venv-live/test
+	$(RUN) .venv-live/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+snapshots: .venv-live/test
+	.venv-live/bin/python tools/make_training_snapshots.py
+	.venv-live/bin/python tools/make_snapshots.py
+
+check: .venv-check/tools
+	PATH="$(CURDIR)/.venv-check/bin:$$PATH" scripts/check
+
+sanitize: .venv/test
+	$(RUN) scripts/sanitize .venv/bin/python $(PYTEST_ARGS)
+
+stubs: .venv/test
+	.venv/bin/python tools/make_stubs.py
+
+clean:
+	rm -rf .venv .venv-live .venv-check build build-sanitize dist out
+
+%/bin/python:
+	$(PYTHON) -m venv $*
+
+# An environment's python is a link to the system's: its age says nothing.
+.SECONDARY:
+
+.venv/package .venv-live/package: %/package: $(SOURCES) | %/bin/python
+	$(PIP) .
+	touch $@
+
+.venv/demo: .venv/package requirements/demo.txt
+	$(PIP) -r requirements/demo.txt
+	touch $@
+
+.venv/test: .venv/package requirements/test.txt
+	$(PIP) -r requirements/test.txt
+	$(PIP) --no-deps accelerate
+	touch $@
+
+.venv-live/test: .venv-live/package requirements/test.txt
+	$(PIP) -r requirements/test.txt
+	$(PIP) $(PYTORCH)
+	$(PIP) --no-deps accelerate
+	touch $@
+
+.venv-check/tools: requirements/check.txt | .venv-check/bin/python
+	$(PIP) -r requirements/check.txt
+	touch $@

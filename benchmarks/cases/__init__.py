@@ -1,0 +1,9 @@
+"""Every benchmark case. A case is a function of the library under test, `torch`, that returns what is to be timed.
+
+The modules of this package register their cases at import; `CASES` lists them in order.
+"""
+
+from cases import attention, data, kernels, matmul, models, overhead, training
+from cases.registry import CASES, Bar, Case
+
+__all__ = ["CASES", "Bar", "Case", "attention", "data", "kernels", "matmul", "models", "overhead", "training"]

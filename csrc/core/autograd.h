@@ -1,0 +1,139 @@
+// Autograd: nodes, edges, saved tensors, view tracking, the engine.
+#pragma once
+
+#include <vector>
+
+#include "registry.h"
+
+namespace mt {
+
+struct Node;
+
+struct Edge {
+    Node* node = nullptr;  // strong
+    uint32_t nr = 0;
+};
+
+// What the gradient flowing into output i of a node has to look like.
+struct InputMeta {
+    SmallVector<int64_t, 5> sizes;
+    DType dtype = DType::Undefined;
+    Device device;
+};
+
+// A tensor (or other object) kept for backward.
+struct Saved {
+    PyObject* object = nullptr;  // the tensor, an alias of an output, what a pack hook returned, or any object
+    enum Kind : uint8_t { Empty, Input, Output, Packed, Object, ObjectList } kind = Empty;
+    bool requires_grad = false;
+    bool leaf = false;
+    uint32_t nr = 0;       // output number, for outputs
+    uint32_t version = 0;  // at the time of saving
+    PyObject* unpack = nullptr;  // hook
+    Edge history;                // of an input that hooks packed
+};
+
+using Gradients = std::vector<TensorRef>;
+
+struct NodeBehaviour {
+    // Gradients of the inputs from those of the outputs.
+    void (*apply)(Node* n, Gradients& grads, Gradients& out);
+};
+
+struct Node {
+    PyObject_HEAD
+    PyObject* dict;
+    PyObject* weakrefs;
+    const NodeBehaviour* behaviour;
+    const Operator* op;
+    Edge* edges;
+    InputMeta* metas;
+    Saved* saved;
+    int nedges, noutputs, nsaved;
+    uint64_t sequence;
+    bool released;
+    bool inplace;  // made by an in-place operator: `self` of the formula is what it was before
+    PyObject* pre_hooks;     // dict id -> hook, or null
+    PyObject* post_hooks;    // dict id -> hook, or null
+    PyObject* tensor_hooks;  // list of (output nr, dict), or null
+    PyObject* retains;       // list of (output nr, weakref to tensor), or null
+    PyObject* extra;         // AccumulateGrad: the tensor; CopySlices: its inner node
+    PyObject* trace;         // anomaly mode: where the forward ran
+    struct ViewGeometry* view;
+    std::vector<int>* list_sizes;  // edges per differentiable input, where one of them is a list
+};
+
+struct ViewGeometry {
+    Dims base_sizes, base_strides, sizes, strides;
+    int64_t base_offset, offset;
+    PyObject* replay;  // a view that strides cannot express: callable(base) -> view
+};
+
+enum class Creation : uint8_t { Default, Multi, NoGrad, Inference, CustomFunction };
+
+struct ViewMeta {
+    Tensor* base = nullptr;  // strong
+    uint32_t version = 0;    // when grad_fn was made
+    Creation creation = Creation::Default;
+    PyObject* replay = nullptr;
+};
+
+struct AutogradMeta {
+    bool requires_grad = false;
+    bool retains_grad = false;
+    uint32_t nr = 0;
+    Node* grad_fn = nullptr;      // strong
+    Node* accumulator = nullptr;  // weak
+    Tensor* grad = nullptr;       // strong
+    ViewMeta* view = nullptr;
+    PyObject* hooks = nullptr;       // the _backward_hooks dict
+    PyObject* post_hooks = nullptr;  // post-accumulate hooks dict
+};
+
+AutogradMeta& autograd_of(Tensor& t);  // made if absent
+void destroy_autograd(AutogradMeta* a);
+
+inline bool requires_grad(const Tensor& t) { return t.autograd && (t.autograd->requires_grad || t.autograd->grad_fn); }
+inline bool is_view(const Tensor& t) { return t.autograd && t.autograd->view; }
+inline bool is_leaf(const Tensor& t) { return !t.autograd || !t.autograd->grad_fn; }
+Node* grad_fn_of(Tensor& t);        // borrowed; regenerated for a view whose base was written
+Edge gradient_edge(Tensor& t);      // strong reference in the edge; empty if t needs no gradient
+void set_history(Tensor& t, Node* n, uint32_t nr);
+void rebase_history(Tensor& t, Node* n, uint32_t nr);
+void check_inplace(Tensor& t, bool through_python_kernel = false);
+void track_view(Tensor& view, Tensor& base, Creation creation);
+
+Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved);
+void describe_output(Node* n, uint32_t nr, const Tensor& t);
+PyTypeObject* node_type();          // _C.Node
+PyTypeObject* make_node_type(const char* name);
+
+void save(Saved& s, Tensor* t, bool is_output, uint32_t nr);
+void save_object(Saved& s, PyObject* o);  // takes a new reference
+PyObject* unpack(Saved& s, Node* owner);  // new reference
+void clear(Saved& s);
+extern thread_local std::vector<std::pair<PyObject*, PyObject*>> g_saved_hooks;
+extern thread_local const char* g_saved_hooks_disabled;
+
+// Operators that the engine itself needs, handed over by Python: names stay out of the core.
+struct EngineOps {
+    Operator *add = nullptr, *add_inplace = nullptr, *as_strided = nullptr, *clone = nullptr, *copy_inplace = nullptr, *detach = nullptr,
+             *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr, *zeros = nullptr, *new_empty_strided = nullptr;
+};
+extern EngineOps g_engine_ops;
+TensorRef engine_add(Tensor& a, Tensor& b);
+TensorRef engine_zeros(const InputMeta& m);
+
+struct EngineRequest {
+    std::vector<std::pair<Edge, TensorRef>> roots;
+    std::vector<Edge> inputs;  // borrowed nodes: gradients to capture (or, with accumulate, the only leaves to reach)
+    bool keep_graph = false, create_graph = false, accumulate = false;
+};
+// Runs backward; returns the captured gradients, one an entry of request.inputs (unless accumulate).
+Gradients run_backward(EngineRequest& request);
+bool in_backward();
+int64_t current_task();            // the number of the backward run under way on this thread; -1 if none
+bool current_task_is_selective();  // whether it was asked for certain inputs only
+extern bool g_anomaly, g_anomaly_check_nan;
+
+}  // namespace mt

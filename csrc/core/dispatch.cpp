@@ -1,0 +1,504 @@
+// Dispatch: the key set of a call, kernels that fill outputs made by the shape rule, and kernels written in Python.
+#include <cstdlib>
+
+#include "registry.h"
+
+namespace mt {
+
+thread_local ThreadState g_thread;
+
+void* Arena::spill(size_t bytes) {
+    Block* b = static_cast<Block*>(std::malloc(bytes + 16));
+    if (!b) throw std::bad_alloc();
+    b->next = head_;
+    head_ = b;
+    return reinterpret_cast<char*>(b) + 16;
+}
+void Arena::free_spilled() {
+    while (head_) {
+        Block* next = head_->next;
+        std::free(head_);
+        head_ = next;
+    }
+}
+
+const char* Call::name() const { return op->name.c_str(); }
+void Call::missing_tensor(int i) const {
+    MT_THROW(Runtime, op->name, "(): expected a Tensor for argument '", op->schema.args[static_cast<size_t>(i)].name, "' but got None");
+}
+void Call::ret_list(int i, Span<Tensor*> tensors) {
+    PyObject* list = PyList_New(tensors.size);
+    if (!list) throw PythonError();
+    for (int64_t k = 0; k < tensors.size; k++) PyList_SET_ITEM(list, k, tensors[k]->py());
+    rets[i] = Value::object(list);
+}
+
+void unsupported_dtype(const char* op, DType t) {
+    MT_THROW(NotImplemented, "\"", op, "\" not implemented for '", dtype_class_name(t), "'");
+}
+
+namespace {
+
+Key backend_key(Device d) {
+    switch (d.type) {
+        case DeviceType::CPU:
+            return Key::CPU;
+        case DeviceType::Meta:
+            return Key::Meta;
+        case DeviceType::CUDA:
+            return Key::CUDA;
+        default:
+            return Key::NPU;
+    }
+}
+
+void check_shared_device(const Call& c) {
+    const Tensor* first = nullptr;
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const Value& v = c.args[__builtin_ctzll(m)];
+        if (v.tag != Tag::Tensor) continue;
+        if (!first) {
+            first = v.t;
+        } else if (v.t->device.type != first->device.type && v.t->ndim != 0 && first->ndim != 0) {
+            MT_THROW(Runtime, "Expected all tensors to be on the same device, but found at least two devices, ", device_name(first->device), " and ",
+                     device_name(v.t->device), "!");
+        }
+    }
+}
+
+}  // namespace
+
+KeySet dispatch_keys(const Call& c) {
+    KeySet keys;
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const Value& v = c.args[__builtin_ctzll(m)];
+        if (v.tag == Tag::Tensor) {
+            keys = keys | v.t->keys;
+        } else if (v.tag == Tag::TensorList) {
+            for (uint32_t i = 0; i < v.len; i++)
+                if (v.tensors[i]) keys = keys | v.tensors[i]->keys;
+        }
+    }
+    if ((keys & kBackendKeys).empty()) {
+        Device d = g_thread.default_device;
+        if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) d = c.args[c.op->device_arg].device;
+        keys = keys | backend_key(d);
+    } else if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) {
+        // new_empty(x, device=...) and the like: made where the argument says
+        keys = (keys - kBackendKeys) | backend_key(c.args[c.op->device_arg].device);
+    } else if (keys.has(Key::Meta) && !(keys & (KeySet(Key::CPU) | Key::NPU | Key::CUDA)).empty()) {
+        keys = keys - (KeySet(Key::CPU) | Key::NPU | Key::CUDA);
+    }
+    return (keys | g_thread.include) - g_thread.exclude;
+}
+
+void missing_kernel(const Call& c, KeySet keys) {
+    Key k = (keys & kBackendKeys).highest();
+    std::string have;
+    for (int i = 1; i < kKeyCount; i++)
+        if (c.op->table[i].fn) have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
+    MT_THROW(NotImplemented, "Could not run '", c.op->full_name, "' with arguments from the '", key_name(k),
+             "' backend. This could be because the operator doesn't exist for this backend. '", c.op->full_name,
+             "' is only available for these backends: [", have, "].");
+}
+
+// ---- structured kernels ----
+
+void ShapeCall::set(int i, IntSpan sizes, IntSpan strides, bool strided, DType dtype) {
+    OutSpec& s = specs[i];
+    s.sizes = sizes;
+    s.strided = strided;
+    if (strided) s.strides = strides;
+    s.dtype = dtype;
+}
+void ShapeCall::output_like(int i, const Tensor& t, DType dtype) {
+    if (t.is_contiguous()) {
+        output(i, t.sizes(), dtype);
+    } else {
+        Dims strides = preserved_strides(t.sizes(), t.strides());
+        output_strided(i, t.sizes(), strides, dtype);
+    }
+}
+
+namespace {
+
+constexpr int kMaxOutputs = 8;
+
+Device device_of(const Call& c) {
+    if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) return c.args[c.op->device_arg].device;
+    const Tensor* scalar_like = nullptr;
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const Value& v = c.args[__builtin_ctzll(m)];
+        if (v.tag == Tag::Tensor) {
+            if (v.t->ndim > 0) return v.t->device;
+            if (!scalar_like || v.t->device.is_meta()) scalar_like = v.t;
+        } else if (v.tag == Tag::TensorList && v.len && v.tensors[0]) {
+            return v.tensors[0]->device;
+        }
+    }
+    return scalar_like ? scalar_like->device : g_thread.default_device;
+}
+
+int64_t to_index(PyObject* o) {
+    int64_t v = PyLong_AsLongLong(o);
+    if (v == -1 && PyErr_Occurred()) throw PythonError();
+    return v;
+}
+void read_dims(PyObject* o, Dims& dims) {
+    PyObject* seq = PySequence_Fast(o, "a shape rule gives sizes and strides as sequences of int");
+    if (!seq) throw PythonError();
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq); i++) dims.push_back(to_index(PySequence_Fast_GET_ITEM(seq, i)));
+    Py_DECREF(seq);
+}
+
+}  // namespace
+
+DType dtype_from_python(PyObject* o);  // python/scalar_types.cpp
+
+namespace {
+
+void python_shapes(const Call& c, OutSpec* specs, int nouts) {
+    PyObject* args[64];
+    int n = c.op->form == Form::Out ? c.op->out_index : c.nargs;
+    for (int i = 0; i < n; i++) args[i] = box_argument(c, i);
+    PyObject* r = PyObject_Vectorcall(c.op->shape_python, args, static_cast<size_t>(n), nullptr);
+    for (int i = 0; i < n; i++) Py_DECREF(args[i]);
+    if (!r) throw PythonError();
+    bool many = PyList_Check(r);
+    for (int i = 0; i < nouts; i++) {
+        PyObject* one = many ? PyList_GetItem(r, i) : r;
+        if (!one || !PyTuple_Check(one)) {
+            Py_DECREF(r);
+            MT_THROW(Type, c.name(), "(): a shape rule returns (sizes, dtype) or (sizes, strides, dtype), or a list of them");
+        }
+        Py_ssize_t k = PyTuple_GET_SIZE(one);
+        specs[i].sizes.clear();
+        read_dims(PyTuple_GET_ITEM(one, 0), specs[i].sizes);
+        if (k == 3) {
+            specs[i].strides.clear();
+            read_dims(PyTuple_GET_ITEM(one, 1), specs[i].strides);
+            specs[i].strided = true;
+        }
+        specs[i].dtype = dtype_from_python(PyTuple_GET_ITEM(one, k - 1));
+    }
+    Py_DECREF(r);
+}
+
+void infer(Call& c, OutSpec* specs, int nouts) {
+    if (c.op->shape) {
+        ShapeCall s;
+        static_cast<Call&>(s) = c;
+        s.specs = specs;
+        s.params = c.op->shape_params.data();
+        s.nparams = static_cast<int>(c.op->shape_params.size());
+        c.op->shape(s);
+    } else {
+        python_shapes(c, specs, nouts);
+    }
+}
+
+bool dense_as_spec(const Tensor& t, const OutSpec& s) {
+    return s.strided ? is_contiguous_as(t, s.strides) : t.is_contiguous();
+}
+
+TensorRef allocate(const OutSpec& s, Device device) {
+    return s.strided ? empty_strided(s.sizes, s.strides, s.dtype, device) : empty(s.sizes, s.dtype, device);
+}
+
+// The tensor to write into for a caller's own output `target`: itself, or a temporary to be copied back.
+TensorRef place(Call& c, Tensor& target, const OutSpec& s, bool may_alias, uint32_t flags) {
+    MT_CHECK(target.dtype == s.dtype || can_cast(s.dtype, target.dtype), "result type ", dtype_class_name(s.dtype),
+             " can't be cast to the desired output type ", dtype_class_name(target.dtype));
+    bool layout_ok = !(flags & kContiguousOutputs) || target.is_contiguous();
+    if (target.dtype == s.dtype && may_alias && layout_ok) return TensorRef::share(&target);
+    OutSpec temporary = s;
+    if (flags & kContiguousOutputs) temporary.strided = false;
+    return allocate(temporary, target.device);
+}
+
+// Two different dense views whose memory intersects: an element-wise write would read what it has already written.
+bool partly_shared(const Tensor& a, const Tensor& b) {
+    if (!a.is_non_overlapping_and_dense() || !b.is_non_overlapping_and_dense() || a.numel_ == 0 || b.numel_ == 0) return false;
+    int64_t a0 = a.offset * a.itemsize(), b0 = b.offset * b.itemsize();
+    int64_t a1 = a0 + a.numel_ * a.itemsize(), b1 = b0 + b.numel_ * b.itemsize();
+    if (a0 == b0 && a1 == b1) return !(a.strides() == b.strides());
+    return a0 < b1 && b0 < a1;
+}
+
+bool overlaps_input(const Call& c, const Tensor& out) {
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        int i = __builtin_ctzll(m);
+        if (c.op->form == Form::Out && i >= c.op->out_index) continue;
+        const Value& v = c.args[i];
+        if (v.tag == Tag::Tensor && v.t->storage == out.storage && out.numel_ > 0) {
+            bool same_view = v.t->offset == out.offset && v.t->dtype == out.dtype && v.t->sizes() == out.sizes() && v.t->strides() == out.strides();
+            bool pointwise = c.kernel->flags & kInputMayAlias;
+            MT_CHECK(!pointwise || same_view || !partly_shared(*v.t, out),
+                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() "
+                     "the tensor before performing the operation.");
+            if (!same_view || !pointwise) return true;
+        } else if (v.tag == Tag::TensorList) {
+            for (uint32_t k = 0; k < v.len; k++)
+                if (v.tensors[k] && v.tensors[k]->storage == out.storage) return true;
+        }
+    }
+    return false;
+}
+
+// Writing through a view in which several elements are one (expand) has no defined result.
+void check_overlap(const Tensor& t) {
+    if (t.is_non_overlapping_and_dense()) return;
+    for (int64_t i = 0; i < t.ndim; i++)
+        MT_CHECK(t.stride(i) != 0 || t.size(i) <= 1,
+                 "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before "
+                 "performing the operation.");
+}
+
+void warn_resize(const Tensor& target, const OutSpec& s) {
+    if (target.numel_ == 0) return;
+    std::string text = concat("An output with one or more elements was resized since it had shape ", target.sizes(),
+                              ", which does not match the required output shape ", static_cast<IntSpan>(s.sizes),
+                              ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+                              "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).");
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
+}
+
+void run_outputs(Call& c, ComputeFn compute) {
+    const Operator& op = *c.op;
+    int nouts = op.form == Form::Out ? op.nargs - op.out_index : op.nrets;
+    OutSpec specs[kMaxOutputs];
+    Device device = device_of(c);
+    for (int i = 0; i < nouts; i++) specs[i].device = device;
+    infer(c, specs, nouts);
+    uint32_t flags = compute ? c.kernel->flags : 0;
+
+    if (op.form == Form::Functional) {
+        check_shared_device(c);
+        for (int i = 0; i < nouts; i++) {
+            if (specs[i].undefined) {
+                c.rets[i] = Value();
+                continue;
+            }
+            if (flags & kContiguousOutputs && specs[i].strided) {
+                // The kernel wants row-major: compute so, then give the strides that the rule promised.
+                OutSpec plain = specs[i];
+                plain.strided = false;
+                c.rets[i] = Value::of(allocate(plain, specs[i].device).release());
+            } else {
+                c.rets[i] = Value::of(allocate(specs[i], specs[i].device).release());
+            }
+        }
+        if (!compute) return;
+        compute(c);
+        for (int i = 0; i < nouts; i++) {
+            if (c.rets[i].tag != Tag::Tensor || !specs[i].strided || !(flags & kContiguousOutputs)) continue;
+            if (is_contiguous_as(*c.rets[i].t, specs[i].strides)) continue;
+            TensorRef shaped = allocate(specs[i], specs[i].device);
+            copy_into(*shaped, *c.rets[i].t);
+            Py_DECREF(c.rets[i].t->py());
+            c.rets[i].t = shaped.release();
+        }
+        return;
+    }
+
+    if (op.form == Form::Inplace) {
+        Tensor& self = c.mutable_tensor(op.self_index);
+        check_overlap(self);
+        MT_CHECK(IntSpan(specs[0].sizes) == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
+                 static_cast<IntSpan>(specs[0].sizes));
+        TensorRef target = place(c, self, specs[0], (flags & kInputMayAlias) && !overlaps_input(c, self), flags);
+        c.rets[0] = Value::of(target.get());
+        if (compute) {
+            try {
+                compute(c);
+            } catch (...) {
+                c.rets[0] = Value();  // borrowed: not for the caller to release
+                throw;
+            }
+            if (target.get() != &self) copy_into(self, *target);
+        }
+        c.rets[0] = Value::of(TensorRef::share(&self).release());
+        return;
+    }
+
+    TensorRef held[kMaxOutputs];
+    for (int i = 0; i < nouts; i++) {
+        Tensor& target = c.mutable_tensor(op.out_index + i);
+        if (specs[i].undefined) continue;
+        check_overlap(target);
+        MT_CHECK(target.device.type == specs[i].device.type, "Expected out tensor to have device ", device_name(specs[i].device), ", but got ",
+                 device_name(target.device), " instead");
+        if (!(target.sizes() == IntSpan(specs[i].sizes))) {
+            warn_resize(target, specs[i]);
+            resize(target, specs[i].sizes);
+            if (specs[i].strided) set_sizes_strides(target, specs[i].sizes, specs[i].strides);
+        }
+        held[i] = place(c, target, specs[i], !overlaps_input(c, target), flags);
+        c.rets[i] = Value::of(held[i].get());
+    }
+    if (compute) {
+        try {
+            compute(c);
+        } catch (...) {
+            for (int i = 0; i < nouts; i++) c.rets[i] = Value();
+            throw;
+        }
+    }
+    for (int i = 0; i < nouts; i++) {
+        Tensor& target = c.mutable_tensor(op.out_index + i);
+        if (compute && held[i] && held[i].get() != &target) copy_into(target, *held[i]);
+        if (i < op.nrets) c.rets[i] = Value::of(TensorRef::share(&target).release());
+    }
+}
+
+}  // namespace
+
+void run_structured(Call& c) { run_outputs(c, c.kernel->compute); }
+void run_meta(Call& c) { run_outputs(c, nullptr); }
+void run_direct(Call& c) { c.kernel->compute(c); }
+
+// ---- Python kernels ----
+
+void run_python(Call& c) {
+    const Schema& s = c.op->schema;
+    PyObject* stack[64];
+    // Trailing defaults are left out, as PyTorch leaves them out when it calls a Python kernel.
+    int positional = s.positional;
+    while (positional > 0) {
+        const Argument& a = s.args[static_cast<size_t>(positional - 1)];
+        if (!a.has_default || c.source[positional - 1]) break;
+        positional--;
+    }
+    int n = 0;
+    for (int i = 0; i < positional; i++) stack[n++] = box_argument(c, i);
+    PyObject* kwnames = nullptr;
+    for (int i = s.positional; i < c.nargs; i++) {
+        const Argument& a = s.args[static_cast<size_t>(i)];
+        if (a.has_default && !c.source[i]) continue;
+        if (!kwnames) kwnames = PyList_New(0);
+        PyList_Append(kwnames, a.name_object);
+        stack[n++] = box_argument(c, i);
+    }
+    if (kwnames) {
+        PyObject* t = PyList_AsTuple(kwnames);
+        Py_DECREF(kwnames);
+        kwnames = t;
+    }
+    PyObject* r = PyObject_Vectorcall(c.kernel->python, stack, static_cast<size_t>(positional), kwnames);
+    for (int i = 0; i < n; i++) Py_DECREF(stack[i]);
+    Py_XDECREF(kwnames);
+    if (!r) throw PythonError();
+    if (c.nrets == 0) {
+        bool none = r == Py_None;
+        Py_DECREF(r);
+        MT_CHECK(none, "Expected ", c.op->full_name, " to return None but it returned something else instead.");
+        return;
+    }
+    if (c.nrets == 1) {
+        unbox_result(c.rets[0], r, s.returns[0], *c.op);
+        return;
+    }
+    PyObject* seq = PyTuple_Check(r) || PyList_Check(r) ? PySequence_Fast(r, "") : nullptr;
+    Py_DECREF(r);
+    if (!seq || PySequence_Fast_GET_SIZE(seq) != c.nrets) {
+        Py_XDECREF(seq);
+        MT_THROW(Runtime, c.op->full_name, " must return ", c.nrets, " values as its schema says");
+    }
+    for (int i = 0; i < c.nrets; i++) {
+        PyObject* o = PySequence_Fast_GET_ITEM(seq, i);
+        Py_INCREF(o);
+        unbox_result(c.rets[i], o, s.returns[static_cast<size_t>(i)], *c.op);
+    }
+    Py_DECREF(seq);
+}
+
+void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op) {
+    if (o == Py_None) {
+        Py_DECREF(o);
+        v = Value();
+        return;
+    }
+    switch (spec.kind) {
+        case ArgKind::Tensor:
+            if (!tensor_check(o)) {
+                std::string type = Py_TYPE(o)->tp_name;
+                Py_DECREF(o);
+                MT_THROW(Runtime, op.full_name, ": expected a Tensor as result but the kernel returned '", type, "'");
+            }
+            v = Value::of(reinterpret_cast<Tensor*>(o));
+            return;
+        default:
+            v = Value::object(o);
+    }
+}
+
+void release_results(Call& c) {
+    for (int i = 0; i < c.nrets; i++) {
+        if (c.rets[i].tag == Tag::Tensor) Py_DECREF(c.rets[i].t->py());
+        if (c.rets[i].tag == Tag::Object) Py_DECREF(c.rets[i].obj);
+        c.rets[i] = Value();
+    }
+}
+
+PyObject* box_results(Call& c) {
+    if (c.nrets == 1) {
+        Value v = c.rets[0];
+        if (v.tag == Tag::Tensor) return v.t->py();
+        if (v.tag == Tag::Object) return v.obj;
+        return box(v);
+    }
+    if (c.nrets == 0) Py_RETURN_NONE;
+    PyObject* t = PyTuple_New(c.nrets);
+    for (int i = 0; i < c.nrets; i++) {
+        Value v = c.rets[i];
+        PyTuple_SET_ITEM(t, i, v.tag == Tag::Tensor ? v.t->py() : v.tag == Tag::Object ? v.obj : box(v));
+    }
+    if (c.op->return_type) {
+        PyObject* named = PyObject_CallOneArg(reinterpret_cast<PyObject*>(c.op->return_type), t);
+        Py_DECREF(t);
+        return named;
+    }
+    return t;
+}
+
+PyObject* box_argument(const Call& c, int i) {
+    PyObject* o = c.source[i];
+    if (o && !PyList_Check(o)) {
+        // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion changed it.
+        const Value& v = c.args[i];
+        bool same = v.tag == Tag::Tensor || v.tag == Tag::None || v.tag == Tag::Object || v.tag == Tag::DType || v.tag == Tag::Device ||
+                    v.tag == Tag::Layout || v.tag == Tag::MemoryFormat || v.tag == Tag::Generator || v.tag == Tag::Str ||
+                    (v.tag == Tag::Int && PyLong_CheckExact(o)) || (v.tag == Tag::Double && PyFloat_CheckExact(o)) || PyBool_Check(o);
+        if (same) {
+            Py_INCREF(o);
+            return o;
+        }
+    }
+    return box(c.args[i]);
+}
+
+void call_values(Operator* op, Value* args, Value* rets) {
+    Call c;
+    Arena arena;
+    PyObject* source[64];
+    for (int i = 0; i < op->nargs; i++) {
+        source[i] = nullptr;
+        if (args[i].tag == Tag::Tensor) source[i] = args[i].t->py();
+    }
+    c.op = op;
+    c.args = args;
+    c.source = source;
+    c.rets = rets;
+    c.nargs = op->nargs;
+    c.nrets = op->nrets;
+    c.arena = &arena;
+    for (int i = 0; i < op->nrets; i++) rets[i] = Value();
+    try {
+        dispatch(c);
+    } catch (...) {
+        release_results(c);
+        throw;
+    }
+}
+
+}  // namespace mt

@@ -1,0 +1,495 @@
+// The backward engine: one graph task, iterative, on the calling thread. Nodes run in order of decreasing sequence number once every
+// gradient that flows into them has arrived; each releases what it saved as soon as it has run.
+#include <algorithm>
+#include <atomic>
+#include <queue>
+
+#include "autograd.h"
+#include "python/types.h"
+
+namespace mt {
+
+bool is_accumulate(const Node* n);
+bool is_copy_slices(const Node* n);
+
+namespace {
+
+thread_local int g_depth = 0;
+// The task that is running on this thread, and whether it was asked for certain inputs only.
+thread_local int64_t g_task = -1;
+thread_local bool g_task_selective = false;
+std::atomic<int64_t> g_next_task{0};
+
+struct RunningTask {
+    explicit RunningTask(bool selective) : task(g_task), task_selective(g_task_selective) {
+        g_task = g_next_task.fetch_add(1);
+        g_task_selective = selective;
+        g_depth++;
+    }
+    ~RunningTask() {
+        g_task = task;
+        g_task_selective = task_selective;
+        g_depth--;
+    }
+    RunningTask(const RunningTask&) = delete;
+    RunningTask& operator=(const RunningTask&) = delete;
+    int64_t task;
+    bool task_selective;
+};
+
+// Open-addressing map from node to the index of its state.
+class NodeMap {
+   public:
+    explicit NodeMap(size_t expected = 64) {
+        size_t n = 64;
+        while (n < expected * 2) n *= 2;
+        slots_.assign(n, {nullptr, 0});
+    }
+    uint32_t* find(const Node* n) {
+        size_t mask = slots_.size() - 1;
+        for (size_t i = hash(n) & mask;; i = (i + 1) & mask) {
+            if (slots_[i].first == n) return &slots_[i].second;
+            if (!slots_[i].first) return nullptr;
+        }
+    }
+    // The index of n; a new one (== size before) if it was not there.
+    uint32_t insert(const Node* n, bool& fresh) {
+        if (count_ * 2 >= slots_.size()) grow();
+        size_t mask = slots_.size() - 1;
+        for (size_t i = hash(n) & mask;; i = (i + 1) & mask) {
+            if (slots_[i].first == n) {
+                fresh = false;
+                return slots_[i].second;
+            }
+            if (!slots_[i].first) {
+                slots_[i] = {n, static_cast<uint32_t>(count_)};
+                fresh = true;
+                return static_cast<uint32_t>(count_++);
+            }
+        }
+    }
+    size_t size() const { return count_; }
+
+   private:
+    static size_t hash(const Node* n) { return (reinterpret_cast<uintptr_t>(n) >> 4) * 0x9E3779B97F4A7C15ull >> 20; }
+    void grow() {
+        std::vector<std::pair<const Node*, uint32_t>> old(slots_.size() * 2, {nullptr, 0});
+        old.swap(slots_);
+        size_t mask = slots_.size() - 1;
+        for (auto& s : old) {
+            if (!s.first) continue;
+            size_t i = hash(s.first) & mask;
+            while (slots_[i].first) i = (i + 1) & mask;
+            slots_[i] = s;
+        }
+    }
+    std::vector<std::pair<const Node*, uint32_t>> slots_;
+    size_t count_ = 0;
+};
+
+struct State {
+    Node* node;
+    int dependencies = 0;
+    bool needed = true;
+    bool queued = false;
+    Gradients grads;
+    std::vector<std::pair<uint32_t, size_t>> captures;  // output nr, index in request.inputs
+};
+
+struct Later {
+    bool operator()(const State* a, const State* b) const { return a->node->sequence < b->node->sequence; }
+};
+
+class Task {
+   public:
+    explicit Task(EngineRequest& r) : request_(r), captured_(r.accumulate ? 0 : r.inputs.size()) {}
+
+    Gradients run() {
+        collect();
+        if (!request_.inputs.empty()) mark_needed();
+        for (auto& [edge, grad] : request_.roots) {
+            State& s = state(edge.node);
+            add(s, edge.nr, std::move(grad));
+        }
+        for (auto& [edge, grad] : request_.roots) {
+            State& s = state(edge.node);
+            if (s.dependencies == 0 && !s.queued) {
+                s.queued = true;
+                ready_.push(&s);
+            }
+        }
+        bool saved_mode = g_thread.grad_mode;
+        g_thread.grad_mode = request_.create_graph;
+        RunningTask running(!request_.inputs.empty());
+        try {
+            while (!ready_.empty()) {
+                State* s = ready_.top();
+                ready_.pop();
+                step(*s);
+                if (PyErr_CheckSignals() != 0) throw PythonError();
+            }
+        } catch (...) {
+            g_thread.grad_mode = saved_mode;
+            release();
+            throw;
+        }
+        g_thread.grad_mode = saved_mode;
+        release();
+        return std::move(captured_);
+    }
+
+   private:
+    // Nodes are held so that hooks which rebuild the graph cannot free one under way.
+    void collect() {
+        std::vector<Node*> stack;
+        auto visit = [&](Node* n) {
+            bool fresh;
+            uint32_t i = map_.insert(n, fresh);
+            if (fresh) {
+                Py_INCREF(reinterpret_cast<PyObject*>(n));
+                states_.push_back(std::make_unique<State>());
+                states_.back()->node = n;
+                stack.push_back(n);
+            }
+            return i;
+        };
+        for (auto& [edge, grad] : request_.roots) visit(edge.node);
+        while (!stack.empty()) {
+            Node* n = stack.back();
+            stack.pop_back();
+            for (int i = 0; i < n->nedges; i++) {
+                if (!n->edges[i].node) continue;
+                uint32_t k = visit(n->edges[i].node);
+                states_[k]->dependencies++;
+            }
+        }
+    }
+    // With inputs= only nodes on a path to one of them run.
+    void mark_needed() {
+        for (auto& s : states_) s->needed = false;
+        for (size_t i = 0; i < request_.inputs.size(); i++) {
+            uint32_t* k = map_.find(request_.inputs[i].node);
+            if (!k) continue;
+            State& s = *states_[*k];
+            if (request_.accumulate) {
+                s.needed = true;
+            } else {
+                s.captures.push_back({request_.inputs[i].nr, i});
+            }
+        }
+        // Reverse topological: depth-first, iterative.
+        std::vector<std::pair<uint32_t, int>> stack;
+        std::vector<uint8_t> seen(states_.size(), 0);
+        for (auto& [edge, grad] : request_.roots) {
+            uint32_t r = *map_.find(edge.node);
+            if (seen[r]) continue;
+            seen[r] = 1;
+            stack.push_back({r, 0});
+            while (!stack.empty()) {
+                auto& [k, next] = stack.back();
+                Node* n = states_[k]->node;
+                if (next < n->nedges) {
+                    Node* child = n->edges[next++].node;
+                    if (!child) continue;
+                    uint32_t c = *map_.find(child);
+                    if (!seen[c]) {
+                        seen[c] = 1;
+                        stack.push_back({c, 0});
+                    }
+                } else {
+                    uint32_t done = k;
+                    stack.pop_back();
+                    bool needed = states_[done]->needed;
+                    for (int i = 0; i < n->nedges && !needed; i++) {
+                        if (!n->edges[i].node) continue;
+                        State& c = *states_[*map_.find(n->edges[i].node)];
+                        needed = c.needed || !c.captures.empty();
+                    }
+                    states_[done]->needed = needed;
+                }
+            }
+        }
+    }
+
+    State& state(Node* n) { return *states_[*map_.find(n)]; }
+
+    void add(State& s, uint32_t nr, TensorRef grad) {
+        if (!grad) return;
+        size_t n = std::max<size_t>(static_cast<size_t>(s.node->noutputs), nr + 1);
+        if (s.grads.size() < n) s.grads.resize(n);
+        TensorRef& slot = s.grads[nr];
+        if (!slot) {
+            slot = std::move(grad);
+        } else if (!g_thread.grad_mode && Py_REFCNT(slot->py()) == 1 && slot->storage->refs.load() == 1 && slot->is_non_overlapping_and_dense() &&
+                   slot->dtype == grad->dtype && slot->sizes() == grad->sizes() && !slot->autograd && Py_TYPE(slot->py()) == tensor_type()) {
+            Value args[3] = {Value::of(slot.get()), Value::of(grad.get()), Value::of(int64_t(1))};
+            Value rets[1];
+            call_values(g_engine_ops.add_inplace, args, rets);
+            Py_DECREF(rets[0].t->py());
+        } else {
+            slot = engine_add(*slot, *grad);
+        }
+    }
+
+    static void run_dict_hooks(PyObject* dict, TensorRef& grad) {
+        if (!dict || !grad || PyDict_Size(dict) == 0) return;
+        PyObject* hooks = PyDict_Values(dict);
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++) {
+            PyObject* r = PyObject_CallOneArg(PyList_GET_ITEM(hooks, i), grad->py());
+            if (!r) {
+                Py_DECREF(hooks);
+                throw PythonError();
+            }
+            if (r != Py_None) {
+                if (!tensor_check(r)) {
+                    std::string type = Py_TYPE(r)->tp_name;
+                    Py_DECREF(r);
+                    Py_DECREF(hooks);
+                    MT_THROW(Type, "expected Variable, but hook returned '", type, "'");
+                }
+                grad = TensorRef::steal(reinterpret_cast<Tensor*>(r));
+            } else {
+                Py_DECREF(r);
+            }
+        }
+        Py_DECREF(hooks);
+    }
+
+    static void run_tensor_hooks(Node* n, Gradients& grads) {
+        if (is_accumulate(n)) {
+            if (n->extra) {
+                AutogradMeta* a = reinterpret_cast<Tensor*>(n->extra)->autograd;
+                if (a && a->hooks && !grads.empty()) run_dict_hooks(a->hooks, grads[0]);
+            }
+            return;
+        }
+        if (n->tensor_hooks) {
+            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(n->tensor_hooks); i++) {
+                PyObject* entry = PyList_GET_ITEM(n->tensor_hooks, i);
+                size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 0));
+                if (nr < grads.size()) run_dict_hooks(PyTuple_GET_ITEM(entry, 1), grads[nr]);
+            }
+        }
+        if (n->retains) {
+            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(n->retains); i++) {
+                PyObject* entry = PyList_GET_ITEM(n->retains, i);
+                size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 0));
+                PyObject* target = PyWeakref_GetObject(PyTuple_GET_ITEM(entry, 1));
+                if (nr >= grads.size() || !grads[nr] || target == Py_None) continue;
+                AutogradMeta& a = autograd_of(*reinterpret_cast<Tensor*>(target));
+                Tensor* old = a.grad;
+                if (old) {
+                    a.grad = engine_add(*old, *grads[nr]).release();
+                    Py_DECREF(old->py());
+                } else if (g_thread.grad_mode) {
+                    a.grad = TensorRef(grads[nr]).release();
+                } else {
+                    a.grad = shallow_alias(*grads[nr]).release();
+                }
+            }
+        }
+    }
+
+    static void run_pre_hooks(Node* n, Gradients& grads) {
+        if (!n->pre_hooks || PyDict_Size(n->pre_hooks) == 0) return;
+        PyObject* hooks = PyDict_Values(n->pre_hooks);
+        for (Py_ssize_t h = 0; h < PyList_GET_SIZE(hooks); h++) {
+            PyObject* tuple = pack(grads);
+            PyObject* r = PyObject_CallOneArg(PyList_GET_ITEM(hooks, h), tuple);
+            Py_DECREF(tuple);
+            if (!r) {
+                Py_DECREF(hooks);
+                throw PythonError();
+            }
+            if (r != Py_None) replace(grads, r, "pre hook");
+            Py_DECREF(r);
+        }
+        Py_DECREF(hooks);
+    }
+    static void run_post_hooks(Node* n, Gradients& grads, Gradients& out) {
+        if (!n->post_hooks || PyDict_Size(n->post_hooks) == 0) return;
+        PyObject* hooks = PyDict_Values(n->post_hooks);
+        for (Py_ssize_t h = 0; h < PyList_GET_SIZE(hooks); h++) {
+            PyObject *a = pack(out), *b = pack(grads);
+            PyObject* r = PyObject_CallFunctionObjArgs(PyList_GET_ITEM(hooks, h), a, b, nullptr);
+            Py_DECREF(a);
+            Py_DECREF(b);
+            if (!r) {
+                Py_DECREF(hooks);
+                throw PythonError();
+            }
+            if (r != Py_None) replace(out, r, "hook");
+            Py_DECREF(r);
+        }
+        Py_DECREF(hooks);
+    }
+    static PyObject* pack(Gradients& grads) {
+        PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(grads.size()));
+        for (size_t i = 0; i < grads.size(); i++) {
+            PyObject* o = grads[i] ? grads[i]->py() : Py_None;
+            Py_INCREF(o);
+            PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), o);
+        }
+        return t;
+    }
+    static void replace(Gradients& grads, PyObject* r, const char* what) {
+        PyObject* seq = PyTuple_Check(r) || PyList_Check(r) ? PySequence_Fast(r, "") : PyTuple_Pack(1, r);
+        if (PySequence_Fast_GET_SIZE(seq) != static_cast<Py_ssize_t>(grads.size())) {
+            Py_DECREF(seq);
+            MT_THROW(Runtime, "hook has returned an incorrect number of values (", what, "): expected ", grads.size());
+        }
+        for (size_t i = 0; i < grads.size(); i++) {
+            PyObject* o = PySequence_Fast_GET_ITEM(seq, static_cast<Py_ssize_t>(i));
+            grads[i] = tensor_check(o) ? TensorRef::share(reinterpret_cast<Tensor*>(o)) : TensorRef();
+        }
+        Py_DECREF(seq);
+    }
+
+    // What a formula returned, made to fit the input it belongs to: broadcasting undone, dtype and realness restored.
+    static void validate(Node* n, Gradients& out) {
+        for (int i = 0; i < n->nedges; i++) {
+            if (!out[static_cast<size_t>(i)] || !n->edges[i].node) continue;
+            TensorRef& g = out[static_cast<size_t>(i)];
+            const Edge& e = n->edges[i];
+            if (static_cast<int>(e.nr) >= e.node->noutputs) continue;
+            const InputMeta& m = e.node->metas[e.nr];
+            if (m.dtype == DType::Undefined) continue;
+            IntSpan want(m.sizes);
+            if (!(g->sizes() == want)) {
+                bool fits = g->ndim >= want.size;
+                for (int64_t k = 0; fits && k < want.size; k++) {
+                    int64_t w = want[want.size - 1 - k], s = g->size(g->ndim - 1 - k);
+                    fits = w == s || w == 1;
+                }
+                MT_CHECK(fits, "Function ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name, " returned an invalid gradient at index ", i, " - got ",
+                         g->sizes(), " but expected shape compatible with ", want);
+                Value args[2] = {Value::of(g.get()), Value()};
+                args[1].tag = Tag::IntList;
+                args[1].ints = want.data;
+                args[1].len = static_cast<uint32_t>(want.size);
+                Value rets[1];
+                call_values(g_engine_ops.sum_to_size, args, rets);
+                g = TensorRef::steal(rets[0].t);
+            }
+            if (is_complex(g->dtype) && !is_complex(m.dtype)) {
+                Value args[1] = {Value::of(g.get())};
+                Value rets[1];
+                call_values(g_engine_ops.real, args, rets);
+                g = TensorRef::steal(rets[0].t);
+            }
+            if (g->dtype != m.dtype && is_differentiable(m.dtype)) {
+                Value args[64];
+                Operator* op = g_engine_ops.to_dtype;
+                for (int k = 0; k < op->nargs; k++) args[k] = op->schema.args[static_cast<size_t>(k)].default_value;
+                args[0] = Value::of(g.get());
+                args[1] = Value::of(m.dtype);
+                Value rets[1];
+                call_values(op, args, rets);
+                g = TensorRef::steal(rets[0].t);
+            }
+            MT_CHECK(g->device.type == m.device.type, "Function ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
+                     " returned an invalid gradient at index ", i, " - expected device ", device_name(m.device), " but got ", device_name(g->device));
+        }
+    }
+
+    void step(State& s) {
+        Node* n = s.node;
+        Gradients grads = std::move(s.grads);
+        grads.resize(static_cast<size_t>(std::max(n->noutputs, 1)));
+        run_tensor_hooks(n, grads);
+        run_pre_hooks(n, grads);
+        for (auto& [nr, index] : s.captures) {
+            if (nr < grads.size() && grads[nr]) captured_[index] = grads[nr];
+        }
+        if (!s.needed) {
+            // Below a captured input nothing else is wanted.
+            finish(n, nullptr);
+            return;
+        }
+        Gradients out(static_cast<size_t>(n->nedges));
+        try {
+            n->behaviour->apply(n, grads, out);
+            validate(n, out);
+            if (g_anomaly && g_anomaly_check_nan) check_nan(n, out);
+        } catch (...) {
+            if (g_anomaly && n->trace) show_trace(n);
+            throw;
+        }
+        run_post_hooks(n, grads, out);
+        grads.clear();
+        if (!request_.keep_graph && !is_accumulate(n)) release_saved(n);
+        finish(n, &out);
+    }
+
+    void finish(Node* n, Gradients* out) {
+        for (int i = 0; i < n->nedges; i++) {
+            if (!n->edges[i].node) continue;
+            State& next = state(n->edges[i].node);
+            if (out && (*out)[static_cast<size_t>(i)] && (next.needed || !next.captures.empty()))
+                add(next, n->edges[i].nr, std::move((*out)[static_cast<size_t>(i)]));
+            if (--next.dependencies == 0 && !next.queued) {
+                next.queued = true;
+                ready_.push(&next);
+            }
+        }
+    }
+
+    static void release_saved(Node* n) {
+        n->released = true;
+        for (int i = 0; i < n->nsaved; i++) clear(n->saved[i]);
+        if (is_copy_slices(n)) {
+            if (n->extra) release_saved(reinterpret_cast<Node*>(n->extra));
+            Py_CLEAR(n->extra);
+        }
+    }
+
+    static void show_trace(Node* n) {
+        PyObject *type, *value, *tb;
+        PyErr_Fetch(&type, &value, &tb);
+        PyObject* empty = PyUnicode_FromString("");
+        PyObject* text = PyUnicode_Join(empty, n->trace);
+        if (text) {
+            std::string s = concat("Error detected in ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
+                                   ". Traceback of forward call that caused the error:\n", PyUnicode_AsUTF8(text));
+            if (PyErr_WarnEx(PyExc_UserWarning, s.c_str(), 1) < 0) PyErr_Clear();
+            Py_DECREF(text);
+        }
+        Py_DECREF(empty);
+        PyErr_Restore(type, value, tb);
+    }
+    static void check_nan(Node* n, Gradients& out) {
+        for (size_t i = 0; i < out.size(); i++) {
+            if (!out[i] || !out[i]->is_cpu()) continue;
+            TensorRef d = is_complex(out[i]->dtype) ? TensorRef() : contiguous(*out[i], DType::Float64);
+            if (!d) continue;
+            for (int64_t k = 0; k < d->numel(); k++) {
+                double v = d->data<double>()[k];
+                MT_CHECK(v == v, "Function '", n->op ? n->op->node_name : Py_TYPE(n)->tp_name, "' returned nan values in its ", i, "th output.");
+            }
+        }
+    }
+
+    void release() {
+        for (auto& s : states_) {
+            s->grads.clear();
+            Py_DECREF(reinterpret_cast<PyObject*>(s->node));
+        }
+        states_.clear();
+    }
+
+    EngineRequest& request_;
+    Gradients captured_;
+    NodeMap map_;
+    std::vector<std::unique_ptr<State>> states_;
+    std::priority_queue<State*, std::vector<State*>, Later> ready_;
+};
+
+}  // namespace
+
+bool in_backward() { return g_depth > 0; }
+int64_t current_task() { return g_task; }
+bool current_task_is_selective() { return g_task_selective; }
+
+Gradients run_backward(EngineRequest& request) { return Task(request).run(); }
+
+}  // namespace mt

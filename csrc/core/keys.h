@@ -1,0 +1,68 @@
+// Dispatch keys in priority order: the highest set bit of a key set handles a call first.
+#pragma once
+
+#include <cstdint>
+
+namespace mt {
+
+enum class Key : uint8_t {
+    Undefined = 0,
+    // back ends
+    CPU,
+    CUDA,
+    NPU,  // PyTorch's PrivateUse1
+    Meta,
+    // behaviours, lowest priority first
+    BackendSelect,
+    Python,
+    Functionalize,
+    Conjugate,
+    Negative,
+    ADInplaceOrView,
+    AutogradOther,
+    AutogradCPU,
+    AutogradCUDA,
+    AutogradNPU,
+    AutogradMeta,
+    Tracer,
+    AutocastCPU,
+    AutocastCUDA,
+    AutocastNPU,
+    Batched,  // PyTorch's FuncTorchBatched
+    PythonTLSSnapshot,
+    PythonDispatcher,
+    Count,
+    // aliases: stand for several keys at registration, never appear in a key set
+    Autograd,
+    CompositeExplicitAutograd,
+    CompositeImplicitAutograd,
+    CompositeExplicitAutogradNonFunctional,
+};
+constexpr int kKeyCount = static_cast<int>(Key::Count);
+
+struct KeySet {
+    uint64_t bits = 0;
+    constexpr KeySet() = default;
+    constexpr explicit KeySet(uint64_t b) : bits(b) {}
+    constexpr KeySet(Key k) : bits(k == Key::Undefined ? 0 : uint64_t(1) << static_cast<int>(k)) {}
+    constexpr bool has(Key k) const { return bits >> static_cast<int>(k) & 1; }
+    constexpr bool empty() const { return bits == 0; }
+    constexpr KeySet operator|(KeySet o) const { return KeySet(bits | o.bits); }
+    constexpr KeySet operator&(KeySet o) const { return KeySet(bits & o.bits); }
+    constexpr KeySet operator-(KeySet o) const { return KeySet(bits & ~o.bits); }
+    constexpr bool operator==(const KeySet& o) const { return bits == o.bits; }
+    Key highest() const { return bits ? static_cast<Key>(63 - __builtin_clzll(bits)) : Key::Undefined; }
+    // Every key of lower priority than k.
+    static constexpr KeySet below(Key k) { return KeySet((uint64_t(1) << static_cast<int>(k)) - 1); }
+};
+
+constexpr KeySet kAutogradKeys = KeySet(Key::AutogradOther) | Key::AutogradCPU | Key::AutogradCUDA | Key::AutogradNPU | Key::AutogradMeta;
+constexpr KeySet kAutocastKeys = KeySet(Key::AutocastCPU) | Key::AutocastCUDA | Key::AutocastNPU;
+constexpr KeySet kBackendKeys = KeySet(Key::CPU) | Key::CUDA | Key::NPU | Key::Meta;
+constexpr KeySet kBelowAutograd = KeySet::below(Key::AutogradOther);
+constexpr KeySet kBelowADInplaceOrView = KeySet::below(Key::ADInplaceOrView);
+
+const char* key_name(Key k);
+Key key_from_name(const char* name);  // PyTorch's names too ("PrivateUse1"); Undefined if unknown
+
+}  // namespace mt

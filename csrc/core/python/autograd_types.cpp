@@ -1,0 +1,541 @@
+// Nodes as Python objects, and the entry points of recording and backward.
+
+#include "../autograd.h"
+#include "types.h"
+
+namespace mt {
+
+bool is_accumulate(const Node* n);
+
+namespace {
+
+PyTypeObject* g_node_type = nullptr;
+PyTypeObject* g_function_node_type = nullptr;
+Node* as_node(PyObject* o) { return reinterpret_cast<Node*>(o); }
+
+// ---- lifetime: a graph is freed iteratively, however deep ----
+
+thread_local std::vector<PyObject*>* g_pending = nullptr;
+
+void free_node(PyObject* o) {
+    Node* n = as_node(o);
+    if (n->weakrefs) PyObject_ClearWeakRefs(o);
+    if (is_accumulate(n) && n->extra) {
+        AutogradMeta* a = reinterpret_cast<Tensor*>(n->extra)->autograd;
+        if (a && a->accumulator == n) a->accumulator = nullptr;
+    }
+    Py_CLEAR(n->dict);
+    for (int i = 0; i < n->nsaved; i++) clear(n->saved[i]);
+    delete[] n->saved;
+    for (int i = 0; i < n->nedges; i++) Py_XDECREF(reinterpret_cast<PyObject*>(n->edges[i].node));
+    delete[] n->edges;
+    delete[] n->metas;
+    Py_CLEAR(n->pre_hooks);
+    Py_CLEAR(n->post_hooks);
+    Py_CLEAR(n->tensor_hooks);
+    Py_CLEAR(n->retains);
+    Py_CLEAR(n->extra);
+    Py_CLEAR(n->trace);
+    if (n->view) {
+        Py_XDECREF(n->view->replay);
+        delete n->view;
+    }
+    delete n->list_sizes;
+    PyTypeObject* type = Py_TYPE(o);
+    type->tp_free(o);
+    Py_DECREF(type);
+}
+void node_dealloc(PyObject* o) {
+    PyObject_GC_UnTrack(o);
+    if (g_pending) {
+        g_pending->push_back(o);
+        return;
+    }
+    std::vector<PyObject*> pending;
+    g_pending = &pending;
+    free_node(o);
+    while (!pending.empty()) {
+        PyObject* next = pending.back();
+        pending.pop_back();
+        free_node(next);
+    }
+    g_pending = nullptr;
+}
+int node_traverse(PyObject* o, visitproc visit, void* arg) {
+    Node* n = as_node(o);
+    Py_VISIT(Py_TYPE(o));
+    Py_VISIT(n->dict);
+    for (int i = 0; i < n->nsaved; i++) {
+        Py_VISIT(n->saved[i].object);
+        Py_VISIT(n->saved[i].unpack);
+        Py_VISIT(reinterpret_cast<PyObject*>(n->saved[i].history.node));
+    }
+    for (int i = 0; i < n->nedges; i++) Py_VISIT(reinterpret_cast<PyObject*>(n->edges[i].node));
+    Py_VISIT(n->pre_hooks);
+    Py_VISIT(n->post_hooks);
+    Py_VISIT(n->tensor_hooks);
+    Py_VISIT(n->retains);
+    Py_VISIT(n->extra);
+    Py_VISIT(n->trace);
+    if (n->view) Py_VISIT(n->view->replay);
+    return 0;
+}
+int node_clear(PyObject* o) {
+    Node* n = as_node(o);
+    Py_CLEAR(n->dict);
+    for (int i = 0; i < n->nsaved; i++) clear(n->saved[i]);
+    Py_CLEAR(n->pre_hooks);
+    Py_CLEAR(n->post_hooks);
+    Py_CLEAR(n->tensor_hooks);
+    Py_CLEAR(n->retains);
+    return 0;
+}
+
+// ---- attributes ----
+
+PyObject* get_next(PyObject* o, void*) {
+    Node* n = as_node(o);
+    PyObject* t = PyTuple_New(n->nedges);
+    for (int i = 0; i < n->nedges; i++) {
+        PyObject* next = n->edges[i].node ? reinterpret_cast<PyObject*>(n->edges[i].node) : Py_None;
+        PyTuple_SET_ITEM(t, i, Py_BuildValue("(OI)", next, n->edges[i].nr));
+    }
+    return t;
+}
+PyObject* get_metadata(PyObject* o, void*) {
+    Node* n = as_node(o);
+    if (!n->dict) n->dict = PyDict_New();
+    PyObject* key = PyUnicode_InternFromString("_metadata");
+    PyObject* m = PyDict_GetItem(n->dict, key);
+    if (!m) {
+        m = PyDict_New();
+        PyDict_SetItem(n->dict, key, m);
+        Py_DECREF(m);
+    }
+    Py_DECREF(key);
+    Py_INCREF(m);
+    return m;
+}
+PyObject* get_sequence(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(as_node(o)->sequence); }
+PyObject* get_variable(PyObject* o, void*) {
+    Node* n = as_node(o);
+    if (!is_accumulate(n) || !n->extra) {
+        PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", Py_TYPE(o)->tp_name);
+        return nullptr;
+    }
+    Py_INCREF(n->extra);
+    return n->extra;
+}
+PyObject* node_name(PyObject* o, PyObject*) {
+    const char* name = Py_TYPE(o)->tp_name;
+    const char* dot = std::strrchr(name, '.');
+    name = dot ? dot + 1 : name;
+    if (is_accumulate(as_node(o))) return PyUnicode_FromFormat("torch::autograd::%s", name);
+    return PyUnicode_FromString(name);
+}
+PyObject* add_hook(PyObject** slot, PyObject* hook) {
+    // An ordered dict, because the handle refers to it weakly and a plain dict cannot be.
+    if (!*slot) *slot = PyODict_New();
+    PyObject* m = PyImport_ImportModule("mindtorch_v2.utils.hooks");
+    if (!m) return nullptr;
+    PyObject* handle = PyObject_CallMethod(m, "RemovableHandle", "O", *slot);
+    Py_DECREF(m);
+    if (!handle) return nullptr;
+    PyObject* id = PyObject_GetAttrString(handle, "id");
+    PyODict_SetItem(*slot, id, hook);
+    Py_DECREF(id);
+    return handle;
+}
+PyObject* register_hook(PyObject* o, PyObject* hook) { return add_hook(&as_node(o)->post_hooks, hook); }
+PyObject* register_prehook(PyObject* o, PyObject* hook) { return add_hook(&as_node(o)->pre_hooks, hook); }
+
+// Node(*grads): run this node alone.
+PyObject* node_call(PyObject* o, PyObject* args, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Node* n = as_node(o);
+        Gradients in, out(static_cast<size_t>(n->nedges));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+            PyObject* g = PyTuple_GET_ITEM(args, i);
+            in.push_back(tensor_check(g) ? TensorRef::share(reinterpret_cast<Tensor*>(g)) : TensorRef());
+        }
+        if (static_cast<int>(in.size()) < n->noutputs) in.resize(static_cast<size_t>(n->noutputs));
+        n->behaviour->apply(n, in, out);
+        if (out.size() == 1) {
+            PyObject* r = out[0] ? out[0].release()->py() : (Py_INCREF(Py_None), Py_None);
+            return r;
+        }
+        PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(out.size()));
+        for (size_t i = 0; i < out.size(); i++) {
+            PyObject* r = out[i] ? out[i].release()->py() : (Py_INCREF(Py_None), Py_None);
+            PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), r);
+        }
+        return t;
+    });
+}
+
+// _saved_self, _saved_result, ...: what a formula keeps, by name.
+PyObject* node_getattro(PyObject* o, PyObject* name) {
+    PyObject* r = PyObject_GenericGetAttr(o, name);
+    if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;
+    const char* text = PyUnicode_AsUTF8(name);
+    Node* n = as_node(o);
+    if (!text || std::strncmp(text, "_saved_", 7) != 0 || !n->op || !n->op->formula) return nullptr;
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    const Formula& f = *n->op->formula;
+    std::string wanted = text + 7;
+    for (size_t k = 0; k < f.saved_inputs.size() + f.saved_results.size(); k++) {
+        std::string have;
+        if (k < f.saved_inputs.size()) {
+            have = n->op->schema.args[static_cast<size_t>(f.saved_inputs[k])].name;
+        } else {
+            int i = f.saved_results[k - f.saved_inputs.size()];
+            have = n->op->nrets == 1 ? "result" : "result" + std::to_string(i);
+        }
+        if (have != wanted) continue;
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(tb);
+        return guarded<PyObject*>(nullptr, [&] {
+            MT_CHECK(!n->released,
+                     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+                     "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+                     "backward through the graph a second time or if you need to access saved tensors after calling backward.");
+            return unpack(n->saved[k], n);
+        });
+    }
+    PyErr_Restore(type, value, tb);
+    return nullptr;
+}
+
+PyObject* get_input_metadata(PyObject* o, void*) {
+    Node* n = as_node(o);
+    PyObject* t = PyTuple_New(n->noutputs);
+    for (int i = 0; i < n->noutputs; i++) {
+        const InputMeta& m = n->metas[i];
+        PyTuple_SET_ITEM(t, i, Py_BuildValue("(NON)", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device)));
+    }
+    return t;
+}
+
+PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, "The name of the node's kind."},
+                              {"register_hook", register_hook, METH_O, "hook(grad_inputs, grad_outputs), after the node ran."},
+                              {"register_prehook", register_prehook, METH_O, "hook(grad_outputs), before the node runs."},
+                              {"_sequence_nr", get_sequence, METH_NOARGS, nullptr},
+                              {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef node_getset[] = {{"next_functions", get_next, nullptr, "(node, output number) of each input.", nullptr},
+                             {"metadata", get_metadata, nullptr, "A dict for the user.", nullptr},
+                             {"variable", get_variable, nullptr, "The leaf that an AccumulateGrad node writes to.", nullptr},
+                             {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
+                             {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef node_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
+                              {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
+                              {nullptr, 0, 0, 0, nullptr}};
+#define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
+PyType_Slot node_slots[] = {SLOT(Py_tp_dealloc, node_dealloc), SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear),
+                            SLOT(Py_tp_methods, node_methods), SLOT(Py_tp_getset, node_getset),     SLOT(Py_tp_members, node_members),
+                            SLOT(Py_tp_call, node_call),       SLOT(Py_tp_getattro, node_getattro), {0, nullptr}};
+PyType_Spec node_spec = {"mindtorch_v2._C.Node", sizeof(Node), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
+
+// ---- the node of a custom Function: its Python object is the context ----
+
+void function_apply(Node* n, Gradients& grads, Gradients& out) {
+    PyObject* args = PyTuple_New(static_cast<Py_ssize_t>(grads.size()));
+    for (size_t i = 0; i < grads.size(); i++) {
+        PyObject* g = grads[i] ? grads[i]->py() : Py_None;
+        Py_INCREF(g);
+        PyTuple_SET_ITEM(args, static_cast<Py_ssize_t>(i), g);
+    }
+    PyObject* fn = PyObject_GetAttrString(reinterpret_cast<PyObject*>(n), "_run_backward");
+    PyObject* r = fn ? PyObject_Call(fn, args, nullptr) : nullptr;
+    Py_XDECREF(fn);
+    Py_DECREF(args);
+    if (!r) throw PythonError();
+    PyObject* seq = PySequence_Fast(r, "backward returns its gradients as a tuple");
+    Py_DECREF(r);
+    if (!seq) throw PythonError();
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq) && i < n->nedges; i++) {
+        PyObject* g = PySequence_Fast_GET_ITEM(seq, i);
+        if (g != Py_None && n->edges[i].node) out[static_cast<size_t>(i)] = TensorRef::share(reinterpret_cast<Tensor*>(g));
+    }
+    Py_DECREF(seq);
+}
+const NodeBehaviour kFunction{function_apply};
+
+PyObject* function_node_new(PyTypeObject* type, PyObject*, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] { return reinterpret_cast<PyObject*>(new_node(type, &kFunction, 0, 0, 0)); });
+}
+// _set_inputs([Tensor or None, ...]): one edge each.
+PyObject* fn_set_inputs(PyObject* o, PyObject* inputs) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Node* n = as_node(o);
+        PyObject* seq = PySequence_Fast(inputs, "expected a sequence");
+        if (!seq) throw PythonError();
+        n->nedges = static_cast<int>(PySequence_Fast_GET_SIZE(seq));
+        delete[] n->edges;
+        n->edges = new Edge[static_cast<size_t>(n->nedges)];
+        for (int i = 0; i < n->nedges; i++) {
+            PyObject* t = PySequence_Fast_GET_ITEM(seq, i);
+            if (tensor_check(t)) n->edges[i] = gradient_edge(*reinterpret_cast<Tensor*>(t));
+        }
+        Py_DECREF(seq);
+        Py_RETURN_NONE;
+    });
+}
+// _set_output(tensor, nr, how): how = 0 new, 1 written in place, 2 describe only
+PyObject* fn_set_output(PyObject* o, PyObject* args) {
+    PyObject* t;
+    unsigned nr;
+    int how;
+    if (!PyArg_ParseTuple(args, "OIi:_set_output", &t, &nr, &how)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Tensor& tensor = *reinterpret_cast<Tensor*>(t);
+        if (how == 1) {
+            check_inplace(tensor);
+            rebase_history(tensor, as_node(o), nr);
+        } else if (how == 0) {
+            set_history(tensor, as_node(o), nr);
+        } else {
+            describe_output(as_node(o), nr, tensor);
+        }
+        Py_RETURN_NONE;
+    });
+}
+// _save(list of tensors): through saved-tensor hooks, with version checks.
+PyObject* fn_save(PyObject* o, PyObject* args) {
+    PyObject *tensors, *is_output;
+    if (!PyArg_ParseTuple(args, "OO:_save", &tensors, &is_output)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Node* n = as_node(o);
+        PyObject* seq = PySequence_Fast(tensors, "expected a sequence");
+        PyObject* outs = PySequence_Fast(is_output, "expected a sequence");
+        if (!seq || !outs) throw PythonError();
+        delete[] n->saved;
+        n->nsaved = static_cast<int>(PySequence_Fast_GET_SIZE(seq));
+        n->saved = new Saved[static_cast<size_t>(n->nsaved)];
+        for (int i = 0; i < n->nsaved; i++) {
+            PyObject* t = PySequence_Fast_GET_ITEM(seq, i);
+            long nr = PyLong_AsLong(PySequence_Fast_GET_ITEM(outs, i));
+            if (tensor_check(t)) save(n->saved[i], reinterpret_cast<Tensor*>(t), nr >= 0, nr >= 0 ? static_cast<uint32_t>(nr) : 0);
+        }
+        Py_DECREF(seq);
+        Py_DECREF(outs);
+        Py_RETURN_NONE;
+    });
+}
+PyObject* fn_saved(PyObject* o, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        Node* n = as_node(o);
+        MT_CHECK(!n->released,
+                 "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+                 "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                 "through the graph a second time or if you need to access saved tensors after calling backward.");
+        PyObject* t = PyTuple_New(n->nsaved);
+        for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t, i, unpack(n->saved[i], n));
+        return t;
+    });
+}
+PyObject* fn_needs(PyObject* o, PyObject* i) {
+    Node* n = as_node(o);
+    long k = PyLong_AsLong(i);
+    return PyBool_FromLong(k >= 0 && k < n->nedges && n->edges[k].node);
+}
+PyMethodDef function_methods[] = {{"_set_inputs", fn_set_inputs, METH_O, nullptr},
+                                  {"_set_output", fn_set_output, METH_VARARGS, nullptr},
+                                  {"_save", fn_save, METH_VARARGS, nullptr},
+                                  {"_saved", fn_saved, METH_NOARGS, nullptr},
+                                  {"_needs", fn_needs, METH_O, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_node_new),   SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_dealloc, node_dealloc),
+                                SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear),          {0, nullptr}};
+PyType_Spec function_spec = {"mindtorch_v2._C.FunctionNode", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, function_slots};
+
+// ---- module functions ----
+
+PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
+    static const char* names[] = {"tensors", "grad_tensors", "keep_graph", "create_graph", "inputs", "allow_unreachable", "accumulate_grad", nullptr};
+    PyObject *tensors, *grads, *inputs = nullptr;
+    int keep = 0, create = 0, unreachable = 0, accumulate = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "OOpp|Opp:run_backward", const_cast<char**>(names), &tensors, &grads, &keep, &create, &inputs, &unreachable,
+                                     &accumulate))
+        return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        EngineRequest request;
+        request.keep_graph = keep;
+        request.create_graph = create;
+        request.accumulate = accumulate;
+        struct Edges {
+            std::vector<Edge> held;
+            ~Edges() {
+                for (Edge& e : held) Py_XDECREF(reinterpret_cast<PyObject*>(e.node));
+            }
+        } edges;
+        Py_ssize_t n = PyTuple_Size(tensors);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            PyObject *t = PyTuple_GET_ITEM(tensors, i), *g = PyTuple_GET_ITEM(grads, i);
+            MT_CHECK_TYPE(tensor_check(t), "element ", i, " of tensors tuple is not a Tensor");
+            Tensor& tensor = *reinterpret_cast<Tensor*>(t);
+            Edge e = gradient_edge(tensor);
+            MT_CHECK(e.node, "element ", i, " of tensors does not require grad and does not have a grad_fn");
+            edges.held.push_back(e);
+            if (g != Py_None) {
+                MT_CHECK_TYPE(tensor_check(g), "element ", i, " of gradients tuple is not a Tensor or None");
+                request.roots.push_back({e, TensorRef::share(reinterpret_cast<Tensor*>(g))});
+            } else {
+                MT_THROW(Runtime, "element ", i, " of gradients tuple is None, but the corresponding Tensor requires grad");
+            }
+        }
+        Py_ssize_t ni = inputs && inputs != Py_None ? PyTuple_Size(inputs) : 0;
+        std::vector<uint8_t> reached(static_cast<size_t>(ni), 1);
+        for (Py_ssize_t i = 0; i < ni; i++) {
+            PyObject* t = PyTuple_GET_ITEM(inputs, i);
+            MT_CHECK_TYPE(tensor_check(t), "all inputs have to be Tensors, but got ", Py_TYPE(t)->tp_name);
+            Tensor& tensor = *reinterpret_cast<Tensor*>(t);
+            MT_CHECK(requires_grad(tensor), "One of the differentiated Tensors does not require grad");
+            Edge e = gradient_edge(tensor);
+            edges.held.push_back(e);
+            request.inputs.push_back(e);
+        }
+        Gradients captured = run_backward(request);
+        if (!ni || accumulate) Py_RETURN_NONE;
+        PyObject* r = PyTuple_New(ni);
+        for (Py_ssize_t i = 0; i < ni; i++) {
+            TensorRef& g = captured[static_cast<size_t>(i)];
+            if (!g && !unreachable) {
+                Py_DECREF(r);
+                MT_THROW(Runtime, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired "
+                                  "behavior.");
+            }
+            PyObject* o = g ? g.release()->py() : (Py_INCREF(Py_None), Py_None);
+            PyTuple_SET_ITEM(r, i, o);
+        }
+        return r;
+    });
+}
+PyObject* py_set_grad_enabled(PyObject*, PyObject* o) {
+    int v = PyObject_IsTrue(o);
+    if (v < 0) return nullptr;
+    g_thread.grad_mode = v;
+    Py_RETURN_NONE;
+}
+PyObject* py_is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(g_thread.grad_mode); }
+PyObject* py_set_inference(PyObject*, PyObject* o) {
+    int v = PyObject_IsTrue(o);
+    if (v < 0) return nullptr;
+    g_thread.inference_mode = v;
+    if (v)
+        g_thread.exclude = g_thread.exclude | kAutogradKeys | KeySet(Key::ADInplaceOrView);
+    else
+        g_thread.exclude = g_thread.exclude - (kAutogradKeys | KeySet(Key::ADInplaceOrView));
+    Py_RETURN_NONE;
+}
+PyObject* py_is_inference(PyObject*, PyObject*) { return PyBool_FromLong(g_thread.inference_mode); }
+PyObject* py_push_saved_hooks(PyObject*, PyObject* args) {
+    PyObject *pack, *unpack_hook;
+    if (!PyArg_ParseTuple(args, "OO:_push_saved_tensors_default_hooks", &pack, &unpack_hook)) return nullptr;
+    if (g_saved_hooks_disabled) {
+        PyErr_SetString(PyExc_RuntimeError, g_saved_hooks_disabled);
+        return nullptr;
+    }
+    Py_INCREF(pack);
+    Py_INCREF(unpack_hook);
+    g_saved_hooks.push_back({pack, unpack_hook});
+    Py_RETURN_NONE;
+}
+PyObject* py_pop_saved_hooks(PyObject*, PyObject*) {
+    if (g_saved_hooks.empty()) {
+        PyErr_SetString(PyExc_RuntimeError, "no saved tensors hooks are set");
+        return nullptr;
+    }
+    Py_DECREF(g_saved_hooks.back().first);
+    Py_DECREF(g_saved_hooks.back().second);
+    g_saved_hooks.pop_back();
+    Py_RETURN_NONE;
+}
+thread_local std::string g_disabled_text;
+PyObject* py_disable_saved_hooks(PyObject*, PyObject* o) {
+    if (o == Py_None) {
+        g_saved_hooks_disabled = nullptr;
+    } else {
+        g_disabled_text = PyUnicode_AsUTF8(o);
+        g_saved_hooks_disabled = g_disabled_text.c_str();
+    }
+    Py_RETURN_NONE;
+}
+PyObject* py_set_anomaly(PyObject*, PyObject* args) {
+    int on, nan = 1;
+    if (!PyArg_ParseTuple(args, "p|p:set_anomaly_enabled", &on, &nan)) return nullptr;
+    g_anomaly = on;
+    g_anomaly_check_nan = nan;
+    Py_RETURN_NONE;
+}
+PyObject* py_is_anomaly(PyObject*, PyObject*) { return PyBool_FromLong(g_anomaly); }
+PyObject* py_is_anomaly_nan(PyObject*, PyObject*) { return PyBool_FromLong(g_anomaly_check_nan); }
+PyObject* py_in_backward(PyObject*, PyObject*) { return PyBool_FromLong(in_backward()); }
+PyObject* py_task(PyObject*, PyObject*) { return PyLong_FromLongLong(current_task()); }
+PyObject* py_task_is_selective(PyObject*, PyObject*) { return PyBool_FromLong(current_task_is_selective()); }
+PyObject* py_edge(PyObject*, PyObject* o) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK_TYPE(tensor_check(o), "_gradient_edge expects a Tensor");
+        Edge e = gradient_edge(*reinterpret_cast<Tensor*>(o));
+        if (!e.node) Py_RETURN_NONE;
+        return Py_BuildValue("(NI)", reinterpret_cast<PyObject*>(e.node), e.nr);
+    });
+}
+// A view relation made by Python (custom Functions that return an input).
+PyObject* py_track_view(PyObject*, PyObject* args) {
+    PyObject *view, *base;
+    int creation;
+    if (!PyArg_ParseTuple(args, "OOi:_track_view", &view, &base, &creation)) return nullptr;
+    track_view(*reinterpret_cast<Tensor*>(view), *reinterpret_cast<Tensor*>(base), static_cast<Creation>(creation));
+    Py_RETURN_NONE;
+}
+PyMethodDef functions[] = {
+    {"_run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_run_backward)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"_set_grad_enabled", py_set_grad_enabled, METH_O, nullptr},
+    {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, "Whether operations are recorded on this thread."},
+    {"_set_inference_mode", py_set_inference, METH_O, nullptr},
+    {"is_inference_mode_enabled", py_is_inference, METH_NOARGS, "Whether inference mode is on for this thread."},
+    {"_push_saved_tensors_default_hooks", py_push_saved_hooks, METH_VARARGS, nullptr},
+    {"_pop_saved_tensors_default_hooks", py_pop_saved_hooks, METH_NOARGS, nullptr},
+    {"_disable_saved_tensors_hooks", py_disable_saved_hooks, METH_O, nullptr},
+    {"set_anomaly_enabled", py_set_anomaly, METH_VARARGS, nullptr},
+    {"is_anomaly_enabled", py_is_anomaly, METH_NOARGS, nullptr},
+    {"is_anomaly_check_nan_enabled", py_is_anomaly_nan, METH_NOARGS, nullptr},
+    {"_in_backward", py_in_backward, METH_NOARGS, nullptr},
+    {"_current_graph_task_id", py_task, METH_NOARGS, "The number of the backward run under way on this thread; -1 if none."},
+    {"_current_graph_task_is_selective", py_task_is_selective, METH_NOARGS, nullptr},
+    {"_gradient_edge", py_edge, METH_O, nullptr},
+    {"_track_view", py_track_view, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyTypeObject* node_type() { return g_node_type; }
+
+PyTypeObject* make_node_type(const char* name) {
+    std::string* full = new std::string(std::string("mindtorch_v2.autograd.") + name);  // the type keeps the name's address
+    static PyType_Slot none[] = {SLOT(Py_tp_dealloc, node_dealloc), SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear), {0, nullptr}};
+    PyType_Spec spec = {full->c_str(), 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, none};
+    PyObject* bases = PyTuple_Pack(1, g_node_type);
+    PyObject* type = PyType_FromSpecWithBases(&spec, bases);
+    Py_DECREF(bases);
+    if (!type) throw PythonError();
+    return reinterpret_cast<PyTypeObject*>(type);
+}
+
+bool init_autograd_types(PyObject* module) {
+    g_node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&node_spec));
+    if (!g_node_type) return false;
+    PyObject* bases = PyTuple_Pack(1, g_node_type);
+    g_function_node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&function_spec, bases));
+    Py_DECREF(bases);
+    if (!g_function_node_type) return false;
+    PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(g_node_type));
+    PyModule_AddObjectRef(module, "FunctionNode", reinterpret_cast<PyObject*>(g_function_node_type));
+    return PyModule_AddFunctions(module, functions) == 0;
+}
+
+}  // namespace mt

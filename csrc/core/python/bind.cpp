@@ -1,0 +1,922 @@
+#include "bind.h"
+
+#include <cstring>
+
+#include "../autograd.h"
+#include "../generator.h"
+#include "types.h"
+
+namespace mt {
+namespace {
+
+PyObject* g_input;  // interned names that stand for another one in torch.* functions
+PyObject *g_axis, *g_dim, *g_keepdims, *g_keepdim, *g_self, *g_x, *g_x1, *g_x2, *g_other, *g_out, *g_requires_grad, *g_names;
+
+void init_names() {
+    if (g_input) return;
+    auto intern = [](const char* s) { return PyUnicode_InternFromString(s); };
+    g_axis = intern("axis");
+    g_dim = intern("dim");
+    g_keepdims = intern("keepdims");
+    g_keepdim = intern("keepdim");
+    g_self = intern("self");
+    g_x = intern("x");
+    g_x1 = intern("x1");
+    g_x2 = intern("x2");
+    g_other = intern("other");
+    g_out = intern("out");
+    g_requires_grad = intern("requires_grad");
+    g_names = intern("names");
+    g_input = intern("input");
+}
+
+bool same_name(PyObject* a, PyObject* b) {
+    return a == b || (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0);
+}
+
+bool names_argument(PyObject* given, const Argument& a, BindMode mode) {
+    if (same_name(given, a.name_object)) return true;
+    if (mode != BindMode::Python) return false;
+    PyObject* n = a.name_object;
+    if (n == g_self) return same_name(given, g_input) || same_name(given, g_x) || same_name(given, g_x1);
+    if (n == g_input) return same_name(given, g_self) || same_name(given, g_x);
+    if (n == g_dim) return same_name(given, g_axis);
+    if (n == g_keepdim) return same_name(given, g_keepdims);
+    if (n == g_other) return same_name(given, g_x2);
+    return false;
+}
+
+// NumPy scalars and other objects that are numbers by protocol; not str, not list.
+bool index_like(PyObject* o) { return PyLong_Check(o) || (PyIndex_Check(o) && !tensor_check(o)); }
+bool is_numpy(PyObject* o) { return std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0; }
+
+bool to_int(PyObject* o, int64_t* v, BindMode mode) {
+    if (PyLong_CheckExact(o)) {
+        int overflow = 0;
+        *v = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) MT_THROW(Runtime, "Overflow when unpacking long long");
+        return true;
+    }
+    if (PyBool_Check(o)) {
+        *v = o == Py_True;
+        return true;
+    }
+    if (index_like(o)) {
+        PyObject* i = PyNumber_Index(o);
+        if (!i) {
+            PyErr_Clear();
+            return false;
+        }
+        *v = PyLong_AsLongLong(i);
+        Py_DECREF(i);
+        if (*v == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        return true;
+    }
+    if (tensor_check(o)) {
+        Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.numel() != 1 || is_floating(t.dtype) || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
+        TensorRef c = contiguous(t, DType::Int64);
+        *v = *c->data<int64_t>();
+        return true;
+    }
+    return false;
+}
+
+bool to_double(PyObject* o, double* v, BindMode mode) {
+    if (PyFloat_Check(o)) {
+        *v = PyFloat_AS_DOUBLE(o);
+        return true;
+    }
+    if (PyLong_Check(o)) {
+        *v = PyLong_AsDouble(o);
+        if (*v == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        return true;
+    }
+    if (tensor_check(o)) {
+        Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.numel() != 1 || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
+        TensorRef c = contiguous(t, DType::Float64);
+        *v = *c->data<double>();
+        return true;
+    }
+    if (PyComplex_Check(o) || PyUnicode_Check(o)) return false;
+    if (PyIndex_Check(o) || (is_numpy(o) && Py_TYPE(o)->tp_as_number && Py_TYPE(o)->tp_as_number->nb_float)) {
+        *v = PyFloat_AsDouble(o);
+        if (*v == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        return true;
+    }
+    return false;
+}
+
+bool to_scalar(PyObject* o, Value* v) {
+    if (PyFloat_CheckExact(o)) {
+        *v = Value::of(PyFloat_AS_DOUBLE(o));
+        return true;
+    }
+    if (PyBool_Check(o)) {
+        *v = Value::of(o == Py_True);
+        return true;
+    }
+    if (PyLong_Check(o)) {
+        int overflow = 0;
+        int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) {
+            double d = PyLong_AsDouble(o);
+            if (d == -1.0 && PyErr_Occurred()) throw PythonError();
+            if (d < 0 || d >= 18446744073709551616.0) MT_THROW(Runtime, "value cannot be converted to type int64_t without overflow");
+            *v = Value::of(static_cast<int64_t>(PyLong_AsUnsignedLongLong(o)));
+            return true;
+        }
+        *v = Value::of(i);
+        return true;
+    }
+    if (PyFloat_Check(o)) {
+        *v = Value::of(PyFloat_AS_DOUBLE(o));
+        return true;
+    }
+    if (PyComplex_Check(o)) {
+        Py_complex z = PyComplex_AsCComplex(o);
+        *v = Value::of(c128(z.real, z.imag));
+        return true;
+    }
+    if (tensor_check(o)) {
+        Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.ndim != 0 || !t.is_cpu()) return false;
+        if (is_complex(t.dtype)) {
+            TensorRef c = contiguous(t, DType::Complex128);
+            *v = Value::of(*c->data<c128>());
+        } else if (is_floating(t.dtype)) {
+            TensorRef c = contiguous(t, DType::Float64);
+            *v = Value::of(*c->data<double>());
+        } else if (t.dtype == DType::Bool) {
+            TensorRef c = contiguous(t);
+            *v = Value::of(*c->data<bool>());
+        } else {
+            TensorRef c = contiguous(t, DType::Int64);
+            *v = Value::of(*c->data<int64_t>());
+        }
+        return true;
+    }
+    if (is_numpy(o)) {
+        // numpy.bool_, numpy integers and floats
+        PyNumberMethods* m = Py_TYPE(o)->tp_as_number;
+        if (std::strstr(Py_TYPE(o)->tp_name, "bool")) {
+            *v = Value::of(PyObject_IsTrue(o) == 1);
+            return true;
+        }
+        if (m && m->nb_index) {
+            int64_t i;
+            if (!to_int(o, &i, BindMode::Python)) return false;
+            *v = Value::of(i);
+            return true;
+        }
+        if (std::strstr(Py_TYPE(o)->tp_name, "float") && m && m->nb_float) {
+            double d = PyFloat_AsDouble(o);
+            if (d == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                return false;
+            }
+            *v = Value::of(d);
+            return true;
+        }
+        return false;
+    }
+    if (PyIndex_Check(o)) {
+        int64_t i;
+        if (!to_int(o, &i, BindMode::Python)) return false;
+        *v = Value::of(i);
+        return true;
+    }
+    return false;
+}
+
+// A tuple, list or other sequence of ints.
+bool to_ints(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+    bool is_list = PyList_Check(o);
+    if (is_list || PyTuple_Check(o)) {
+        Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
+        int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(n ? n : 1)));
+        for (Py_ssize_t i = 0; i < n; i++) {
+            PyObject* item = is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
+            if (!to_int(item, &out[i], mode)) return false;
+        }
+        v->tag = Tag::IntList;
+        v->ints = out;
+        v->len = static_cast<uint32_t>(n);
+        return true;
+    }
+    if (a.list_size > 0 && !tensor_check(o)) {
+        int64_t one;
+        if (to_int(o, &one, mode)) {
+            int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(a.list_size)));
+            for (int i = 0; i < a.list_size; i++) out[i] = one;
+            v->tag = Tag::IntList;
+            v->ints = out;
+            v->len = static_cast<uint32_t>(a.list_size);
+            return true;
+        }
+    }
+    if (PyUnicode_Check(o) || PyBytes_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || o == Py_None) return false;
+    if (tensor_check(o) && mode == BindMode::Python) return false;
+    PyObject* seq = PySequence_List(o);
+    if (!seq) {
+        PyErr_Clear();
+        return false;
+    }
+    bool ok = to_ints(seq, a, mode, c, v);
+    Py_DECREF(seq);
+    return ok;
+}
+
+bool to_tensor_list(PyObject* o, bool optional, Call& c, Value* v) {
+    bool is_list = PyList_Check(o);
+    if (!is_list && !PyTuple_Check(o)) return false;
+    Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
+    Tensor** out = static_cast<Tensor**>(c.arena->take(sizeof(Tensor*) * static_cast<size_t>(n ? n : 1)));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject* item = is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
+        if (item == Py_None && optional)
+            out[i] = nullptr;
+        else if (tensor_check(item))
+            out[i] = reinterpret_cast<Tensor*>(item);
+        else
+            return false;
+    }
+    v->tag = Tag::TensorList;
+    v->tensors = out;
+    v->len = static_cast<uint32_t>(n);
+    return true;
+}
+
+bool convert(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+    switch (a.kind) {
+        case ArgKind::Tensor:
+            if (tensor_check(o)) {
+                v->tag = Tag::Tensor;
+                v->t = reinterpret_cast<Tensor*>(o);
+                return true;
+            }
+            if (o == Py_None && (a.optional || mode == BindMode::Operator)) {
+                *v = Value();
+                return true;
+            }
+            return false;
+        default:
+            break;
+    }
+    if (o == Py_None) {
+        if (a.optional || a.kind == ArgKind::Any || (a.kind == ArgKind::DType && mode == BindMode::Python) ||
+            (a.kind == ArgKind::Generator && mode == BindMode::Python)) {
+            *v = Value();
+            return true;
+        }
+        if (a.kind == ArgKind::Bool && mode == BindMode::Operator) {
+            *v = Value::of(false);
+            return true;
+        }
+        return false;
+    }
+    switch (a.kind) {
+        case ArgKind::Int: {
+            int64_t i;
+            if (!to_int(o, &i, mode)) return false;
+            *v = Value::of(i);
+            return true;
+        }
+        case ArgKind::Float: {
+            double d;
+            if (!to_double(o, &d, mode)) return false;
+            *v = Value::of(d);
+            return true;
+        }
+        case ArgKind::Bool:
+            if (PyBool_Check(o)) {
+                *v = Value::of(o == Py_True);
+                return true;
+            }
+            if (mode == BindMode::Operator && !PyUnicode_Check(o) && !PyList_Check(o) && !PyTuple_Check(o)) {
+                int truth = PyObject_IsTrue(o);
+                if (truth < 0) throw PythonError();
+                *v = Value::of(truth == 1);
+                return true;
+            }
+            if (is_numpy(o) && std::strstr(Py_TYPE(o)->tp_name, "bool")) {
+                *v = Value::of(PyObject_IsTrue(o) == 1);
+                return true;
+            }
+            return false;
+        case ArgKind::Scalar:
+        case ArgKind::Complex:
+            return to_scalar(o, v);
+        case ArgKind::Str: {
+            if (!PyUnicode_Check(o)) return false;
+            Py_ssize_t n;
+            const char* s = PyUnicode_AsUTF8AndSize(o, &n);
+            if (!s) throw PythonError();
+            v->tag = Tag::Str;
+            v->str = s;
+            v->len = static_cast<uint32_t>(n);
+            return true;
+        }
+        case ArgKind::IntList:
+            return to_ints(o, a, mode, c, v);
+        case ArgKind::FloatList: {
+            bool is_list = PyList_Check(o);
+            if (!is_list && !PyTuple_Check(o)) {
+                double one;
+                if (a.list_size == 0 || !PyFloat_Check(o) || !to_double(o, &one, mode)) return false;
+                double* out = static_cast<double*>(c.arena->take(sizeof(double) * static_cast<size_t>(a.list_size)));
+                for (int i = 0; i < a.list_size; i++) out[i] = one;
+                v->tag = Tag::DoubleList;
+                v->doubles = out;
+                v->len = static_cast<uint32_t>(a.list_size);
+                return true;
+            }
+            Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
+            double* out = static_cast<double*>(c.arena->take(sizeof(double) * static_cast<size_t>(n ? n : 1)));
+            for (Py_ssize_t i = 0; i < n; i++)
+                if (!to_double(is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i), &out[i], mode)) return false;
+            v->tag = Tag::DoubleList;
+            v->doubles = out;
+            v->len = static_cast<uint32_t>(n);
+            return true;
+        }
+        case ArgKind::BoolList: {
+            bool is_list = PyList_Check(o);
+            if (!is_list && !PyTuple_Check(o)) return false;
+            Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
+            bool* out = static_cast<bool*>(c.arena->take(static_cast<size_t>(n ? n : 1)));
+            for (Py_ssize_t i = 0; i < n; i++) {
+                int truth = PyObject_IsTrue(is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i));
+                if (truth < 0) throw PythonError();
+                out[i] = truth == 1;
+            }
+            v->tag = Tag::BoolList;
+            v->bools = out;
+            v->len = static_cast<uint32_t>(n);
+            return true;
+        }
+        case ArgKind::TensorList:
+            if (mode == BindMode::Python && tensor_check(o)) return false;
+            return to_tensor_list(o, false, c, v);
+        case ArgKind::OptionalTensorList:
+            return to_tensor_list(o, true, c, v);
+        case ArgKind::ScalarList: {
+            bool is_list = PyList_Check(o);
+            if (!is_list && !PyTuple_Check(o)) return false;
+            Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
+            Value* out = static_cast<Value*>(c.arena->take(sizeof(Value) * static_cast<size_t>(n ? n : 1)));
+            for (Py_ssize_t i = 0; i < n; i++)
+                if (!to_scalar(is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i), &out[i])) return false;
+            v->tag = Tag::ScalarList;
+            v->values = out;
+            v->len = static_cast<uint32_t>(n);
+            return true;
+        }
+        case ArgKind::DType:
+            if (dtype_check(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) || o == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+                o == reinterpret_cast<PyObject*>(&PyBool_Type) || o == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
+                *v = Value::of(dtype_from_python(o));
+                return true;
+            }
+            if (mode == BindMode::Operator && PyLong_Check(o)) {
+                *v = Value::of(static_cast<DType>(PyLong_AsLong(o)));
+                return true;
+            }
+            return false;
+        case ArgKind::Layout: {
+            int64_t i;
+            if (!layout_check(o, &i)) return false;
+            *v = Value::of(i);
+            v->tag = Tag::Layout;
+            return true;
+        }
+        case ArgKind::MemoryFormat: {
+            int64_t i;
+            if (!memory_format_check(o, &i)) return false;
+            *v = Value::of(i);
+            v->tag = Tag::MemoryFormat;
+            return true;
+        }
+        case ArgKind::Device:
+            if (!device_check(o) && !PyUnicode_Check(o) && !PyLong_CheckExact(o)) return false;
+            v->tag = Tag::Device;
+            v->device = device_from_python(o);
+            return true;
+        case ArgKind::Generator:
+            if (!generator_check(o)) return false;
+            v->tag = Tag::Generator;
+            v->obj = o;
+            return true;
+        case ArgKind::Storage:
+            if (!storage_of(o)) {
+                // A typed storage stands for the untyped one inside it.
+                return false;
+            }
+            *v = Value::object(o);
+            return true;
+        default:
+            *v = Value::object(o);
+            return true;
+    }
+}
+
+std::string type_name(PyObject* o) {
+    const char* n = Py_TYPE(o)->tp_name;
+    if (tensor_check(o)) {
+        if (Py_TYPE(o) == tensor_type()) return "Tensor";
+    }
+    const char* dot = std::strrchr(n, '.');
+    std::string s = dot && !is_numpy(o) ? dot + 1 : n;
+    if (PyTuple_Check(o) || PyList_Check(o)) {
+        Py_ssize_t size = PySequence_Size(o);
+        if (size > 0 && std::string(n).find("Size") == std::string::npos) return s;
+    }
+    return s;
+}
+
+// The types of a call, as "got (...)" shows them.
+std::string given_types(const CallInput& in) {
+    std::string s = "(";
+    Py_ssize_t total = in.nargs + (in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0);
+    auto show = [](PyObject* o) {
+        if (PyTuple_Check(o) || PyList_Check(o)) {
+            std::string t = PyTuple_Check(o) ? "tuple of (" : "list of [";
+            Py_ssize_t n = PySequence_Size(o);
+            for (Py_ssize_t i = 0; i < n && i < 8; i++) {
+                PyObject* item = PySequence_GetItem(o, i);
+                t += (i ? ", " : "") + type_name(item);
+                Py_XDECREF(item);
+            }
+            if (n > 8) t += ", ...";
+            if (PyTuple_Check(o) && n == 1) t += ",";
+            return t + (PyTuple_Check(o) ? ")" : "]");
+        }
+        return type_name(o);
+    };
+    for (Py_ssize_t i = 0; i < total; i++) {
+        if (i) s += ", ";
+        if (i >= in.nargs) s += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(in.kwnames, i - in.nargs))) + "=";
+        s += show(in.args[i]);
+    }
+    return s + ")";
+}
+
+std::string python_type_text(const Argument& a) {
+    switch (a.kind) {
+        case ArgKind::IntList:
+            return "tuple of ints";
+        case ArgKind::FloatList:
+            return "tuple of floats";
+        case ArgKind::BoolList:
+            return "tuple of bools";
+        case ArgKind::TensorList:
+        case ArgKind::OptionalTensorList:
+            return "tuple of Tensors";
+        case ArgKind::ScalarList:
+            return "tuple of Scalars";
+        case ArgKind::Scalar:
+            return "Number";
+        case ArgKind::DType:
+            return "torch.dtype";
+        case ArgKind::Device:
+            return "torch.device";
+        case ArgKind::Layout:
+            return "torch.layout";
+        case ArgKind::MemoryFormat:
+            return "torch.memory_format";
+        case ArgKind::Generator:
+            return "torch.Generator";
+        case ArgKind::Tensor:
+            return "Tensor";
+        case ArgKind::Int:
+            return "int";
+        case ArgKind::Float:
+            return "float";
+        case ArgKind::Bool:
+            return "bool";
+        case ArgKind::Str:
+            return "str";
+        default:
+            return a.type_text;
+    }
+}
+
+std::string python_name(const Argument& a) { return a.name == "self" ? "input" : a.name; }
+
+}  // namespace
+
+std::string python_signature(const Operator& op) {
+    std::string s = "(";
+    bool star = false;
+    for (size_t i = 0; i < op.schema.args.size(); i++) {
+        const Argument& a = op.schema.args[i];
+        if (i) s += ", ";
+        if (a.keyword_only && !star) {
+            s += "*, ";
+            star = true;
+        }
+        s += python_type_text(a) + " " + python_name(a);
+        if (a.has_default) s += " = " + (a.default_text.empty() ? "None" : a.default_text);
+    }
+    return s + ")";
+}
+
+bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::string* why) {
+    const std::vector<Argument>& spec = op.schema.args;
+    int n = op.nargs;
+    Py_ssize_t given = in.nargs;
+    Py_ssize_t keywords = in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0;
+    bool one_by_one = false;
+
+    if (given > op.schema.positional) {
+        // view(2, 3), permute(0, 1), zeros(2, 3): the trailing int[] may be spelled one by one.
+        one_by_one = mode == BindMode::Python && op.schema.positional > 0;
+        if (one_by_one) {
+            int last = op.schema.positional - 1;
+            one_by_one = spec[static_cast<size_t>(last)].kind == ArgKind::IntList && spec[static_cast<size_t>(last)].list_size == 0 && last <= 1 &&
+                         (last == 0 || spec[0].kind == ArgKind::Tensor);
+        }
+        if (!one_by_one) {
+            if (why) {
+                if (mode == BindMode::Operator)
+                    *why = concat(op.schema.full_name(), "() takes ", op.schema.positional, " positional argument(s) but ", given,
+                                  given == 1 ? " was" : " was/were", " given.  Declaration: ", op.schema.text());
+                else
+                    *why = concat(op.name, "() takes ", op.schema.positional, " positional argument", op.schema.positional == 1 ? "" : "s", " but ", given,
+                                  given == 1 ? " was given" : " were given");
+            }
+            return false;
+        }
+    }
+
+    int position = static_cast<int>(std::min<Py_ssize_t>(given, op.schema.positional));
+    for (int i = 0; i < n; i++) {
+        const Argument& a = spec[static_cast<size_t>(i)];
+        PyObject* o = nullptr;
+        if (i < position) {
+            o = in.args[i];
+            if (a.kind == ArgKind::IntList && a.list_size == 0 && mode == BindMode::Python && i == op.schema.positional - 1 && i <= 1 &&
+                (one_by_one || index_like(o)) && !(PyTuple_Check(o) || PyList_Check(o))) {
+                // one or several loose ints
+                Py_ssize_t count = given - i;
+                int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(count)));
+                bool ok = true;
+                for (Py_ssize_t k = 0; k < count && ok; k++) ok = to_int(in.args[i + k], &out[k], mode);
+                if (ok) {
+                    c.args[i].tag = Tag::IntList;
+                    c.args[i].ints = out;
+                    c.args[i].len = static_cast<uint32_t>(count);
+                    c.source[i] = o;
+                    continue;
+                }
+            }
+            if (one_by_one && i == position - 1 && given > position) {
+                if (why) *why = concat(op.name, "() takes ", op.schema.positional, " positional arguments but ", given, " were given");
+                return false;
+            }
+        } else if (keywords) {
+            for (Py_ssize_t k = 0; k < keywords; k++) {
+                if (names_argument(PyTuple_GET_ITEM(in.kwnames, k), a, mode)) {
+                    o = in.args[given + k];
+                    break;
+                }
+            }
+        }
+        if (!o) {
+            if (!a.has_default) {
+                if (why) {
+                    if (mode == BindMode::Operator)
+                        *why = concat(op.schema.full_name(), "() is missing value for argument '", a.name, "'. Declaration: ", op.schema.text());
+                    else
+                        *why = concat(op.name, "() missing 1 required positional arguments: \"", python_name(a), "\"");
+                }
+                return false;
+            }
+            c.args[i] = a.default_value;
+            c.source[i] = nullptr;
+            continue;
+        }
+        if (!convert(o, a, mode, c, &c.args[i])) {
+            if (why) {
+                if (mode == BindMode::Operator) {
+                    PyObject* r = PyObject_Repr(o);
+                    const char* shown = r ? PyUnicode_AsUTF8(r) : "?";
+                    *why = concat(op.schema.full_name(), "() Expected a value of type '", a.type_text, "' for argument '", a.name,
+                                  "' but instead found type '", type_name(o), "'.\nPosition: ", i, "\nValue: ", shown ? shown : "?",
+                                  "\nDeclaration: ", op.schema.text());
+                    Py_XDECREF(r);
+                    PyErr_Clear();
+                } else {
+                    std::string where = i < position ? concat(" (position ", i + 1, ")") : std::string();
+                    std::string item;
+                    if ((a.kind == ArgKind::TensorList || a.kind == ArgKind::IntList) && (PyTuple_Check(o) || PyList_Check(o))) {
+                        Py_ssize_t count = PySequence_Size(o);
+                        for (Py_ssize_t k = 0; k < count; k++) {
+                            PyObject* e = PySequence_GetItem(o, k);
+                            int64_t dummy;
+                            bool ok = a.kind == ArgKind::TensorList ? tensor_check(e) : to_int(e, &dummy, mode);
+                            if (!ok) {
+                                *why = a.kind == ArgKind::TensorList
+                                           ? concat("expected Tensor as element ", k, " in argument ", i, ", but got ", type_name(e))
+                                           : concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a),
+                                                    ", but found element of type ", type_name(e), " at pos ", k);
+                                Py_DECREF(e);
+                                return false;
+                            }
+                            Py_DECREF(e);
+                        }
+                    }
+                    *why = concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a), ", not ", type_name(o));
+                }
+            }
+            return false;
+        }
+        c.source[i] = o;
+    }
+
+    // Every keyword must have been used by one argument that was not given by position.
+    for (Py_ssize_t k = 0; k < keywords; k++) {
+        PyObject* name = PyTuple_GET_ITEM(in.kwnames, k);
+        bool used = false, twice = false;
+        for (int i = 0; i < n && !used; i++) {
+            if (!names_argument(name, spec[static_cast<size_t>(i)], mode)) continue;
+            used = true;
+            twice = i < position;
+        }
+        if (used && !twice) continue;
+        if (!used && mode == BindMode::Python) {
+            if (op.factory && same_name(name, g_requires_grad)) continue;
+            if (same_name(name, g_out) && in.args[given + k] == Py_None) continue;
+            if (same_name(name, g_names) && in.args[given + k] == Py_None) continue;
+        }
+        if (why) {
+            const char* text = PyUnicode_AsUTF8(name);
+            if (twice)
+                *why = mode == BindMode::Operator ? concat(op.schema.full_name(), "() argument '", text, "' specified twice")
+                                                  : concat(op.name, "() got multiple values for argument '", text, "'");
+            else if (mode == BindMode::Operator)
+                *why = concat("Unknown keyword argument '", text, "' for operator '", op.schema.full_name(), "'. Schema: ", op.schema.text());
+            else
+                *why = concat(op.name, "() got an unexpected keyword argument '", text, "'");
+        }
+        return false;
+    }
+    return true;
+}
+
+namespace {
+
+bool has_keyword(const CallInput& in, PyObject* name, PyObject** value) {
+    if (!in.kwnames) return false;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(in.kwnames); k++)
+        if (same_name(PyTuple_GET_ITEM(in.kwnames, k), name)) {
+            *value = in.args[in.nargs + k];
+            return true;
+        }
+    return false;
+}
+
+// out=(a, b) of an operator with several outputs: one keyword for each of them.
+PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& in, BindMode mode, PyObject* out) {
+    int nouts = op->nargs - op->out_index;
+    if (PySequence_Size(out) != nouts) {
+        PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be tuple of %d Tensors", name, nouts);
+        return nullptr;
+    }
+    std::vector<PyObject*> args(in.args, in.args + in.nargs);
+    PyObject* names = PyList_New(0);
+    Py_ssize_t keywords = PyTuple_GET_SIZE(in.kwnames);
+    for (Py_ssize_t k = 0; k < keywords; k++) {
+        PyObject* n = PyTuple_GET_ITEM(in.kwnames, k);
+        if (same_name(n, g_out)) continue;
+        PyList_Append(names, n);
+        args.push_back(in.args[in.nargs + k]);
+    }
+    PyObject* items = PySequence_Tuple(out);
+    for (int i = 0; i < nouts; i++) {
+        PyList_Append(names, op->schema.args[static_cast<size_t>(op->out_index + i)].name_object);
+        args.push_back(PyTuple_GET_ITEM(items, i));
+    }
+    PyObject* kwnames = PyList_AsTuple(names);
+    Py_DECREF(names);
+    CallInput again{args.data(), in.nargs, kwnames};
+    PyObject* r = call_overloads(name, &op, 1, again, mode);
+    Py_DECREF(kwnames);
+    Py_DECREF(items);
+    return r;
+}
+
+void check_inference(const Call& c) {
+    if (g_thread.inference_mode) return;
+    for (int i = 0; i < c.nargs; i++)
+        MT_CHECK(!(c.op->schema.args[static_cast<size_t>(i)].writes && c.args[i].tag == Tag::Tensor && c.args[i].t->flags & kInference),
+                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace "
+                 "update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+}
+
+PyObject* g_function_handler;  // Python function deciding about __torch_function__
+
+}  // namespace
+
+void set_function_handler(PyObject* o) {
+    Py_XINCREF(o);
+    Py_XSETREF(g_function_handler, o);
+}
+PyObject* function_handler() { return g_function_handler; }
+
+PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in, BindMode mode) {
+    init_names();
+    try {
+        PyObject* out = nullptr;
+        bool wants_out = has_keyword(in, g_out, &out) && out != Py_None;
+        bool outs_by_name = !wants_out && n == 1 && ops[0]->form == Form::Out;  // out=(a, b), taken apart
+        int widest = 0;
+        for (size_t i = 0; i < n; i++) widest = std::max(widest, ops[i]->nargs);
+        Value* args = static_cast<Value*>(alloca(sizeof(Value) * static_cast<size_t>(widest + 1)));
+        PyObject** source = static_cast<PyObject**>(alloca(sizeof(PyObject*) * static_cast<size_t>(widest + 1)));
+        Arena arena;
+        for (size_t i = 0; i < n; i++) {
+            Operator* op = ops[i];
+            if (mode == BindMode::Python) {
+                bool out_form = op->form == Form::Out;
+                if (out_form != (wants_out || outs_by_name)) continue;
+                if (wants_out && (PyTuple_Check(out) || PyList_Check(out)) && op->nargs - op->out_index > 0 && out_form) {
+                    bool is_list_argument = op->schema.args[static_cast<size_t>(op->out_index)].kind == ArgKind::TensorList;
+                    if (!is_list_argument) {
+                        if (n > 1) {
+                            // Only one overload may fit the remaining arguments: ask each quietly.
+                            PyObject* r = call_with_out_tuple(name, op, in, mode, out);
+                            if (r || !PyErr_ExceptionMatches(PyExc_TypeError)) return r;
+                            PyErr_Clear();
+                            continue;
+                        }
+                        return call_with_out_tuple(name, op, in, mode, out);
+                    }
+                }
+            }
+            Call c;
+            c.op = op;
+            c.args = args;
+            c.source = source;
+            c.arena = &arena;
+            c.nargs = op->nargs;
+            c.nrets = op->nrets;
+            if (!bind(*op, in, mode, c, nullptr)) continue;
+            if (op->mutates) check_inference(c);
+            Value rets[8];
+            Value* results = op->nrets <= 8 ? rets : static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(op->nrets)));
+            for (int k = 8; k < op->nrets; k++) results[k] = Value();
+            c.rets = results;
+            try {
+                dispatch(c);
+            } catch (...) {
+                release_results(c);
+                throw;
+            }
+            PyObject* r = box_results(c);
+            // torch.split(...) and the like give tuples; torch.ops.aten.split gives a list.
+            if (mode == BindMode::Python && r && PyList_CheckExact(r)) Py_SETREF(r, PyList_AsTuple(r));
+            if (op->factory && mode == BindMode::Python && in.kwnames && r) {
+                PyObject* wanted = nullptr;
+                if (has_keyword(in, g_requires_grad, &wanted) && PyObject_IsTrue(wanted) == 1) {
+                    if (PyObject_SetAttr(r, g_requires_grad, Py_True) < 0) {
+                        Py_DECREF(r);
+                        return nullptr;
+                    }
+                }
+            }
+            return r;
+        }
+        // Nothing fits: say why.
+        Operator* candidate = nullptr;
+        size_t candidates = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (mode == BindMode::Python && (wants_out || outs_by_name) != (ops[i]->form == Form::Out)) continue;
+            candidate = ops[i];
+            candidates++;
+        }
+        if (mode == BindMode::Python && wants_out && candidates == 0) MT_THROW(Type, name, "() got an unexpected keyword argument 'out'");
+        if (candidates == 1) {
+            Call c;
+            c.op = candidate;
+            c.args = args;
+            c.source = source;
+            c.arena = &arena;
+            c.nargs = candidate->nargs;
+            std::string why;
+            bind(*candidate, in, mode, c, &why);
+            if (mode == BindMode::Python) MT_THROW(Type, why);
+            MT_THROW(Runtime, why);
+        }
+        std::string text;
+        if (mode == BindMode::Python) {
+            text = concat(name, "() received an invalid combination of arguments - got ", given_types(in), ", but expected one of:\n");
+            for (size_t i = 0; i < n; i++)
+                if (wants_out == (ops[i]->form == Form::Out)) text += " * " + python_signature(*ops[i]) + "\n";
+            MT_THROW(Type, text);
+        }
+        text = "Overloaded torch operator invoked from Python failed to match any schema:\n";
+        for (size_t i = 0; i < n; i++) {
+            Call c;
+            c.op = ops[i];
+            c.args = args;
+            c.source = source;
+            c.arena = &arena;
+            c.nargs = ops[i]->nargs;
+            std::string why;
+            bind(*ops[i], in, mode, c, &why);
+            text += why + "\n\n";
+        }
+        MT_THROW(Runtime, text);
+    } catch (...) {
+        raise_to_python();
+        return nullptr;
+    }
+}
+
+// ---- boxing ----
+
+PyObject* box(const Value& v) {
+    switch (v.tag) {
+        case Tag::None:
+            Py_RETURN_NONE;
+        case Tag::Tensor:
+            Py_INCREF(v.t->py());
+            return v.t->py();
+        case Tag::Bool:
+            return PyBool_FromLong(v.b);
+        case Tag::Int:
+            return PyLong_FromLongLong(v.i);
+        case Tag::Double:
+            return PyFloat_FromDouble(v.d);
+        case Tag::Complex:
+            return PyComplex_FromDoubles(v.z[0], v.z[1]);
+        case Tag::IntList: {
+            PyObject* t = PyTuple_New(v.len);
+            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(v.ints[i]));
+            return t;
+        }
+        case Tag::DoubleList: {
+            PyObject* t = PyTuple_New(v.len);
+            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, PyFloat_FromDouble(v.doubles[i]));
+            return t;
+        }
+        case Tag::BoolList: {
+            PyObject* t = PyTuple_New(v.len);
+            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, PyBool_FromLong(v.bools[i]));
+            return t;
+        }
+        case Tag::TensorList: {
+            PyObject* t = PyList_New(v.len);
+            for (uint32_t i = 0; i < v.len; i++) {
+                PyObject* o = v.tensors[i] ? v.tensors[i]->py() : Py_None;
+                Py_INCREF(o);
+                PyList_SET_ITEM(t, i, o);
+            }
+            return t;
+        }
+        case Tag::ScalarList: {
+            PyObject* t = PyTuple_New(v.len);
+            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, box(v.values[i]));
+            return t;
+        }
+        case Tag::Str:
+            return PyUnicode_FromStringAndSize(v.str, v.len);
+        case Tag::DType: {
+            PyObject* o = dtype_object(v.dtype);
+            Py_INCREF(o);
+            return o;
+        }
+        case Tag::Device:
+            return device_object(v.device);
+        case Tag::Layout: {
+            PyObject* o = layout_object(v.i);
+            Py_INCREF(o);
+            return o;
+        }
+        case Tag::MemoryFormat: {
+            PyObject* o = memory_format_object(v.i);
+            Py_INCREF(o);
+            return o;
+        }
+        case Tag::Generator:
+        case Tag::Object:
+            Py_INCREF(v.obj);
+            return v.obj;
+    }
+    Py_RETURN_NONE;
+}
+
+}  // namespace mt

@@ -1,0 +1,219 @@
+// DLPack in both directions: capsules that hand memory over without a copy.
+#include <string>
+
+#include "../autograd.h"
+#include "tensor_new.h"
+
+namespace mt {
+namespace {
+
+// The protocol's structures, as its specification lays them out.
+struct DLDevice {
+    int32_t device_type;
+    int32_t device_id;
+};
+struct DLDataType {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+};
+struct DLTensor {
+    void* data;
+    DLDevice device;
+    int32_t ndim;
+    DLDataType dtype;
+    int64_t* shape;
+    int64_t* strides;
+    uint64_t byte_offset;
+};
+struct DLManagedTensor {
+    DLTensor dl_tensor;
+    void* manager_ctx;
+    void (*deleter)(DLManagedTensor*);
+};
+struct DLPackVersion {
+    uint32_t major;
+    uint32_t minor;
+};
+struct DLManagedTensorVersioned {
+    DLPackVersion version;
+    void* manager_ctx;
+    void (*deleter)(DLManagedTensorVersioned*);
+    uint64_t flags;
+    DLTensor dl_tensor;
+};
+
+enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
+constexpr int32_t kCpu = 1;
+
+// The protocol asks for Python's BufferError.
+[[noreturn]] void buffer_error(const std::string& text) {
+    PyErr_SetString(PyExc_BufferError, text.c_str());
+    throw PythonError();
+}
+
+DLDataType dl_type(DType t) {
+    uint8_t code = is_complex(t)          ? kComplex
+                   : t == DType::Bool     ? kBool
+                   : t == DType::BFloat16 ? kBfloat
+                   : is_floating(t)       ? kFloat
+                   : t == DType::UInt8 || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64 ? kUInt
+                                                                                                        : kInt;
+    if (is_float8(t) || t == DType::Float4_e2m1fn_x2) MT_THROW(Runtime, "torch.", dtype_name(t), " is not supported by dlpack");
+    return {code, static_cast<uint8_t>(itemsize(t) * 8), 1};
+}
+
+DType dtype_of_dl(DLDataType t) {
+    MT_CHECK(t.lanes == 1, "ATen does not support lanes != 1");
+    switch (t.code * 1000 + t.bits) {
+        case kUInt * 1000 + 8:
+            return DType::UInt8;
+        case kUInt * 1000 + 16:
+            return DType::UInt16;
+        case kUInt * 1000 + 32:
+            return DType::UInt32;
+        case kUInt * 1000 + 64:
+            return DType::UInt64;
+        case kInt * 1000 + 8:
+            return DType::Int8;
+        case kInt * 1000 + 16:
+            return DType::Int16;
+        case kInt * 1000 + 32:
+            return DType::Int32;
+        case kInt * 1000 + 64:
+            return DType::Int64;
+        case kFloat * 1000 + 16:
+            return DType::Float16;
+        case kFloat * 1000 + 32:
+            return DType::Float32;
+        case kFloat * 1000 + 64:
+            return DType::Float64;
+        case kBfloat * 1000 + 16:
+            return DType::BFloat16;
+        case kComplex * 1000 + 64:
+            return DType::Complex64;
+        case kComplex * 1000 + 128:
+            return DType::Complex128;
+        case kBool * 1000 + 8:
+            return DType::Bool;
+        default:
+            buffer_error(concat("Unsupported DLPack element type: code ", int(t.code), ", ", int(t.bits), " bits"));
+    }
+}
+
+// What a capsule of ours keeps alive: the storage, and room for the sizes.
+struct Exported {
+    Storage* storage;
+    Dims sizes, strides;
+};
+
+void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
+    e->storage = t.storage;
+    e->storage->retain();
+    e->sizes.assign(t.sizes());
+    e->strides.assign(t.strides());
+    // Consumers may read strides of size-one dimensions: give them the plain ones.
+    for (int64_t i = 0; i < e->sizes.size(); i++)
+        if (e->sizes[i] < 2) e->strides[i] = 1;
+    d.data = t.numel() ? t.raw() : nullptr;
+    d.device = {kCpu, 0};
+    d.ndim = t.ndim;
+    d.dtype = dl_type(t.dtype);
+    d.shape = e->sizes.data();
+    d.strides = e->strides.data();
+    d.byte_offset = 0;
+}
+
+void drop(void* context) {
+    Exported* e = static_cast<Exported*>(context);
+    e->storage->drop();
+    delete e;
+}
+
+template <class Managed>
+void delete_managed(Managed* m) {
+    drop(m->manager_ctx);
+    delete m;
+}
+
+constexpr const char* kName = "dltensor";
+constexpr const char* kNameVersioned = "dltensor_versioned";
+
+// A capsule that nobody consumed still owns its tensor.
+template <class Managed>
+void destroy_capsule(PyObject* capsule, const char* name) {
+    if (!PyCapsule_IsValid(capsule, name)) return;
+    Managed* m = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+    if (m && m->deleter) m->deleter(m);
+}
+void destroy_plain(PyObject* c) { destroy_capsule<DLManagedTensor>(c, kName); }
+void destroy_versioned(PyObject* c) { destroy_capsule<DLManagedTensorVersioned>(c, kNameVersioned); }
+
+// Another library's tensor, given back to it when our storage goes.
+template <class Managed>
+void release_foreign(void* context) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    Managed* m = static_cast<Managed*>(context);
+    if (m->deleter) m->deleter(m);
+    PyGILState_Release(state);
+}
+
+template <class Managed>
+TensorRef import_managed(Managed* m) {
+    DLTensor& d = m->dl_tensor;
+    MT_CHECK(d.device.device_type == kCpu, "from_dlpack(): only tensors in host memory can be imported, got DLPack device type ", d.device.device_type);
+    DType dtype = dtype_of_dl(d.dtype);
+    Dims sizes(IntSpan(d.shape, d.ndim)), strides = d.strides ? Dims(IntSpan(d.strides, d.ndim)) : contiguous_strides(sizes);
+    for (int64_t s : strides)
+        MT_CHECK(s >= 0, "from_dlpack(): negative strides are not supported, got ", IntSpan(strides));
+    size_t bytes = numel_of(sizes) ? storage_bytes_needed(sizes, strides, itemsize(dtype), 0) : 0;
+    Storage* storage = storage_wrap(static_cast<char*>(d.data) + d.byte_offset, bytes, Device(), m, release_foreign<Managed>);
+    TensorRef t = from_storage(storage, 0, sizes, strides, dtype);
+    storage->drop();
+    return t;
+}
+
+}  // namespace
+
+void check_exportable(const Tensor& t) {
+    if (requires_grad(t)) buffer_error("Can't export tensors that require gradient, use tensor.detach()");
+    if (!t.is_cpu()) buffer_error("Cannot pack tensors on " + device_name(t.device));
+}
+
+PyObject* tensor_to_dlpack(Tensor& t, bool versioned) {
+    check_exportable(t);
+    dl_type(t.dtype);
+    Exported* e = new Exported;
+    if (versioned) {
+        auto* m = new DLManagedTensorVersioned{};
+        m->version = {1, 0};
+        m->manager_ctx = e;
+        m->deleter = delete_managed<DLManagedTensorVersioned>;
+        fill_dl(m->dl_tensor, t, e);
+        return PyCapsule_New(m, kNameVersioned, destroy_versioned);
+    }
+    auto* m = new DLManagedTensor{};
+    m->manager_ctx = e;
+    m->deleter = delete_managed<DLManagedTensor>;
+    fill_dl(m->dl_tensor, t, e);
+    return PyCapsule_New(m, kName, destroy_plain);
+}
+
+TensorRef tensor_from_dlpack(PyObject* capsule) {
+    if (PyCapsule_IsValid(capsule, kNameVersioned)) {
+        auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, kNameVersioned));
+        if (m->version.major > 1)
+            buffer_error(concat("from_dlpack(): unsupported DLPack version ", m->version.major, ".", m->version.minor));
+        TensorRef t = import_managed(m);
+        PyCapsule_SetName(capsule, "used_dltensor_versioned");
+        return t;
+    }
+    MT_CHECK(PyCapsule_IsValid(capsule, kName), "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+             "might have already constructed a tensor from it once.");
+    auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName));
+    TensorRef t = import_managed(m);
+    PyCapsule_SetName(capsule, "used_dltensor");
+    return t;
+}
+
+}  // namespace mt

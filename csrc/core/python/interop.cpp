@@ -1,0 +1,439 @@
+// Exchange with NumPy through the buffer protocol, and the Tensor methods that hand data to Python.
+#include <string>
+#include <vector>
+
+#include "../autograd.h"
+#include "indexing.h"
+#include "operator_call.h"
+#include "tensor_new.h"
+
+namespace mt {
+namespace {
+
+OperatorName op_local_scalar("aten::_local_scalar_dense"), op_detach("aten::detach"), op_to_copy("aten::_to_copy"),
+    op_resolve_conj("aten::resolve_conj");
+
+Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
+
+// ---- NumPy's types, without importing NumPy: an object cannot be an array before somebody has imported it ----
+
+PyTypeObject *g_ndarray, *g_generic;
+
+bool numpy_types() {
+    if (g_ndarray) return true;
+    static PyObject* name = PyUnicode_InternFromString("numpy");
+    PyObject* numpy = PyImport_GetModule(name);
+    if (!numpy) {
+        PyErr_Clear();
+        return false;
+    }
+    PyObject* array = PyObject_GetAttrString(numpy, "ndarray");
+    PyObject* generic = array ? PyObject_GetAttrString(numpy, "generic") : nullptr;
+    Py_DECREF(numpy);
+    if (!generic) {
+        PyErr_Clear();
+        Py_XDECREF(array);
+        return false;
+    }
+    g_generic = reinterpret_cast<PyTypeObject*>(generic);
+    g_ndarray = reinterpret_cast<PyTypeObject*>(array);
+    return true;
+}
+
+const char* buffer_format(DType t) {
+    switch (t) {
+        case DType::Bool:
+            return "?";
+        case DType::UInt8:
+            return "B";
+        case DType::Int8:
+            return "b";
+        case DType::Int16:
+            return "h";
+        case DType::UInt16:
+            return "H";
+        case DType::Int32:
+            return "i";
+        case DType::UInt32:
+            return "I";
+        case DType::Int64:
+            return "l";
+        case DType::UInt64:
+            return "L";
+        case DType::Float16:
+            return "e";
+        case DType::Float32:
+            return "f";
+        case DType::Float64:
+            return "d";
+        case DType::Complex64:
+            return "Zf";
+        case DType::Complex128:
+            return "Zd";
+        default:
+            return nullptr;
+    }
+}
+
+DType dtype_of_format(const char* format, int64_t size) {
+    if (format[0] == '@' || format[0] == '=') format++;
+    if (format[0] == '<') format++;  // this machine's order
+    switch (format[0]) {
+        case '?':
+            return DType::Bool;
+        case 'b':
+        case 'h':
+        case 'i':
+        case 'l':
+        case 'q':
+            return size == 1 ? DType::Int8 : size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
+        case 'B':
+        case 'H':
+        case 'I':
+        case 'L':
+        case 'Q':
+            return size == 1 ? DType::UInt8 : size == 2 ? DType::UInt16 : size == 4 ? DType::UInt32 : DType::UInt64;
+        case 'e':
+            return DType::Float16;
+        case 'f':
+            return DType::Float32;
+        case 'd':
+            return DType::Float64;
+        case 'Z':
+            return format[1] == 'f' ? DType::Complex64 : format[1] == 'd' ? DType::Complex128 : DType::Undefined;
+        default:
+            return DType::Undefined;
+    }
+}
+
+[[noreturn]] void unsupported_array(PyObject* array) {
+    PyErr_Clear();
+    std::string name = "?";
+    PyObject* dtype = PyObject_GetAttrString(array, "dtype");
+    PyObject* type = dtype ? PyObject_GetAttrString(dtype, "type") : nullptr;
+    if (type) name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+    Py_XDECREF(type);
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    MT_THROW(Type, "can't convert np.ndarray of type ", name,
+             ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
+             "and bool.");
+}
+
+void release_buffer(void* context) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_buffer* b = static_cast<Py_buffer*>(context);
+    PyBuffer_Release(b);
+    delete b;
+    PyGILState_Release(state);
+}
+
+// ---- a tensor as a buffer: what NumPy makes its array from ----
+
+struct Exporter {
+    PyObject_HEAD
+    PyObject* tensor;
+};
+
+int exporter_getbuffer(PyObject* o, Py_buffer* view, int) {
+    Tensor& t = as_tensor(reinterpret_cast<Exporter*>(o)->tensor);
+    int64_t n = t.dim();
+    Py_ssize_t* dims = new Py_ssize_t[static_cast<size_t>(2 * n + 1)];
+    for (int64_t d = 0; d < n; d++) {
+        dims[d] = t.size(d);
+        dims[n + d] = t.stride(d) * t.itemsize();
+    }
+    static char nothing[16];
+    view->buf = t.numel() ? t.raw() : nothing;
+    view->obj = Py_NewRef(o);
+    view->len = t.numel() * t.itemsize();
+    view->readonly = 0;
+    view->itemsize = t.itemsize();
+    view->format = const_cast<char*>(buffer_format(t.dtype));
+    view->ndim = static_cast<int>(n);
+    view->shape = dims;
+    view->strides = dims + n;
+    view->suboffsets = nullptr;
+    view->internal = dims;
+    return 0;
+}
+void exporter_releasebuffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
+void exporter_dealloc(PyObject* o) {
+    Py_DECREF(reinterpret_cast<Exporter*>(o)->tensor);
+    PyObject_Free(o);
+}
+PyBufferProcs exporter_buffer = {exporter_getbuffer, exporter_releasebuffer};
+
+PyTypeObject* exporter_type() {
+    static PyTypeObject type = [] {
+        PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
+        t.tp_name = "mindtorch_v2._C._TensorBuffer";
+        t.tp_basicsize = sizeof(Exporter);
+        t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+        t.tp_dealloc = exporter_dealloc;
+        t.tp_as_buffer = &exporter_buffer;
+        return t;
+    }();
+    if (!(type.tp_flags & Py_TPFLAGS_READY) && PyType_Ready(&type) < 0) throw PythonError();
+    return &type;
+}
+
+}  // namespace
+
+bool numpy_array_check(PyObject* o) { return numpy_types() && PyObject_TypeCheck(o, g_ndarray); }
+bool numpy_scalar_check(PyObject* o) {
+    PyTypeObject* t = Py_TYPE(o);
+    if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyList_Type || t == &PyTuple_Type || t == &PyBool_Type) return false;
+    return numpy_types() && PyType_IsSubtype(t, g_generic);
+}
+
+TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
+    Py_buffer* b = new Py_buffer;
+    if (PyObject_GetBuffer(array, b, PyBUF_RECORDS_RO) < 0) {
+        delete b;
+        unsupported_array(array);
+    }
+    try {
+        const char* format = b->format ? b->format : "B";
+        MT_CHECK_VALUE(format[0] != '>' && format[0] != '!',
+                       "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.");
+        DType dtype = dtype_of_format(format, b->itemsize);
+        if (dtype == DType::Undefined) unsupported_array(array);
+        Dims sizes(b->ndim), strides(b->ndim);
+        int64_t size = itemsize(dtype);
+        for (int d = 0; d < b->ndim; d++) {
+            sizes[d] = b->shape[d];
+            int64_t bytes = b->strides ? b->strides[d] : 0;
+            MT_CHECK_VALUE(bytes >= 0 || sizes[d] < 2,
+                           "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. (You can "
+                           "probably work around this by making a copy of your array  with array.copy().) ");
+            MT_CHECK_VALUE(bytes % size == 0 || sizes[d] < 2,
+                           "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+            strides[d] = bytes < 0 ? size : bytes / size;
+        }
+        if (b->readonly && warn_not_writable) {
+            static bool warned = false;
+            if (!warned &&
+                PyErr_WarnEx(PyExc_UserWarning,
+                             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
+                             "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+                             "it to a tensor. This type of warning will be suppressed for the rest of this program.",
+                             1) < 0)
+                throw PythonError();
+            warned = true;
+        }
+        size_t bytes = numel_of(sizes) ? storage_bytes_needed(sizes, strides, size, 0) : 0;
+        Storage* storage = storage_wrap(b->buf, bytes, Device(), b, release_buffer);
+        TensorRef t = from_storage(storage, 0, sizes, strides, dtype);
+        storage->drop();
+        return t;
+    } catch (...) {
+        PyBuffer_Release(b);
+        delete b;
+        throw;
+    }
+}
+
+PyObject* tensor_to_numpy(const Tensor& t) {
+    MT_CHECK_TYPE(t.is_cpu(), "can't convert ", device_name(t.device),
+                  " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+    MT_CHECK(!requires_grad(t), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    MT_CHECK_TYPE(buffer_format(t.dtype), "Got unsupported ScalarType ", dtype_class_name(t.dtype));
+    static PyObject* asarray = nullptr;
+    if (!asarray) {
+        PyObject* numpy = PyImport_ImportModule("numpy");
+        if (!numpy) {
+            PyErr_Clear();
+            MT_THROW(Runtime, "Numpy is not available");
+        }
+        asarray = PyObject_GetAttrString(numpy, "asarray");
+        Py_DECREF(numpy);
+        if (!asarray) throw PythonError();
+    }
+    Exporter* e = PyObject_New(Exporter, exporter_type());
+    if (!e) throw PythonError();
+    e->tensor = Py_NewRef(t.py());
+    PyObject* array = PyObject_CallOneArg(asarray, reinterpret_cast<PyObject*>(e));
+    Py_DECREF(reinterpret_cast<PyObject*>(e));
+    if (!array) throw PythonError();
+    return array;
+}
+
+PyObject* item_of(const Tensor& t, int64_t at) {
+    switch (t.dtype) {
+        case DType::Bool:
+            return PyBool_FromLong(t.data<uint8_t>()[at] != 0);
+        case DType::UInt8:
+            return PyLong_FromLong(t.data<uint8_t>()[at]);
+        case DType::Int8:
+            return PyLong_FromLong(t.data<int8_t>()[at]);
+        case DType::Int16:
+            return PyLong_FromLong(t.data<int16_t>()[at]);
+        case DType::UInt16:
+            return PyLong_FromLong(t.data<uint16_t>()[at]);
+        case DType::Int32:
+            return PyLong_FromLong(t.data<int32_t>()[at]);
+        case DType::UInt32:
+            return PyLong_FromUnsignedLong(t.data<uint32_t>()[at]);
+        case DType::Int64:
+            return PyLong_FromLongLong(t.data<int64_t>()[at]);
+        case DType::UInt64:
+            return PyLong_FromUnsignedLongLong(t.data<uint64_t>()[at]);
+        case DType::Float16:
+            return PyFloat_FromDouble(static_cast<float>(t.data<Half>()[at]));
+        case DType::BFloat16:
+            return PyFloat_FromDouble(static_cast<float>(t.data<BFloat16>()[at]));
+        case DType::Float32:
+            return PyFloat_FromDouble(t.data<float>()[at]);
+        case DType::Float64:
+            return PyFloat_FromDouble(t.data<double>()[at]);
+        case DType::Complex64:
+            return PyComplex_FromDoubles(t.data<c64>()[at].real(), t.data<c64>()[at].imag());
+        case DType::Complex128:
+            return PyComplex_FromDoubles(t.data<c128>()[at].real(), t.data<c128>()[at].imag());
+        default: {
+            TensorRef wide = contiguous(t, DType::Float32);
+            return PyFloat_FromDouble(wide->data<float>()[0]);
+        }
+    }
+}
+
+namespace {
+
+PyObject* nested_list(const Tensor& t, int64_t dim, int64_t offset) {
+    if (dim == t.dim()) return item_of(t, offset);
+    PyObject* list = PyList_New(t.size(dim));
+    if (!list) throw PythonError();
+    for (int64_t i = 0; i < t.size(dim); i++) {
+        PyObject* item = nested_list(t, dim + 1, offset + i * t.stride(dim));
+        if (!item) {
+            Py_DECREF(list);
+            throw PythonError();
+        }
+        PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}
+
+PyObject* tolist(PyObject* self, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Tensor& t = as_tensor(self);
+        MT_CHECK_AS(NotImplemented, !t.is_meta(), "Cannot copy out of meta tensor; no data!");
+        if (t.is_cpu() && !is_float8(t.dtype)) return nested_list(t, 0, 0);
+        Value cpu;
+        cpu.tag = Tag::Device;
+        TensorRef here = t.is_cpu() ? contiguous(t, DType::Float32) : op_to_copy({Value::of(&t), Value(), Value(), cpu});
+        return nested_list(*here, 0, 0);
+    });
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Tensor& t = as_tensor(self);
+        MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
+        MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
+        // Other devices and modes that watch dispatch answer themselves.
+        bool plain = t.is_cpu() && g_thread.include.empty() && (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched)).empty();
+        if (plain) return item_of(t, 0);
+        Value args[1] = {Value::of(&t)}, rets[1];
+        call_values(op_local_scalar.get(), args, rets);
+        PyObject* r = box(rets[0]);
+        if (rets[0].tag == Tag::Object || rets[0].tag == Tag::Tensor) Py_DECREF(rets[0].obj);
+        return r;
+    });
+}
+
+PyObject* keyword(PyObject* const* args, Py_ssize_t n, PyObject* kwnames, const char* name, Py_ssize_t position) {
+    if (position >= 0 && position < n) return args[position];
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), name) == 0) return args[n + k];
+    return nullptr;
+}
+
+PyObject* numpy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Tensor& t = as_tensor(self);
+        PyObject* force = keyword(args, n, kwnames, "force", 0);
+        if (!force || PyObject_IsTrue(force) != 1) return tensor_to_numpy(t);
+        TensorRef plain = op_detach({Value::of(&t)});
+        if (!plain->is_cpu()) {
+            Value cpu;
+            cpu.tag = Tag::Device;
+            plain = op_to_copy({Value::of(plain.get()), Value(), Value(), cpu});
+        }
+        return tensor_to_numpy(*plain);
+    });
+}
+
+// __array__(dtype=None, copy=None)
+PyObject* array(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        PyObject* plain = tensor_to_numpy(as_tensor(self));
+        PyObject* dtype = keyword(args, n, kwnames, "dtype", 0);
+        PyObject* copy = keyword(args, n, kwnames, "copy", 1);
+        bool wants_copy = copy && copy != Py_None && PyObject_IsTrue(copy) == 1;
+        if (dtype && dtype != Py_None) {
+            PyObject* cast = PyObject_GetAttrString(plain, "astype");
+            PyObject* positional = PyTuple_Pack(1, dtype);
+            PyObject* named = Py_BuildValue("{sO}", "copy", wants_copy ? Py_True : Py_False);
+            PyObject* r = cast ? PyObject_Call(cast, positional, named) : nullptr;
+            Py_XDECREF(cast);
+            Py_XDECREF(positional);
+            Py_XDECREF(named);
+            Py_DECREF(plain);
+            return r;
+        }
+        if (wants_copy) {
+            PyObject* r = PyObject_CallMethod(plain, "copy", "s", "K");
+            Py_DECREF(plain);
+            return r;
+        }
+        return plain;
+    });
+}
+
+PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Tensor& t = as_tensor(self);
+        PyObject* stream = keyword(args, n, kwnames, "stream", -1);
+        PyObject* version = keyword(args, n, kwnames, "max_version", -1);
+        PyObject* copy = keyword(args, n, kwnames, "copy", -1);
+        MT_CHECK_TYPE(!stream || stream == Py_None || PyLong_Check(stream), "stream must be ``int`` or ``none``");
+        bool versioned = version && PyTuple_Check(version) && PyTuple_GET_SIZE(version) == 2 && PyLong_AsLong(PyTuple_GET_ITEM(version, 0)) >= 1;
+        if (PyErr_Occurred()) throw PythonError();
+        if (copy && copy != Py_None && PyObject_IsTrue(copy) == 1) {
+            check_exportable(t);
+            TensorRef own = clone(t);
+            return tensor_to_dlpack(*own, versioned);
+        }
+        return tensor_to_dlpack(t, versioned);
+    });
+}
+
+PyObject* dlpack_device(PyObject* self, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Tensor& t = as_tensor(self);
+        MT_CHECK_VALUE(t.is_cpu(), "Unknown device type ", device_type_name(t.device.type), " for Dlpack");
+        return Py_BuildValue("(ii)", 1, 0);
+    });
+}
+
+#define FASTCALL(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL | METH_KEYWORDS
+
+}  // namespace
+
+PyObject* new_tensor_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
+
+PyMethodDef interop_methods[] = {
+    {"numpy", FASTCALL(numpy), "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the tensor's memory; with `force`, detached and on the host."},
+    {"tolist", tolist, METH_NOARGS, "tolist() -> list or number\n\nThe elements as nested Python lists; a 0-dim tensor gives its number."},
+    {"item", item, METH_NOARGS, "item() -> number\n\nThe only element as a Python number."},
+    {"new_tensor", FASTCALL(new_tensor_method),
+     "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\ntorch.tensor with this tensor's dtype and device."},
+    {"__array__", FASTCALL(array), "The data as a NumPy array."},
+    {"__dlpack__", FASTCALL(dlpack), "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n\nA DLPack capsule over the memory."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(DLPack device type, device index)"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace mt

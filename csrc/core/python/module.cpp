@@ -1,0 +1,108 @@
+// The extension module mindtorch_v2._C: puts the types together and loads the CPU kernels for this processor.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "../generator.h"
+#include "../registry.h"
+#include "tensor_new.h"
+#include "types.h"
+
+namespace mt {
+namespace {
+
+// Kernels that gain from wide vectors are compiled once per instruction set, each set into a library of its own: the best one this
+// processor runs is loaded, beside the library of all other kernels.
+std::string g_isa = "none";
+bool load_cpu_kernels() {
+    Dl_info info;
+    dladdr(reinterpret_cast<void*>(&load_cpu_kernels), &info);
+    std::string dir = info.dli_fname;
+    dir = dir.substr(0, dir.rfind('/') + 1);
+    std::string plain = dir + "libmindtorch_cpu_plain.so";
+    if (!dlopen(plain.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        PyErr_Format(PyExc_ImportError, "mindtorch_v2: %s", dlerror());
+        return false;
+    }
+    std::vector<std::string> order;
+    const char* forced = std::getenv("MINDTORCH_ISA");
+    if (forced && *forced) {
+        order.push_back(forced);
+    } else {
+#if defined(__x86_64__)
+        __builtin_cpu_init();
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+            __builtin_cpu_supports("fma"))
+            order.push_back("v4");
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) order.push_back("v3");
+#endif
+        order.push_back("base");
+    }
+    std::string problems;
+    for (const std::string& isa : order) {
+        std::string path = dir + "libmindtorch_cpu_" + isa + ".so";
+        if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+            g_isa = isa;
+            return true;
+        }
+        problems += std::string(problems.empty() ? "" : "; ") + dlerror();
+    }
+    PyErr_Format(PyExc_ImportError, "mindtorch_v2: no CPU kernel library could be loaded: %s", problems.c_str());
+    return false;
+}
+
+PyObject* py_memory_stats(PyObject*, PyObject*) {
+    MemoryStats s = memory_stats();
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "allocated_bytes.current", static_cast<long long>(s.allocated), "allocated_bytes.peak",
+                         static_cast<long long>(s.allocated_peak), "reserved_bytes.current", static_cast<long long>(s.reserved), "reserved_bytes.peak",
+                         static_cast<long long>(s.reserved_peak), "cached_bytes.current", static_cast<long long>(s.cached), "allocation.count",
+                         static_cast<long long>(s.allocations), "cache_hit.count", static_cast<long long>(s.cache_hits), "free.count",
+                         static_cast<long long>(s.releases));
+}
+PyObject* py_reset_peak(PyObject*, PyObject*) {
+    reset_peak_memory_stats();
+    Py_RETURN_NONE;
+}
+PyObject* py_empty_cache(PyObject*, PyObject*) {
+    empty_cache();
+    Py_RETURN_NONE;
+}
+PyObject* py_get_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+PyObject* py_set_threads(PyObject*, PyObject* o) {
+    long n = PyLong_AsLong(o);
+    if (n == -1 && PyErr_Occurred()) return nullptr;
+    if (n <= 0) {
+        PyErr_SetString(PyExc_RuntimeError, "Expected positive number of threads");
+        return nullptr;
+    }
+    set_num_threads(static_cast<int>(n));
+    Py_RETURN_NONE;
+}
+PyObject* py_isa(PyObject*, PyObject*) { return PyUnicode_FromString(g_isa.c_str()); }
+
+PyMethodDef functions[] = {{"_cpu_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
+                           {"_cpu_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
+                           {"_cpu_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
+                           {"get_num_threads", py_get_threads, METH_NOARGS, "Threads that one operator may use."},
+                           {"set_num_threads", py_set_threads, METH_O, "Set the threads that one operator may use."},
+                           {"_cpu_isa", py_isa, METH_NOARGS, "'v4' (AVX-512), 'v3' (AVX2) or 'base'."},
+                           {nullptr, nullptr, 0, nullptr}};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "mindtorch_v2._C", "The native core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyObject* make_module() {
+    PyObject* m = PyModule_Create(&definition);
+    if (!m) return nullptr;
+    if (!init_scalar_types(m) || !init_storage_type(m) || !init_tensor_type(m) || !init_operator_types(m) || !init_autograd_types(m)) return nullptr;
+    if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
+    PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));
+    PyModule_AddObjectRef(m, "default_generator", reinterpret_cast<PyObject*>(&default_generator()));
+    PyObject* linalg = PyErr_NewException("mindtorch_v2._C._LinAlgError", PyExc_RuntimeError, nullptr);
+    PyModule_AddObject(m, "_LinAlgError", linalg);
+    if (!load_cpu_kernels()) return nullptr;
+    return m;
+}
+
+}  // namespace mt

@@ -1,0 +1,597 @@
+// Operators as Python objects: the handle of one schema, functions and methods over sets of overloads.
+#include <cstring>
+
+#include "../autograd.h"
+#include "bind.h"
+#include "types.h"
+
+namespace mt {
+
+PyObject* function_handler();
+void set_function_handler(PyObject* o);
+
+namespace {
+
+// ---- one operator ----
+
+struct HandleObject {
+    PyObject_HEAD
+    PyObject* dict;
+    PyObject* weakrefs;
+    vectorcallfunc vectorcall;
+    Operator* op;
+};
+PyTypeObject* g_handle_type = nullptr;
+
+// ---- functions and methods ----
+
+struct FunctionObject {
+    PyObject_HEAD
+    PyObject* dict;
+    PyObject* weakrefs;
+    vectorcallfunc vectorcall;
+    PyObject* name;
+    Operator** ops;
+    size_t nops;
+};
+PyTypeObject* g_function_type = nullptr;
+PyTypeObject* g_method_type = nullptr;
+
+PyObject* g_torch_function;  // interned "__torch_function__"
+
+Operator* op_of(PyObject* o) { return reinterpret_cast<HandleObject*>(o)->op; }
+
+// Whether somebody's __torch_function__ or a mode wants to see this call.
+bool overridden(PyObject* const* args, Py_ssize_t n) {
+    if (__builtin_expect(g_thread.function_modes > 0, 0)) return true;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyTypeObject* t = Py_TYPE(args[i]);
+        if (t == tensor_type() || t == parameter_type()) continue;
+        if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type || t == &PyUnicode_Type || args[i] == Py_None) continue;
+        if (PyType_IsSubtype(t, tensor_base_type())) return true;
+        if ((t == &PyList_Type || t == &PyTuple_Type)) {
+            Py_ssize_t size = PySequence_Fast_GET_SIZE(args[i]);
+            for (Py_ssize_t k = 0; k < size; k++) {
+                PyTypeObject* it = Py_TYPE(PySequence_Fast_GET_ITEM(args[i], k));
+                if (it != tensor_type() && it != parameter_type() && PyType_IsSubtype(it, tensor_base_type())) return true;
+            }
+            continue;
+        }
+        if (_PyType_Lookup(t, g_torch_function)) return true;
+    }
+    return false;
+}
+
+PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool* handled) {
+    PyObject* positional = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SET_ITEM(positional, i, args[i]);
+    }
+    PyObject* keywords = PyDict_New();
+    if (kwnames)
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++) PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, k), args[n + k]);
+    PyObject* r = PyObject_CallFunctionObjArgs(function_handler(), self, positional, keywords, nullptr);
+    Py_DECREF(positional);
+    Py_DECREF(keywords);
+    *handled = true;
+    if (r == Py_NotImplemented) {
+        Py_DECREF(r);
+        *handled = false;
+    }
+    return r;
+}
+
+}  // namespace
+
+bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result) {
+    if (__builtin_expect(!function_handler() || g_thread.function_modes_disabled || !overridden(args, n), 1)) return false;
+    PyObject* function = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type()), method);
+    if (!function) {
+        *result = nullptr;
+        return true;
+    }
+    bool handled;
+    PyObject* r = call_handler(function, args, n, nullptr, &handled);
+    Py_DECREF(function);
+    if (handled) *result = r;
+    return handled;
+}
+
+namespace {
+
+PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (__builtin_expect(function_handler() && !g_thread.function_modes_disabled &&
+                             overridden(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)), 0)) {
+        bool handled;
+        PyObject* r = call_handler(o, args, n, kwnames, &handled);
+        if (handled) return r;
+    }
+    CallInput in{args, n, kwnames};
+    return call_overloads(PyUnicode_AsUTF8(f->name), f->ops, f->nops, in, BindMode::Python);
+}
+
+PyObject* handle_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    HandleObject* h = reinterpret_cast<HandleObject*>(o);
+    CallInput in{args, PyVectorcall_NARGS(nargsf), kwnames};
+    return call_overloads(h->op->name.c_str(), &h->op, 1, in, BindMode::Operator);
+}
+
+void handle_dealloc(PyObject* o) {
+    HandleObject* h = reinterpret_cast<HandleObject*>(o);
+    if (h->weakrefs) PyObject_ClearWeakRefs(o);
+    Py_CLEAR(h->dict);
+    PyTypeObject* type = Py_TYPE(o);
+    type->tp_free(o);
+    Py_DECREF(type);
+}
+void function_dealloc(PyObject* o) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    if (f->weakrefs) PyObject_ClearWeakRefs(o);
+    Py_CLEAR(f->dict);
+    Py_CLEAR(f->name);
+    delete[] f->ops;
+    PyTypeObject* type = Py_TYPE(o);
+    type->tp_free(o);
+    Py_DECREF(type);
+}
+
+PyObject* function_new(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject *name, *handles;
+    if (!PyArg_ParseTuple(args, "UO", &name, &handles)) return nullptr;
+    PyObject* seq = PySequence_Fast(handles, "expected a sequence of operators");
+    if (!seq) return nullptr;
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(type->tp_alloc(type, 0));
+    f->vectorcall = function_call;
+    Py_INCREF(name);
+    f->name = name;
+    f->nops = static_cast<size_t>(PySequence_Fast_GET_SIZE(seq));
+    f->ops = new Operator*[f->nops];
+    for (size_t i = 0; i < f->nops; i++) f->ops[i] = op_of(PySequence_Fast_GET_ITEM(seq, static_cast<Py_ssize_t>(i)));
+    Py_DECREF(seq);
+    return reinterpret_cast<PyObject*>(f);
+}
+PyObject* function_repr(PyObject* o) {
+    bool method = Py_TYPE(o) == g_method_type;
+    return PyUnicode_FromFormat(method ? "<method '%U' of 'torch._C.TensorBase' objects>" : "<built-in method %U of type object>",
+                                reinterpret_cast<FunctionObject*>(o)->name);
+}
+PyObject* function_name(PyObject* o, void*) {
+    PyObject* n = reinterpret_cast<FunctionObject*>(o)->name;
+    Py_INCREF(n);
+    return n;
+}
+PyObject* function_signature(PyObject* o, void*) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    std::string s;
+    for (size_t i = 0; i < f->nops; i++) s += std::string(i ? "\n" : "") + PyUnicode_AsUTF8(f->name) + python_signature(*f->ops[i]);
+    return PyUnicode_FromString(s.c_str());
+}
+PyObject* function_operators(PyObject* o, void*) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(f->nops));
+    for (size_t i = 0; i < f->nops; i++) {
+        PyObject* h = f->ops[i]->handle ? f->ops[i]->handle : Py_None;
+        Py_INCREF(h);
+        PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), h);
+    }
+    return t;
+}
+PyObject* method_get(PyObject* self, PyObject* obj, PyObject*) {
+    if (!obj || obj == Py_None) {
+        Py_INCREF(self);
+        return self;
+    }
+    return PyMethod_New(self, obj);
+}
+PyObject* self_reduce(PyObject* o, PyObject*) {
+    Py_INCREF(reinterpret_cast<FunctionObject*>(o)->name);
+    return reinterpret_cast<FunctionObject*>(o)->name;
+}
+PyObject* self_itself(PyObject* o, PyObject*) {
+    Py_INCREF(o);
+    return o;
+}
+
+PyGetSetDef function_getset[] = {{"__name__", function_name, nullptr, nullptr, nullptr},
+                                 {"__text_signature__", function_signature, nullptr, nullptr, nullptr},
+                                 {"signatures", function_signature, nullptr, "Every overload, one a line.", nullptr},
+                                 {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr},
+                                 {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                                 {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef function_methods[] = {{"__reduce__", self_reduce, METH_NOARGS, nullptr},
+                                  {"__copy__", self_itself, METH_NOARGS, nullptr},
+                                  {"__deepcopy__", self_itself, METH_O, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+PyMemberDef function_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
+                                  {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
+                                  {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+#define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
+PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_new),       SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
+                                SLOT(Py_tp_call, PyVectorcall_Call), SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+                                SLOT(Py_tp_methods, function_methods), {0, nullptr}};
+PyType_Slot method_slots[] = {SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
+                              SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+                              SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, method_get),     {0, nullptr}};
+PyType_Spec function_spec = {"mindtorch_v2._C.Function", sizeof(FunctionObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, function_slots};
+PyType_Spec method_spec = {"mindtorch_v2._C.Method", sizeof(FunctionObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
+
+// ---- the handle's methods: registration ----
+
+Key parse_key(const char* name) {
+    Key k = key_from_name(name);
+    MT_CHECK(k != Key::Undefined || !std::strcmp(name, "Undefined"), "could not parse dispatch key: ", name);
+    return k;
+}
+
+PyObject* h_impl(PyObject* o, PyObject* args) {
+    const char* key;
+    PyObject* fn;
+    if (!PyArg_ParseTuple(args, "sO:impl", &key, &fn)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Kernel k;
+        if (PyUnicode_Check(fn)) {
+            const char* name = PyUnicode_AsUTF8(fn);
+            const NativeKernel* native = find_native_kernel(name);
+            if (!native) Py_RETURN_FALSE;
+            k.fn = native->structured ? run_structured : native->fn;
+            k.compute = native->fn;
+            k.flags = native->flags;
+        } else if (fn == Py_None) {
+            k.fallthrough = true;
+        } else {
+            k.fn = run_python;
+            k.python = fn;
+        }
+        op_of(o)->set_kernel(parse_key(key), k);
+        Py_RETURN_TRUE;
+    });
+}
+PyObject* h_unimpl(PyObject* o, PyObject* key) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        op_of(o)->erase_kernel(parse_key(PyUnicode_AsUTF8(key)));
+        Py_RETURN_NONE;
+    });
+}
+// set_shape("rule", ["arg", ...]) or set_shape(callable)
+PyObject* h_set_shape(PyObject* o, PyObject* args) {
+    PyObject *rule, *names = nullptr;
+    if (!PyArg_ParseTuple(args, "O|O:set_shape", &rule, &names)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Operator* op = op_of(o);
+        if (PyUnicode_Check(rule)) {
+            op->shape = find_shape_rule(PyUnicode_AsUTF8(rule));
+            MT_CHECK(op->shape, op->full_name, ": no shape rule is called '", PyUnicode_AsUTF8(rule), "'");
+            op->shape_params.clear();
+            if (names) {
+                for (Py_ssize_t i = 0; i < PySequence_Size(names); i++) {
+                    PyObject* n = PySequence_GetItem(names, i);
+                    if (PyLong_Check(n)) {
+                        op->shape_params.push_back(static_cast<int>(PyLong_AsLong(n)));
+                    } else {
+                        int at = op->schema.index_of(PyUnicode_AsUTF8(n));
+                        MT_CHECK(at >= 0, op->full_name, ": the shape rule names '", PyUnicode_AsUTF8(n), "', which is no argument");
+                        op->shape_params.push_back(at);
+                    }
+                    Py_DECREF(n);
+                }
+            }
+        } else {
+            Py_INCREF(rule);
+            op->shape_python = rule;
+        }
+        op->resolve();
+        Py_RETURN_NONE;
+    });
+}
+// set_formula([(inputs, fn, [(kind, index), ...], tuple), ...], inputs, saved_inputs, saved_results, saved_sizes, nondiff mask, node name)
+PyObject* h_set_formula(PyObject* o, PyObject* args) {
+    PyObject *parts, *inputs, *saved_inputs, *saved_results, *saved_sizes;
+    unsigned long long nondiff;
+    const char* node_name;
+    if (!PyArg_ParseTuple(args, "OOOOOKs:set_formula", &parts, &inputs, &saved_inputs, &saved_results, &saved_sizes, &nondiff, &node_name)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Operator* op = op_of(o);
+        auto ints = [](PyObject* seq) {
+            std::vector<int> v;
+            for (Py_ssize_t i = 0; i < PySequence_Size(seq); i++) {
+                PyObject* item = PySequence_GetItem(seq, i);
+                v.push_back(static_cast<int>(PyLong_AsLong(item)));
+                Py_DECREF(item);
+            }
+            return v;
+        };
+        auto f = std::make_unique<Formula>();
+        f->inputs = ints(inputs);
+        f->saved_inputs = ints(saved_inputs);
+        f->saved_results = ints(saved_results);
+        f->saved_sizes = ints(saved_sizes);
+        f->nondiff = nondiff;
+        for (Py_ssize_t i = 0; i < PySequence_Size(parts); i++) {
+            PyObject* p = PySequence_GetItem(parts, i);
+            PyObject *part_inputs, *fn, *params;
+            int tuple;
+            if (!PyArg_ParseTuple(p, "OOOp", &part_inputs, &fn, &params, &tuple)) throw PythonError();
+            FormulaPart part;
+            part.inputs = ints(part_inputs);
+            Py_INCREF(fn);
+            part.fn = fn;
+            part.tuple = tuple;
+            for (Py_ssize_t k = 0; k < PySequence_Size(params); k++) {
+                PyObject* q = PySequence_GetItem(params, k);
+                int kind, index;
+                if (!PyArg_ParseTuple(q, "ii", &kind, &index)) throw PythonError();
+                Py_DECREF(q);
+                // Inputs and results come as their place among what is saved.
+                part.params.push_back({static_cast<FormulaArg::Kind>(kind), index});
+            }
+            f->parts.push_back(std::move(part));
+            Py_DECREF(p);
+        }
+        op->formula = std::move(f);
+        op->node_name = node_name;
+        op->resolve();
+        Py_RETURN_NONE;
+    });
+}
+PyObject* h_set_return_type(PyObject* o, PyObject* type) {
+    Py_INCREF(type);
+    op_of(o)->return_type = reinterpret_cast<PyTypeObject*>(type);
+    Py_RETURN_NONE;
+}
+PyObject* h_kernels(PyObject* o, PyObject*) {
+    PyObject* d = PyDict_New();
+    for (auto& [key, k] : op_of(o)->registered) {
+        PyObject* v = k.fallthrough ? PyUnicode_FromString("fallthrough") : k.python ? (Py_INCREF(k.python), k.python) : PyUnicode_FromString("native");
+        PyDict_SetItemString(d, key_name(static_cast<Key>(key)), v);
+        Py_DECREF(v);
+    }
+    return d;
+}
+PyObject* h_resolved(PyObject* o, PyObject* key) {
+    return guarded<PyObject*>(nullptr, [&] { return PyBool_FromLong(op_of(o)->table[static_cast<int>(parse_key(PyUnicode_AsUTF8(key)))].fn != nullptr); });
+}
+// redispatch(keyset bits, *args, **kwargs): the kernel of the highest of these keys.
+PyObject* h_redispatch(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK_TYPE(n >= 1 && PyLong_Check(args[0]), "redispatch(keys, *args): the first argument is the key set as an int");
+        KeySet keys(PyLong_AsUnsignedLongLong(args[0]));
+        Operator* op = op_of(o);
+        Call c;
+        Arena arena;
+        Value values[64], rets[16];
+        PyObject* source[64];
+        c.op = op;
+        c.args = values;
+        c.source = source;
+        c.arena = &arena;
+        c.rets = rets;
+        c.nargs = op->nargs;
+        c.nrets = op->nrets;
+        CallInput in{args + 1, n - 1, kwnames};
+        std::string why;
+        if (!bind(*op, in, BindMode::Operator, c, &why)) MT_THROW(Runtime, why);
+        try {
+            run(c, keys);
+        } catch (...) {
+            release_results(c);
+            throw;
+        }
+        return box_results(c);
+    });
+}
+
+PyObject* argument_dict(const Argument& a) {
+    PyObject* d = PyDict_New();
+    auto set = [&](const char* k, PyObject* v) {
+        PyDict_SetItemString(d, k, v);
+        Py_DECREF(v);
+    };
+    set("name", PyUnicode_FromString(a.name.c_str()));
+    set("type", PyUnicode_FromString(a.type_text.c_str()));
+    set("kwarg_only", PyBool_FromLong(a.keyword_only));
+    set("has_default", PyBool_FromLong(a.has_default));
+    set("alias", PyUnicode_FromString(a.alias.c_str()));
+    set("is_write", PyBool_FromLong(a.writes));
+    set("default", a.default_object ? (Py_INCREF(a.default_object), a.default_object) : (Py_INCREF(Py_None), Py_None));
+    return d;
+}
+PyObject* h_arguments(PyObject* o, void*) {
+    PyObject* l = PyList_New(0);
+    for (const Argument& a : op_of(o)->schema.args) {
+        PyObject* d = argument_dict(a);
+        PyList_Append(l, d);
+        Py_DECREF(d);
+    }
+    return l;
+}
+PyObject* h_returns(PyObject* o, void*) {
+    PyObject* l = PyList_New(0);
+    for (const Argument& a : op_of(o)->schema.returns) {
+        PyObject* d = argument_dict(a);
+        PyList_Append(l, d);
+        Py_DECREF(d);
+    }
+    return l;
+}
+PyObject* h_name(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->name.c_str()); }
+PyObject* h_ns(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->schema.ns.c_str()); }
+PyObject* h_overload(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->schema.overload.c_str()); }
+PyObject* h_schema(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->schema.text().c_str()); }
+PyObject* h_form(PyObject* o, void*) {
+    const char* forms[] = {"functional", "inplace", "out"};
+    return PyUnicode_FromString(forms[static_cast<int>(op_of(o)->form)]);
+}
+PyObject* h_is_view(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->is_view); }
+PyObject* h_mutates(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->mutates); }
+PyObject* h_repr(PyObject* o) { return PyUnicode_FromFormat("<Operator %s>", op_of(o)->full_name.c_str()); }
+
+PyMethodDef handle_methods[] = {
+    {"impl", h_impl, METH_VARARGS, "impl(key, kernel): a callable, the name of a native kernel, or None for fallthrough. False if no such native kernel."},
+    {"unimpl", h_unimpl, METH_O, nullptr},
+    {"set_shape", h_set_shape, METH_VARARGS, nullptr},
+    {"set_formula", h_set_formula, METH_VARARGS, nullptr},
+    {"set_return_type", h_set_return_type, METH_O, nullptr},
+    {"kernels", h_kernels, METH_NOARGS, "The kernels registered, by key."},
+    {"has_kernel", h_resolved, METH_O, "has_kernel(key): whether a call that reaches this key finds a kernel."},
+    {"redispatch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_redispatch)), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"__copy__", self_itself, METH_NOARGS, nullptr},
+    {"__deepcopy__", self_itself, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef handle_getset[] = {{"name", h_name, nullptr, nullptr, nullptr},         {"namespace", h_ns, nullptr, nullptr, nullptr},
+                               {"overload", h_overload, nullptr, nullptr, nullptr}, {"schema", h_schema, nullptr, nullptr, nullptr},
+                               {"form", h_form, nullptr, nullptr, nullptr},         {"is_view", h_is_view, nullptr, nullptr, nullptr},
+                               {"mutates", h_mutates, nullptr, nullptr, nullptr},   {"arguments", h_arguments, nullptr, nullptr, nullptr},
+                               {"returns", h_returns, nullptr, nullptr, nullptr},   {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef handle_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(HandleObject, dict), READONLY, nullptr},
+                                {"__weaklistoffset__", T_PYSSIZET, offsetof(HandleObject, weakrefs), READONLY, nullptr},
+                                {"__vectorcalloffset__", T_PYSSIZET, offsetof(HandleObject, vectorcall), READONLY, nullptr},
+                                {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot handle_slots[] = {SLOT(Py_tp_dealloc, handle_dealloc), SLOT(Py_tp_repr, h_repr),           SLOT(Py_tp_call, PyVectorcall_Call),
+                              SLOT(Py_tp_methods, handle_methods), SLOT(Py_tp_getset, handle_getset), SLOT(Py_tp_members, handle_members), {0, nullptr}};
+PyType_Spec handle_spec = {"mindtorch_v2._C.Operator", sizeof(HandleObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
+
+PyObject* handle_for(Operator* op) {
+    if (op->handle) {
+        Py_INCREF(op->handle);
+        return op->handle;
+    }
+    HandleObject* h = reinterpret_cast<HandleObject*>(g_handle_type->tp_alloc(g_handle_type, 0));
+    h->vectorcall = handle_call;
+    h->op = op;
+    op->handle = reinterpret_cast<PyObject*>(h);
+    Py_INCREF(op->handle);
+    return op->handle;
+}
+
+// ---- module functions ----
+
+PyObject* py_define(PyObject*, PyObject* args) {
+    const char *ns, *text;
+    if (!PyArg_ParseTuple(args, "ss:_define", &ns, &text)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        Schema s = parse_schema(text);
+        if (s.ns.empty()) s.ns = ns;
+        return handle_for(Registry::get().define(std::move(s)));
+    });
+}
+PyObject* py_find(PyObject*, PyObject* args) {
+    const char *name, *overload;
+    if (!PyArg_ParseTuple(args, "ss:_find_operator", &name, &overload)) return nullptr;
+    Operator* op = Registry::get().find(name, overload);
+    if (!op) Py_RETURN_NONE;
+    return handle_for(op);
+}
+PyObject* py_erase(PyObject*, PyObject* o) {
+    Registry::get().erase(op_of(o));
+    Py_RETURN_NONE;
+}
+PyObject* py_all(PyObject*, PyObject*) {
+    PyObject* l = PyList_New(0);
+    for (Operator* op : Registry::get().all()) {
+        PyObject* h = handle_for(op);
+        PyList_Append(l, h);
+        Py_DECREF(h);
+    }
+    return l;
+}
+PyObject* py_canonical(PyObject*, PyObject* text) {
+    return guarded<PyObject*>(nullptr, [&] { return PyUnicode_FromString(parse_schema(PyUnicode_AsUTF8(text)).text().c_str()); });
+}
+PyObject* py_set_handler(PyObject*, PyObject* o) {
+    set_function_handler(o == Py_None ? nullptr : o);
+    Py_RETURN_NONE;
+}
+PyObject* py_function_modes(PyObject*, PyObject* args) {
+    int change;
+    if (!PyArg_ParseTuple(args, "i:_change_function_modes", &change)) return nullptr;
+    g_thread.function_modes += change;
+    return PyLong_FromLong(g_thread.function_modes);
+}
+PyObject* py_disable_function(PyObject*, PyObject* o) {
+    bool before = g_thread.function_modes_disabled;
+    g_thread.function_modes_disabled = PyObject_IsTrue(o) == 1;
+    return PyBool_FromLong(before);
+}
+PyObject* py_set_engine_op(PyObject*, PyObject* args) {
+    const char* name;
+    PyObject* h;
+    if (!PyArg_ParseTuple(args, "sO:_set_engine_op", &name, &h)) return nullptr;
+    EngineOps& e = g_engine_ops;
+    struct {
+        const char* name;
+        Operator** slot;
+    } slots[] = {{"add", &e.add},         {"add_", &e.add_inplace}, {"as_strided", &e.as_strided}, {"clone", &e.clone}, {"copy_", &e.copy_inplace},
+                 {"detach", &e.detach},   {"sum_to_size", &e.sum_to_size}, {"to_dtype", &e.to_dtype}, {"real", &e.real}};
+    for (auto& s : slots)
+        if (!std::strcmp(s.name, name)) {
+            *s.slot = op_of(h);
+            Py_RETURN_NONE;
+        }
+    PyErr_Format(PyExc_KeyError, "the engine uses no operator called '%s'", name);
+    return nullptr;
+}
+
+PyObject* py_dispatch_keys(PyObject*, PyObject* o) {
+    if (!tensor_check(o)) {
+        PyErr_SetString(PyExc_TypeError, "_dispatch_keys expects a Tensor");
+        return nullptr;
+    }
+    return PyLong_FromUnsignedLongLong(reinterpret_cast<Tensor*>(o)->keys.bits);
+}
+PyObject* py_key_bit(PyObject*, PyObject* name) {
+    return guarded<PyObject*>(nullptr, [&] { return PyLong_FromUnsignedLongLong(KeySet(parse_key(PyUnicode_AsUTF8(name))).bits); });
+}
+PyObject* py_tls_keys(PyObject*, PyObject*) {
+    return Py_BuildValue("KK", static_cast<unsigned long long>(g_thread.include.bits), static_cast<unsigned long long>(g_thread.exclude.bits));
+}
+PyObject* py_set_tls_keys(PyObject*, PyObject* args) {
+    unsigned long long include, exclude;
+    if (!PyArg_ParseTuple(args, "KK:_set_tls_keys", &include, &exclude)) return nullptr;
+    g_thread.include = KeySet(include);
+    g_thread.exclude = KeySet(exclude);
+    Py_RETURN_NONE;
+}
+PyObject* py_has_native(PyObject*, PyObject* name) {
+    const NativeKernel* k = find_native_kernel(PyUnicode_AsUTF8(name));
+    if (!k) Py_RETURN_NONE;
+    return PyUnicode_FromString(k->structured ? "structured" : "direct");
+}
+
+PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema) -> Operator"},
+                           {"_find_operator", py_find, METH_VARARGS, nullptr},
+                           {"_erase_operator", py_erase, METH_O, nullptr},
+                           {"_all_operators", py_all, METH_NOARGS, nullptr},
+                           {"_canonical_schema", py_canonical, METH_O, nullptr},
+                           {"_set_function_handler", py_set_handler, METH_O, nullptr},
+                           {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
+                           {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
+                           {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
+                           {"_dispatch_keys", py_dispatch_keys, METH_O, nullptr},
+                           {"_key_bit", py_key_bit, METH_O, nullptr},
+                           {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
+                           {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
+                           {"_native_kernel", py_has_native, METH_O, "'structured', 'direct' or None: the kernel of that name in the CPU library."},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool init_operator_types(PyObject* module) {
+    g_torch_function = PyUnicode_InternFromString("__torch_function__");
+    g_handle_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&handle_spec));
+    g_function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));
+    g_method_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&method_spec));
+    if (!g_handle_type || !g_function_type || !g_method_type) return false;
+    PyModule_AddObjectRef(module, "Operator", reinterpret_cast<PyObject*>(g_handle_type));
+    PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject*>(g_function_type));
+    PyModule_AddObjectRef(module, "Method", reinterpret_cast<PyObject*>(g_method_type));
+    return PyModule_AddFunctions(module, functions) == 0;
+}
+
+}  // namespace mt

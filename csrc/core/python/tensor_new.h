@@ -1,0 +1,26 @@
+// Tensors from Python data: nested sequences, buffers, NumPy arrays, numbers.
+#pragma once
+
+#include "types.h"
+
+namespace mt {
+
+extern PyMethodDef tensor_new_methods[];  // tensor, as_tensor, asarray, from_numpy, frombuffer, from_dlpack, _legacy_new
+
+// What a tensor made from `data` gets: `dtype` Undefined infers it from the data.
+TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy = true);
+// A 0-dim tensor from a Python number or NumPy scalar; false if `o` is neither.
+bool number_from_python(PyObject* o, Value* value);
+// The element type and a view of an object that exports NumPy's buffer; null without an exception if it is no ndarray.
+bool numpy_array_check(PyObject* o);
+bool numpy_scalar_check(PyObject* o);
+TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable);
+PyObject* tensor_to_numpy(const Tensor& t);
+PyObject* item_of(const Tensor& t, int64_t element_offset);  // the element as a Python number
+
+// Capsules of the DLPack protocol.
+void check_exportable(const Tensor& t);  // BufferError if its memory cannot be handed over
+PyObject* tensor_to_dlpack(Tensor& t, bool versioned);
+TensorRef tensor_from_dlpack(PyObject* capsule);
+
+}  // namespace mt

@@ -1,0 +1,49 @@
+// The Python types of the core and conversions between them and C++ values.
+#pragma once
+
+#include "../value.h"
+
+#include <structmember.h>
+
+namespace mt {
+
+// The class of new tensors: mindtorch_v2.Tensor once Python has set it, TensorBase before.
+PyTypeObject* tensor_type();
+PyTypeObject* tensor_base_type();
+PyTypeObject* parameter_type();  // null until set
+void set_tensor_type(PyTypeObject* t);
+void set_parameter_type(PyTypeObject* t);
+
+PyObject* size_object(IntSpan sizes);        // torch.Size, new reference
+PyObject* dtype_object(DType t);             // borrowed
+PyObject* device_object(Device d);           // new reference
+PyObject* layout_object(int64_t layout);     // borrowed
+PyObject* memory_format_object(int64_t f);   // borrowed
+bool dtype_check(PyObject* o);
+bool device_check(PyObject* o);
+DType dtype_from_python(PyObject* o);        // torch.dtype, or float / int / bool / complex; TypeError otherwise
+Device device_from_python(PyObject* o);      // torch.device, str or int
+bool layout_check(PyObject* o, int64_t* value);
+bool memory_format_check(PyObject* o, int64_t* value);
+
+PyObject* storage_object(Storage* s);        // UntypedStorage sharing s, new reference
+Storage* storage_of(PyObject* o);            // borrowed; null if o is no storage
+
+bool init_scalar_types(PyObject* module);
+bool init_tensor_type(PyObject* module);
+bool init_storage_type(PyObject* module);
+bool init_operator_types(PyObject* module);
+bool init_autograd_types(PyObject* module);
+
+// Runs a body that may throw and returns `otherwise` with the Python exception set if it does.
+template <class R, class F>
+R guarded(R otherwise, F&& f) noexcept {
+    try {
+        return f();
+    } catch (...) {
+        raise_to_python();
+        return otherwise;
+    }
+}
+
+}  // namespace mt

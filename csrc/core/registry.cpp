@@ -1,0 +1,181 @@
+// The operator registry: kernels per key, and which of them answers a call.
+#include "registry.h"
+
+#include <algorithm>
+
+namespace mt {
+namespace {
+
+std::unordered_map<std::string, NativeKernel>& native_kernels() {
+    static auto* table = new std::unordered_map<std::string, NativeKernel>;
+    return *table;
+}
+std::unordered_map<std::string, ShapeFn>& shape_rules() {
+    static auto* table = new std::unordered_map<std::string, ShapeFn>;
+    return *table;
+}
+std::string key_of(const std::string& name, const std::string& overload) { return overload.empty() ? name : name + "." + overload; }
+
+}  // namespace
+
+void register_structured(const char* name, ComputeFn fn, uint32_t flags) { native_kernels()[name] = {fn, true, flags}; }
+void register_direct(const char* name, ComputeFn fn) { native_kernels()[name] = {fn, false, 0}; }
+void register_shape(const char* name, ShapeFn fn) { shape_rules()[name] = fn; }
+
+const NativeKernel* find_native_kernel(const std::string& name) {
+    auto found = native_kernels().find(name);
+    return found == native_kernels().end() ? nullptr : &found->second;
+}
+ShapeFn find_shape_rule(const std::string& name) {
+    auto found = shape_rules().find(name);
+    return found == shape_rules().end() ? nullptr : found->second;
+}
+
+Registry& Registry::get() {
+    static Registry* r = new Registry;
+    return *r;
+}
+
+Operator* Registry::define(Schema schema) {
+    std::string key = key_of(schema.full_name(), schema.overload);
+    MT_CHECK(!operators_.count(key), "Tried to register an operator (", schema.text(), ") with the same name and overload name multiple times.");
+    auto op = std::make_unique<Operator>();
+    op->name = schema.name;
+    op->full_name = key;
+    op->nargs = static_cast<int>(schema.args.size());
+    op->nrets = static_cast<int>(schema.returns.size());
+    MT_CHECK(op->nargs <= 64, key, ": an operator takes at most 64 arguments, this schema has ", op->nargs);
+    bool dtype_arg = false, layout_arg = false;
+    for (int i = 0; i < op->nargs; i++) {
+        Argument& a = schema.args[static_cast<size_t>(i)];
+        a.name_object = PyUnicode_InternFromString(a.name.c_str());
+        if (a.has_default) {
+            a.default_value.len = 0;
+            if (a.default_value.tag == Tag::IntList) {
+                a.default_value.ints = a.default_ints.data();
+                a.default_value.len = static_cast<uint32_t>(a.default_ints.size());
+            } else if (a.default_value.tag == Tag::DoubleList) {
+                a.default_value.doubles = a.default_doubles.data();
+                a.default_value.len = static_cast<uint32_t>(a.default_doubles.size());
+            }
+        }
+        switch (a.kind) {
+            case ArgKind::Tensor:
+            case ArgKind::TensorList:
+            case ArgKind::OptionalTensorList:
+                op->tensor_args |= uint64_t(1) << i;
+                break;
+            case ArgKind::Device:
+                op->device_arg = i;
+                break;
+            case ArgKind::DType:
+                dtype_arg = dtype_arg || a.name == "dtype";
+                break;
+            case ArgKind::Layout:
+                layout_arg = true;
+                break;
+            default:
+                break;
+        }
+        if (a.writes) {
+            op->mutates = true;
+            if (a.keyword_only) {
+                if (op->out_index < 0) op->out_index = i;
+            } else if (op->self_index < 0) {
+                op->self_index = i;
+            }
+        }
+    }
+    op->factory = dtype_arg && layout_arg && op->device_arg >= 0;
+    if (op->self_index == 0 && schema.name.back() == '_' && op->nrets == 1 && schema.returns[0].writes)
+        op->form = Form::Inplace;
+    else if (op->out_index >= 0)
+        op->form = Form::Out;
+    op->is_view = !op->mutates && op->nrets > 0 && !schema.returns[0].alias.empty();
+    op->schema = std::move(schema);
+    // The moved vectors keep their buffers, so default_value's pointers stay valid; strings are read through the schema.
+    for (Argument& a : op->schema.args)
+        if (a.has_default && a.default_value.tag == Tag::Str) {
+            a.default_value.str = a.default_str.c_str();
+            a.default_value.len = static_cast<uint32_t>(a.default_str.size());
+        }
+    for (Argument& a : op->schema.args)
+        if (a.has_default) a.default_object = box(a.default_value);
+    Operator* raw = op.get();
+    operators_[key] = std::move(op);
+    raw->resolve();
+    return raw;
+}
+
+Operator* Registry::find(const std::string& name, const std::string& overload) {
+    auto found = operators_.find(key_of(name, overload));
+    return found == operators_.end() ? nullptr : found->second.get();
+}
+void Registry::erase(Operator* op) {
+    // Calls in flight and saved graphs may still point here: unregister, keep the memory.
+    auto found = operators_.find(op->full_name);
+    if (found == operators_.end() || found->second.get() != op) return;
+    found->second.release();
+    operators_.erase(found);
+}
+std::vector<Operator*> Registry::all() const {
+    std::vector<Operator*> ops;
+    for (auto& [key, op] : operators_) ops.push_back(op.get());
+    std::sort(ops.begin(), ops.end(), [](Operator* a, Operator* b) { return a->full_name < b->full_name; });
+    return ops;
+}
+
+void Operator::set_kernel(Key key, Kernel k) {
+    Py_XINCREF(k.python);
+    registered[static_cast<int>(key)] = k;
+    resolve();
+}
+void Operator::erase_kernel(Key key) {
+    registered.erase(static_cast<int>(key));
+    resolve();
+}
+
+// Which kernel answers each key: its own registration; else the alias that covers it; else the behaviour derived from the row.
+void Operator::resolve() {
+    auto get = [&](Key k) -> const Kernel* {
+        auto found = registered.find(static_cast<int>(k));
+        return found == registered.end() ? nullptr : &found->second;
+    };
+    const Kernel* explicit_kernel = get(Key::CompositeExplicitAutograd);
+    if (!explicit_kernel) explicit_kernel = get(Key::CompositeExplicitAutogradNonFunctional);
+    const Kernel* implicit_kernel = get(Key::CompositeImplicitAutograd);
+    const Kernel* autograd_kernel = get(Key::Autograd);
+    active = KeySet();
+    for (int i = 0; i < kKeyCount; i++) table[i] = Kernel{};
+    for (int i = 1; i < kKeyCount; i++) {
+        Key k = static_cast<Key>(i);
+        KeySet as_set(k);
+        const Kernel* chosen = get(k);
+        bool backend = !(as_set & kBackendKeys).empty();
+        bool autograd = !(as_set & kAutogradKeys).empty();
+        if (!chosen && backend) chosen = explicit_kernel ? explicit_kernel : implicit_kernel;
+        if (!chosen && autograd) {
+            // A back end's own kernel makes an implicit composite opaque to autograd only for that back end.
+            chosen = autograd_kernel;
+            if (!chosen && implicit_kernel && !explicit_kernel && !formula) chosen = implicit_kernel;
+        }
+        Kernel derived;
+        if (!chosen && k == Key::Meta && (shape || shape_python)) {
+            derived.fn = run_meta;
+            chosen = &derived;
+        }
+        if (!chosen && autograd && (formula || form == Form::Out)) {
+            derived.fn = run_autograd;
+            chosen = &derived;
+        }
+        if (!chosen && k == Key::ADInplaceOrView && (is_view || mutates) && !(implicit_kernel && !explicit_kernel)) {
+            derived.fn = run_adinplaceorview;
+            chosen = &derived;
+        }
+        if (!chosen || chosen->fallthrough) continue;
+        table[i] = *chosen;
+        active = active | as_set;
+    }
+}
+
+}  // namespace mt

@@ -1,0 +1,161 @@
+// Operators and their kernels per dispatch key.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel.h"
+#include "schema.h"
+
+namespace mt {
+
+using KernelFn = void (*)(Call&);
+
+struct Kernel {
+    KernelFn fn = nullptr;
+    ComputeFn compute = nullptr;  // structured kernels: the part that fills outputs
+    PyObject* python = nullptr;   // kernels written in Python
+    uint32_t flags = 0;
+    bool fallthrough = false;
+    explicit operator bool() const { return fn != nullptr || fallthrough; }
+};
+
+enum class Form : uint8_t { Functional, Inplace, Out };
+
+// How one group of arguments gets its gradient.
+struct FormulaArg {
+    // Sizes: of a tensor input, known to the graph anyway. ListSizes: of every tensor of a list, kept at forward.
+    enum Kind : uint8_t { Grad, Grads, Input, Result, Needs, Sizes, ListSizes } kind;
+    int index;
+};
+struct FormulaPart {
+    std::vector<int> inputs;  // argument positions this part gives gradients for
+    PyObject* fn;
+    std::vector<FormulaArg> params;
+    bool tuple;  // returns one gradient per input
+};
+struct Formula {
+    std::vector<FormulaPart> parts;
+    std::vector<int> inputs;         // differentiable argument positions, in schema order
+    std::vector<int> saved_inputs;   // argument positions the parts read
+    std::vector<int> saved_results;  // result positions the parts read
+    std::vector<int> saved_sizes;    // positions of tensor lists whose sizes the parts read
+    std::vector<int> input_slot;     // argument position -> index in saved_inputs, -1
+    std::vector<int> result_slot;
+    uint64_t nondiff = 0;  // outputs without gradient
+};
+
+struct Operator {
+    Schema schema;
+    std::string name;       // "add_"
+    std::string full_name;  // "aten::add_.Tensor"
+    std::string node_name;  // "AddBackward0"
+    Form form = Form::Functional;
+    int nargs = 0, nrets = 0;
+    int self_index = -1;         // in-place: position of the argument written
+    int out_index = -1;          // out=: position of the first output argument
+    bool is_view = false;        // returns an alias of its first argument
+    bool mutates = false;
+    int device_arg = -1;         // position of a Device argument
+    uint64_t tensor_args = 0;    // bit i: argument i may hold tensors
+    KeySet active;               // keys with something to run
+    Kernel table[kKeyCount];     // resolved
+    std::unordered_map<int, Kernel> registered;  // by key, aliases included
+    ShapeFn shape = nullptr;
+    PyObject* shape_python = nullptr;
+    std::vector<int> shape_params;
+    std::unique_ptr<Formula> formula;
+    PyTypeObject* node_type = nullptr;
+    PyTypeObject* return_type = nullptr;  // namedtuple type of the results
+    bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
+    Operator* functional = nullptr;       // of a derived form
+    PyObject* handle = nullptr;           // the Python object standing for this operator
+
+    void resolve();  // recompute `table` and `active`
+    void set_kernel(Key key, Kernel k);
+    void erase_kernel(Key key);
+};
+
+class Registry {
+   public:
+    static Registry& get();
+    Operator* define(Schema schema);  // RuntimeError if it exists
+    Operator* find(const std::string& name, const std::string& overload);
+    void erase(Operator* op);
+    std::vector<Operator*> all() const;
+
+   private:
+    std::unordered_map<std::string, std::unique_ptr<Operator>> operators_;  // "aten::add.Tensor"
+};
+
+struct NativeKernel {
+    ComputeFn fn;
+    bool structured;
+    uint32_t flags;
+};
+const NativeKernel* find_native_kernel(const std::string& name);
+ShapeFn find_shape_rule(const std::string& name);
+
+// ---- dispatch ----
+
+struct ThreadState {
+    KeySet include, exclude;
+    bool grad_mode = true;
+    bool inference_mode = false;
+    bool function_modes_disabled = false;
+    bool device_given = false;  // default_device was set by set_default_device or a `with device` block
+    int function_modes = 0;     // depth of the __torch_function__ mode stack
+    Device default_device;
+};
+#if defined(__GNUC__)
+extern thread_local ThreadState g_thread __attribute__((tls_model("initial-exec")));
+#else
+extern thread_local ThreadState g_thread;
+#endif
+
+// Excludes keys from dispatch on this thread for a scope.
+class ExcludeKeys {
+   public:
+    explicit ExcludeKeys(KeySet keys) : saved_(g_thread.exclude) { g_thread.exclude = saved_ | keys; }
+    ~ExcludeKeys() { g_thread.exclude = saved_; }
+
+   private:
+    KeySet saved_;
+};
+
+[[noreturn]] void missing_kernel(const Call& c, KeySet keys);
+
+// Runs the kernel of the highest key of `keys` that has one.
+inline void run(Call& c, KeySet keys) {
+    Key k = (keys & c.op->active).highest();
+    const Kernel& kernel = c.op->table[static_cast<int>(k)];
+    if (__builtin_expect(kernel.fn == nullptr, 0)) missing_kernel(c, keys);
+    c.kernel = &kernel;
+    c.keys = keys;
+    kernel.fn(c);
+}
+KeySet dispatch_keys(const Call& c);
+inline void dispatch(Call& c) { run(c, dispatch_keys(c)); }
+
+// Entry points of kernels.
+void run_structured(Call& c);
+void run_direct(Call& c);
+void run_meta(Call& c);
+void run_python(Call& c);
+void run_autograd(Call& c);
+void run_adinplaceorview(Call& c);
+
+// ---- values and Python ----
+PyObject* box(const Value& v);           // new reference
+PyObject* box_argument(const Call& c, int i);  // new reference; the caller's own object where there is one
+PyObject* box_results(Call& c);          // steals c.rets; tuple (or namedtuple) unless there is one result
+void release_results(Call& c);
+// Fills `v` from a Python result of a kernel; the reference is stolen.
+void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op);
+
+// Calls an operator from C++ with bound values. rets must have room for op.nrets.
+void call_values(Operator* op, Value* args, Value* rets);
+
+}  // namespace mt

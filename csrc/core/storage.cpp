@@ -1,0 +1,226 @@
+// The caching allocator for CPU memory, and storages.
+//
+// Small blocks come from size classes of 64 bytes with a free list each. Larger ones are rounded up (to an eighth of their size) and kept
+// when freed: a fresh page costs the system several times what a pointwise kernel costs on it. Blocks of 2 MiB and more are aligned for
+// and advised to use huge pages.
+#include "storage.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "error.h"
+
+namespace mt {
+namespace {
+
+constexpr size_t kAlign = 64;
+constexpr size_t kSmallLimit = 4096;
+constexpr size_t kHuge = size_t(2) << 20;
+
+size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+size_t block_size(size_t n) {
+    if (n <= kSmallLimit) return round_up(n ? n : 1, kAlign);
+    size_t step = kAlign;
+    while (step * 16 < n) step *= 2;  // waste below an eighth
+    return n >= kHuge ? round_up(round_up(n, step), 4096) : round_up(n, step);
+}
+
+class Allocator {
+   public:
+    void* take(size_t block) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        stats_.allocations++;
+        stats_.allocated += static_cast<int64_t>(block);
+        stats_.allocated_peak = std::max(stats_.allocated_peak, stats_.allocated);
+        if (block <= kSmallLimit) {
+            auto& list = small_[block / kAlign];
+            if (!list.empty()) {
+                void* p = list.back();
+                list.pop_back();
+                hit(block);
+                return p;
+            }
+        } else {
+            auto found = large_.find(block);
+            if (found != large_.end()) {
+                void* p = found->second.back();
+                found->second.pop_back();
+                if (found->second.empty()) large_.erase(found);
+                hit(block);
+                return p;
+            }
+        }
+        // Do not sit on cached blocks of other sizes while asking the system for more than was ever in use.
+        if (block > kSmallLimit && stats_.cached > 0 && stats_.reserved + static_cast<int64_t>(block) > stats_.reserved_peak &&
+            stats_.cached >= stats_.allocated_peak / 4)
+            trim(static_cast<int64_t>(block));
+        void* p = system(block);
+        if (!p) {
+            release_all();
+            p = system(block);
+        }
+        if (!p) {
+            stats_.allocated -= static_cast<int64_t>(block);
+            MT_THROW(Runtime, "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ", block,
+                     " bytes. Error code 12 (Cannot allocate memory)");
+        }
+        stats_.reserved += static_cast<int64_t>(block);
+        stats_.reserved_peak = std::max(stats_.reserved_peak, stats_.reserved);
+        return p;
+    }
+    void give(void* p, size_t block) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        stats_.releases++;
+        stats_.allocated -= static_cast<int64_t>(block);
+        stats_.cached += static_cast<int64_t>(block);
+        if (block <= kSmallLimit)
+            small_[block / kAlign].push_back(p);
+        else
+            large_[block].push_back(p);
+    }
+    void empty() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        release_all();
+    }
+    MemoryStats stats() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return stats_;
+    }
+    void reset_peak() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        stats_.allocated_peak = stats_.allocated;
+        stats_.reserved_peak = stats_.reserved;
+    }
+
+   private:
+    void hit(size_t block) {
+        stats_.cache_hits++;
+        stats_.cached -= static_cast<int64_t>(block);
+    }
+    static void* system(size_t block) {
+        if (block > (size_t(1) << 46)) return nullptr;
+        size_t align = block >= kHuge ? kHuge : kAlign;
+        void* p = nullptr;
+        if (posix_memalign(&p, align, block)) return nullptr;
+        if (block >= kHuge) madvise(p, block, MADV_HUGEPAGE);
+        return p;
+    }
+    void drop(void* p, size_t block) {
+        std::free(p);
+        stats_.cached -= static_cast<int64_t>(block);
+        stats_.reserved -= static_cast<int64_t>(block);
+    }
+    // Gives back at least `want` bytes of large cached blocks, the largest first.
+    void trim(int64_t want) {
+        while (want > 0 && !large_.empty()) {
+            auto last = std::prev(large_.end());
+            size_t block = last->first;
+            drop(last->second.back(), block);
+            last->second.pop_back();
+            if (last->second.empty()) large_.erase(last);
+            want -= static_cast<int64_t>(block);
+        }
+    }
+    void release_all() {
+        for (auto& [block, list] : large_)
+            for (void* p : list) drop(p, block);
+        large_.clear();
+        for (size_t i = 0; i < std::size(small_); i++) {
+            for (void* p : small_[i]) drop(p, i * kAlign);
+            small_[i].clear();
+        }
+    }
+
+    std::mutex mutex_;
+    std::vector<void*> small_[kSmallLimit / kAlign + 1];
+    std::map<size_t, std::vector<void*>> large_;
+    MemoryStats stats_{};
+};
+
+// Never destroyed: tensors may outlive static destruction.
+Allocator& allocator() {
+    static Allocator* a = new Allocator;
+    return *a;
+}
+
+void release_owned(Storage* s) {
+    if (s->data) allocator().give(s->data, s->block);
+    delete s;
+}
+
+struct Foreign {
+    void* context;
+    void (*release)(void*);
+};
+void release_foreign(Storage* s) {
+    Foreign* f = static_cast<Foreign*>(s->context);
+    if (f->release) f->release(f->context);
+    delete f;
+    delete s;
+}
+
+}  // namespace
+
+Storage* storage_alloc(size_t nbytes, Device device) {
+    Storage* s = new Storage;
+    s->device = device;
+    s->nbytes = nbytes;
+    s->release = release_owned;
+    if (device.is_meta()) return s;
+    if (!device.is_cpu()) {
+        delete s;
+        MT_THROW(Runtime, "cannot allocate memory on device '", device_name(device), "': no back end is registered for it");
+    }
+    if (nbytes) {
+        s->block = block_size(nbytes);
+        try {
+            s->data = allocator().take(s->block);
+        } catch (...) {
+            delete s;
+            throw;
+        }
+    }
+    return s;
+}
+
+Storage* storage_wrap(void* data, size_t nbytes, Device device, void* context, void (*release_context)(void*)) {
+    Storage* s = new Storage;
+    s->data = data;
+    s->nbytes = nbytes;
+    s->device = device;
+    s->resizable = false;
+    s->context = new Foreign{context, release_context};
+    s->release = release_foreign;
+    return s;
+}
+
+void storage_resize(Storage* s, size_t nbytes) {
+    MT_CHECK(s->resizable, "Trying to resize storage that is not resizable");
+    if (s->device.is_meta()) {
+        s->nbytes = nbytes;
+        return;
+    }
+    size_t block = nbytes ? block_size(nbytes) : 0;
+    if (block != s->block) {
+        void* fresh = block ? allocator().take(block) : nullptr;
+        if (s->data && fresh) std::memcpy(fresh, s->data, std::min(nbytes, s->nbytes));
+        if (s->data) allocator().give(s->data, s->block);
+        s->data = fresh;
+        s->block = block;
+    }
+    s->nbytes = nbytes;
+}
+
+MemoryStats memory_stats() { return allocator().stats(); }
+void reset_peak_memory_stats() { allocator().reset_peak(); }
+void empty_cache() { allocator().empty(); }
+
+}  // namespace mt

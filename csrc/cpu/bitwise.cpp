@@ -1,0 +1,76 @@
+// Bitwise operators on integers and bool; shifts, gcd, lcm.
+#include <numeric>
+
+#include "number.h"
+#include "pointwise.h"
+
+namespace mt {
+namespace {
+
+using Bits = Types<int64_t, int32_t, uint8_t, bool>;
+
+void bitwise_and_cpu(Call& c) {
+    pointwise(c, Bits{}, {0, 1}, []<class T>(T a, T b) -> T { return a & b; });
+}
+void bitwise_or_cpu(Call& c) {
+    pointwise(c, Bits{}, {0, 1}, []<class T>(T a, T b) -> T { return a | b; });
+}
+void bitwise_xor_cpu(Call& c) {
+    pointwise(c, Bits{}, {0, 1}, []<class T>(T a, T b) -> T { return a ^ b; });
+}
+void bitwise_not_cpu(Call& c) {
+    unary(c, Bits{}, []<class T>(T a) -> T {
+        if constexpr (std::is_same_v<T, bool>)
+            return !a;
+        else
+            return ~a;
+    });
+}
+
+void check_shift(const Call& c, const char* name) {
+    const int args[2] = {0, 1};
+    DType t = promoted(c, args, 2);
+    if (!is_integer(t)) unsupported_dtype(name, t);
+}
+
+// Shifting by a negative count or by the width and more empties the number.
+void left_shift_cpu(Call& c) {
+    check_shift(c, "lshift_cpu");
+    pointwise(c, Types<int64_t, int32_t>{}, {0, 1}, []<class T>(T a, T b) -> T {
+        constexpr T kBits = sizeof(T) * 8;
+        bool out = b < 0 || b >= kBits;
+        T n = out ? 0 : b;
+        return out ? T(0) : static_cast<T>(static_cast<num::unsigned_of<T>>(a) << n);
+    });
+}
+void right_shift_cpu(Call& c) {
+    check_shift(c, "rshift_cpu");
+    pointwise(c, Types<int64_t, int32_t>{}, {0, 1}, []<class T>(T a, T b) -> T {
+        constexpr T kLast = sizeof(T) * 8 - 1;
+        return a >> (b < 0 || b > kLast ? kLast : b);
+    });
+}
+
+void gcd_cpu(Call& c) {
+    pointwise(c, Types<int64_t>{}, {0, 1}, [](int64_t a, int64_t b) -> int64_t { return std::gcd(a, b); });
+}
+void lcm_cpu(Call& c) {
+    pointwise(c, Types<int64_t>{}, {0, 1}, [](int64_t a, int64_t b) -> int64_t {
+        int64_t g = std::gcd(a, b);
+        return g == 0 ? 0 : std::abs(num::mul(a / g, b));
+    });
+}
+
+KERNELS {
+    structured("bitwise_and", bitwise_and_cpu, kInputMayAlias);
+    structured("bitwise_left_shift", left_shift_cpu, kInputMayAlias);
+    structured("bitwise_not", bitwise_not_cpu, kInputMayAlias);
+    structured("bitwise_or", bitwise_or_cpu, kInputMayAlias);
+    structured("bitwise_right_shift", right_shift_cpu, kInputMayAlias);
+    structured("bitwise_xor", bitwise_xor_cpu, kInputMayAlias);
+    structured("gcd", gcd_cpu, kInputMayAlias);
+    structured("lcm", lcm_cpu, kInputMayAlias);
+}
+
+}  // namespace
+}  // namespace mt

@@ -1,0 +1,191 @@
+// Distances between rows: cdist and pdist.
+#include "cpu/rows.h"
+
+namespace mt {
+namespace {
+
+// One pair of rows. `p` 0 counts what differs, infinity takes the largest difference.
+template <class X>
+X distance(const X* a, const X* b, int64_t n, double p) {
+    if (p == 2) return std::sqrt(lane_sum<X>(n, [=](int64_t i) { return (a[i] - b[i]) * (a[i] - b[i]); }));
+    if (p == 1) return lane_sum<X>(n, [=](int64_t i) { return std::abs(a[i] - b[i]); });
+    if (p == 0) return lane_sum<X>(n, [=](int64_t i) { return a[i] == b[i] ? X(0) : X(1); });
+    if (std::isinf(p)) {
+        X best = 0;
+        for (int64_t i = 0; i < n; i++) {
+            X d = std::abs(a[i] - b[i]);
+            best = d > best || d != d ? d : best;
+        }
+        return best;
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += std::pow(static_cast<double>(std::abs(a[i] - b[i])), p);
+    return static_cast<X>(std::pow(sum, 1 / p));
+}
+
+// Adds the gradient of one distance by the first row.
+template <class X>
+void add_slope(const X* a, const X* b, int64_t n, double p, X grad, X dist, X* da) {
+    if (p == 0 || grad == X(0)) return;
+    if (p == 1) {
+        for (int64_t i = 0; i < n; i++) da[i] += grad * (X(a[i] > b[i]) - X(a[i] < b[i]));
+        return;
+    }
+    if (dist == X(0)) return;
+    if (p == 2) {
+        X f = grad / dist;
+        for (int64_t i = 0; i < n; i++) da[i] += f * (a[i] - b[i]);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        X d = a[i] - b[i], sign = X(d > 0) - X(d < 0);
+        if (std::isinf(p))
+            da[i] += std::abs(d) == dist ? grad * sign : X(0);
+        else if (d != X(0))
+            da[i] += grad * sign * static_cast<X>(std::pow(std::abs(d), p - 1) / std::pow(dist, p - 1));
+    }
+}
+
+void check_order(double p, const char* name) { MT_CHECK(p >= 0, name, " only supports non-negative p values"); }
+
+// Batches of `x`, broadcast to `batch`, contiguous.
+TensorRef with_batch(const Tensor& x, const Dims& batch) {
+    Dims sizes(batch), strides(static_cast<int64_t>(batch.size()), 0);
+    int64_t own = x.ndim - 2;
+    for (int64_t d = 0; d < own; d++)
+        if (x.size(d) != 1) strides[batch.size() - own + d] = x.stride(d);
+    for (int64_t d = own; d < x.ndim; d++) {
+        sizes.push_back(x.size(d));
+        strides.push_back(x.stride(d));
+    }
+    return contiguous(*as_strided(x, sizes, strides, x.offset));
+}
+
+Dims batch_of(const Tensor& a, const Tensor& b) {
+    return broadcast_sizes(IntSpan(a.sizes().data, a.ndim - 2), IntSpan(b.sizes().data, b.ndim - 2));
+}
+
+// Words: x1, x2, p.
+void cdist_shape(ShapeCall& c) {
+    const Tensor &a = c.tensor(c.param(0)), &b = c.tensor(c.param(1));
+    MT_CHECK(a.ndim >= 2, "cdist only supports at least 2D tensors, X1 got: ", a.ndim, "D");
+    MT_CHECK(b.ndim >= 2, "cdist only supports at least 2D tensors, X2 got: ", b.ndim, "D");
+    MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 1), "X1 and X2 must have the same number of columns. X1: ", a.size(a.ndim - 1),
+             " X2: ", b.size(b.ndim - 1));
+    MT_CHECK(is_floating(a.dtype), "cdist only supports floating-point dtypes, X1 got: ", dtype_class_name(a.dtype));
+    MT_CHECK(is_floating(b.dtype), "cdist only supports floating-point dtypes, X2 got: ", dtype_class_name(b.dtype));
+    check_order(c.real(c.param(2)), "cdist");
+    Dims sizes = batch_of(a, b);
+    sizes.push_back(a.size(a.ndim - 2));
+    sizes.push_back(b.size(b.ndim - 2));
+    c.output(0, sizes, promote(a.dtype, b.dtype));
+}
+
+void cdist_cpu(Call& c) {
+    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+    double p = c.real(2);
+    DType wide = broad_type(c.out().dtype);
+    Converted result(c.out(), wide);
+    Dims batch = batch_of(a, b);
+    TensorRef x = contiguous(*with_batch(a, batch), wide), y = contiguous(*with_batch(b, batch), wide);
+    int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
+    visit(PlainFloatTypes{}, wide, "cdist", [&]<class X>() {
+        X* to = result.tensor().data<X>();
+        parallel_for(numel_of(batch) * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, columns * n)), [&](int64_t first, int64_t end) {
+            for (int64_t r = first; r < end; r++)
+                for (int64_t j = 0; j < columns; j++)
+                    to[r * columns + j] = distance(x->data<X>() + r * n, y->data<X>() + (r / rows * columns + j) * n, n, p);
+        });
+    });
+    result.finish();
+}
+
+// _cdist_backward(grad, x1, x2, p, cdist) -> gradient of x1, summed over broadcast batches by the caller
+void cdist_backward_shape(ShapeCall& c) {
+    const Tensor &a = c.tensor(c.param(0)), &b = c.tensor(c.param(1));
+    Dims sizes = batch_of(a, b);
+    sizes.push_back(a.size(a.ndim - 2));
+    sizes.push_back(a.size(a.ndim - 1));
+    c.output(0, sizes, a.dtype);
+}
+
+void cdist_backward_cpu(Call& c) {
+    const Tensor &a = c.tensor(1), &b = c.tensor(2);
+    double p = c.real(3);
+    DType wide = broad_type(a.dtype);
+    Converted result(c.out(), wide);
+    Dims batch = batch_of(a, b);
+    TensorRef x = contiguous(*with_batch(a, batch), wide), y = contiguous(*with_batch(b, batch), wide);
+    TensorRef grad = contiguous(c.tensor(0), wide), dist = contiguous(c.tensor(4), wide);
+    int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
+    visit(PlainFloatTypes{}, wide, "cdist_backward", [&]<class X>() {
+        X* to = result.tensor().data<X>();
+        parallel_for(numel_of(batch) * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, columns * n)), [&](int64_t first, int64_t end) {
+            for (int64_t r = first; r < end; r++) {
+                std::fill(to + r * n, to + (r + 1) * n, X(0));
+                for (int64_t j = 0; j < columns; j++)
+                    add_slope(x->data<X>() + r * n, y->data<X>() + (r / rows * columns + j) * n, n, p, grad->data<X>()[r * columns + j],
+                              dist->data<X>()[r * columns + j], to + r * n);
+            }
+        });
+    });
+    result.finish();
+}
+
+// ---- pdist: the pairs above the diagonal ----
+
+void pdist_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    MT_CHECK(self.ndim == 2, "pdist only supports 2D tensors, got: ", self.ndim, "D");
+    MT_CHECK(is_floating(self.dtype), "pdist only supports floating-point dtypes");
+    check_order(c.real(c.param(1)), "pdist");
+    int64_t n = self.size(0), pairs = n * (n - 1) / 2;
+    c.output(0, IntSpan(&pairs, 1), self.dtype);
+}
+
+void pdist_cpu(Call& c) {
+    DType wide = broad_type(c.out().dtype);
+    Converted result(c.out(), wide);
+    TensorRef self = contiguous(c.tensor(0), wide);
+    int64_t rows = self->size(0), n = self->size(1);
+    visit(PlainFloatTypes{}, wide, "pdist", [&]<class X>() {
+        const X* x = self->data<X>();
+        X* to = result.tensor().data<X>();
+        for (int64_t i = 0, k = 0; i < rows; i++)
+            for (int64_t j = i + 1; j < rows; j++) to[k++] = distance(x + i * n, x + j * n, n, c.real(1));
+    });
+    result.finish();
+}
+
+// _pdist_backward(grad, self, p, pdist)
+void pdist_backward_cpu(Call& c) {
+    DType wide = broad_type(c.out().dtype);
+    Converted result(c.out(), wide);
+    TensorRef self = contiguous(c.tensor(1), wide), grad = contiguous(c.tensor(0), wide), dist = contiguous(c.tensor(3), wide);
+    int64_t rows = self->size(0), n = self->size(1);
+    visit(PlainFloatTypes{}, wide, "pdist_backward", [&]<class X>() {
+        const X *x = self->data<X>(), *g = grad->data<X>(), *d = dist->data<X>();
+        X* to = result.tensor().data<X>();
+        std::fill(to, to + rows * n, X(0));
+        for (int64_t i = 0, k = 0; i < rows; i++)
+            for (int64_t j = i + 1; j < rows; j++, k++) {
+                add_slope(x + i * n, x + j * n, n, c.real(2), g[k], d[k], to + i * n);
+                add_slope(x + j * n, x + i * n, n, c.real(2), g[k], d[k], to + j * n);
+            }
+    });
+    result.finish();
+}
+
+}  // namespace
+
+KERNELS {
+    shape("cdist", cdist_shape);
+    shape("cdist_backward", cdist_backward_shape);
+    shape("pdist", pdist_shape);
+    structured("_cdist_forward", cdist_cpu, kContiguousOutputs);
+    structured("_cdist_backward", cdist_backward_cpu, kContiguousOutputs);
+    structured("_pdist_forward", pdist_cpu, kContiguousOutputs);
+    structured("_pdist_backward", pdist_backward_cpu, kContiguousOutputs);
+}
+
+}  // namespace mt

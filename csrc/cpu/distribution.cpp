@@ -1,0 +1,375 @@
+// Random numbers whose distribution differs by element: multinomial, Poisson, binomial, gamma, Dirichlet.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/generator.h"
+#include "cpu/strided_walk.h"
+
+namespace mt {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+double next_normal(Generator& g) {
+    if (g.has_next_double) {
+        g.has_next_double = false;
+        return g.next_double;
+    }
+    double u1 = uniform_double(g.engine), u2 = uniform_double(g.engine);
+    double radius = std::sqrt(-2.0 * std::log1p(-u2)), theta = 2.0 * kPi * u1;
+    g.next_double = radius * std::sin(theta);
+    g.has_next_double = true;
+    return radius * std::cos(theta);
+}
+
+// ---- multinomial ----
+
+// rule("multinomial", "self", "num_samples")
+void multinomial_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(0);
+    int64_t samples = c.integer(1);
+    MT_CHECK(is_floating(self.dtype), "multinomial only supports floating-point dtypes for input, got: ", dtype_class_name(self.dtype));
+    MT_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
+    MT_CHECK(self.size(self.dim() - 1) < (int64_t(1) << 24), "number of categories cannot exceed 2^24");
+    MT_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
+    MT_CHECK(c.boolean(2) || samples <= self.size(self.dim() - 1), "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+    Dims sizes(self.sizes());
+    sizes[self.dim() - 1] = samples;
+    c.output(0, sizes, DType::Int64);
+}
+
+template <class T>
+void check_weights(const T* p, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double v = static_cast<double>(static_cast<opmath_t<T>>(p[i]));
+        MT_CHECK(v >= 0 && v <= std::numeric_limits<double>::max(), "probability tensor contains either `inf`, `nan` or element < 0");
+    }
+}
+
+// Without replacement, or one sample: the largest quotients weight / exponential number (the exponential race).
+template <class T>
+void multinomial_race(const T* weights, int64_t rows, int64_t categories, int64_t samples, int64_t* out, Generator& g) {
+    using Acc = opmath_t<T>;
+    std::vector<Acc> key(static_cast<size_t>(rows * categories));
+    for (int64_t i = 0; i < rows * categories; i++)
+        key[static_cast<size_t>(i)] = static_cast<Acc>(T(static_cast<Acc>(-std::log1p(-uniform_double(g.engine)))));
+    std::vector<int64_t> order(static_cast<size_t>(categories));
+    for (int64_t r = 0; r < rows; r++) {
+        const T* w = weights + r * categories;
+        Acc* k = key.data() + r * categories;
+        Acc total = 0;
+        for (int64_t j = 0; j < categories; j++) {
+            total += static_cast<Acc>(w[j]);
+            k[j] = static_cast<Acc>(T(static_cast<Acc>(w[j]) / k[j]));
+        }
+        MT_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
+        for (int64_t j = 0; j < categories; j++) order[static_cast<size_t>(j)] = j;
+        auto before = [&](int64_t a, int64_t b) { return k[a] > k[b]; };
+        if (samples == 1) {
+            out[r] = *std::min_element(order.begin(), order.end(), before);
+            continue;
+        }
+        std::partial_sort(order.begin(), order.begin() + samples, order.end(), before);
+        std::copy(order.begin(), order.begin() + samples, out + r * samples);
+    }
+}
+
+// With replacement: a uniform number looked up in the running sums.
+template <class T>
+void multinomial_lookup(const T* weights, int64_t rows, int64_t categories, int64_t samples, int64_t* out, Generator& g) {
+    using Acc = opmath_t<T>;
+    std::vector<T> sums(static_cast<size_t>(categories));
+    for (int64_t r = 0; r < rows; r++) {
+        const T* w = weights + r * categories;
+        Acc total = 0;
+        for (int64_t j = 0; j < categories; j++) {
+            total += static_cast<Acc>(w[j]);
+            sums[static_cast<size_t>(j)] = T(total);
+        }
+        MT_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
+        MT_CHECK(std::isfinite(static_cast<double>(total)), "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+        if (total != Acc(1))
+            for (T& s : sums) s = T(static_cast<Acc>(s) / total);
+        sums.back() = T(Acc(1));
+        for (int64_t k = 0; k < samples; k++) {
+            double u = uniform_double(g.engine);
+            int64_t low = 0, high = categories;
+            while (low < high) {
+                int64_t middle = low + (high - low) / 2;
+                if (static_cast<double>(static_cast<Acc>(sums[static_cast<size_t>(middle)])) < u)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            out[r * samples + k] = low;
+        }
+    }
+}
+
+void multinomial_cpu(Call& c) {
+    TensorRef self = contiguous(c.tensor(0));
+    int64_t samples = c.integer(1), categories = self->size(self->dim() - 1), rows = self->dim() == 2 ? self->size(0) : 1;
+    bool replacement = c.boolean(2);
+    Generator& g = generator_of(c.args[3]);
+    int64_t* out = c.out().data<int64_t>();
+    if (c.out().numel() == 0) return;
+    GeneratorLock lock(g);
+    visit(FloatTypes{}, self->dtype, "multinomial", [&]<class T>() {
+        check_weights(self->data<T>(), self->numel());
+        if (!replacement || samples == 1)
+            multinomial_race(self->data<T>(), rows, categories, samples, out, g);
+        else
+            multinomial_lookup(self->data<T>(), rows, categories, samples, out, g);
+    });
+}
+
+// ---- Poisson ----
+
+// Small rates: multiply uniforms (Knuth). Large ones: transformed rejection (Hörmann 1993, PTRS).
+int64_t sample_poisson(double rate, Mt19937& e) {
+    MT_CHECK(rate >= 0, "invalid Poisson rate, expected rate to be non-negative");
+    if (rate >= 10) {
+        double slam = std::sqrt(rate), loglam = std::log(rate);
+        double b = 0.931 + 2.53 * slam, a = -0.059 + 0.02483 * b;
+        double inverse = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2);
+        while (true) {
+            double u = uniform_double(e) - 0.5, v = uniform_double(e);
+            double us = 0.5 - std::fabs(u);
+            int64_t k = static_cast<int64_t>(std::floor((2 * a / us + b) * u + rate + 0.43));
+            if (us >= 0.07 && v <= vr) return k;
+            if (k < 0 || (us < 0.013 && v > us)) continue;
+            double kd = static_cast<double>(k);
+            if (std::log(v) + std::log(inverse) - std::log(a / (us * us) + b) <= -rate + kd * loglam - std::lgamma(kd + 1)) return k;
+        }
+    }
+    if (rate == 0) return 0;
+    double limit = std::exp(-rate), product = 1;
+    int64_t k = 0;
+    while (true) {
+        product *= uniform_double(e);
+        if (product <= limit) return k;
+        k++;
+    }
+}
+
+template <class T, class Sample>
+void each_element(Tensor& out, const Tensor& in, Sample&& sample) {
+    StridedWalk<2> walk(in.sizes(), {out.strides(), in.strides()});
+    const T* from = in.data<T>();
+    T* to = out.data<T>();
+    walk.run([&](const auto& at, int64_t n, const auto& steps) {
+        for (int64_t i = 0; i < n; i++)
+            to[at[0] + i * steps[0]] = T(static_cast<opmath_t<T>>(sample(static_cast<double>(static_cast<opmath_t<T>>(from[at[1] + i * steps[1]])))));
+    });
+}
+
+void poisson_cpu(Call& c) {
+    Generator& g = generator_of(c.args[1]);
+    GeneratorLock lock(g);
+    visit(FloatTypes{}, c.tensor(0).dtype, "poisson_cpu", [&]<class T>() {
+        each_element<T>(c.out(), c.tensor(0), [&](double rate) { return static_cast<double>(sample_poisson(rate, g.engine)); });
+    });
+}
+
+// ---- binomial ----
+
+template <class R>
+R stirling_tail(R k) {
+    static const R table[] = {0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
+                                   0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
+    if (k <= 9) return table[static_cast<size_t>(k)];
+    R square = (k + 1) * (k + 1);
+    return static_cast<R>((1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1));
+}
+
+// Computed in the tensor's own precision, as PyTorch does: the borders between the methods depend on it.
+template <class R>
+R binomial_inversion(R count, R p, Mt19937& e) {
+    R sum = 0, successes = 0, logp = std::log1p(-p);
+    while (true) {
+        R u = static_cast<R>(uniform_double(e));
+        sum += std::ceil(std::log(u) / logp);
+        if (sum > count) return successes;
+        successes++;
+    }
+}
+
+// Transformed rejection (Hörmann 1993, BTRS).
+template <class R>
+R binomial_rejection(R count, R p, Mt19937& e) {
+    R deviation = std::sqrt(count * p * (1 - p));
+    R b = static_cast<R>(1.15 + 2.53 * deviation), a = static_cast<R>(-0.0873 + 0.0248 * b + 0.01 * p), center = static_cast<R>(count * p + 0.5);
+    R vr = static_cast<R>(0.92 - 4.2 / b), ratio = p / (1 - p), alpha = static_cast<R>((2.83 + 5.1 / b) * deviation), m = std::floor((count + 1) * p);
+    while (true) {
+        R u = static_cast<R>(uniform_double(e) - 0.5), v = static_cast<R>(uniform_double(e));
+        R us = static_cast<R>(0.5 - std::fabs(u)), k = std::floor((2 * a / us + b) * u + center);
+        if (us >= 0.07 && v <= vr) return k;
+        if (k < 0 || k > count) continue;
+        v = std::log(v * alpha / (a / (us * us) + b));
+        R bound = static_cast<R>((m + 0.5) * std::log((m + 1) / (ratio * (count - m + 1))) + (count + 1) * std::log((count - m + 1) / (count - k + 1)) +
+                       (k + 0.5) * std::log(ratio * (count - k + 1) / (k + 1)) + stirling_tail(m) + stirling_tail(count - m) - stirling_tail(k) -
+                       stirling_tail(count - k));
+        if (v <= bound) return k;
+    }
+}
+
+template <class R>
+R sample_binomial(R count, R p, Mt19937& e) {
+    if (count <= 0 || p <= 0) return 0;
+    if (p >= 1) return count;
+    if (p <= 0.5) return count * p >= 10 ? binomial_rejection(count, p, e) : binomial_inversion(count, p, e);
+    if (p > 0.5) {
+        R q = 1 - p;
+        return count - (count * q >= 10 ? binomial_rejection(count, q, e) : binomial_inversion(count, q, e));
+    }
+    return std::numeric_limits<R>::quiet_NaN();
+}
+
+void binomial_shape(ShapeCall& c) {
+    MT_CHECK_VALUE(c.tensor(0).dtype == c.tensor(1).dtype, "binomial: count and prob must have the same dtype");
+    c.output(0, broadcast_sizes(c.tensor(0).sizes(), c.tensor(1).sizes()), c.tensor(0).dtype);
+}
+
+void binomial_cpu(Call& c) {
+    Tensor& out = c.out();
+    auto strides_in = [&](const Tensor& t) {
+        Dims strides(out.dim(), 0);
+        int64_t lead = out.dim() - t.dim();
+        for (int64_t d = 0; d < t.dim(); d++) strides[lead + d] = t.size(d) == 1 ? 0 : t.stride(d);
+        return strides;
+    };
+    Dims for_count = strides_in(c.tensor(0)), for_p = strides_in(c.tensor(1));
+    Generator& g = generator_of(c.args[2]);
+    GeneratorLock lock(g);
+    StridedWalk<3> walk(out.sizes(), {out.strides(), IntSpan(for_count), IntSpan(for_p)});
+    visit(FloatTypes{}, out.dtype, "binomial_cpu", [&]<class T>() {
+        using Acc = opmath_t<T>;
+        const T *count = c.tensor(0).data<T>(), *p = c.tensor(1).data<T>();
+        T* to = out.data<T>();
+        walk.run([&](const auto& at, int64_t n, const auto& steps) {
+            for (int64_t i = 0; i < n; i++)
+                to[at[0] + i * steps[0]] = T(sample_binomial<Acc>(static_cast<Acc>(count[at[1] + i * steps[1]]), static_cast<Acc>(p[at[2] + i * steps[2]]), g.engine));
+        });
+    });
+}
+
+// ---- gamma and Dirichlet ----
+
+// Marsaglia and Tsang 2000; shapes below one are boosted.
+double sample_gamma(double alpha, Generator& g) {
+    double scale = 1;
+    if (alpha < 1) {
+        if (alpha == 0) return 0;
+        scale *= std::pow(1 - uniform_double(g.engine), 1.0 / alpha);
+        alpha += 1;
+    }
+    double d = alpha - 1.0 / 3.0, k = 1.0 / std::sqrt(9.0 * d);
+    while (true) {
+        double x, y;
+        do {
+            x = next_normal(g);
+            y = 1.0 + k * x;
+        } while (y <= 0);
+        double v = y * y * y, u = 1 - uniform_double(g.engine), xx = x * x;
+        if (u < 1.0 - 0.0331 * xx * xx) return scale * d * v;
+        if (std::log(u) < 0.5 * xx + d * (1.0 - v + std::log(v))) return scale * d * v;
+    }
+}
+
+template <class T>
+double smallest() {
+    if constexpr (std::is_same_v<T, Half>)
+        return 6.103515625e-05;
+    else if constexpr (std::is_same_v<T, BFloat16>)
+        return 1.1754943508222875e-38;
+    else
+        return static_cast<double>(std::numeric_limits<T>::min());
+}
+
+void standard_gamma_cpu(Call& c) {
+    Generator& g = generator_of(c.args[1]);
+    GeneratorLock lock(g);
+    visit(FloatTypes{}, c.tensor(0).dtype, "gamma_cpu", [&]<class T>() {
+        each_element<T>(c.out(), c.tensor(0), [&](double alpha) { return std::max(smallest<T>(), sample_gamma(alpha, g)); });
+    });
+}
+
+void dirichlet_cpu(Call& c) {
+    TensorRef alpha = contiguous(c.tensor(0));
+    Tensor& out = c.out();
+    Generator& g = generator_of(c.args[1]);
+    GeneratorLock lock(g);
+    int64_t width = alpha->dim() ? alpha->size(alpha->dim() - 1) : 1, rows = width ? alpha->numel() / width : 0;
+    visit(FloatTypes{}, alpha->dtype, "dirichlet", [&]<class T>() {
+        std::vector<double> gammas(static_cast<size_t>(alpha->numel()));
+        for (int64_t i = 0; i < alpha->numel(); i++)
+            gammas[static_cast<size_t>(i)] = sample_gamma(static_cast<double>(static_cast<opmath_t<T>>(alpha->data<T>()[i])), g);
+        for (int64_t r = 0; r < rows; r++) {
+            double sum = 0;
+            for (int64_t j = 0; j < width; j++) sum += gammas[static_cast<size_t>(r * width + j)];
+            for (int64_t j = 0; j < width; j++) {
+                double v = gammas[static_cast<size_t>(r * width + j)] / sum;
+                double largest = 1 - (std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24);
+                out.data<T>()[r * width + j] = T(static_cast<opmath_t<T>>(std::min(largest, std::max(smallest<T>(), v))));
+            }
+        }
+    });
+}
+
+// d sample / d alpha of a standard gamma number, at fixed probability: -(dF/dalpha) / (dF/dx), with F from its power series
+// and the derivative of its terms; beyond the series' reach, from the normal approximation of the cube root.
+double gamma_slope(double alpha, double x) {
+    if (x <= 0) return 0;
+    double log_x = std::log(x);
+    if (x < alpha + 30 && x < 700) {
+        // F = sum over n of x^(alpha+n) e^-x / Gamma(alpha+n+1); the slope of a term is term * (log x - psi(alpha+n+1)).
+        auto digamma = [](double v) {
+            double shift = 0;
+            while (v < 10) shift -= 1 / v++;
+            double f = 1 / (v * v);
+            return shift + std::log(v) - 0.5 / v - f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f / 132))));
+        };
+        double psi = digamma(alpha + 1), sum = 0, largest = 0;
+        // Terms relative to the density x^(alpha-1) e^-x / Gamma(alpha).
+        double term = x / alpha;
+        for (int n = 0; n < 20000; n++) {
+            double part = term * (log_x - psi);
+            sum += part;
+            largest = std::max(largest, std::fabs(part));
+            if (n > x && std::fabs(part) < 1e-17 * largest) break;
+            psi += 1 / (alpha + n + 1);
+            term *= x / (alpha + n + 1);
+        }
+        return -sum;
+    }
+    // Wilson and Hilferty: x = alpha (1 - 1/(9 alpha) + z / (3 sqrt(alpha)))^3 with z fixed.
+    double root = std::cbrt(x / alpha), z = (root - 1 + 1 / (9 * alpha)) * 3 * std::sqrt(alpha);
+    return root * root * root + 3 * alpha * root * root * (1 / (9 * alpha * alpha) - z / (6 * alpha * std::sqrt(alpha)));
+}
+
+void standard_gamma_grad_cpu(Call& c) {
+    const Tensor& alpha = c.tensor(0);
+    TensorRef dense = contiguous(alpha), sample = contiguous(c.tensor(1));
+    Tensor& out = c.out();
+    visit(FloatTypes{}, alpha.dtype, "_standard_gamma_grad_cpu", [&]<class T>() {
+        using Acc = opmath_t<T>;
+        for (int64_t i = 0; i < alpha.numel(); i++)
+            out.data<T>()[i] = T(static_cast<Acc>(gamma_slope(static_cast<double>(static_cast<Acc>(dense->data<T>()[i])),
+                                                              static_cast<double>(static_cast<Acc>(sample->data<T>()[i])))));
+    });
+}
+
+KERNELS {
+    shape("multinomial", multinomial_shape);
+    structured("multinomial", multinomial_cpu, kContiguousOutputs);
+    structured("poisson", poisson_cpu);
+    shape("binomial", binomial_shape);
+    structured("binomial", binomial_cpu);
+    structured("_standard_gamma", standard_gamma_cpu);
+    structured("_standard_gamma_grad", standard_gamma_grad_cpu, kContiguousOutputs);
+    structured("_sample_dirichlet", dirichlet_cpu, kContiguousOutputs);
+}
+
+}  // namespace
+}  // namespace mt

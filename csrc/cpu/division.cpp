@@ -1,0 +1,111 @@
+// Division with its rounding modes, remainders, powers.
+#include "number.h"
+#include "pointwise.h"
+
+namespace mt {
+namespace {
+
+// Integer division by zero raises before anything is computed: the processor would trap. What counts is the divisor in
+// the computing type: 2**32 is zero as int32.
+void check_divisor(const Call& c, DType t) {
+    if (is_differentiable(t)) return;
+    const Value& v = c.args[1];
+    bool zero = false;
+    if (v.tag == Tag::Tensor) {
+        TensorRef d = contiguous(*contiguous(*v.t, t), DType::Int64);
+        const int64_t* p = d->data<int64_t>();
+        int64_t n = d->numel();
+        int found = 0;
+        for (int64_t i = 0; i < n; i++) found |= p[i] == 0;
+        zero = found != 0;
+    } else {
+        uint64_t low = ~uint64_t(0) >> (64 - 8 * itemsize(t));
+        zero = t == DType::Bool ? v.as_int() == 0 : (static_cast<uint64_t>(v.as_int()) & low) == 0;
+    }
+    MT_CHECK(!zero || c.out(0).numel() == 0, "ZeroDivisionError");
+}
+
+void true_divide(Call& c) {
+    pointwise_float(c, FloatsComplex{}, {0, 1}, [](auto a, auto b) { return a / b; });
+}
+
+void floor_divide_cpu(Call& c) {
+    const int args[2] = {0, 1};
+    DType t = promoted(c, args, 2);
+    check_divisor(c, t);
+    pointwise_as(c, RealsFast{}, t, {0, 1}, [](auto a, auto b) { return num::floor_div(a, b); });
+}
+
+void trunc_divide(Call& c) {
+    const int args[2] = {0, 1};
+    DType t = promoted(c, args, 2);
+    check_divisor(c, t);
+    pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::trunc_div(a, b); });
+}
+
+void div_mode_cpu(Call& c) {
+    std::string_view mode = c.string(2);
+    if (c.is_none(2))
+        true_divide(c);
+    else if (mode == "floor")
+        floor_divide_cpu(c);
+    else
+        trunc_divide(c);
+}
+
+void remainder_cpu(Call& c) {
+    const int args[2] = {0, 1};
+    DType t = promoted(c, args, 2);
+    check_divisor(c, t);
+    pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::remainder(a, b); });
+}
+
+void fmod_cpu(Call& c) {
+    const int args[2] = {0, 1};
+    DType t = promoted(c, args, 2);
+    check_divisor(c, t);
+    pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::fmod(a, b); });
+}
+
+void pow_scalar_exponent(Call& c, DType t, const Value& e) {
+    if (!is_differentiable(t)) {
+        MT_CHECK(e.as_int() >= 0, "Integers to negative integer powers are not allowed.");
+        int64_t n = e.as_int();
+        if (n == 2) return pointwise_as(c, Types<int64_t>{}, t, {0}, [](auto a) { return num::mul(a, a); });
+        return pointwise_as(c, Types<int64_t>{}, t, {0, 1}, [](auto a, auto b) { return num::int_pow(a, b); });
+    }
+    bool real = e.tag != Tag::Complex;
+    double x = e.as_double();
+    FloatsComplex list;
+    if (real && x == 2) return pointwise_as(c, list, t, {0}, [](auto a) { return num::mul(a, a); });
+    if (real && x == 3) return pointwise_as(c, list, t, {0}, [](auto a) { return num::mul(num::mul(a, a), a); });
+    if (real && x == 0.5) return pointwise_as(c, list, t, {0}, [](auto a) { return num::sqrt(a); });
+    if (real && x == -0.5)
+        return pointwise_as(c, list, t, {0}, []<class T>(T a) { return T(1) / num::sqrt(a); });
+    if (real && x == -1) return pointwise_as(c, list, t, {0}, []<class T>(T a) { return T(1) / a; });
+    if (real && x == -2) return pointwise_as(c, list, t, {0}, []<class T>(T a) { return T(1) / num::mul(a, a); });
+    pointwise_as(c, list, t, {0, 1}, [](auto a, auto b) { return num::pow(a, b); });
+}
+
+void pow_cpu(Call& c) {
+    const int args[2] = {0, 1};
+    DType t = promoted(c, args, 2);
+    const Value& e = c.args[1];
+    if (e.is_scalar()) return pow_scalar_exponent(c, t, e);
+    if (!is_differentiable(t))
+        return pointwise_as(c, Types<int64_t>{}, t, {0, 1}, [](auto a, auto b) { return num::int_pow(a, b); });
+    pointwise_as(c, FloatsComplex{}, t, {0, 1}, [](auto a, auto b) { return num::pow(a, b); });
+}
+
+KERNELS {
+    structured("div", true_divide, kInputMayAlias);
+    structured("div.Scalar_mode", div_mode_cpu, kInputMayAlias);
+    structured("div.Tensor_mode", div_mode_cpu, kInputMayAlias);
+    structured("floor_divide", floor_divide_cpu, kInputMayAlias);
+    structured("fmod", fmod_cpu, kInputMayAlias);
+    structured("pow", pow_cpu, kInputMayAlias);
+    structured("remainder", remainder_cpu, kInputMayAlias);
+}
+
+}  // namespace
+}  // namespace mt

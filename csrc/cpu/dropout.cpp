@@ -1,0 +1,100 @@
+// Dropout: mask and scaling in one pass over the data, with the numbers of PyTorch's generic generator path.
+#include "core/generator.h"
+#include "cpu/reduce.h"
+
+namespace mt {
+namespace {
+
+constexpr int64_t kBlock = 4096;
+
+// y = mask ? x * scale : x * 0 (so that NaN and infinity show), in the compute type.
+template <class T>
+void scale_by_mask(const T* x, const uint8_t* mask, float scale, T* y, int64_t n) {
+    using X = Compute<T>;
+    X s = static_cast<X>(scale);
+    if constexpr (is_reduced_v<T>) {
+        float buffer[kBlock];
+        for (int64_t i = 0; i < n; i += kBlock) {
+            int64_t m = std::min(kBlock, n - i);
+            to_floats(x + i, buffer, m);
+            for (int64_t j = 0; j < m; j++) buffer[j] *= mask[i + j] ? s : 0.0f;
+            from_floats(buffer, y + i, m);
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) y[i] = x[i] * (mask[i] ? s : X(0));
+    }
+}
+
+// A dense tensor's elements in memory order: itself, or a contiguous copy.
+TensorRef in_order_of(const Tensor& like, const Tensor& t, DType type) {
+    if (t.dtype == type && t.strides() == like.strides() && like.is_non_overlapping_and_dense()) return TensorRef::share(&t);
+    TensorRef r = empty_strided(like.sizes(), like.strides(), type);
+    copy_into(*r, t);
+    return r;
+}
+
+// Words: input, or input and mask dtype. y like input; bool mask.
+void dropout_shape(ShapeCall& c) {
+    const Tensor& input = c.tensor(c.param(0));
+    MT_CHECK(is_floating(input.dtype) || is_complex(input.dtype), "result type Float can't be cast to the desired output type ", dtype_class_name(input.dtype));
+    c.output_like(0, input);
+    c.output_like(1, input, DType::Bool);
+}
+
+// The words are drawn by one thread, since the stream is one; the scaling follows block by block while both are in cache.
+template <class T>
+void drop(Mt19937& engine, const T* x, double keep, float scale, T* y, uint8_t* mask, int64_t n) {
+    for (int64_t i = 0; i < n; i += kBlock) {
+        int64_t m = std::min(kBlock, n - i);
+        bernoulli_bytes(engine, keep, mask + i, m);
+        scale_by_mask(x + i, mask + i, scale, y + i, m);
+    }
+}
+
+// native_dropout(input, p, train) and _fused_dropout(input, p, generator), p the probability to drop resp. to keep
+void dropout_into(Call& c, double keep, bool train, const Value& generator) {
+    const Tensor& input = c.tensor(0);
+    Tensor &y = c.out(0), &mask = c.out(1);
+    if (!train) {
+        copy_into(y, input);
+        fill(mask, Value::of(true));
+        return;
+    }
+    double scale = keep == 0 ? 0 : 1 / keep;
+    TensorRef x = in_order_of(y, input, y.dtype);
+    GeneratorLock lock(generator_of(generator));
+    int64_t n = y.numel();
+    visit(FloatTypes{}, y.dtype, "dropout", [&]<class T>() {
+        NoGil nogil(n > 4 * kGrain);
+        drop(lock.engine(), x->data<T>(), keep, static_cast<float>(scale), y.data<T>(), mask.data<uint8_t>(), n);
+    });
+}
+
+void native_dropout_cpu(Call& c) {
+    dropout_into(c, 1 - c.real(1), c.is_none(2) || c.boolean(2), Value());
+}
+void fused_dropout_cpu(Call& c) { dropout_into(c, c.real(1), true, c.args[2]); }
+
+// native_dropout_backward(grad_output, mask, scale)
+void native_dropout_backward_cpu(Call& c) {
+    Tensor& out = c.out();
+    TensorRef grad = in_order_of(out, c.tensor(0), out.dtype), mask = in_order_of(out, c.tensor(1), c.tensor(1).dtype);
+    float scale = static_cast<float>(c.real(2));
+    visit(FloatTypes{}, out.dtype, "native_dropout_backward", [&]<class T>() {
+        parallel_for(out.numel(), kGrain, [&](int64_t b, int64_t e) {
+            scale_by_mask(grad->data<T>() + b, mask->data<uint8_t>() + b, scale, out.data<T>() + b, e - b);
+        });
+    });
+}
+
+}  // namespace
+
+KERNELS {
+    shape("dropout", dropout_shape);
+    structured("native_dropout", native_dropout_cpu);
+    structured("_fused_dropout", fused_dropout_cpu);
+    structured("native_dropout_backward", native_dropout_backward_cpu);
+    structured("_masked_scale", native_dropout_backward_cpu);
+}
+
+}  // namespace mt

@@ -1,0 +1,300 @@
+// Tables looked up by row: embedding, embedding_bag and their gradients.
+#include <cmath>
+#include <vector>
+
+#include "core/kernel.h"
+
+namespace mt {
+namespace {
+
+void check_indices(const Tensor& indices, const char* op) {
+    MT_CHECK(indices.dtype == DType::Int64 || indices.dtype == DType::Int32, "Expected tensor for argument #1 'indices' to have one of the "
+             "following scalar types: Long, Int; but got torch.", dtype_class_name(indices.dtype), "Tensor instead (while checking arguments for ", op,
+             ")");
+}
+
+TensorRef dense64(const Tensor& indices) {
+    TensorRef dense = contiguous(indices);
+    if (dense->dtype == DType::Int64) return dense;
+    TensorRef wide = empty(dense->sizes(), DType::Int64);
+    copy_into(*wide, *dense);
+    return wide;
+}
+
+void embedding_shape(ShapeCall& c) {
+    const Tensor &weight = c.tensor(0), &indices = c.tensor(1);
+    MT_CHECK(weight.dim() == 2, "'weight' must be 2-D");
+    check_indices(indices, "embedding");
+    Dims sizes(indices.sizes());
+    sizes.push_back(weight.size(1));
+    c.output(0, sizes, weight.dtype);
+}
+
+void embedding_cpu(Call& c) {
+    const Tensor& weight = c.tensor(0);
+    TensorRef indices = dense64(c.tensor(1)), table = weight.stride(1) == 1 || weight.size(1) <= 1 ? TensorRef::share(&weight) : contiguous(weight);
+    Tensor& out = c.out();
+    const int64_t* rows = indices->data<int64_t>();
+    int64_t n = indices->numel(), count = weight.size(0), bytes = weight.size(1) * weight.itemsize();
+    uint64_t wrong = 0;
+    for (int64_t i = 0; i < n; i++) wrong |= static_cast<uint64_t>(rows[i] < 0 || rows[i] >= count);
+    MT_CHECK_INDEX(!wrong, "index out of range in self");
+    if (bytes == 0 || n == 0) return;
+    int64_t stride = table->stride(0) * weight.itemsize();
+    const char* from = table->raw();
+    char* to = out.raw();
+    parallel_for(n, std::max<int64_t>(1, 4 * kGrain / bytes), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) std::memcpy(to + i * bytes, from + rows[i] * stride, static_cast<size_t>(bytes));
+    });
+}
+
+// args: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+void embedding_dense_backward_shape(ShapeCall& c) {
+    const Tensor& grad = c.tensor(0);
+    int64_t sizes[2] = {c.integer(2), grad.dim() ? grad.size(grad.dim() - 1) : 1};
+    c.output(0, IntSpan(sizes, 2), grad.dtype);
+}
+
+void embedding_dense_backward_cpu(Call& c) {
+    TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1));
+    Tensor& out = c.out();
+    int64_t weights = c.integer(2), padding = c.integer(3), n = indices->numel(), width = out.size(1);
+    check_indices(c.tensor(1), "embedding_dense_backward");
+    std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
+    const int64_t* rows = indices->data<int64_t>();
+    std::vector<int64_t> counts;
+    if (c.boolean(4)) {
+        counts.assign(static_cast<size_t>(weights), 0);
+        for (int64_t i = 0; i < n; i++)
+            if (rows[i] >= 0 && rows[i] < weights) counts[static_cast<size_t>(rows[i])]++;
+    }
+    visit(FloatTypes{}, out.dtype, "embedding_dense_backward", [&]<class T>() {
+        const T* from = grad->data<T>();
+        T* to = out.data<T>();
+        // Each thread owns a range of table rows and reads all the indices: no two write one row, order is kept.
+        int64_t parts = n * width > kGrain ? num_threads() : 1, share = (weights + parts - 1) / parts;
+        parallel_for(parts, 1, [&](int64_t first, int64_t last) {
+            int64_t low = first * share, high = std::min(weights, last * share);
+            for (int64_t i = 0; i < n; i++) {
+                int64_t r = rows[i];
+                if (r == padding || r < low || r >= high) continue;
+                const T* s = from + i * width;
+                T* t = to + r * width;
+                using Acc = opmath_t<T>;
+                if (counts.empty()) {
+                    for (int64_t j = 0; j < width; j++) t[j] = T(static_cast<Acc>(t[j]) + static_cast<Acc>(s[j]));
+                } else {
+                    Acc scale = Acc(1) / static_cast<Acc>(counts[static_cast<size_t>(r)]);
+                    for (int64_t j = 0; j < width; j++) t[j] = T(static_cast<Acc>(t[j]) + static_cast<Acc>(s[j]) * scale);
+                }
+            }
+        });
+    });
+}
+
+// Rows that are looked up and longer than max_norm are shortened to it, in place.
+void embedding_renorm_cpu(Call& c) {
+    Tensor& self = c.mutable_tensor(0);
+    TensorRef indices = dense64(c.tensor(1));
+    double max_norm = c.real(2), p = c.real(3);
+    MT_CHECK(self.dim() == 2, "embedding_renorm_(): 'self' must be 2-D");
+    std::vector<int64_t> rows(indices->data<int64_t>(), indices->data<int64_t>() + indices->numel());
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    int64_t width = self.size(1), step = self.stride(1);
+    visit(FloatTypes{}, self.dtype, "embedding_renorm_", [&]<class T>() {
+        for (int64_t r : rows) {
+            MT_CHECK_INDEX(r >= 0 && r < self.size(0), "index out of range in self");
+            T* row = self.data<T>() + r * self.stride(0);
+            double norm = 0;
+            for (int64_t j = 0; j < width; j++) {
+                double v = std::fabs(static_cast<double>(static_cast<opmath_t<T>>(row[j * step])));
+                if (p == INFINITY)
+                    norm = std::max(norm, v);
+                else
+                    norm += p == 2 ? v * v : p == 1 ? v : std::pow(v, p);
+            }
+            if (p != INFINITY) norm = p == 2 ? std::sqrt(norm) : p == 1 ? norm : std::pow(norm, 1 / p);
+            if (norm <= max_norm) continue;
+            opmath_t<T> scale = static_cast<opmath_t<T>>(max_norm / (norm + 1e-7));
+            for (int64_t j = 0; j < width; j++) row[j * step] = T(static_cast<opmath_t<T>>(row[j * step]) * scale);
+        }
+    });
+    c.ret(0, self);
+}
+
+// ---- embedding_bag ----
+
+enum BagMode { kSum = 0, kMean = 1, kMax = 2 };
+
+struct Bags {
+    TensorRef indices, bag_of, sizes;  // int64
+    int64_t count;
+};
+
+Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_offset) {
+    Bags bags;
+    bags.indices = dense64(indices);
+    TensorRef starts = dense64(offsets);
+    const int64_t* s = starts->data<int64_t>();
+    int64_t n = indices.numel(), given = offsets.numel();
+    MT_CHECK(indices.dim() == 1, "input has to be a 1D Tensor, but got Tensor of dimension ", indices.dim());
+    MT_CHECK(offsets.dim() == 1, "offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
+    if (include_last_offset) MT_CHECK(given >= 1, "include_last_offset: number of offset should be at least 1");
+    bags.count = include_last_offset ? given - 1 : given;
+    if (given > 0) {
+        MT_CHECK(s[0] == 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got ", s[0]);
+        MT_CHECK(s[given - 1] <= n, "offsets[-1] can not be greater than input's length ", n, " but got offsets[-1] of ", s[given - 1]);
+    }
+    bags.bag_of = zeros(IntSpan(&n, 1), DType::Int64);
+    bags.sizes = zeros(IntSpan(&bags.count, 1), DType::Int64);
+    for (int64_t b = 0; b < bags.count; b++) {
+        int64_t from = s[b], to = b + 1 < given ? s[b + 1] : n;
+        MT_CHECK(from >= 0 && from <= to && to <= n, "embedding_bag(): offsets must not decrease");
+        bags.sizes->data<int64_t>()[b] = to - from;
+        for (int64_t i = from; i < to; i++) bags.bag_of->data<int64_t>()[i] = b;
+    }
+    return bags;
+}
+
+// args: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+void embedding_bag_cpu(Call& c) {
+    const Tensor& weight = c.tensor(0);
+    check_indices(c.tensor(1), "embedding_bag");
+    int64_t mode = c.integer(4), padding = c.integer(8), width = weight.size(1);
+    const Tensor* scale = c.tensor_or_null(6);
+    MT_CHECK(!scale || mode == kSum, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
+    Bags bags = make_bags(c.tensor(1), c.tensor(2), c.boolean(7));
+    TensorRef table = contiguous(weight), scales = scale ? contiguous(*scale, weight.dtype) : TensorRef();
+    int64_t out_sizes[2] = {bags.count, width}, n = bags.indices->numel();
+    TensorRef out = zeros(IntSpan(out_sizes, 2), weight.dtype);
+    TensorRef winners = mode == kMax ? zeros(IntSpan(out_sizes, 2), DType::Int64) : TensorRef::share(bags.sizes.get());
+    const int64_t *rows = bags.indices->data<int64_t>(), *bag_of = bags.bag_of->data<int64_t>();
+    int64_t* sizes = bags.sizes->data<int64_t>();
+    int64_t covered = 0;
+    for (int64_t b = 0; b < bags.count; b++) covered += sizes[b];
+    for (int64_t i = 0; i < n; i++) {
+        MT_CHECK(rows[i] >= 0 && rows[i] < weight.size(0), "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ", rows[i]);
+        if (rows[i] == padding && i < covered) sizes[bag_of[i]]--;
+    }
+    visit(FloatTypes{}, weight.dtype, "embedding_bag", [&]<class T>() {
+        using Acc = opmath_t<T>;
+        const T* w = table->data<T>();
+        T* o = out->data<T>();
+        std::vector<Acc> sum(static_cast<size_t>(width));
+        int64_t i = 0;
+        for (int64_t b = 0; b < bags.count; b++) {
+            std::fill(sum.begin(), sum.end(), Acc(0));
+            bool first = true;
+            for (; i < covered && bag_of[i] == b; i++) {
+                if (rows[i] == padding) continue;
+                const T* row = w + rows[i] * width;
+                Acc s = scales ? static_cast<Acc>(scales->data<T>()[i]) : Acc(1);
+                for (int64_t j = 0; j < width; j++) {
+                    Acc v = static_cast<Acc>(row[j]);
+                    Acc& a = sum[static_cast<size_t>(j)];
+                    if (mode != kMax) {
+                        a += v * s;
+                    } else if (first || v > a) {
+                        a = v;
+                        winners->data<int64_t>()[b * width + j] = rows[i];
+                    }
+                }
+                first = false;
+            }
+            Acc divide = mode == kMean && sizes[b] > 0 ? static_cast<Acc>(sizes[b]) : Acc(1);
+            for (int64_t j = 0; j < width; j++) o[b * width + j] = T(sum[static_cast<size_t>(j)] / divide);
+        }
+    });
+    c.ret(0, std::move(out));
+    c.ret(1, std::move(bags.bag_of));
+    c.ret(2, TensorRef::share(bags.sizes.get()));
+    if (mode == kMax)
+        c.ret(3, std::move(winners));
+    else
+        c.ret(3, clone(*bags.sizes));
+}
+
+// args: grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx
+void embedding_bag_dense_backward_shape(ShapeCall& c) {
+    int64_t sizes[2] = {c.integer(5), c.tensor(0).size(1)};
+    c.output(0, IntSpan(sizes, 2), c.tensor(0).dtype);
+}
+void embedding_bag_dense_backward_cpu(Call& c) {
+    TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1)), bag_of = dense64(c.tensor(2)), sizes = dense64(c.tensor(3)),
+              winners = dense64(c.tensor(4));
+    Tensor& out = c.out();
+    int64_t weights = c.integer(5), mode = c.integer(7), padding = c.integer(9), width = out.size(1), bags = grad->size(0);
+    const Tensor* scale = c.tensor_or_null(8);
+    TensorRef scales = scale ? contiguous(*scale, out.dtype) : TensorRef();
+    std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
+    const int64_t* rows = indices->data<int64_t>();
+    int64_t n = indices->numel();
+    std::vector<int64_t> counts;
+    if (c.boolean(6)) {
+        counts.assign(static_cast<size_t>(weights), 0);
+        for (int64_t i = 0; i < n; i++) counts[static_cast<size_t>(rows[i])]++;
+    }
+    visit(FloatTypes{}, out.dtype, "embedding_bag_dense_backward", [&]<class T>() {
+        using Acc = opmath_t<T>;
+        const T* g = grad->data<T>();
+        T* o = out.data<T>();
+        if (mode == kMax) {
+            for (int64_t b = 0; b < bags; b++) {
+                if (sizes->data<int64_t>()[b] == 0) continue;
+                for (int64_t j = 0; j < width; j++) {
+                    T& t = o[winners->data<int64_t>()[b * width + j] * width + j];
+                    t = T(static_cast<Acc>(t) + static_cast<Acc>(g[b * width + j]));
+                }
+            }
+            return;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            if (rows[i] == padding) continue;
+            int64_t b = bag_of->data<int64_t>()[i];
+            Acc s = scales ? static_cast<Acc>(scales->data<T>()[i]) : Acc(1);
+            if (!counts.empty()) s /= static_cast<Acc>(counts[static_cast<size_t>(rows[i])]);
+            if (mode == kMean) s /= static_cast<Acc>(std::max<int64_t>(1, sizes->data<int64_t>()[b]));
+            for (int64_t j = 0; j < width; j++) {
+                T& t = o[rows[i] * width + j];
+                t = T(static_cast<Acc>(t) + static_cast<Acc>(g[b * width + j]) * s);
+            }
+        }
+    });
+}
+
+// args: grad, weight, indices, offsets, offset2bag, mode, padding_idx
+void per_sample_weights_backward_shape(ShapeCall& c) { c.output(0, c.tensor(2).sizes(), c.tensor(0).dtype); }
+void per_sample_weights_backward_cpu(Call& c) {
+    TensorRef grad = contiguous(c.tensor(0)), table = contiguous(c.tensor(1)), indices = dense64(c.tensor(2)), bag_of = dense64(c.tensor(4));
+    Tensor& out = c.out();
+    int64_t padding = c.integer(6), width = table->size(1), n = indices->numel();
+    visit(FloatTypes{}, out.dtype, "_embedding_bag_per_sample_weights_backward", [&]<class T>() {
+        using Acc = opmath_t<T>;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t r = indices->data<int64_t>()[i], b = bag_of->data<int64_t>()[i];
+            Acc sum = 0;
+            if (r != padding)
+                for (int64_t j = 0; j < width; j++)
+                    sum += static_cast<Acc>(grad->data<T>()[b * width + j]) * static_cast<Acc>(table->data<T>()[r * width + j]);
+            out.data<T>()[i] = T(sum);
+        }
+    });
+}
+
+KERNELS {
+    structured("embedding", embedding_cpu, kContiguousOutputs);
+    shape("embedding", embedding_shape);
+    structured("embedding_dense_backward", embedding_dense_backward_cpu, kContiguousOutputs);
+    shape("embedding_dense_backward", embedding_dense_backward_shape);
+    direct("embedding_renorm_", embedding_renorm_cpu);
+    direct("_embedding_bag", embedding_bag_cpu);
+    direct("_embedding_bag_forward_only", embedding_bag_cpu);
+    structured("_embedding_bag_dense_backward", embedding_bag_dense_backward_cpu, kContiguousOutputs);
+    shape("_embedding_bag_dense_backward", embedding_bag_dense_backward_shape);
+    structured("_embedding_bag_per_sample_weights_backward", per_sample_weights_backward_cpu, kContiguousOutputs);
+    shape("_embedding_bag_per_sample_weights_backward", per_sample_weights_backward_shape);
+}
+
+}  // namespace
+}  // namespace mt

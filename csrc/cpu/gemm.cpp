@@ -1,0 +1,489 @@
+// Matrix products: which library or loop serves which shape.
+//
+// float32: own loops while a side is at most four or the whole is tiny (a library call costs more than the work), else
+// dnnl_sgemm, which on this project's machines equals MKL and takes transposed operands as they are. 16-bit floats are
+// widened in blocks. float64 and complex go to OpenBLAS; integers to a loop. The measurements: docs/decisions/gemm.md.
+#include "gemm.h"
+
+#include <vector>
+
+#include "onednn.h"
+#include "openblas.h"
+#include "simd.h"
+
+namespace mt {
+namespace {
+
+using simd::kLanes;
+using simd::Vec;
+
+// ---- small float32 products ----
+
+// Rows [0, R) of C for columns [begin, end); B's columns are contiguous in k (b_row == 1): dot products.
+template <int R>
+void dots(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+    const float alpha = static_cast<float>(p.alpha.real()), beta = static_cast<float>(p.beta.real());
+    const float* bias = static_cast<const float*>(p.bias);
+    const int64_t whole = p.k / kLanes * kLanes;
+    const int rest = static_cast<int>(p.k - whole);
+    auto columns = [&]<int N>(int64_t j) {
+        Vec acc[R][N] = {};
+        for (int64_t i = 0; i < whole; i += kLanes) {
+            Vec left[R];
+            for (int r = 0; r < R; r++) left[r] = simd::load(a + r * p.a_row + i);
+            for (int q = 0; q < N; q++) {
+                Vec right = simd::load(b + (j + q) * p.b_col + i);
+                for (int r = 0; r < R; r++) acc[r][q] = simd::fma(left[r], right, acc[r][q]);
+            }
+        }
+        if (rest) {
+            for (int q = 0; q < N; q++) {
+                Vec right = simd::load_first(b + (j + q) * p.b_col + whole, rest);
+                for (int r = 0; r < R; r++)
+                    acc[r][q] = simd::fma(simd::load_first(a + r * p.a_row + whole, rest), right, acc[r][q]);
+            }
+        }
+        for (int r = 0; r < R; r++)
+            for (int q = 0; q < N; q++) {
+                float v = alpha * simd::sum(acc[r][q]);
+                float* to = c + r * p.c_row + j + q;
+                if (bias) v += bias[j + q];
+                *to = beta == 0 ? v : v + beta * *to;
+            }
+    };
+    int64_t j = begin;
+    for (; j + 4 <= end; j += 4) columns.template operator()<4>(j);
+    for (; j < end; j++) columns.template operator()<1>(j);
+}
+
+// The same with B's rows contiguous (b_col == 1): multiples of B's rows are summed in registers.
+template <int R>
+void axpys(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+    const float alpha = static_cast<float>(p.alpha.real()), beta = static_cast<float>(p.beta.real());
+    const float* bias = static_cast<const float*>(p.bias);
+    auto columns = [&]<int N>(int64_t j, int last) {  // `last`: columns in the last vector
+        Vec acc[R][N] = {};
+        for (int64_t i = 0; i < p.k; i++) {
+            Vec right[N];
+            for (int q = 0; q < N; q++) {
+                const float* from = b + i * p.b_row + j + q * kLanes;
+                right[q] = q + 1 < N || last == kLanes ? simd::load(from) : simd::load_first(from, last);
+            }
+            for (int r = 0; r < R; r++) {
+                Vec left = simd::splat(a[r * p.a_row + i * p.a_col]);
+                for (int q = 0; q < N; q++) acc[r][q] = simd::fma(left, right[q], acc[r][q]);
+            }
+        }
+        for (int r = 0; r < R; r++)
+            for (int q = 0; q < N; q++) {
+                int width = q + 1 < N ? kLanes : last;
+                int64_t at = j + q * kLanes;
+                float* to = c + r * p.c_row + at;
+                Vec v = acc[r][q] * alpha;
+                if (bias) v += simd::load_first(bias + at, width == kLanes ? kLanes - 1 : width);
+                if (bias && width == kLanes) v[kLanes - 1] += bias[at + kLanes - 1];
+                if (width == kLanes)
+                    simd::store(to, beta == 0 ? v : simd::fma(simd::load(to), simd::splat(beta), v));
+                else
+                    simd::store_first(to, beta == 0 ? v : simd::fma(simd::load_first(to, width), simd::splat(beta), v), width);
+            }
+    };
+    int64_t j = begin;
+    for (; j + 4 * kLanes <= end; j += 4 * kLanes) columns.template operator()<4>(j, kLanes);
+    for (; j + kLanes <= end; j += kLanes) columns.template operator()<1>(j, kLanes);
+    if (j < end) columns.template operator()<1>(j, static_cast<int>(end - j));
+}
+
+template <int R>
+void few_rows(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+    if (p.b_row == 1 && p.a_col == 1 && p.b_col != 1)
+        dots<R>(p, a, b, c, begin, end);
+    else
+        axpys<R>(p, a, b, c, begin, end);
+}
+
+void small_rows(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < p.m; i += 4) {
+        const float* ai = a + i * p.a_row;
+        float* ci = c + i * p.c_row;
+        switch (std::min<int64_t>(4, p.m - i)) {
+            case 1:
+                few_rows<1>(p, ai, b, ci, begin, end);
+                break;
+            case 2:
+                few_rows<2>(p, ai, b, ci, begin, end);
+                break;
+            case 3:
+                few_rows<3>(p, ai, b, ci, begin, end);
+                break;
+            default:
+                few_rows<4>(p, ai, b, ci, begin, end);
+        }
+    }
+}
+
+// b can be read by `dots` or `axpys` as it is
+bool readable(const Product& p) { return p.b_col == 1 || (p.b_row == 1 && p.a_col == 1); }
+
+bool is_small(const Product& p) {
+    if (!readable(p)) return false;
+    return p.m <= 4 || p.m * p.n * p.k <= 16 * 16 * 16;
+}
+
+void small_float(const Product& p) {
+    const float *a = static_cast<const float*>(p.a), *b = static_cast<const float*>(p.b);
+    float* c = static_cast<float*>(p.c);
+    if (p.batch == 1) {
+        int64_t work = p.m * p.k;
+        parallel_for(p.n, std::max<int64_t>(64, (1 << 16) / std::max<int64_t>(work, 1)),
+                     [&](int64_t begin, int64_t end) { small_rows(p, a, b, c, begin, end); });
+        return;
+    }
+    parallel_for(p.batch, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(p.m * p.n * p.k, 1)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            small_rows(p, a + i * p.a_batch, b + i * p.b_batch, c + i * p.c_batch, 0, p.n);
+    });
+}
+
+// ---- float32 through oneDNN ----
+
+// How BLAS sees a matrix with one unit stride; `stride` is the distance of two stored rows.
+struct Layout {
+    bool transposed;
+    int64_t stride;
+};
+
+bool blas_layout(int64_t rows, int64_t cols, int64_t row, int64_t col, Layout& l) {
+    if (col == 1 && (row >= std::max<int64_t>(1, cols) || rows == 1)) {
+        l = {false, rows == 1 ? std::max<int64_t>(row, std::max<int64_t>(1, cols)) : row};
+        return true;
+    }
+    if (row == 1 && (col >= std::max<int64_t>(1, rows) || cols == 1)) {
+        l = {true, cols == 1 ? std::max<int64_t>(col, std::max<int64_t>(1, rows)) : col};
+        return true;
+    }
+    if (cols == 1 && row >= 1) {  // a column with gaps
+        l = {false, row};
+        return true;
+    }
+    if (rows == 1 && col >= 1) {
+        l = {true, col};
+        return true;
+    }
+    return false;
+}
+
+void copy_bias(const Product& p) {
+    const float* bias = static_cast<const float*>(p.bias);
+    for (int64_t i = 0; i < p.batch; i++)
+        for (int64_t r = 0; r < p.m; r++) {
+            float* to = static_cast<float*>(p.c) + i * p.c_batch + r * p.c_row;
+            if (p.beta == 0.0)
+                std::memcpy(to, bias, sizeof(float) * static_cast<size_t>(p.n));
+            else
+                for (int64_t j = 0; j < p.n; j++) to[j] = to[j] * static_cast<float>(p.beta.real()) + bias[j];
+        }
+}
+
+void float_product(const Product& p, const Layout& a, const Layout& b) {
+    const onednn::Api& api = onednn::api();
+    onednn::use_our_thread_count();
+    float alpha = static_cast<float>(p.alpha.real()), beta = p.bias ? 1.0f : static_cast<float>(p.beta.real());
+    auto one = [&](int64_t i) {
+        return api.dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', p.m, p.n, p.k, alpha,
+                              static_cast<const float*>(p.a) + i * p.a_batch, a.stride,
+                              static_cast<const float*>(p.b) + i * p.b_batch, b.stride, beta,
+                              static_cast<float*>(p.c) + i * p.c_batch, p.c_row);
+    };
+    NoGil released(p.batch * p.m * p.n * p.k > 50000);
+    if (p.bias) copy_bias(p);
+    if (p.batch == 1 || omp_in_parallel() || num_threads() == 1 || (p.batch < num_threads() && p.m * p.n * p.k > (1 << 18))) {
+        for (int64_t i = 0; i < p.batch; i++) one(i);
+        return;
+    }
+    parallel_for(p.batch, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) one(i);
+    });
+}
+
+// ---- operands whose strides no library takes ----
+
+// Owned copies live until the product is done; the caching allocator spares them fresh pages.
+struct Scratch {
+    std::vector<Storage*> blocks;
+    ~Scratch() {
+        for (Storage* block : blocks) block->drop();
+    }
+    char* take(size_t bytes) {
+        blocks.push_back(storage_alloc(bytes + 64, Device()));
+        return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(blocks.back()->data) + 63) & ~uintptr_t(63));
+    }
+};
+
+template <class T>
+void pack(const void* from, int64_t batch_stride, int64_t row, int64_t col, T* to, int64_t batch, int64_t rows, int64_t cols) {
+    parallel_for(batch * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            const T* src = static_cast<const T*>(from) + i / rows * batch_stride + i % rows * row;
+            T* dst = to + i * cols;
+            for (int64_t j = 0; j < cols; j++) dst[j] = src[j * col];
+        }
+    });
+}
+
+const void* packed(Scratch& scratch, int64_t item, const void* from, int64_t& batch_stride, int64_t& row, int64_t& col,
+                   int64_t batch, int64_t rows, int64_t cols) {
+    int64_t copies = batch_stride == 0 ? 1 : batch;
+    char* to = scratch.take(static_cast<size_t>(copies * rows * cols * item));
+    visit_size(item, [&]<class T>() { pack<T>(from, batch_stride, row, col, reinterpret_cast<T*>(to), copies, rows, cols); });
+    batch_stride = batch_stride == 0 ? 0 : rows * cols;
+    row = cols;
+    col = 1;
+    return to;
+}
+
+// ---- other dtypes ----
+
+template <class T>
+void integer_product(const Product& p) {
+    const T alpha = static_cast<T>(p.alpha.real()), beta = static_cast<T>(p.beta.real());
+    parallel_for(p.batch * p.m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.n * p.k)), [&](int64_t begin, int64_t end) {
+        std::vector<T> sums(static_cast<size_t>(p.n));
+        for (int64_t i = begin; i < end; i++) {
+            int64_t batch = i / p.m, r = i % p.m;
+            const T* a = static_cast<const T*>(p.a) + batch * p.a_batch + r * p.a_row;
+            const T* b = static_cast<const T*>(p.b) + batch * p.b_batch;
+            T* c = static_cast<T*>(p.c) + batch * p.c_batch + r * p.c_row;
+            std::fill(sums.begin(), sums.end(), T(0));
+            for (int64_t q = 0; q < p.k; q++) {
+                const T x = a[q * p.a_col];
+                const T* row = b + q * p.b_row;
+                if (p.b_col == 1)
+                    for (int64_t j = 0; j < p.n; j++) sums[j] = static_cast<T>(sums[j] + x * row[j]);
+                else
+                    for (int64_t j = 0; j < p.n; j++) sums[j] = static_cast<T>(sums[j] + x * row[j * p.b_col]);
+            }
+            const T* bias = static_cast<const T*>(p.bias);
+            for (int64_t j = 0; j < p.n; j++) {
+                T v = static_cast<T>(alpha * sums[j]);
+                if (bias) v = static_cast<T>(v + bias[j]);
+                c[j] = beta == T(0) ? v : static_cast<T>(v + beta * c[j]);
+            }
+        }
+    });
+}
+
+template <class T>
+void convert_rows(const void* from, int64_t batch_stride, int64_t row, int64_t col, float* to, int64_t batch, int64_t rows,
+                  int64_t cols) {
+    parallel_for(batch * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            const T* src = static_cast<const T*>(from) + i / rows * batch_stride + i % rows * row;
+            float* dst = to + i * cols;
+            if (col == 1)
+                simd::to_float(src, dst, cols);
+            else
+                for (int64_t j = 0; j < cols; j++) dst[j] = static_cast<float>(src[j * col]);
+        }
+    });
+}
+
+// A 16-bit operand as float32, in the order in which it is stored.
+template <class T>
+const float* widened(Scratch& scratch, const void* from, int64_t& batch_stride, int64_t& row, int64_t& col, int64_t batch,
+                     int64_t rows, int64_t cols) {
+    int64_t copies = batch_stride == 0 ? 1 : batch;
+    float* to = reinterpret_cast<float*>(scratch.take(static_cast<size_t>(copies * rows * cols) * sizeof(float)));
+    if (row == 1 && col != 1) {
+        convert_rows<T>(from, batch_stride, col, row, to, copies, cols, rows);
+        row = 1;
+        col = rows;
+    } else {
+        convert_rows<T>(from, batch_stride, row, col, to, copies, rows, cols);
+        row = cols;
+        col = 1;
+    }
+    batch_stride = batch_stride == 0 ? 0 : rows * cols;
+    return to;
+}
+
+template <class T>
+void widened_product(const Product& p, const char* op) {
+    Scratch scratch;
+    Product w = p;
+    w.dtype = DType::Float32;
+    w.a = widened<T>(scratch, p.a, w.a_batch, w.a_row, w.a_col, p.batch, p.m, p.k);
+    w.b = widened<T>(scratch, p.b, w.b_batch, w.b_row, w.b_col, p.batch, p.k, p.n);
+    float* c = reinterpret_cast<float*>(scratch.take(static_cast<size_t>(p.batch * p.m * p.n) * sizeof(float)));
+    if (p.beta != 0.0) convert_rows<T>(p.c, p.c_batch, p.c_row, 1, c, p.batch, p.m, p.n);
+    w.c = c;
+    w.c_batch = p.m * p.n;
+    w.c_row = p.n;
+    if (p.bias) {
+        float* bias = reinterpret_cast<float*>(scratch.take(static_cast<size_t>(p.n) * sizeof(float)));
+        simd::to_float(static_cast<const T*>(p.bias), bias, p.n);
+        w.bias = bias;
+    }
+    gemm(w, op);
+    parallel_for(p.batch * p.m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.n)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            simd::from_float(c + i * p.n, static_cast<T*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row, p.n);
+    });
+}
+
+// bfloat16 as it is, where the processor multiplies pairs; without that, widening is ten times faster than oneDNN's emulation.
+constexpr int64_t kOneDnnBfloat16Work = 1 << 15;
+
+bool bfloat16_product(const Product& p) {
+    if (!onednn::has_native_bfloat16()) return false;
+    if (p.alpha != 1.0 || p.beta != 0.0 || p.batch * p.m * p.n * p.k < kOneDnnBfloat16Work) return false;
+    onednn::Key key;
+    key.add(int64_t{1});
+    for (int64_t v : {p.batch, p.m, p.n, p.k, p.a_batch, p.a_row, p.a_col, p.b_batch, p.b_row, p.b_col, p.c_batch, p.c_row,
+                      int64_t(p.bias != nullptr)})
+        key.add(v);
+    onednn::Primitive& primitive = onednn::cached(key, [&](onednn::Primitive& fresh) {
+        bool batched = p.batch > 1;
+        auto operand = [&](int64_t batch_stride, int64_t rows, int64_t cols, int64_t row, int64_t col) {
+            Dims sizes = batched ? Dims{batch_stride == 0 ? 1 : p.batch, rows, cols} : Dims{rows, cols};
+            Dims strides = batched ? Dims{batch_stride == 0 ? rows * cols : batch_stride, row, col} : Dims{row, col};
+            return onednn::Operand(sizes, strides, dnnl_bf16);
+        };
+        onednn::Operand a = operand(p.a_batch, p.m, p.k, p.a_row, p.a_col), b = operand(p.b_batch, p.k, p.n, p.b_row, p.b_col),
+                        c = operand(p.c_batch, p.m, p.n, p.c_row, 1), bias = operand(0, 1, p.n, p.n, 1);
+        const onednn::Api& api = onednn::api();
+        dnnl_memory_desc_t da = a.plain(), db = b.plain(), dc = c.plain(), dbias = p.bias ? bias.plain() : nullptr;
+        dnnl_primitive_desc_t description = nullptr;
+        dnnl_status_t status = api.dnnl_matmul_primitive_desc_create(&description, api.engine, da, db, dbias, dc, nullptr);
+        for (dnnl_memory_desc_t d : {da, db, dc, dbias})
+            if (d) api.dnnl_memory_desc_destroy(d);
+        onednn::check(status, "bfloat16 matmul");
+        fresh.create(description);
+        fresh.bind(DNNL_ARG_SRC, a, dnnl_query_src_md, 0, false);
+        fresh.bind(DNNL_ARG_WEIGHTS, b, dnnl_query_weights_md, 0, false);
+        fresh.bind(DNNL_ARG_DST, c, dnnl_query_dst_md, 0, true);
+        if (p.bias) fresh.bind(DNNL_ARG_BIAS, bias, dnnl_query_weights_md, 1, false);
+    });
+    void *a = const_cast<void*>(p.a), *b = const_cast<void*>(p.b), *bias = const_cast<void*>(p.bias);
+    if (p.bias)
+        primitive.execute({a, b, p.c, bias});
+    else
+        primitive.execute({a, b, p.c});
+    return true;
+}
+
+template <class T>
+void scale_only(const Product& p) {  // k == 0
+    T beta = Value::of(p.beta).to<T>();
+    const T* bias = static_cast<const T*>(p.bias);
+    for (int64_t i = 0; i < p.batch; i++)
+        for (int64_t r = 0; r < p.m; r++) {
+            T* c = static_cast<T*>(p.c) + i * p.c_batch + r * p.c_row;
+            for (int64_t j = 0; j < p.n; j++) {
+                T v = bias ? bias[j] : T(0);
+                c[j] = p.beta == 0.0 ? v : T(v + T(beta * c[j]));
+            }
+        }
+}
+
+template <class T>
+void add_bias_rows(const Product& p) {
+    const T* bias = static_cast<const T*>(p.bias);
+    for (int64_t i = 0; i < p.batch; i++)
+        for (int64_t r = 0; r < p.m; r++) {
+            T* c = static_cast<T*>(p.c) + i * p.c_batch + r * p.c_row;
+            for (int64_t j = 0; j < p.n; j++) c[j] += bias[j];
+        }
+}
+
+}  // namespace
+
+void gemm(const Product& given, const char* op) {
+    Product p = given;
+    if (p.batch == 0 || p.m == 0 || p.n == 0) return;
+    if (p.dtype == DType::Bool || (!is_floating(p.dtype) && !is_complex(p.dtype) && !is_integer(p.dtype))) unsupported_dtype(op, p.dtype);
+    if (p.k == 0) {
+        visit(NumberTypes{}, p.dtype, op, [&]<class T>() { scale_only<T>(p); });
+        return;
+    }
+    if (p.dtype == DType::Float32) {
+        if (is_small(p)) return small_float(p);
+        if (p.n == 1 && p.c_row == 1 && !p.bias) {  // a matrix times a vector is a vector times the transpose
+            Product t = p;
+            t.m = 1, t.n = p.m, t.c_row = p.m;
+            std::swap(t.a, t.b);
+            std::swap(t.a_batch, t.b_batch);
+            t.a_row = p.b_col, t.a_col = p.b_row, t.b_row = p.a_col, t.b_col = p.a_row;
+            if (readable(t)) return small_float(t);
+        }
+    } else if (is_reduced_float(p.dtype)) {
+        if (p.dtype == DType::BFloat16 && bfloat16_product(p)) return;
+        return p.dtype == DType::Float16 ? widened_product<Half>(p, op) : widened_product<BFloat16>(p, op);
+    } else if (is_integer(p.dtype)) {
+        visit(IntTypes{}, p.dtype, op, [&]<class T>() { integer_product<T>(p); });
+        return;
+    }
+    Scratch scratch;
+    Layout a, b;
+    if (!blas_layout(p.m, p.k, p.a_row, p.a_col, a)) {
+        p.a = packed(scratch, itemsize(p.dtype), p.a, p.a_batch, p.a_row, p.a_col, p.batch, p.m, p.k);
+        a = {false, p.k};
+    }
+    if (!blas_layout(p.k, p.n, p.b_row, p.b_col, b)) {
+        p.b = packed(scratch, itemsize(p.dtype), p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
+        b = {false, p.n};
+    }
+    if (p.m == 1) p.c_row = std::max(p.c_row, p.n);
+    if (p.dtype == DType::Float32) return float_product(p, a, b);
+    const int64_t item = itemsize(p.dtype);
+    auto at = [&](const void* base, int64_t elements) {
+        return const_cast<void*>(static_cast<const void*>(static_cast<const char*>(base) + elements * item));
+    };
+    for (int64_t i = 0; i < p.batch; i++)
+        openblas::gemm(p.dtype, a.transposed, b.transposed, p.m, p.n, p.k, p.alpha, at(p.a, i * p.a_batch), a.stride,
+                       at(p.b, i * p.b_batch), b.stride, p.beta, at(p.c, i * p.c_batch), p.c_row);
+    if (p.bias) visit(Types<double, c64, c128>{}, p.dtype, op, [&]<class T>() { add_bias_rows<T>(p); });
+}
+
+void prepare_sgemm() {
+    onednn::api();
+    onednn::use_our_thread_count();
+}
+
+void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
+                const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+    if (m <= 4 && !transpose_a) {
+        Product p;
+        p.m = m, p.n = n, p.k = k, p.a_row = lda, p.c_row = ldc, p.alpha = alpha, p.beta = beta;
+        p.b_row = transpose_b ? 1 : ldb, p.b_col = transpose_b ? ldb : 1;
+        return small_rows(p, a, b, c, 0, n);
+    }
+    onednn::api().dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void column_sums(DType dtype, const void* from, int64_t rows, int64_t cols, int64_t row_stride, void* to) {
+    visit(NumberTypes{}, dtype, "sum", [&]<class T>() {
+        using A = opmath_t<T>;
+        const T* src = static_cast<const T*>(from);
+        T* dst = static_cast<T*>(to);
+        parallel_for(cols, std::max<int64_t>(64, kGrain / std::max<int64_t>(1, rows)), [&](int64_t begin, int64_t end) {
+            constexpr int64_t kWidth = 512;
+            A sums[kWidth], part[kWidth];
+            for (int64_t j = begin; j < end; j += kWidth) {
+                int64_t width = std::min(kWidth, end - j);
+                std::fill(sums, sums + width, A(0));
+                for (int64_t top = 0; top < rows; top += 64) {  // two levels keep float32 sums accurate
+                    std::fill(part, part + width, A(0));
+                    for (int64_t i = top; i < std::min(rows, top + 64); i++) {
+                        const T* row = src + i * row_stride + j;
+                        for (int64_t q = 0; q < width; q++) part[q] += static_cast<A>(row[q]);
+                    }
+                    for (int64_t q = 0; q < width; q++) sums[q] += part[q];
+                }
+                for (int64_t q = 0; q < width; q++) dst[j + q] = T(sums[q]);
+            }
+        });
+    });
+}
+
+}  // namespace mt

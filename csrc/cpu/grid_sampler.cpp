@@ -1,0 +1,215 @@
+// grid_sampler_2d: an image read at given positions, bilinear, nearest or bicubic, and its gradients.
+#include <cmath>
+
+#include "core/kernel.h"
+
+namespace mt {
+namespace {
+
+enum class Mode { Bilinear, Nearest, Bicubic };
+enum class Outside { Zeros, Border, Reflection };
+
+struct Settings {
+    Mode mode;
+    Outside outside;
+    bool corners;
+};
+
+// From [-1, 1] to positions in the image.
+template <class T>
+T to_position(T at, int64_t size, bool corners) {
+    return corners ? (at + 1) / 2 * static_cast<T>(size - 1) : ((at + 1) * static_cast<T>(size) - 1) / 2;
+}
+
+// Brings a position into the image as `outside` says; `slope` is multiplied by the derivative.
+template <class T>
+T brought_in(T x, int64_t size, const Settings& s, T& slope) {
+    if (s.outside == Outside::Zeros) return x;
+    if (s.outside == Outside::Reflection) {
+        const T low = s.corners ? T(0) : T(-0.5), span = s.corners ? static_cast<T>(size - 1) : static_cast<T>(size);
+        if (span == 0) {
+            slope = 0;
+            return 0;
+        }
+        T from = x - low;
+        if (from < 0) from = -from, slope = -slope;
+        const T turns = std::floor(from / span), rest = from - turns * span;
+        if (static_cast<int64_t>(turns) % 2 == 0) {
+            x = rest + low;
+        } else {
+            x = span - rest + low;
+            slope = -slope;
+        }
+    }
+    if (!(x > 0)) {
+        slope = x == 0 && s.outside == Outside::Reflection ? slope : T(0);
+        return 0;
+    }
+    const T last = static_cast<T>(size - 1);
+    if (x >= last) {
+        slope = 0;
+        return last;
+    }
+    return x;
+}
+
+// Positions and weights along one axis: up to four taps; `dw` is each weight's derivative by the grid's coordinate.
+template <class T>
+struct Taps {
+    int count;
+    int64_t index[4];
+    T w[4], dw[4];
+
+    Taps(T coordinate, int64_t size, const Settings& s) {
+        T slope = s.corners ? static_cast<T>(size - 1) / 2 : static_cast<T>(size) / 2;
+        T x = to_position(coordinate, size, s.corners);
+        if (s.mode == Mode::Bicubic) {
+            const T base = std::floor(x), t = x - base, a = T(-0.75);
+            auto near = [&](T v) { return ((a + 2) * v - (a + 3)) * v * v + 1; };
+            auto far = [&](T v) { return ((a * v - 5 * a) * v + 8 * a) * v - 4 * a; };
+            auto dnear = [&](T v) { return (3 * (a + 2) * v - 2 * (a + 3)) * v; };
+            auto dfar = [&](T v) { return (3 * a * v - 10 * a) * v + 8 * a; };
+            count = 4;
+            w[0] = far(t + 1), w[1] = near(t), w[2] = near(1 - t), w[3] = far(2 - t);
+            dw[0] = dfar(t + 1), dw[1] = dnear(t), dw[2] = -dnear(1 - t), dw[3] = -dfar(2 - t);
+            for (int k = 0; k < 4; k++) {
+                T ignored = 1;
+                index[k] = whole(brought_in(base + static_cast<T>(k - 1), size, s, ignored));
+                dw[k] *= slope;
+            }
+        } else {
+            x = brought_in(x, size, s, slope);
+            if (s.mode == Mode::Nearest) {
+                count = 1;
+                index[0] = whole(std::nearbyint(x));
+                w[0] = 1, dw[0] = 0;
+            } else {
+                count = 2;
+                const T base = std::floor(x);
+                index[0] = whole(base), index[1] = index[0] + 1;
+                w[1] = x - base, w[0] = 1 - w[1];
+                dw[0] = -slope, dw[1] = slope;
+            }
+        }
+        for (int k = 0; k < count; k++)
+            if (index[k] < 0 || index[k] >= size) index[k] = -1;
+    }
+    // NaN and what no int64 can hold lie outside.
+    static int64_t whole(T x) { return x > T(-1e15) && x < T(1e15) ? static_cast<int64_t>(x) : -1; }
+};
+
+struct Sizes {
+    int64_t batch, channels, height, width, rows, cols;
+};
+
+template <class T>
+void forward(const Sizes& z, const Settings& s, const T* image, const T* grid, T* out) {
+    parallel_for(z.batch * z.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, z.cols * z.channels * 4)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            for (int64_t j = 0; j < z.cols; j++) {
+                const T* at = grid + (i * z.cols + j) * 2;
+                const Taps<T> x(at[0], z.width, s), y(at[1], z.height, s);
+                const int64_t n = i / z.rows;
+                for (int64_t c = 0; c < z.channels; c++) {
+                    const T* plane = image + (n * z.channels + c) * z.height * z.width;
+                    T sum = 0;
+                    for (int p = 0; p < y.count; p++)
+                        for (int q = 0; q < x.count; q++)
+                            if (y.index[p] >= 0 && x.index[q] >= 0) sum += y.w[p] * x.w[q] * plane[y.index[p] * z.width + x.index[q]];
+                    out[((n * z.channels + c) * z.rows + i % z.rows) * z.cols + j] = sum;
+                }
+            }
+    });
+}
+
+template <class T>
+void backward(const Sizes& z, const Settings& s, const T* grad, const T* image, const T* grid, T* to_image, T* to_grid) {
+    parallel_for(z.batch, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; n++)
+            for (int64_t i = 0; i < z.rows * z.cols; i++) {
+                const T* at = grid + (n * z.rows * z.cols + i) * 2;
+                const Taps<T> x(at[0], z.width, s), y(at[1], z.height, s);
+                T dx = 0, dy = 0;
+                for (int64_t c = 0; c < z.channels; c++) {
+                    const int64_t plane = (n * z.channels + c) * z.height * z.width;
+                    const T g = grad[(n * z.channels + c) * z.rows * z.cols + i];
+                    for (int p = 0; p < y.count; p++)
+                        for (int q = 0; q < x.count; q++) {
+                            if (y.index[p] < 0 || x.index[q] < 0) continue;
+                            const int64_t place = plane + y.index[p] * z.width + x.index[q];
+                            if (to_image) to_image[place] += g * y.w[p] * x.w[q];
+                            dx += g * image[place] * y.w[p] * x.dw[q];
+                            dy += g * image[place] * y.dw[p] * x.w[q];
+                        }
+                }
+                if (to_grid) {
+                    T* to = to_grid + (n * z.rows * z.cols + i) * 2;
+                    to[0] = dx, to[1] = dy;
+                }
+            }
+    });
+}
+
+void check(const Tensor& image, const Tensor& grid) {
+    MT_CHECK(image.ndim == 4 && grid.ndim == 4, "grid_sampler(): expected 4D input and grid with same number of dimensions, but got input with sizes ", image.sizes(),
+             " and grid with sizes ", grid.sizes());
+    MT_CHECK(image.size(0) == grid.size(0), "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ", image.sizes(),
+             " and grid with sizes ", grid.sizes());
+    MT_CHECK(grid.size(3) == 2, "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes ", grid.sizes());
+    MT_CHECK(image.size(2) > 0 && image.size(3) > 0, "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes ", image.sizes());
+    MT_CHECK(image.dtype == grid.dtype, "grid_sampler(): expected input and grid to have same dtype, but input has ", dtype_name(image.dtype), " and grid has ",
+             dtype_name(grid.dtype));
+}
+
+Sizes sizes_of(const Tensor& image, const Tensor& grid) { return {image.size(0), image.size(1), image.size(2), image.size(3), grid.size(1), grid.size(2)}; }
+
+Settings settings_of(const Call& c, int at) {
+    return {static_cast<Mode>(c.integer(at)), static_cast<Outside>(c.integer(at + 1)), c.boolean(at + 2)};
+}
+
+// (input, grid, interpolation_mode, padding_mode, align_corners)
+void grid_shape(ShapeCall& c) {
+    const Tensor &image = c.tensor(0), &grid = c.tensor(1);
+    check(image, grid);
+    c.output(0, {image.size(0), image.size(1), grid.size(1), grid.size(2)}, image.dtype);
+}
+
+DType working(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
+
+void grid_cpu(Call& c) {
+    const DType work = working(c.out().dtype);
+    TensorRef image = contiguous(c.tensor(0), work), grid = contiguous(c.tensor(1), work);
+    TensorRef to = work == c.out().dtype ? TensorRef::share(&c.out()) : empty(c.out().sizes(), work);
+    visit(PlainFloatTypes{}, work, "grid_sampler_2d_cpu",
+          [&]<class T>() { forward<T>(sizes_of(*image, *grid), settings_of(c, 2), image->data<T>(), grid->data<T>(), to->data<T>()); });
+    if (to.get() != &c.out()) copy_into(c.out(), *to);
+}
+
+// (grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+void grid_backward_shape(ShapeCall& c) {
+    Span<bool> mask = c.bools(6);
+    for (int i : {0, 1}) mask[i] ? c.output(i, c.tensor(1 + i).sizes(), c.tensor(1 + i).dtype) : c.output_none(i);
+}
+
+void grid_backward_cpu(Call& c) {
+    Span<bool> mask = c.bools(6);
+    const DType dtype = c.tensor(1).dtype, work = working(dtype);
+    TensorRef grad = contiguous(c.tensor(0), work), image = contiguous(c.tensor(1), work), grid = contiguous(c.tensor(2), work);
+    TensorRef to_image = mask[0] ? zeros(image->sizes(), work) : TensorRef(), to_grid = mask[1] ? empty(grid->sizes(), work) : TensorRef();
+    visit(PlainFloatTypes{}, work, "grid_sampler_2d_backward_cpu", [&]<class T>() {
+        backward<T>(sizes_of(*image, *grid), settings_of(c, 3), grad->data<T>(), image->data<T>(), grid->data<T>(), mask[0] ? to_image->data<T>() : nullptr,
+                    mask[1] ? to_grid->data<T>() : nullptr);
+    });
+    if (mask[0]) copy_into(c.out(0), *to_image);
+    if (mask[1]) copy_into(c.out(1), *to_grid);
+}
+
+KERNELS {
+    shape("grid_sampler_2d", grid_shape);
+    shape("grid_sampler_2d_backward", grid_backward_shape);
+    structured("grid_sampler_2d", grid_cpu, kContiguousOutputs);
+    structured("grid_sampler_2d_backward", grid_backward_cpu, kContiguousOutputs);
+}
+
+}  // namespace
+}  // namespace mt

@@ -1,0 +1,145 @@
+// Joining tensors: cat and stack.
+#include "core/kernel.h"
+
+namespace mt {
+namespace {
+
+// [0]-shaped tensors are skipped whatever the others' sizes, as PyTorch has always done.
+bool skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
+
+DType joined_dtype(Span<Tensor*> tensors) {
+    DType dtype = tensors[0]->dtype;
+    for (int64_t i = 1; i < tensors.size; i++)
+        if (tensors[i]->dtype != dtype) dtype = promote(dtype, tensors[i]->dtype);
+    return dtype;
+}
+
+bool all_channels_last(Span<Tensor*> tensors) {
+    for (Tensor* t : tensors)
+        if (t->is_contiguous() || !is_channels_last(*t)) return false;
+    return true;
+}
+
+void cat_shape(ShapeCall& c) {
+    Span<Tensor*> tensors = c.tensors(0);
+    MT_CHECK_VALUE(tensors.size > 0, "torch.cat(): expected a non-empty list of Tensors");
+    const Tensor* model = nullptr;
+    for (int64_t i = 0; i < tensors.size; i++) {
+        MT_CHECK(tensors[i]->dim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+        if (!model && !skipped(*tensors[i])) model = tensors[i];
+    }
+    DType dtype = joined_dtype(tensors);
+    if (!model) {
+        wrap_dim(c.integer(1), 1);
+        return c.output(0, tensors[0]->sizes(), dtype);
+    }
+    int64_t dim = wrap_dim(c.integer(1), model->dim()), total = 0;
+    for (int64_t i = 0; i < tensors.size; i++) {
+        const Tensor& t = *tensors[i];
+        if (skipped(t)) continue;
+        MT_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ", model->dim(), " and ", t.dim());
+        for (int64_t d = 0; d < t.dim(); d++)
+            MT_CHECK(d == dim || t.size(d) == model->size(d), "Sizes of tensors must match except in dimension ", dim, ". Expected size ",
+                     model->size(d), " but got size ", t.size(d), " for tensor number ", i, " in the list.");
+        total += t.size(dim);
+    }
+    Dims sizes(model->sizes());
+    sizes[dim] = total;
+    if (model->dim() >= 4 && all_channels_last(tensors)) return c.output_strided(0, sizes, channels_last_strides(sizes), dtype);
+    c.output(0, sizes, dtype);
+}
+
+// All inputs dense and of the result's dtype: rows of bytes.
+bool cat_dense(Tensor& out, Span<Tensor*> tensors, int64_t dim) {
+    if (!out.is_contiguous()) return false;
+    int64_t outer = 1, bytes = out.itemsize();
+    for (int64_t d = 0; d < dim; d++) outer *= out.size(d);
+    for (int64_t d = dim + 1; d < out.dim(); d++) bytes *= out.size(d);
+    for (Tensor* t : tensors)
+        if (!skipped(*t) && (!t->is_contiguous() || t->dtype != out.dtype)) return false;
+    int64_t row = out.size(dim) * bytes;
+    char* to = out.raw();
+    parallel_for(outer, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, row)), [&](int64_t begin, int64_t end) {
+        int64_t at = 0;
+        for (Tensor* t : tensors) {
+            if (skipped(*t)) continue;
+            int64_t part = t->size(dim) * bytes;
+            const char* from = t->raw();
+            for (int64_t r = begin; r < end; r++) std::memcpy(to + r * row + at, from + r * part, static_cast<size_t>(part));
+            at += part;
+        }
+    });
+    return true;
+}
+
+void cat_cpu(Call& c) {
+    Tensor& out = c.out();
+    Span<Tensor*> tensors = c.tensors(0);
+    if (out.numel() == 0) return;
+    int64_t dim = wrap_dim(c.integer(1), out.dim());
+    // One thick row has no outer dimension to share among threads: big inputs are then copied one after the other.
+    int64_t outer = 1;
+    for (int64_t d = 0; d < dim; d++) outer *= out.size(d);
+    bool thick = outer == 1 && out.numel() > 8 * kGrain;
+    if (!thick && cat_dense(out, tensors, dim)) return;
+    int64_t at = 0;
+    for (Tensor* t : tensors) {
+        if (skipped(*t)) continue;
+        Dims sizes(t->sizes());
+        TensorRef part = as_strided(out, sizes, out.strides(), out.offset + at * out.stride(dim));
+        copy_into(*part, *t);
+        at += t->size(dim);
+    }
+}
+
+void stack_shape(ShapeCall& c) {
+    Span<Tensor*> tensors = c.tensors(0);
+    MT_CHECK(tensors.size > 0, "stack expects a non-empty TensorList");
+    const Tensor& first = *tensors[0];
+    int64_t dim = wrap_dim(c.integer(1), first.dim() + 1);
+    for (int64_t i = 1; i < tensors.size; i++)
+        MT_CHECK(tensors[i]->sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ", first.sizes(),
+                 " at entry 0 and ", tensors[i]->sizes(), " at entry ", i);
+    Dims sizes(first.sizes());
+    sizes.insert(dim, tensors.size);
+    c.output(0, sizes, joined_dtype(tensors));
+}
+
+void stack_cpu(Call& c) {
+    Tensor& out = c.out();
+    Span<Tensor*> tensors = c.tensors(0);
+    if (out.numel() == 0) return;
+    int64_t dim = wrap_dim(c.integer(1), out.dim()), outer = 1, inner = out.itemsize();
+    for (int64_t d = 0; d < dim; d++) outer *= out.size(d);
+    for (int64_t d = dim + 1; d < out.dim(); d++) inner *= out.size(d);
+    bool dense = out.is_contiguous();
+    for (Tensor* t : tensors) dense = dense && t->is_contiguous() && t->dtype == out.dtype;
+    if (dense) {
+        int64_t n = tensors.size;
+        char* to = out.raw();
+        parallel_for(outer, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, n * inner)), [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; r++)
+                for (int64_t k = 0; k < n; k++)
+                    std::memcpy(to + (r * n + k) * inner, tensors[k]->raw() + r * inner, static_cast<size_t>(inner));
+        });
+        return;
+    }
+    Dims sizes(out.sizes()), strides(out.strides());
+    int64_t stride = strides[dim];
+    sizes.erase(dim);
+    strides.erase(dim);
+    for (int64_t k = 0; k < tensors.size; k++) {
+        TensorRef part = as_strided(out, sizes, strides, out.offset + k * stride);
+        copy_into(*part, *tensors[k]);
+    }
+}
+
+KERNELS {
+    structured("cat", cat_cpu);
+    shape("cat", cat_shape);
+    structured("stack", stack_cpu);
+    shape("stack", stack_shape);
+}
+
+}  // namespace
+}  // namespace mt

@@ -1,0 +1,297 @@
+// Layer norm and RMS norm over the trailing dimensions.
+#include <memory>
+#include <mutex>
+
+#include "cpu/rows.h"
+
+namespace mt {
+namespace {
+
+struct Extent {
+    int64_t rows = 1, n = 1;
+};
+Extent extent_of(const Tensor& input, int64_t trailing) {
+    Extent e;
+    for (int64_t d = 0; d < input.ndim; d++) (d < input.ndim - trailing ? e.rows : e.n) *= input.size(d);
+    return e;
+}
+
+void check_normalized_shape(const Tensor& input, IntSpan shape, const Tensor* weight, const Tensor* bias) {
+    MT_CHECK(shape.size >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = ", shape);
+    MT_CHECK(!weight || weight->sizes() == shape, "Expected weight to be of same shape as normalized_shape, but got weight of shape ",
+             weight ? weight->sizes() : IntSpan(), " and normalized_shape = ", shape);
+    MT_CHECK(!bias || bias->sizes() == shape, "Expected bias to be of same shape as normalized_shape, but got bias of shape ",
+             bias ? bias->sizes() : IntSpan(), " and normalized_shape = ", shape);
+    bool fits = input.ndim >= shape.size;
+    for (int64_t i = 0; fits && i < shape.size; i++) fits = input.size(input.ndim - shape.size + i) == shape[i];
+    if (fits) return;
+    std::string expected;
+    for (int64_t i = 0; i < shape.size; i++) expected += concat(i ? ", " : "", shape[i]);
+    MT_THROW(Runtime, "Given normalized_shape=", shape, ", expected input with shape [*", shape.size ? ", " : "", expected,
+             "], but got input of size", input.sizes());
+}
+
+// The statistics' shape: the leading sizes, then ones. Statistics of 16-bit inputs with float weights are float.
+void statistics_output(ShapeCall& c, int index, const Tensor& input, int64_t trailing, DType dtype) {
+    Dims sizes(input.sizes());
+    for (int64_t d = input.ndim - trailing; d < input.ndim; d++) sizes[d] = 1;
+    c.output(index, sizes, dtype);
+}
+
+DType statistics_type(const Tensor& input, const Tensor* weight) {
+    return is_reduced_float(input.dtype) && weight && weight->dtype == DType::Float32 ? DType::Float32 : input.dtype;
+}
+
+// Words: input, normalized_shape, weight, bias.
+void layer_norm_shape(ShapeCall& c) {
+    const Tensor& input = c.tensor(c.param(0));
+    IntSpan shape = c.ints(c.param(1));
+    const Tensor *weight = c.tensor_or_null(c.param(2)), *bias = c.tensor_or_null(c.param(3));
+    check_normalized_shape(input, shape, weight, bias);
+    MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"LayerNormKernelImpl\" not implemented for '", dtype_class_name(input.dtype), "'");
+    c.output(0, input.sizes(), input.dtype);
+    for (int i = 1; i < 3; i++) statistics_output(c, i, input, shape.size, statistics_type(input, weight));
+}
+
+// Words: input, normalized_shape, weight.
+void rms_norm_shape(ShapeCall& c) {
+    const Tensor& input = c.tensor(c.param(0));
+    IntSpan shape = c.ints(c.param(1));
+    const Tensor* weight = c.tensor_or_null(c.param(2));
+    check_normalized_shape(input, shape, weight, nullptr);
+    c.output(0, input.sizes(), weight ? promote(input.dtype, weight->dtype) : input.dtype);
+    statistics_output(c, 1, input, shape.size, is_reduced_float(input.dtype) ? DType::Float32 : input.dtype);
+}
+
+// Words: input, output_mask, then the tensors that the further gradients are like.
+void norm_backward_shape(ShapeCall& c) {
+    Span<bool> mask = c.bools(c.param(1));
+    MT_CHECK(mask.size == c.nrets, c.name(), ": expected ", c.nrets, " flags");
+    for (int i = 0; i < c.nrets; i++) {
+        const Tensor* like = c.tensor_or_null(c.param(i == 0 ? 0 : i + 1));
+        if (!mask[i] || !like)
+            c.output_none(i);
+        else
+            c.output(i, like->sizes(), like->dtype);
+    }
+}
+
+TensorRef as_type(const Tensor* t, DType type) { return t ? contiguous(*t, type) : TensorRef(); }
+template <class X>
+const X* data_or_null(const TensorRef& t) {
+    return t ? t->data<X>() : nullptr;
+}
+
+// ---- forward ----
+
+template <class T, bool kCentred>
+void norm_rows(const Extent& s, const T* x, const Compute<T>* weight, const Compute<T>* bias, double eps, T* y, Compute<T>* mean,
+               Compute<T>* rstd) {
+    using X = Compute<T>;
+    parallel_for(s.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.n)), [&](int64_t b, int64_t e) {
+        RowIn<T> in(s.n);
+        RowOut<T> out(s.n);
+        for (int64_t r = b; r < e; r++) {
+            const X* from = in.read(x + r * s.n);
+            X* to = out.at(y + r * s.n);
+            X n = static_cast<X>(s.n);
+            X m = kCentred ? lane_sum<X>(s.n, [=](int64_t i) { return from[i]; }) / n : X(0);
+            X spread = lane_sum<X>(s.n, [=](int64_t i) {
+                X d = from[i] - m;
+                return d * d;
+            });
+            X scale = X(1) / std::sqrt(spread / n + static_cast<X>(eps));
+            if (weight && bias)
+                for (int64_t i = 0; i < s.n; i++) to[i] = vec::fma((from[i] - m) * scale, weight[i], bias[i]);
+            else if (weight)
+                for (int64_t i = 0; i < s.n; i++) to[i] = (from[i] - m) * scale * weight[i];
+            else if (bias)
+                for (int64_t i = 0; i < s.n; i++) to[i] = (from[i] - m) * scale + bias[i];
+            else
+                for (int64_t i = 0; i < s.n; i++) to[i] = (from[i] - m) * scale;
+            if (mean) mean[r] = m;
+            rstd[r] = scale;
+            out.done(y + r * s.n);
+        }
+    });
+}
+
+// native_layer_norm(input, normalized_shape, weight, bias, eps)
+void native_layer_norm_cpu(Call& c) {
+    const Tensor& input = c.tensor(0);
+    DType type = input.dtype, wide = broad_type(type);
+    Extent s = extent_of(input, c.ints(1).size);
+    TensorRef x = contiguous(input), weight = as_type(c.tensor_or_null(2), wide), bias = as_type(c.tensor_or_null(3), wide);
+    Converted mean(c.out(1), wide), rstd(c.out(2), wide);
+    visit(FloatTypes{}, type, "LayerNormKernelImpl", [&]<class T>() {
+        using X = Compute<T>;
+        norm_rows<T, true>(s, x->data<T>(), data_or_null<X>(weight), data_or_null<X>(bias), c.real(4), c.out(0).data<T>(),
+                           mean.tensor().data<X>(), rstd.tensor().data<X>());
+    });
+    mean.finish();
+    rstd.finish();
+}
+
+// _fused_rms_norm(input, normalized_shape, weight, eps)
+void fused_rms_norm_cpu(Call& c) {
+    const Tensor& input = c.tensor(0);
+    DType type = c.out(0).dtype, wide = broad_type(type);
+    Extent s = extent_of(input, c.ints(1).size);
+    double eps = std::numeric_limits<double>::epsilon();
+    if (!c.is_none(3))
+        eps = c.real(3);
+    else if (wide == DType::Float32)
+        eps = std::numeric_limits<float>::epsilon();
+    TensorRef x = contiguous(input, type), weight = as_type(c.tensor_or_null(2), wide);
+    Converted rstd(c.out(1), wide);
+    visit(FloatTypes{}, type, "rms_norm", [&]<class T>() {
+        using X = Compute<T>;
+        norm_rows<T, false>(s, x->data<T>(), data_or_null<X>(weight), nullptr, eps, c.out(0).data<T>(), nullptr, rstd.tensor().data<X>());
+    });
+    rstd.finish();
+}
+
+// ---- backward ----
+
+// Column sums of one thread: float lanes that are emptied into doubles every kBlock rows.
+template <class X>
+class ColumnSums {
+   public:
+    explicit ColumnSums(int64_t n) : n_(n), lanes_(new X[n]()), totals_(new double[n]()) {}
+    X* lanes() { return lanes_.get(); }
+    void row_done() {
+        if (++rows_ == 64) flush();
+    }
+    void add_to(double* totals) {
+        flush();
+        for (int64_t i = 0; i < n_; i++) totals[i] += totals_[i];
+    }
+
+   private:
+    void flush() {
+        for (int64_t i = 0; i < n_; i++) {
+            totals_[i] += lanes_[i];
+            lanes_[i] = 0;
+        }
+        rows_ = 0;
+    }
+    int64_t n_;
+    int rows_ = 0;
+    std::unique_ptr<X[]> lanes_;
+    std::unique_ptr<double[]> totals_;
+};
+
+template <class T, bool kCentred>
+void norm_backward_rows(const Extent& s, const T* grad, const T* x, const Compute<T>* mean, const Compute<T>* rstd,
+                        const Compute<T>* weight, T* dx, double* dweight, double* dbias) {
+    using X = Compute<T>;
+    std::mutex merging;
+    bool columns = dweight || dbias;
+    parallel_for(s.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.n)), [&](int64_t b, int64_t e) {
+        RowIn<T> grad_in(s.n), x_in(s.n);
+        RowOut<T> out(s.n);
+        ColumnSums<X> weight_sums(columns ? s.n : 0), bias_sums(columns ? s.n : 0);
+        X *dw = weight_sums.lanes(), *db = bias_sums.lanes();
+        for (int64_t r = b; r < e; r++) {
+            const X* g = grad_in.read(grad + r * s.n);
+            const X* v = x_in.read(x + r * s.n);
+            X m = kCentred ? mean[r] : X(0), k = rstd[r];
+            if (columns)
+                for (int64_t i = 0; i < s.n; i++) {
+                    dw[i] += g[i] * ((v[i] - m) * k);
+                    if (kCentred) db[i] += g[i];
+                }
+            weight_sums.row_done();
+            bias_sums.row_done();
+            if (!dx) continue;
+            X* to = out.at(dx + r * s.n);
+            X along, level = 0;  // components of the gradient along the normalised row and along ones
+            if (weight) {
+                along = lane_sum<X>(s.n, [=](int64_t i) { return g[i] * weight[i] * (v[i] - m); });
+                if (kCentred) level = lane_sum<X>(s.n, [=](int64_t i) { return g[i] * weight[i]; });
+            } else {
+                along = lane_sum<X>(s.n, [=](int64_t i) { return g[i] * (v[i] - m); });
+                if (kCentred) level = lane_sum<X>(s.n, [=](int64_t i) { return g[i]; });
+            }
+            X n = static_cast<X>(s.n), p = -along * k * k * k / n, q = kCentred ? -level * k / n : X(0);
+            if (weight)
+                for (int64_t i = 0; i < s.n; i++) to[i] = vec::fma(k * g[i], weight[i], vec::fma(p, v[i] - m, q));
+            else
+                for (int64_t i = 0; i < s.n; i++) to[i] = vec::fma(k, g[i], vec::fma(p, v[i] - m, q));
+            out.done(dx + r * s.n);
+        }
+        if (columns) {
+            std::lock_guard<std::mutex> lock(merging);
+            if (dweight) weight_sums.add_to(dweight);
+            if (dbias) bias_sums.add_to(dbias);
+        }
+    });
+}
+
+void store(const double* totals, Tensor* out) {
+    if (!out) return;
+    TensorRef t = empty(out->sizes(), DType::Float64);
+    std::copy(totals, totals + t->numel(), t->data<double>());
+    copy_into(*out, *t);
+}
+
+// What a caller of the gradient's operator may get wrong: the sizes of what forward gave.
+void check_backward(const Call& c, const Extent& s, std::initializer_list<const Tensor*> of_rows, std::initializer_list<const Tensor*> of_columns) {
+    MT_CHECK(c.ints(2).size <= c.tensor(1).ndim && c.tensor(0).sizes() == c.tensor(1).sizes(), c.name(), ": the gradient's sizes ",
+             c.tensor(0).sizes(), " are not the input's, ", c.tensor(1).sizes());
+    for (const Tensor* t : of_rows) MT_CHECK(!t || t->numel() == s.rows, c.name(), ": statistics should contain ", s.rows, " elements");
+    for (const Tensor* t : of_columns) MT_CHECK(!t || t->numel() == s.n, c.name(), ": weights should contain ", s.n, " elements");
+}
+
+Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor ? c.rets[i].t : nullptr; }
+
+// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+void native_layer_norm_backward_cpu(Call& c) {
+    const Tensor& input = c.tensor(1);
+    DType type = input.dtype, wide = broad_type(type);
+    Extent s = extent_of(input, c.ints(2).size);
+    check_backward(c, s, {c.tensor_or_null(3), c.tensor_or_null(4)}, {c.tensor_or_null(5), c.tensor_or_null(6)});
+    TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input);
+    TensorRef mean = contiguous(c.tensor(3), wide), rstd = contiguous(c.tensor(4), wide), weight = as_type(c.tensor_or_null(5), wide);
+    Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
+    std::unique_ptr<double[]> sums(new double[2 * s.n]());
+    visit(FloatTypes{}, type, "LayerNormBackwardKernelImpl", [&]<class T>() {
+        using X = Compute<T>;
+        norm_backward_rows<T, true>(s, grad->data<T>(), x->data<T>(), mean->data<X>(), rstd->data<X>(), data_or_null<X>(weight),
+                                    dx ? dx->data<T>() : nullptr, dweight ? sums.get() : nullptr, dbias ? sums.get() + s.n : nullptr);
+    });
+    store(sums.get(), dweight);
+    store(sums.get() + s.n, dbias);
+}
+
+// _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask)
+void fused_rms_norm_backward_cpu(Call& c) {
+    const Tensor& input = c.tensor(1);
+    DType type = input.dtype, wide = broad_type(type);
+    Extent s = extent_of(input, c.ints(2).size);
+    check_backward(c, s, {c.tensor_or_null(3)}, {c.tensor_or_null(4)});
+    TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input), rstd = contiguous(c.tensor(3), wide);
+    TensorRef weight = as_type(c.tensor_or_null(4), wide);
+    Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1);
+    std::unique_ptr<double[]> sums(new double[s.n]());
+    visit(FloatTypes{}, type, "rms_norm_backward", [&]<class T>() {
+        using X = Compute<T>;
+        norm_backward_rows<T, false>(s, grad->data<T>(), x->data<T>(), nullptr, rstd->data<X>(), data_or_null<X>(weight),
+                                     dx ? dx->data<T>() : nullptr, dweight ? sums.get() : nullptr, nullptr);
+    });
+    store(sums.get(), dweight);
+}
+
+}  // namespace
+
+KERNELS {
+    shape("layer_norm", layer_norm_shape);
+    shape("rms_norm", rms_norm_shape);
+    shape("norm_backward", norm_backward_shape);
+    structured("native_layer_norm", native_layer_norm_cpu, kContiguousOutputs);
+    structured("native_layer_norm_backward", native_layer_norm_backward_cpu, kContiguousOutputs);
+    structured("_fused_rms_norm", fused_rms_norm_cpu, kContiguousOutputs);
+    structured("_fused_rms_norm_backward", fused_rms_norm_backward_cpu, kContiguousOutputs);
+}
+
+}  // namespace mt

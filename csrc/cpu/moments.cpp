@@ -1,0 +1,219 @@
+// Variances and vector norms.
+#include "cpu/reduce.h"
+
+namespace mt {
+namespace {
+
+// ---- variance ----
+
+template <class T>
+using RealOf = std::conditional_t<std::is_same_v<T, c128>, double, T>;
+
+// Squares of distances from a centre near the mean.
+template <class T>
+struct SpreadOp {
+    using X = Compute<T>;
+    using Lane = RealOf<T>;
+    using Total = double;
+    X centre;
+    Lane start() const { return Lane(0); }
+    Lane step(Lane a, X x) const {
+        if constexpr (is_complex_v<X>) {
+            X d = x - centre;
+            return a + d.real() * d.real() + d.imag() * d.imag();
+        } else {
+            X d = x - centre;
+            return a + d * d;
+        }
+    }
+    Lane join(Lane a, Lane b) const { return a + b; }
+    Total lift(Lane a) const { return a; }
+    Total merge(Total a, Total b) const { return a + b; }
+};
+
+template <class Total>
+double square_of_abs(Total z) {
+    if constexpr (is_complex_v<Total>)
+        return std::norm(z);
+    else
+        return z * z;
+}
+
+// Two passes over each row: its mean, then the spread about it. `root`: standard deviation.
+template <class T>
+void variance_rows(const Rows& v, double correction, bool root, RealOf<T>* spread, Compute<T>* centre) {
+    using Mean = typename SumOp<T>::Total;
+    using X = Compute<T>;
+    double n = static_cast<double>(v.red), freedom = std::max(n - correction, 0.0);
+    auto finish = [&](int64_t o, Mean mean, X m, double total) {
+        total = std::max(total - n * square_of_abs(mean - static_cast<Mean>(m)), 0.0);
+        if (total != total) total = std::numeric_limits<double>::quiet_NaN();
+        double value = total / freedom;
+        spread[o] = static_cast<RealOf<T>>(root ? std::sqrt(value) : value);
+        if (centre) centre[o] = static_cast<X>(mean);
+    };
+    const T* x = v.data<T>();
+    auto spread_of_row = [&](int64_t o, Mean mean) {
+        X m = static_cast<X>(mean);
+        const T* row = x + o * v.red;
+        double total = fold_row(SpreadOp<T>{m}, row, v.red);
+        // NaN must survive the max above.
+        if (total != total || square_of_abs(mean) != square_of_abs(mean)) {
+            spread[o] = std::numeric_limits<RealOf<T>>::quiet_NaN();
+            if (centre) centre[o] = m;
+            return;
+        }
+        finish(o, mean, m, total);
+    };
+    if (v.outer == 1) {
+        Mean mean{};
+        fold<T>(v, SumOp<T>(), [&](int64_t, Mean t) { mean = t / n; });
+        X m = static_cast<X>(mean);
+        double total = 0;
+        fold<T>(v, SpreadOp<T>{m}, [&](int64_t, double t) { total = t; });
+        if (total != total) {
+            spread[0] = std::numeric_limits<RealOf<T>>::quiet_NaN();
+            if (centre) centre[0] = m;
+        } else {
+            finish(0, mean, m, total);
+        }
+        return;
+    }
+    parallel_for(v.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(v.red, 1)), [&](int64_t b, int64_t e) {
+        for (int64_t o = b; o < e; o++) spread_of_row(o, fold_row(SumOp<T>(), x + o * v.red, v.red) / n);
+    });
+}
+
+void variance_into(const Tensor& self, uint64_t mask, double correction, bool root, Tensor& spread, Tensor* centre) {
+    DType type = broad_type(self.dtype);
+    Converted spreads(spread, to_real(type)), centres(centre ? *centre : spread, centre ? type : spread.dtype);
+    visit(Types<float, double, c128>{}, type, "std_var", [&]<class T>() {
+        variance_rows<T>(as_rows(self, mask, type, true), correction, root, spreads.tensor().data<RealOf<T>>(),
+                         centre ? centres.tensor().data<T>() : nullptr);
+    });
+    spreads.finish();
+    centres.finish();
+}
+
+// var.correction(self, dim, *, correction, keepdim)
+template <bool kRoot>
+void var_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    variance_into(self, reduced_dims(c.args[1], self.ndim), c.real_or(2, 1), kRoot, c.out(), nullptr);
+}
+template <bool kRoot>
+void var_mean_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    variance_into(self, reduced_dims(c.args[1], self.ndim), c.real_or(2, 1), kRoot, c.out(0), &c.out(1));
+}
+
+// ---- vector norms ----
+
+template <class X>
+auto magnitude(X x) {
+    return std::abs(x);
+}
+
+template <class T>
+struct NormBase {
+    using X = Compute<T>;
+    using Lane = RealOf<T>;
+    using Total = double;
+    Lane start() const { return Lane(0); }
+    Lane join(Lane a, Lane b) const { return a + b; }
+    Total lift(Lane a) const { return a; }
+    Total merge(Total a, Total b) const { return a + b; }
+};
+template <class T>
+struct Norm1Op : NormBase<T> {
+    using Lane = RealOf<T>;
+    Lane step(Lane a, Compute<T> x) const { return a + magnitude(x); }
+};
+template <class T>
+struct Norm2Op : NormBase<T> {
+    using Lane = RealOf<T>;
+    Lane step(Lane a, Compute<T> x) const {
+        if constexpr (is_complex_v<T>)
+            return a + x.real() * x.real() + x.imag() * x.imag();
+        else
+            return a + x * x;
+    }
+};
+template <class T>
+struct Norm0Op : NormBase<T> {
+    using Lane = RealOf<T>;
+    Lane step(Lane a, Compute<T> x) const { return a + (x != Compute<T>(0) ? Lane(1) : Lane(0)); }
+};
+template <class T>
+struct NormPOp : NormBase<T> {
+    using Lane = RealOf<T>;
+    Lane p;
+    Lane step(Lane a, Compute<T> x) const { return a + std::pow(magnitude(x), p); }
+};
+template <class T, bool kMax>
+struct NormExtremumOp {
+    using X = Compute<T>;
+    using Lane = RealOf<T>;
+    using Total = Lane;
+    ExtremumOp<Lane, kMax> of;
+    Lane start() const { return kMax ? Lane(0) : std::numeric_limits<Lane>::infinity(); }
+    Lane step(Lane a, X x) const { return of.step(a, magnitude(x)); }
+    Lane join(Lane a, Lane b) const { return of.step(a, b); }
+    Total lift(Lane a) const { return a; }
+    Total merge(Total a, Total b) const { return of.step(a, b); }
+};
+
+void check_identity(const Tensor& self, uint64_t mask, const Value& dim, double order, const Value& spelled) {
+    if (self.numel() != 0 || (order >= 0 && !std::isinf(order))) return;
+    std::string text = spelled.tag == Tag::Int ? concat(spelled.i) : concat(order);
+    bool given = dim.tag == Tag::IntList && dim.len > 0;
+    MT_CHECK(given, "linalg.vector_norm cannot compute the ", text,
+             " norm on an empty tensor because the operation does not have an identity");
+    for (int64_t d = 0; d < self.ndim; d++)
+        MT_CHECK(!(mask >> d & 1) || self.size(d) != 0, "linalg.vector_norm cannot compute the ", text, " norm on the dimension ",
+                 d, "because this dimension is empty and the operation does not have an identity");
+}
+
+// linalg_vector_norm(self, ord, dim, keepdim, *, dtype)
+void vector_norm_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    double order = c.real(1);
+    uint64_t mask = reduced_dims(c.args[2], self.ndim);
+    check_identity(self, mask, c.args[2], order, c.args[1]);
+    DType type = broad_type(c.dtype_or(4, self.dtype));
+    Converted result(c.out(), to_real(type));
+    visit(Types<float, double, c128>{}, type, "linalg_vector_norm_cpu", [&]<class T>() {
+        using R = RealOf<T>;
+        Rows v = as_rows(self, mask, type);
+        R* out = result.tensor().data<R>();
+        double root = order == 2 ? 2 : order == 0 || order == 1 || std::isinf(order) ? 1 : order;
+        auto plain = [=](int64_t o, double t) {
+            out[o] = static_cast<R>(root == 1 ? t : root == 2 ? std::sqrt(t) : std::pow(t, 1 / root));
+        };
+        if (order == 2)
+            fold<T>(v, Norm2Op<T>(), plain);
+        else if (order == 1)
+            fold<T>(v, Norm1Op<T>(), plain);
+        else if (order == 0)
+            fold<T>(v, Norm0Op<T>(), plain);
+        else if (order == std::numeric_limits<double>::infinity())
+            fold<T>(v, NormExtremumOp<T, true>(), plain);
+        else if (order == -std::numeric_limits<double>::infinity())
+            fold<T>(v, NormExtremumOp<T, false>(), plain);
+        else
+            fold<T>(v, NormPOp<T>{{}, static_cast<R>(order)}, plain);
+    });
+    result.finish();
+}
+
+}  // namespace
+
+KERNELS {
+    structured("var.correction", var_cpu<false>, kContiguousOutputs);
+    structured("std.correction", var_cpu<true>, kContiguousOutputs);
+    structured("var_mean.correction", var_mean_cpu<false>, kContiguousOutputs);
+    structured("std_mean.correction", var_mean_cpu<true>, kContiguousOutputs);
+    structured("linalg_vector_norm", vector_norm_cpu, kContiguousOutputs);
+}
+
+}  // namespace mt

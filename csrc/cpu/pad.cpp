@@ -1,0 +1,145 @@
+// Padding: with a constant, by reflection, by repeating the edge.
+#include "resample.h"
+
+namespace mt {
+namespace {
+
+// ---- constant_pad_nd(self, pad, value): pad is (last dimension's start, end, the one before's start, end, ...) ----
+
+void constant_shape(ShapeCall& c) {
+    const Tensor& x = c.tensor(0);
+    IntSpan pad = c.ints(1);
+    MT_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
+    MT_CHECK(x.ndim * 2 >= pad.size, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ", pad.size,
+             " while the input has ", x.ndim, " dimensions.");
+    Dims sizes(x.sizes());
+    for (int64_t i = 0; i < pad.size / 2; i++) {
+        int64_t& size = sizes[x.ndim - 1 - i];
+        const int64_t was = size;
+        MT_CHECK(was + std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0) >= 0, "narrow(): length must be non-negative.");
+        size += pad[2 * i] + pad[2 * i + 1];
+        MT_CHECK(size >= 0, "The input size ", was, ", plus negative padding ", pad[2 * i], " and ", pad[2 * i + 1],
+                 " resulted in a negative output size, which is invalid. Check dimension ", x.ndim - 1 - i, " of your input.");
+    }
+    if (is_channels_last(x) && !x.is_contiguous())
+        c.output_strided(0, sizes, channels_last_strides(sizes), x.dtype);
+    else
+        c.output(0, sizes, x.dtype);
+}
+
+void constant_cpu(Call& c) {
+    const Tensor& x = c.tensor(0);
+    IntSpan pad = c.ints(1);
+    Tensor& out = c.out();
+    if (out.numel() == 0) return;
+    fill(out, c.scalar(2));
+    Dims sizes(x.sizes());
+    int64_t from = x.offset, to = out.offset;
+    for (int64_t i = 0; i < pad.size / 2; i++) {
+        const int64_t d = x.ndim - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
+        sizes[d] += std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+        if (before < 0) from += -before * x.stride(d);
+        if (before > 0) to += before * out.stride(d);
+    }
+    if (numel_of(sizes) == 0) return;
+    copy_into(*as_strided(out, sizes, out.strides(), to), *as_strided(x, sizes, x.strides(), from));
+}
+
+// ---- reflection_padNd and replication_padNd(self, padding) ----
+
+enum class Edge { Reflect, Repeat };
+
+AxisTaps axis(Edge edge, int64_t in, int64_t before, int64_t after) {
+    AxisTaps t(in, in + before + after, 1);
+    for (int64_t i = 0; i < t.out; i++) {
+        int64_t at = i - before;
+        if (edge == Edge::Repeat)
+            at = std::min(std::max<int64_t>(at, 0), in - 1);
+        else if (at < 0)
+            at = -at;
+        else if (at >= in)
+            at = 2 * (in - 1) - at;
+        t.index[i] = at;
+    }
+    return t;
+}
+
+struct Plan {
+    AxisTaps axes[3];
+    int64_t planes = 1;
+    Plan(Edge edge, IntSpan sizes, IntSpan pad) {
+        const int64_t spatial = pad.size / 2;
+        for (int64_t i = 0; i < spatial; i++) axes[2 - i] = axis(edge, sizes[sizes.size - 1 - i], pad[2 * i], pad[2 * i + 1]);
+        for (int64_t i = 0; i < sizes.size - spatial; i++) planes *= sizes[i];
+    }
+};
+
+template <Edge E, int D>
+Dims padded_sizes(const Tensor& x, IntSpan pad) {
+    MT_CHECK(pad.size == 2 * D, "padding size is expected to be ", 2 * D, ", but got: ", pad.size);
+    bool valid = x.ndim == D + 1 || x.ndim == D + 2;
+    for (int64_t i = x.ndim - D - 1; valid && i < x.ndim; i++) valid = x.size(i) != 0;
+    MT_CHECK(valid, "Expected ", D + 1, "D or ", D + 2, "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
+             x.sizes());
+    Dims sizes(x.sizes());
+    for (int i = 0; i < D; i++) {
+        const int64_t d = x.ndim - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
+        if (E == Edge::Reflect)
+            MT_CHECK(before < x.size(d) && after < x.size(d), "Argument #", 4 + 2 * i,
+                     ": Padding size should be less than the corresponding input dimension, but got: padding (", before, ", ", after,
+                     ") at dimension ", d, " of input ", x.sizes());
+        sizes[d] += before + after;
+        MT_CHECK(sizes[d] >= 1, "input (size: ", x.size(d), ") is too small. Calculated output size: ", sizes[d]);
+    }
+    return sizes;
+}
+
+template <Edge E, int D>
+void edge_shape(ShapeCall& c) {
+    c.output(0, padded_sizes<E, D>(c.tensor(0), c.ints(1)), c.tensor(0).dtype);
+}
+
+template <Edge E, int D>
+void edge_cpu(Call& c) {
+    TensorRef x = contiguous(c.tensor(0));
+    Plan plan(E, x->sizes(), c.ints(1));
+    resample(plan.axes, plan.planes, *x, c.out(), c.name());
+}
+
+// (grad_output, self, padding)
+template <Edge E, int D>
+void edge_backward_shape(ShapeCall& c) {
+    const Tensor &grad = c.tensor(0), &x = c.tensor(1);
+    Dims sizes = padded_sizes<E, D>(x, c.ints(2));
+    MT_CHECK(grad.sizes() == IntSpan(sizes), "grad_output sizes ", grad.sizes(), " do not match the padded sizes ", IntSpan(sizes));
+    c.output(0, x.sizes(), grad.dtype);
+}
+
+template <Edge E, int D>
+void edge_backward_cpu(Call& c) {
+    TensorRef grad = contiguous(c.tensor(0));
+    Plan plan(E, c.tensor(1).sizes(), c.ints(2));
+    resample_backward(plan.axes, plan.planes, *grad, c.out(), c.name());
+}
+
+template <Edge E, int D>
+void both(const char* forward, const char* backward) {
+    shape(forward, edge_shape<E, D>);
+    shape(backward, edge_backward_shape<E, D>);
+    structured(forward, edge_cpu<E, D>, kContiguousOutputs);
+    structured(backward, edge_backward_cpu<E, D>, kContiguousOutputs);
+}
+
+KERNELS {
+    shape("constant_pad_nd", constant_shape);
+    structured("constant_pad_nd", constant_cpu);
+    both<Edge::Reflect, 1>("reflection_pad1d", "reflection_pad1d_backward");
+    both<Edge::Reflect, 2>("reflection_pad2d", "reflection_pad2d_backward");
+    both<Edge::Reflect, 3>("reflection_pad3d", "reflection_pad3d_backward");
+    both<Edge::Repeat, 1>("replication_pad1d", "replication_pad1d_backward");
+    both<Edge::Repeat, 2>("replication_pad2d", "replication_pad2d_backward");
+    both<Edge::Repeat, 3>("replication_pad3d", "replication_pad3d_backward");
+}
+
+}  // namespace
+}  // namespace mt

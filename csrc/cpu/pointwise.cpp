@@ -1,0 +1,226 @@
+// The driver of element-wise kernels: chooses runs of contiguous memory and feeds them to a kernel's loop.
+#include "pointwise.h"
+
+#include "convert.h"
+#include "strided.h"
+
+namespace mt {
+namespace {
+
+constexpr int64_t kChunk = 512;                  // elements of a buffer
+constexpr int64_t kBufferBytes = kChunk * 16;
+constexpr int64_t kShortRow = 48;                // below, several rows are gathered into one buffer
+
+// Writes n copies of the element at `src`.
+void splat(void* dst, const void* src, int64_t size, int64_t n) {
+    visit_size(size, [&]<class T>() {
+        T v;
+        std::memcpy(&v, src, sizeof(T));
+        T* d = static_cast<T*>(dst);
+        for (int64_t i = 0; i < n; i++) d[i] = v;
+    });
+}
+
+// One element of the computing type from a number or a one-element tensor.
+void load_single(const Operand& o, void* dst) {
+    if (o.t) {
+        cast_run(dst, itemsize(o.dtype), o.dtype, o.t->raw(), 0, o.t->dtype, 1);
+        return;
+    }
+    const Value& v = *o.scalar;
+    switch (v.tag) {
+        case Tag::Bool:
+            return cast_run(dst, 0, o.dtype, &v.b, 0, DType::Bool, 1);
+        case Tag::Int:
+            return cast_run(dst, 0, o.dtype, &v.i, 0, DType::Int64, 1);
+        case Tag::Double:
+            return cast_run(dst, 0, o.dtype, &v.d, 0, DType::Float64, 1);
+        case Tag::Complex:
+            return cast_run(dst, 0, o.dtype, v.z, 0, DType::Complex128, 1);
+        default:
+            MT_THROW(Type, "expected a number");
+    }
+}
+
+bool same_geometry(const Tensor& a, const Tensor& out) {
+    if (a.ndim != out.ndim || a.numel_ != out.numel_ || !(a.sizes() == out.sizes())) return false;
+    if (a.is_contiguous() && out.is_contiguous()) return true;
+    return out.is_non_overlapping_and_dense() && a.strides() == out.strides();
+}
+
+// All tensors are the same dense block: one run. Returns false if they are not.
+bool run_flat(const Operand* o, int count, LoopFn loop, const void* f) {
+    const Tensor& out = *o[0].t;
+    int64_t n = out.numel_;
+    bool single[kMaxOperands];
+    bool any_single = false;
+    if (out.dtype != o[0].dtype || !(out.is_contiguous() || out.is_non_overlapping_and_dense())) return false;
+    for (int k = 1; k < count; k++) {
+        const Tensor* t = o[k].t;
+        single[k] = !t || (t->numel_ == 1 && (n != 1 || t->ndim != out.ndim || t->dtype != o[k].dtype));
+        if (single[k])
+            any_single = true;
+        else if (t->dtype != o[k].dtype || !same_geometry(*t, out))
+            return false;
+    }
+    char* base[kMaxOperands];
+    for (int k = 0; k < count; k++) base[k] = k > 0 && single[k] ? nullptr : o[k].t->raw();
+    if (!any_single) {
+        int64_t size[kMaxOperands];
+        if (n <= kGrain) {
+            loop(base, n, f);
+            return true;
+        }
+        for (int k = 0; k < count; k++) size[k] = itemsize(o[k].dtype);
+        parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+            char* p[kMaxOperands];
+            for (int k = 0; k < count; k++) p[k] = base[k] + begin * size[k];
+            loop(p, end - begin, f);
+        });
+        return true;
+    }
+    alignas(64) char splats[3][kBufferBytes];
+    int used = 0;
+    int64_t step[kMaxOperands];
+    for (int k = 0; k < count; k++) {
+        step[k] = itemsize(o[k].dtype);
+        if (k == 0 || !single[k]) continue;
+        if (used == 3) return false;
+        alignas(16) char one[16];
+        load_single(o[k], one);
+        splat(splats[used], one, step[k], std::min(n, kChunk));
+        base[k] = splats[used++];
+        step[k] = 0;
+    }
+    if (n <= kChunk) {
+        loop(base, n, f);
+        return true;
+    }
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i += kChunk) {
+            char* p[kMaxOperands];
+            for (int k = 0; k < count; k++) p[k] = base[k] + i * step[k];
+            loop(p, std::min(kChunk, end - i), f);
+        }
+    });
+    return true;
+}
+
+struct Strided {
+    const Operand* o;
+    int count, outputs;
+    LoopFn loop;
+    const void* f;
+    StridedLoop walk;
+    bool direct[kMaxOperands];    // inner rows are contiguous memory of the computing type
+    bool whole[kMaxOperands];     // the whole operand is one row
+    bool constant[kMaxOperands];  // one element for all
+    bool buffered = false;
+    char ones[kMaxOperands][16];
+
+    void prepare() {
+        walk.start(*o[0].t);
+        for (int k = 1; k < count; k++) walk.add(o[k].t && o[k].t->numel_ != 1 ? o[k].t : nullptr);
+        walk.finish();
+        for (int k = 0; k < count; k++) {
+            int64_t size = itemsize(o[k].dtype);
+            constant[k] = k >= outputs && walk.base[k] == nullptr;
+            if (constant[k]) load_single(o[k], ones[k]);
+            bool same = o[k].t && o[k].t->dtype == o[k].dtype;
+            direct[k] = !constant[k] && same && (walk.strides[k][0] == size || walk.sizes[0] == 1);
+            int64_t expected = size;
+            whole[k] = direct[k];
+            for (int64_t d = 0; whole[k] && d < walk.ndim; d++) {
+                whole[k] = walk.strides[k][d] == expected;
+                expected *= walk.sizes[d];
+            }
+            buffered = buffered || !direct[k];
+        }
+    }
+
+    int64_t size_of(int k) const { return itemsize(o[k].dtype); }
+
+    // Rows long enough to be runs of their own.
+    void long_rows(int64_t begin, int64_t end) const {
+        alignas(64) char buffers[kMaxOperands][kBufferBytes];
+        int64_t n0 = walk.sizes[0];
+        for (int k = 0; k < count; k++)
+            if (constant[k]) splat(buffers[k], ones[k], size_of(k), std::min(n0, kChunk));
+        for (int64_t pos = begin; pos < end;) {
+            int64_t i0 = pos % n0;
+            int64_t row_end = std::min(end, pos - i0 + n0);
+            char* at[kMaxOperands];
+            char* p[kMaxOperands];
+            for (int k = 0; k < count; k++) {
+                at[k] = constant[k] ? nullptr : walk.base[k] + walk.offset_of(k, pos);
+                bool repeated = k >= outputs && !constant[k] && walk.strides[k][0] == 0;
+                if (repeated) {
+                    alignas(16) char one[16];
+                    cast_run(one, 16, o[k].dtype, at[k], 0, o[k].t->dtype, 1);
+                    splat(buffers[k], one, size_of(k), std::min(row_end - pos, kChunk));
+                    at[k] = nullptr;
+                }
+            }
+            while (pos < row_end) {
+                int64_t m = buffered ? std::min(kChunk, row_end - pos) : row_end - pos;
+                for (int k = 0; k < count; k++) {
+                    p[k] = direct[k] && at[k] ? at[k] : buffers[k];
+                    if (k >= outputs && at[k] && !direct[k])
+                        cast_run(buffers[k], size_of(k), o[k].dtype, at[k], walk.strides[k][0], o[k].t->dtype, m);
+                }
+                loop(p, m, f);
+                for (int k = 0; k < count; k++) {
+                    if (!at[k]) continue;
+                    if (k < outputs && !direct[k])
+                        cast_run(at[k], walk.strides[k][0], o[k].t->dtype, buffers[k], size_of(k), o[k].dtype, m);
+                    at[k] += m * walk.strides[k][0];
+                }
+                pos += m;
+            }
+        }
+    }
+
+    // Short rows: several are gathered into a buffer, worked on as one run, and scattered.
+    void short_rows(int64_t begin, int64_t end) const {
+        alignas(64) char buffers[kMaxOperands][kBufferBytes];
+        for (int k = 0; k < count; k++)
+            if (constant[k]) splat(buffers[k], ones[k], size_of(k), std::min(end - begin, kChunk));
+        for (int64_t pos = begin; pos < end; pos += kChunk) {
+            int64_t m = std::min(kChunk, end - pos);
+            char* p[kMaxOperands];
+            for (int k = 0; k < count; k++) {
+                p[k] = whole[k] ? walk.base[k] + pos * size_of(k) : buffers[k];
+                if (whole[k] || constant[k] || k < outputs) continue;
+                char* to = buffers[k];
+                walk.rows(k, pos, m, [&](int64_t at, int64_t n) {
+                    cast_run(to, size_of(k), o[k].dtype, walk.base[k] + at, walk.strides[k][0], o[k].t->dtype, n);
+                    to += n * size_of(k);
+                });
+            }
+            loop(p, m, f);
+            for (int k = 0; k < outputs; k++) {
+                if (whole[k]) continue;
+                const char* from = buffers[k];
+                walk.rows(k, pos, m, [&](int64_t at, int64_t n) {
+                    cast_run(walk.base[k] + at, walk.strides[k][0], o[k].t->dtype, from, size_of(k), o[k].dtype, n);
+                    from += n * size_of(k);
+                });
+            }
+        }
+    }
+};
+
+}  // namespace
+
+void run_pointwise(const Operand* operands, int count, int outputs, LoopFn loop, const void* f) {
+    if (operands[0].t->numel_ == 0) return;
+    if (outputs == 1 && run_flat(operands, count, loop, f)) return;
+    Strided s{operands, count, outputs, loop, f, {}, {}, {}, {}, false, {}};
+    s.prepare();
+    bool short_rows = s.walk.ndim > 1 && s.walk.sizes[0] < kShortRow;
+    parallel_for(s.walk.numel, kGrain / 2, [&](int64_t begin, int64_t end) {
+        short_rows ? s.short_rows(begin, end) : s.long_rows(begin, end);
+    });
+}
+
+}  // namespace mt

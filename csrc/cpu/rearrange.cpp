@@ -1,0 +1,245 @@
+// Elements in another order or repeated: flip, roll, repeat, repeat_interleave, triangles.
+#include <vector>
+
+#include "core/kernel.h"
+#include "cpu/strided_walk.h"
+
+namespace mt {
+namespace {
+
+// out[...] = base[...] walked with other strides (negative ones too).
+void copy_strided(Tensor& out, const char* base, IntSpan sizes, IntSpan strides) {
+    if (out.numel() == 0) return;
+    StridedWalk<2> walk(sizes, {out.strides(), strides});
+    visit_size(out.itemsize(), [&]<class T>() {
+        const T* from = reinterpret_cast<const T*>(base);
+        T* to = out.data<T>();
+        walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
+            T* t = to + at[0];
+            const T* s = from + at[1];
+            if (steps[0] == 1 && steps[1] == 1)
+                std::memcpy(static_cast<void*>(t), s, sizeof(T) * static_cast<size_t>(n));
+            else if (steps[0] == 1 && steps[1] == -1)
+                for (int64_t i = 0; i < n; i++) t[i] = s[-i];
+            else if (steps[0] == 1)
+                for (int64_t i = 0; i < n; i++) t[i] = s[i * steps[1]];
+            else
+                for (int64_t i = 0; i < n; i++) t[i * steps[0]] = s[i * steps[1]];
+        });
+    });
+}
+
+void flip_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    Tensor& out = c.out();
+    uint64_t flipped = 0;
+    for (int64_t d : c.ints(1)) {
+        int64_t w = wrap_dim(d, self.dim());
+        MT_CHECK(!(flipped >> w & 1), "dim ", w, " appears multiple times in the list of dims");
+        flipped |= uint64_t(1) << w;
+    }
+    if (out.numel() == 0) return;
+    Dims strides(self.strides());
+    const char* base = self.raw();
+    for (int64_t d = 0; d < self.dim(); d++) {
+        if (!(flipped >> d & 1)) continue;
+        base += (self.size(d) - 1) * self.stride(d) * self.itemsize();
+        strides[d] = -strides[d];
+    }
+    copy_strided(out, base, self.sizes(), strides);
+}
+
+// A part of `out` along one dimension, copied from the same-sized part of `self` that starts elsewhere.
+void copy_part(Tensor& out, const Tensor& self, int64_t dim, int64_t to, int64_t from, int64_t length) {
+    if (length <= 0) return;
+    Dims sizes(self.sizes());
+    sizes[dim] = length;
+    TensorRef target = as_strided(out, sizes, out.strides(), out.offset + to * out.stride(dim));
+    TensorRef source = as_strided(self, sizes, self.strides(), self.offset + from * self.stride(dim));
+    copy_into(*target, *source);
+}
+
+void roll_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    IntSpan shifts = c.ints(1), dims = c.ints(2);
+    Tensor& out = c.out();
+    MT_CHECK(shifts.size > 0, "`shifts` required");
+    if (dims.size == 0) {
+        MT_CHECK(shifts.size == 1, "shifts and dimensions must align. shifts: ", shifts.size, ", dims:0");
+        TensorRef flat = contiguous(self);
+        int64_t n = self.numel();
+        if (n == 0) return;
+        int64_t shift = ((shifts[0] % n) + n) % n;
+        Dims one{n}, step{1};
+        TensorRef from = as_strided(*flat, one, step, flat->offset), to = empty(one, self.dtype);
+        copy_part(*to, *from, 0, shift, 0, n - shift);
+        copy_part(*to, *from, 0, 0, n - shift, shift);
+        Dims dense = contiguous_strides(self.sizes());
+        TensorRef shaped = as_strided(*to, self.sizes(), dense, to->offset);
+        copy_into(out, *shaped);
+        return;
+    }
+    MT_CHECK(shifts.size == dims.size, "shifts and dimensions must align. shifts: ", shifts.size, ", dims:", dims.size);
+    TensorRef current = TensorRef::share(&self);
+    for (int64_t k = 0; k < dims.size; k++) {
+        MT_CHECK_INDEX(self.dim() > 0, "Dimension specified as ", dims[k], " but tensor has no dimensions");
+        int64_t d = wrap_dim(dims[k], self.dim()), n = self.size(d);
+        if (self.numel() == 0) return;
+        int64_t shift = ((shifts[k] % n) + n) % n;
+        bool last = k + 1 == dims.size;
+        TensorRef next = last ? TensorRef::share(&out) : empty(self.sizes(), self.dtype);
+        copy_part(*next, *current, d, shift, 0, n - shift);
+        copy_part(*next, *current, d, 0, n - shift, shift);
+        current = std::move(next);
+    }
+}
+
+// ---- repetition ----
+
+void repeat_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(0);
+    IntSpan repeats = c.ints(1);
+    MT_CHECK(repeats.size >= self.dim(), "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+    Dims sizes(repeats.size);
+    for (int64_t i = 0; i < repeats.size; i++) {
+        int64_t d = i - (repeats.size - self.dim());
+        MT_CHECK(repeats[i] >= 0, "Trying to create tensor with negative dimension ", repeats[i], ": ", repeats);
+        sizes[i] = repeats[i] * (d >= 0 ? self.size(d) : 1);
+    }
+    c.output(0, sizes, self.dtype);
+}
+
+void repeat_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    IntSpan repeats = c.ints(1);
+    Tensor& out = c.out();
+    if (out.numel() == 0) return;
+    // Every dimension becomes two: how often, and its own size.
+    Dims sizes, from, to;
+    for (int64_t i = 0; i < repeats.size; i++) {
+        int64_t d = i - (repeats.size - self.dim());
+        int64_t size = d >= 0 ? self.size(d) : 1;
+        sizes.push_back(repeats[i]);
+        from.push_back(0);
+        to.push_back(size * out.stride(i));
+        sizes.push_back(size);
+        from.push_back(d >= 0 ? self.stride(d) : 0);
+        to.push_back(out.stride(i));
+    }
+    TensorRef target = as_strided(out, sizes, to, out.offset);
+    copy_strided(*target, self.raw(), sizes, from);
+}
+
+// The position of each repetition: [0] * repeats[0] + [1] * repeats[1] + ...
+void repeat_interleave_cpu(Call& c) {
+    const Tensor& repeats = c.tensor(0);
+    MT_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
+    MT_CHECK(repeats.dtype == DType::Int64 || repeats.dtype == DType::Int32, "repeats has to be Long or Int tensor");
+    TensorRef counts = contiguous(repeats, DType::Int64);
+    const int64_t* p = counts->data<int64_t>();
+    int64_t n = repeats.numel(), total = 0;
+    for (int64_t i = 0; i < n; i++) {
+        MT_CHECK(p[i] >= 0, "repeats can not be negative");
+        total += p[i];
+    }
+    if (!c.is_none(1))
+        MT_CHECK(c.integer(1) == total, "Allocated size does not match required size: output_size is ", c.integer(1), ", the sum of repeats is ", total);
+    TensorRef wide = empty(IntSpan(&total, 1), DType::Int64);
+    int64_t* out = wide->data<int64_t>();
+    for (int64_t i = 0; i < n; i++) out = std::fill_n(out, p[i], i);
+    if (repeats.dtype == DType::Int64) return c.ret(0, std::move(wide));
+    TensorRef same = empty(wide->sizes(), repeats.dtype);
+    copy_into(*same, *wide);
+    c.ret(0, std::move(same));
+}
+
+// ---- triangles ----
+
+void triangle(Call& c, bool lower) {
+    const Tensor& self = c.tensor(0);
+    Tensor& out = c.out();
+    int64_t n = self.dim(), k = c.integer(1);
+    MT_CHECK(n >= 2, lower ? "tril" : "triu", ": input tensor must have at least 2 dimensions");
+    if (self.numel() == 0) return;
+    int64_t rows = self.size(n - 2), columns = self.size(n - 1);
+    Dims sizes(self.sizes()), from(self.strides()), to(out.strides());
+    StridedWalk<2> batches(IntSpan(sizes.data(), n - 2), {IntSpan(to.data(), n - 2), IntSpan(from.data(), n - 2)});
+    int64_t to_row = to[n - 2], from_row = from[n - 2], to_step = to[n - 1], from_step = from[n - 1];
+    visit_size(out.itemsize(), [&]<class T>() {
+        const T* source = self.data<T>();
+        T* target = out.data<T>();
+        batches.run([&](const auto& at, int64_t count, const auto& steps) {
+            parallel_for(count * rows, std::max<int64_t>(1, kGrain / columns), [&](int64_t begin, int64_t end) {
+                for (int64_t r = begin; r < end; r++) {
+                    int64_t b = r / rows, i = r % rows;
+                    T* t = target + at[0] + b * steps[0] + i * to_row;
+                    const T* s = source + at[1] + b * steps[1] + i * from_row;
+                    int64_t edge = std::clamp<int64_t>(lower ? i + k + 1 : i + k, 0, columns);
+                    int64_t keep_from = lower ? 0 : edge, keep_to = lower ? edge : columns;
+                    for (int64_t j = 0; j < keep_from; j++) t[j * to_step] = T{};
+                    if (t != s)
+                        for (int64_t j = keep_from; j < keep_to; j++) t[j * to_step] = s[j * from_step];
+                    for (int64_t j = keep_to; j < columns; j++) t[j * to_step] = T{};
+                }
+            });
+        });
+    });
+}
+void tril_cpu(Call& c) { triangle(c, true); }
+void triu_cpu(Call& c) { triangle(c, false); }
+
+// Column range [from, to) of row i of the triangle.
+void row_range(bool lower, int64_t i, int64_t columns, int64_t offset, int64_t& from, int64_t& to) {
+    from = lower ? 0 : std::clamp<int64_t>(i + offset, 0, columns);
+    to = lower ? std::clamp<int64_t>(i + offset + 1, 0, columns) : columns;
+}
+
+void triangle_indices_shape(ShapeCall& c, bool lower) {
+    int64_t rows = c.integer(0), columns = c.integer(1), count = 0;
+    MT_CHECK(rows >= 0, "row must be non-negative, got", rows);
+    MT_CHECK(columns >= 0, "col must be non-negative, got", columns);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t from, to;
+        row_range(lower, i, columns, c.integer(2), from, to);
+        count += to - from;
+    }
+    int64_t sizes[2] = {2, count};
+    c.output(0, IntSpan(sizes, 2), c.dtype_or(3, DType::Int64));
+}
+void triangle_indices(Call& c, bool lower) {
+    Tensor& out = c.out();
+    int64_t rows = c.integer(0), columns = c.integer(1), k = 0;
+    visit(RealTypes{}, out.dtype, lower ? "tril_indices" : "triu_indices", [&]<class T>() {
+        T* p = out.data<T>();
+        int64_t count = out.size(1);
+        for (int64_t i = 0; i < rows; i++) {
+            int64_t from, to;
+            row_range(lower, i, columns, c.integer(2), from, to);
+            for (int64_t j = from; j < to; j++, k++) {
+                p[k] = T(static_cast<opmath_t<T>>(i));
+                p[count + k] = T(static_cast<opmath_t<T>>(j));
+            }
+        }
+    });
+}
+void tril_indices_shape(ShapeCall& c) { triangle_indices_shape(c, true); }
+void triu_indices_shape(ShapeCall& c) { triangle_indices_shape(c, false); }
+void tril_indices_cpu(Call& c) { triangle_indices(c, true); }
+void triu_indices_cpu(Call& c) { triangle_indices(c, false); }
+
+KERNELS {
+    structured("flip", flip_cpu);
+    structured("roll", roll_cpu);
+    structured("repeat", repeat_cpu);
+    shape("repeat", repeat_shape);
+    direct("repeat_interleave.Tensor", repeat_interleave_cpu);
+    structured("tril", tril_cpu, kInputMayAlias);
+    structured("triu", triu_cpu, kInputMayAlias);
+    structured("tril_indices", tril_indices_cpu, kContiguousOutputs);
+    structured("triu_indices", triu_indices_cpu, kContiguousOutputs);
+    shape("tril_indices", tril_indices_shape);
+    shape("triu_indices", triu_indices_shape);
+}
+
+}  // namespace
+}  // namespace mt

@@ -1,0 +1,327 @@
+// Loops that reductions, scans and normalisations share: a tensor seen as [outer, reduced, inner], and lane-wise folding of a
+// row or of columns.
+//
+// g++ keeps the order of float additions, so a plain sum does not vectorise: each fold keeps an array of lanes, which does, and
+// which is pairwise summation as well. Blocks of lanes end in a wider type.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "core/kernel.h"
+#include "cpu/reduction_shape.h"
+
+#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__F16C__))
+#include <immintrin.h>
+#endif
+
+namespace mt {
+
+inline void to_floats(const float* x, float* y, int64_t n) { std::copy(x, x + n, y); }
+inline void to_floats(const BFloat16* x, float* y, int64_t n) {
+    const uint16_t* bits = reinterpret_cast<const uint16_t*>(x);
+    uint32_t* out = reinterpret_cast<uint32_t*>(y);
+    for (int64_t i = 0; i < n; i++) out[i] = static_cast<uint32_t>(bits[i]) << 16;
+}
+inline void to_floats(const Half* x, float* y, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
+#elif defined(__F16C__)
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
+#endif
+    for (; i < n; i++) y[i] = x[i];
+}
+inline void from_floats(const float* x, float* y, int64_t n) { std::copy(x, x + n, y); }
+inline void from_floats(const float* x, BFloat16* y, int64_t n) {
+    const uint32_t* in = reinterpret_cast<const uint32_t*>(x);
+    uint16_t* out = reinterpret_cast<uint16_t*>(y);
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u = in[i];
+        uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+        out[i] = static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+    }
+}
+inline void from_floats(const float* x, Half* y, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
+#elif defined(__F16C__)
+    for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+#endif
+    for (; i < n; i++) y[i] = x[i];
+}
+
+template <class T>
+constexpr bool is_reduced_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+constexpr bool is_complex_v = std::is_same_v<T, c64> || std::is_same_v<T, c128>;
+
+// A tensor as contiguous [outer, red, inner]; the kept dimensions are in logical order.
+struct Rows {
+    TensorRef x;
+    int64_t outer = 1, red = 1, inner = 1;
+    template <class T>
+    const T* data() const {
+        return x->data<T>();
+    }
+};
+
+// `mask`: the dimensions that are reduced. With `flat` the reduced ones come last (inner == 1). `any_order`: the order of elements
+// within a reduction does not matter, so memory order will do.
+inline Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat = false, bool any_order = true) {
+    Rows r;
+    int64_t kept_dims[64], red_dims[64], nk = 0, nr = 0;
+    for (int64_t d = 0; d < self.ndim; d++) {
+        if (mask >> d & 1) {
+            r.red *= self.size(d);
+            red_dims[nr++] = d;
+        } else {
+            r.outer *= self.size(d);
+            kept_dims[nk++] = d;
+        }
+    }
+    bool dense = self.dtype == dtype && self.is_non_overlapping_and_dense();
+    if (dense && nk == 0 && (any_order || self.is_contiguous())) {
+        r.x = TensorRef::share(&self);
+        return r;
+    }
+    if (dense) {
+        // Dimensions by decreasing stride: is it kept..., reduced..., kept... with the kept ones in logical order?
+        int64_t order[64], n = 0;
+        for (int64_t d = 0; d < self.ndim; d++)
+            if (self.size(d) != 1) order[n++] = d;
+        for (int64_t i = 1; i < n; i++)
+            for (int64_t j = i; j > 0 && self.stride(order[j - 1]) < self.stride(order[j]); j--) std::swap(order[j - 1], order[j]);
+        int64_t i = 0, last_kept = -1, last_red = -1, outer = 1, inner = 1;
+        bool fits = true;
+        for (; i < n && !(mask >> order[i] & 1); i++) {
+            outer *= self.size(order[i]);
+            fits &= order[i] > last_kept;
+            last_kept = order[i];
+        }
+        for (; i < n && (mask >> order[i] & 1); i++) {
+            fits &= any_order || order[i] > last_red;
+            last_red = order[i];
+        }
+        for (; i < n && !(mask >> order[i] & 1); i++) {
+            inner *= self.size(order[i]);
+            fits &= order[i] > last_kept;
+            last_kept = order[i];
+        }
+        if (fits && i == n && (!flat || inner == 1)) {
+            r.x = TensorRef::share(&self);
+            r.outer = outer;
+            r.inner = inner;
+            return r;
+        }
+    }
+    Dims sizes, strides;
+    bool leading = !flat && self.dtype != dtype && self.is_contiguous();
+    if (leading) {  // only the type is wrong: convert in place order, then look again
+        TensorRef converted = contiguous(self, dtype);
+        return as_rows(*converted, mask, dtype, flat, any_order);
+    }
+    for (int64_t i = 0; i < nk; i++) {
+        sizes.push_back(self.size(kept_dims[i]));
+        strides.push_back(self.stride(kept_dims[i]));
+    }
+    for (int64_t i = 0; i < nr; i++) {
+        sizes.push_back(self.size(red_dims[i]));
+        strides.push_back(self.stride(red_dims[i]));
+    }
+    TensorRef view = as_strided(self, sizes, strides, self.offset);
+    r.x = contiguous(*view, dtype);
+    return r;
+}
+
+// ---- folds ----
+//
+// An Op has: Lane and Total types; Lane start(); Lane step(Lane, X) for an element of the compute type; Lane join(Lane, Lane);
+// Total lift(Lane); Total merge(Total, Total). start() is neutral for join and merge.
+
+constexpr int64_t kFoldBlock = 4096;
+
+template <class Op, class X>
+typename Op::Total fold_block(const Op& op, const X* x, int64_t n) {
+    using Lane = typename Op::Lane;
+    constexpr int W = 256 / (sizeof(Lane) < 4 ? 4 : sizeof(Lane)) < 1 ? 1 : 256 / (sizeof(Lane) < 4 ? 4 : sizeof(Lane));
+    Lane lanes[W];
+    for (int j = 0; j < W; j++) lanes[j] = op.start();
+    int64_t i = 0;
+    for (; i + W <= n; i += W)
+        for (int j = 0; j < W; j++) lanes[j] = op.step(lanes[j], x[i + j]);
+    for (int j = 0; i < n; i++, j++) lanes[j] = op.step(lanes[j], x[i]);
+    for (int w = W / 2; w >= 1; w /= 2)
+        for (int j = 0; j < w; j++) lanes[j] = op.join(lanes[j], lanes[j + w]);
+    return op.lift(lanes[0]);
+}
+
+template <class Op, class T>
+[[gnu::noinline]] typename Op::Total fold_row(const Op& op, const T* x, int64_t n) {
+    typename Op::Total total = op.lift(op.start());
+    for (int64_t i = 0; i < n; i += kFoldBlock) {
+        int64_t m = std::min(kFoldBlock, n - i);
+        if constexpr (is_reduced_v<T>) {
+            float buffer[kFoldBlock];
+            to_floats(x + i, buffer, m);
+            total = op.merge(total, fold_block(op, buffer, m));
+        } else {
+            total = op.merge(total, fold_block(op, x + i, m));
+        }
+    }
+    return total;
+}
+
+constexpr int64_t kFoldColumns = 1024;
+
+// totals[j] for `columns` (<= kFoldColumns) adjacent columns of `rows` rows that lie `stride` apart.
+template <class Op, class T>
+[[gnu::noinline]] void fold_columns(const Op& op, const T* x, int64_t rows, int64_t stride, int64_t columns, typename Op::Total* totals) {
+    using Lane = typename Op::Lane;
+    Lane lanes[kFoldColumns];
+    for (int64_t j = 0; j < columns; j++) totals[j] = op.lift(op.start());
+    for (int64_t r0 = 0; r0 < rows; r0 += 128) {
+        int64_t r1 = std::min(rows, r0 + 128);
+        for (int64_t j = 0; j < columns; j++) lanes[j] = op.start();
+        for (int64_t r = r0; r < r1; r++) {
+            const T* row = x + r * stride;
+            if constexpr (is_reduced_v<T>) {
+                float buffer[kFoldColumns];
+                to_floats(row, buffer, columns);
+                for (int64_t j = 0; j < columns; j++) lanes[j] = op.step(lanes[j], buffer[j]);
+            } else {
+                for (int64_t j = 0; j < columns; j++) lanes[j] = op.step(lanes[j], row[j]);
+            }
+        }
+        for (int64_t j = 0; j < columns; j++) totals[j] = op.merge(totals[j], op.lift(lanes[j]));
+    }
+}
+
+// finish(o, total) for each of outer * inner results, o in row-major order of the kept dimensions.
+template <class T, class Op, class F>
+void fold(const Rows& v, const Op& op, const F& finish) {
+    using Total = typename Op::Total;
+    const T* x = v.data<T>();
+    int64_t work = std::max<int64_t>(v.red, 1);
+    if (v.inner == 1) {
+        if (v.outer == 1 && v.red > 2 * kGrain) {
+            // One long row: partial totals of equal parts, whose number does not depend on the number of threads.
+            constexpr int64_t kParts = 64;
+            Total parts[kParts];
+            int64_t step = ((v.red + kParts - 1) / kParts + 63) / 64 * 64;
+            parallel_for(kParts, std::max<int64_t>(1, kGrain / step), [&](int64_t b, int64_t e) {
+                for (int64_t p = b; p < e; p++) {
+                    int64_t from = std::min(p * step, v.red), to = std::min(from + step, v.red);
+                    parts[p] = fold_row(op, x + from, to - from);
+                }
+            });
+            Total total = parts[0];
+            for (int64_t p = 1; p < kParts; p++) total = op.merge(total, parts[p]);
+            return finish(0, total);
+        }
+        parallel_for(v.outer, std::max<int64_t>(1, kGrain / work), [&](int64_t b, int64_t e) {
+            for (int64_t o = b; o < e; o++) finish(o, fold_row(op, x + o * v.red, v.red));
+        });
+        return;
+    }
+    // As wide as possible, since rows are read in memory order, but enough blocks for all threads.
+    int64_t share = (v.inner * v.outer + num_threads() - 1) / num_threads();
+    int64_t width = std::min(kFoldColumns, std::max<int64_t>(64, (std::min(share, v.inner) + 63) / 64 * 64));
+    int64_t blocks = (v.inner + width - 1) / width;
+    parallel_for(v.outer * blocks, std::max<int64_t>(1, kGrain / (work * std::min(width, v.inner))), [&](int64_t b, int64_t e) {
+        Total totals[kFoldColumns];
+        for (int64_t k = b; k < e; k++) {
+            int64_t o = k / blocks, c0 = k % blocks * width, n = std::min(width, v.inner - c0);
+            fold_columns(op, x + o * v.red * v.inner + c0, v.red, v.inner, n, totals);
+            for (int64_t j = 0; j < n; j++) finish(o * v.inner + c0 + j, totals[j]);
+        }
+    });
+}
+
+// ---- the ops ----
+
+template <class T>
+struct Wide {  // what a sum of T is kept in
+    using type = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+};
+template <>
+struct Wide<c64> {
+    using type = c128;
+};
+template <>
+struct Wide<c128> {
+    using type = c128;
+};
+template <class T>
+using Compute = opmath_t<T>;
+
+template <class T>
+struct SumOp {
+    using X = Compute<T>;
+    using Total = typename Wide<X>::type;
+    using Lane = std::conditional_t<std::is_integral_v<X>, int64_t, X>;
+    Lane start() const { return Lane(0); }
+    Lane step(Lane a, X x) const { return a + static_cast<Lane>(x); }
+    Lane join(Lane a, Lane b) const { return a + b; }
+    Total lift(Lane a) const { return static_cast<Total>(a); }
+    Total merge(Total a, Total b) const { return a + b; }
+};
+
+// NaN wins over everything; signed zeros are not told apart.
+template <class T, bool kMax>
+struct ExtremumOp {
+    using X = Compute<T>;
+    using Lane = X;
+    using Total = X;
+    Lane start() const {
+        if constexpr (std::is_floating_point_v<X>)
+            return kMax ? -std::numeric_limits<X>::infinity() : std::numeric_limits<X>::infinity();
+        else
+            return kMax ? std::numeric_limits<X>::lowest() : std::numeric_limits<X>::max();
+    }
+    Lane step(Lane a, X x) const {
+        bool take = kMax ? x > a : x < a;
+        if constexpr (std::is_floating_point_v<X>) take |= x != x;
+        return take ? x : a;
+    }
+    Lane join(Lane a, Lane b) const { return step(a, b); }
+    Total lift(Lane a) const { return a; }
+    Total merge(Total a, Total b) const { return step(a, b); }
+};
+
+// The type that stands in for `t` where a kernel is compiled for few types: float for 16-bit floats, int64 for integers,
+// complex128 for complex. It holds every value of `t`.
+inline DType broad_type(DType t) {
+    if (is_reduced_float(t)) return DType::Float32;
+    if (is_complex(t)) return DType::Complex128;
+    return is_floating(t) ? t : DType::Int64;
+}
+
+// A stand-in for an output of another type: written instead of it, then copied into it.
+class Converted {
+   public:
+    Converted(Tensor& out, DType type) : out_(out) {
+        if (out.dtype != type) temporary_ = empty(out.sizes(), type);
+    }
+    Tensor& tensor() { return temporary_ ? *temporary_ : out_; }
+    void finish() {
+        if (temporary_) copy_into(out_, *temporary_);
+    }
+
+   private:
+    Tensor& out_;
+    TensorRef temporary_;
+};
+
+// fold over a whole tensor along `mask`, written to `out` (contiguous) by `convert`.
+template <class T, class Out, class Op, class F>
+void fold_into(const Tensor& self, uint64_t mask, const Op& op, Out* out, const F& convert) {
+    Rows v = as_rows(self, mask, dtype_of<T>::value);
+    fold<T>(v, op, [&](int64_t o, typename Op::Total t) { out[o] = convert(t); });
+}
+
+}  // namespace mt

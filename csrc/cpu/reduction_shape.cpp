@@ -1,0 +1,244 @@
+// Shape rules of reductions, scans, normalisations and losses: what each makes of sizes and element types.
+#include "cpu/reduction_shape.h"
+
+#include <algorithm>
+
+namespace mt {
+
+uint64_t reduced_dims(const Value& dim, int64_t ndim) {
+    uint64_t all = ndim >= 64 ? ~uint64_t(0) : (uint64_t(1) << std::max<int64_t>(ndim, 1)) - 1;
+    if (dim.tag == Tag::Int) return uint64_t(1) << wrap_dim(dim.i, ndim);
+    if (dim.tag != Tag::IntList || dim.len == 0) return all;
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < dim.len; i++) {
+        int64_t d = wrap_dim(dim.ints[i], ndim);
+        MT_CHECK(!(mask >> d & 1), "dim ", d, " appears multiple times in the list of dims");
+        mask |= uint64_t(1) << d;
+    }
+    return mask;
+}
+
+namespace {
+
+// The output's sizes; its strides follow the order of the input's, as PyTorch's iterator lays it out.
+void reduced_output(ShapeCall& c, int index, const Tensor& self, uint64_t mask, bool keepdim, DType dtype) {
+    Dims sizes, order;
+    for (int64_t d = 0; d < self.ndim; d++) {
+        bool reduced = mask >> d & 1;
+        if (reduced && !keepdim) continue;
+        sizes.push_back(reduced ? 1 : self.size(d));
+        order.push_back(reduced ? 0 : self.stride(d));
+    }
+    if (self.is_contiguous() || sizes.size() < 2) return c.output(index, sizes, dtype);
+    int64_t n = sizes.size();
+    Dims perm(n);
+    for (int64_t i = 0; i < n; i++) perm[i] = n - 1 - i;
+    // Insertion sort, innermost first; a size-1 or stride-0 dimension never moves past another.
+    auto outside = [&](int64_t a, int64_t b) {
+        return order[a] != 0 && order[b] != 0 && sizes[a] != 1 && sizes[b] != 1 && order[a] > order[b];
+    };
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t j = i; j > 0 && outside(perm[j - 1], perm[j]); j--) std::swap(perm[j - 1], perm[j]);
+    Dims strides(n);
+    int64_t step = 1;
+    for (int64_t i = 0; i < n; i++) {
+        strides[perm[i]] = step;
+        step *= std::max<int64_t>(sizes[perm[i]], 1);
+    }
+    c.output_strided(index, sizes, strides, dtype);
+}
+
+struct ReduceArgs {
+    const Tensor& self;
+    DType dtype;  // Undefined when the row has no dtype or none was given
+    uint64_t mask;
+    bool keepdim;
+};
+
+// Words of the row: self, dtype, dim, keepdim. Those that the operator lacks are left out at the end or spelled "".
+ReduceArgs reduce_args(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    int dtype = c.param(1), dim = c.param(2), keep = c.param(3);
+    uint64_t mask = reduced_dims(dim >= 0 ? c.args[dim] : Value(), self.ndim);
+    return {self, dtype >= 0 ? c.dtype_or(dtype, DType::Undefined) : DType::Undefined, mask, keep >= 0 && c.boolean(keep)};
+}
+
+void check_not_empty(ShapeCall& c, const ReduceArgs& a) {
+    if (a.self.numel() != 0) return;
+    int dim = c.param(2);
+    bool given = dim >= 0 && !c.is_none(dim) && !(c.args[dim].tag == Tag::IntList && c.args[dim].len == 0);
+    MT_CHECK(given, c.name(),
+             "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+             "argument.");
+    for (int64_t d = 0; d < a.self.ndim; d++)
+        MT_CHECK_INDEX(!(a.mask >> d & 1) || a.self.size(d) != 0, c.name(), "(): Expected reduction dim ", d,
+                       " to have non-zero size.");
+}
+
+bool is_integral(DType t) { return is_integer(t) || is_bool(t); }
+
+// reduce: the element type stays.
+void reduce_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype);
+}
+
+// reduce_extremum: the same for operators without a neutral element.
+void extremum_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    check_not_empty(c, a);
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype);
+}
+
+// reduce_sum: integers and bool give int64.
+void sum_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    DType t = a.dtype != DType::Undefined ? a.dtype : is_integral(a.self.dtype) ? DType::Int64 : a.self.dtype;
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, t);
+}
+
+// reduce_mean: floating and complex only.
+void mean_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    DType t = a.dtype != DType::Undefined ? a.dtype : a.self.dtype;
+    MT_CHECK(is_differentiable(t), c.name(), "(): could not infer output dtype. ",
+             a.dtype != DType::Undefined ? "Optional dtype" : "Input dtype",
+             " must be either a floating point or complex dtype. Got: ", dtype_class_name(t));
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, t);
+}
+
+// reduce_bool: any and all; uint8 stays uint8. Here alone an empty list of dimensions reduces none.
+void bool_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    int dim = c.param(2);
+    if (dim >= 0 && c.args[dim].tag == Tag::IntList && c.args[dim].len == 0) a.mask = 0;
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype == DType::UInt8 ? DType::UInt8 : DType::Bool);
+}
+
+// reduce_int64: counts.
+void int64_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, DType::Int64);
+}
+
+// reduce_argument: the position of an extremum.
+void argument_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    MT_CHECK(!is_complex(a.self.dtype), c.name(), "(): does not support complex input");
+    MT_CHECK(!is_bool(a.self.dtype), c.name(), "(): does not support bool input");
+    MT_CHECK_INDEX(a.self.numel() != 0 || !c.is_none(c.param(2)), c.name(),
+                   "(): Expected reduction dim to be specified for input.numel() == 0.");
+    check_not_empty(c, a);
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, DType::Int64);
+}
+
+// reduce_indexed: values and int64 positions along one dimension.
+void indexed_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    check_not_empty(c, a);
+    MT_CHECK(!is_complex(a.self.dtype), c.name(), "(): does not support complex input");
+    Dims sizes;
+    for (int64_t d = 0; d < a.self.ndim; d++) {
+        bool reduced = a.mask >> d & 1;
+        if (!reduced)
+            sizes.push_back(a.self.size(d));
+        else if (a.keepdim)
+            sizes.push_back(1);
+    }
+    c.output(0, sizes, a.self.dtype);
+    c.output(1, sizes, DType::Int64);
+}
+
+// reduce_norm: the result is real.
+void norm_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    DType t = a.dtype != DType::Undefined ? a.dtype : a.self.dtype;
+    MT_CHECK(is_differentiable(t), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+             dtype_class_name(a.self.dtype));
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, to_real(t));
+}
+
+// reduce_float: integers give the default type (logsumexp).
+void float_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, is_differentiable(a.self.dtype) ? a.self.dtype : default_dtype());
+}
+
+// reduce_var: real result; reduce_var_mean: the variance and the mean.
+void var_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    MT_CHECK(is_differentiable(a.self.dtype), c.nrets > 1 ? c.name() : "std and var",
+             " only support floating point and complex dtypes");
+    reduced_output(c, 0, a.self, a.mask, a.keepdim, to_real(a.self.dtype));
+    if (c.nrets > 1) reduced_output(c, 1, a.self, a.mask, a.keepdim, a.self.dtype);
+}
+
+// reduce_pair: two outputs of the input's type (aminmax).
+void pair_shape(ShapeCall& c) {
+    ReduceArgs a = reduce_args(c);
+    MT_CHECK(a.self.numel() != 0 || !c.is_none(c.param(2)),
+             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+    check_not_empty(c, a);
+    for (int i = 0; i < 2; i++) reduced_output(c, i, a.self, a.mask, a.keepdim, a.self.dtype);
+}
+
+// scan: words self, dim, dtype; integers give int64. scan_like keeps the type; scan_indexed adds positions.
+void scan_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    wrap_dim(c.integer(c.param(1)), self.ndim);
+    DType t = is_integral(self.dtype) ? DType::Int64 : self.dtype;
+    c.output(0, self.sizes(), c.param(2) >= 0 ? c.dtype_or(c.param(2), t) : t);
+}
+void scan_like_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    wrap_dim(c.integer(c.param(1)), self.ndim);
+    c.output(0, self.sizes(), self.dtype);
+}
+void scan_indexed_shape(ShapeCall& c) {
+    scan_like_shape(c);
+    c.output(1, c.tensor(c.param(0)).sizes(), DType::Int64);
+}
+
+// softmax: words self, dim, half_to_float (may be missing). Half inputs may give float results.
+void softmax_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    wrap_dim(c.integer(c.param(1)), self.ndim);
+    bool widen = c.param(2) >= 0 && c.boolean(c.param(2));
+    MT_CHECK(!widen, "softmax with half to float conversion is not supported on CPU");
+    MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"", c.name() + 1, "_lastdim_kernel_impl\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
+    c.output_like(0, self);
+}
+
+// softmax_backward: words grad_output, output, dim, input_dtype.
+void softmax_backward_shape(ShapeCall& c) {
+    const Tensor& output = c.tensor(c.param(1));
+    wrap_dim(c.integer(c.param(2)), output.ndim);
+    MT_CHECK(c.tensor(c.param(0)).sizes() == output.sizes(), c.name(), ": the gradient's sizes ", c.tensor(c.param(0)).sizes(),
+             " are not the output's, ", output.sizes());
+    c.output_like(0, c.tensor(c.param(0)), c.dtype_or(c.param(3), output.dtype));
+}
+
+}  // namespace
+
+KERNELS {
+    shape("reduce", reduce_shape);
+    shape("reduce_extremum", extremum_shape);
+    shape("reduce_sum", sum_shape);
+    shape("reduce_mean", mean_shape);
+    shape("reduce_bool", bool_shape);
+    shape("reduce_int64", int64_shape);
+    shape("reduce_argument", argument_shape);
+    shape("reduce_indexed", indexed_shape);
+    shape("reduce_norm", norm_shape);
+    shape("reduce_float", float_shape);
+    shape("reduce_var", var_shape);
+    shape("reduce_pair", pair_shape);
+    shape("scan", scan_shape);
+    shape("scan_like", scan_like_shape);
+    shape("scan_indexed", scan_indexed_shape);
+    shape("softmax", softmax_shape);
+    shape("softmax_backward", softmax_backward_shape);
+}
+
+}  // namespace mt

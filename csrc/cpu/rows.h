@@ -1,0 +1,116 @@
+// Rows of floats for kernels that normalise: 16-bit rows are widened into a buffer, the others are used in place.
+#pragma once
+
+#include <memory>
+
+#include "cpu/reduce.h"
+#include "cpu/vecmath.h"
+
+namespace mt {
+
+// One row of T as its compute type. read() gives the widened row, or the row itself.
+template <class T>
+class RowIn {
+   public:
+    using X = Compute<T>;
+    explicit RowIn(int64_t n) : n_(n) {
+        if constexpr (is_reduced_v<T>) buffer_.reset(new float[static_cast<size_t>(n)]);
+    }
+    const X* read(const T* row) {
+        if constexpr (is_reduced_v<T>) {
+            to_floats(row, buffer_.get(), n_);
+            return buffer_.get();
+        } else {
+            return row;
+        }
+    }
+
+   private:
+    int64_t n_;
+    std::unique_ptr<float[]> buffer_;
+};
+
+// The place to write one row: at(row) to write to, then done(row).
+template <class T>
+class RowOut {
+   public:
+    using X = Compute<T>;
+    explicit RowOut(int64_t n) : n_(n) {
+        if constexpr (is_reduced_v<T>) buffer_.reset(new float[static_cast<size_t>(n)]);
+    }
+    X* at(T* row) {
+        if constexpr (is_reduced_v<T>)
+            return buffer_.get();
+        else
+            return row;
+    }
+    void done(T* row) {
+        if constexpr (is_reduced_v<T>) from_floats(buffer_.get(), row, n_);
+    }
+
+   private:
+    int64_t n_;
+    std::unique_ptr<float[]> buffer_;
+};
+
+// Sum over i of f(i), in lanes. f must be free of branches.
+template <class X, class F>
+inline __attribute__((always_inline)) X lane_sum(int64_t n, const F& f) {
+    constexpr int W = 128 / sizeof(X) * 2;
+    X lanes[W] = {};
+    int64_t i = 0;
+    for (; i + W <= n; i += W)
+        for (int j = 0; j < W; j++) lanes[j] += f(i + j);
+    for (int j = 0; i < n; i++, j++) lanes[j] += f(i);
+    for (int w = W / 2; w >= 1; w /= 2)
+        for (int j = 0; j < w; j++) lanes[j] += lanes[j + w];
+    return lanes[0];
+}
+
+// Largest element; NaN if there is one.
+template <class X>
+inline X row_max(const X* x, int64_t n) {
+    ExtremumOp<X, true> op;
+    X best = op.start();
+    for (int64_t i = 0; i < n; i += kFoldBlock) best = op.step(best, fold_block(op, x + i, std::min(kFoldBlock, n - i)));
+    return best;
+}
+
+// e^x for x <= 0 or -inf, never NaN: results below 2^-126 are zero.
+inline __attribute__((always_inline)) float exp_nonpositive(float x) {
+    float y = vec::exp_inner(x < -87.0f ? -87.0f : x);
+    return x < -87.0f ? 0.0f : y;
+}
+inline __attribute__((always_inline)) double exp_nonpositive(double x) { return vec::exp(x); }
+
+// Sum of e^(x - max), which is also stored when `y` is given. Any `max`.
+template <class X>
+[[gnu::noinline]] X exp_sum(const X* x, X* y, int64_t n, X max) {
+    if (!std::isfinite(max)) {
+        return lane_sum<X>(n, [=](int64_t i) {
+            X e = vec::exp(x[i] - max);
+            if (y) y[i] = e;
+            return e;
+        });
+    }
+    if (!y) return lane_sum<X>(n, [=](int64_t i) { return exp_nonpositive(x[i] - max); });
+    constexpr int W = 128 / sizeof(X) * 2;
+    X lanes[W] = {};
+    int64_t i = 0;
+    for (; i + W <= n; i += W)
+        for (int j = 0; j < W; j++) {
+            X e = exp_nonpositive(x[i + j] - max);
+            y[i + j] = e;
+            lanes[j] += e;
+        }
+    for (int j = 0; i < n; i++, j++) {
+        X e = exp_nonpositive(x[i] - max);
+        y[i] = e;
+        lanes[j] += e;
+    }
+    for (int w = W / 2; w >= 1; w /= 2)
+        for (int j = 0; j < w; j++) lanes[j] += lanes[j + w];
+    return lanes[0];
+}
+
+}  // namespace mt

@@ -1,0 +1,218 @@
+// Looking values up: searchsorted, bucketize, isin, histc, bincount.
+#include <vector>
+
+#include "cpu/reduce.h"
+
+namespace mt {
+namespace {
+
+// Values are compared as doubles or int64s, in which every element type but the wider of the two is exact.
+DType compared_as(DType a, DType b) { return is_floating(promote(a, b)) ? DType::Float64 : DType::Int64; }
+
+// x < y with NaN above every number.
+template <class X>
+bool below(X x, X y) {
+    if constexpr (std::is_floating_point_v<X>) return x < y || (y != y && x == x);
+    return x < y;
+}
+
+// ---- searchsorted(sorted_sequence, self, *, out_int32, right, side, sorter), bucketize(self, boundaries, *, out_int32, right) ----
+
+// Words: values, out_int32.
+void search_shape(ShapeCall& c) {
+    int values = c.param(0);
+    const Tensor* t = c.tensor_or_null(values);
+    c.output(0, t ? t->sizes() : IntSpan(), c.boolean(c.param(1)) ? DType::Int32 : DType::Int64);
+}
+
+void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, const Tensor* sorter, bool right) {
+    DType type = compared_as(sequence.dtype, values.dtype);
+    TensorRef s = contiguous(sequence, type), v = contiguous(values, type), order = sorter ? contiguous(*sorter) : TensorRef();
+    int64_t n = sequence.ndim ? sequence.size(sequence.ndim - 1) : 1;
+    int64_t per_row = sequence.ndim <= 1 ? std::max<int64_t>(v->numel(), 1) : values.size(values.ndim - 1);
+    bool narrow = out.dtype == DType::Int32;
+    visit(Types<double, int64_t>{}, type, "searchsorted_out_cpu", [&]<class X>() {
+        parallel_for(v->numel(), kGrain / 16, [&](int64_t b, int64_t e) {
+            for (int64_t i = b; i < e; i++) {
+                int64_t base = i / per_row * n, low = 0, high = n;
+                if (sequence.ndim <= 1) base = 0;
+                const X* row = s->data<X>() + base;
+                const int64_t* at = order ? order->data<int64_t>() + base : nullptr;
+                X x = v->data<X>()[i];
+                while (low < high) {
+                    int64_t middle = low + (high - low) / 2;
+                    X m = row[at ? at[middle] : middle];
+                    if (right ? !below(x, m) : below(m, x))
+                        low = middle + 1;
+                    else
+                        high = middle;
+                }
+                if (narrow)
+                    out.data<int32_t>()[i] = static_cast<int32_t>(low);
+                else
+                    out.data<int64_t>()[i] = low;
+            }
+        });
+    });
+}
+
+// A scalar argument as a tensor without dimensions.
+TensorRef tensor_of(const Value& v) {
+    if (v.tag == Tag::Tensor) return TensorRef::share(v.t);
+    TensorRef t = empty(IntSpan(), v.scalar_dtype());
+    fill(*t, v);
+    return t;
+}
+
+void searchsorted_cpu(Call& c) {
+    const Tensor& sequence = c.tensor(0);
+    TensorRef values = tensor_of(c.args[1]);
+    bool right = c.boolean(3);
+    if (!c.is_none(4)) {
+        std::string_view side = c.string(4);
+        MT_CHECK(side == "left" || side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", side);
+        MT_CHECK(!(right && side == "left"), "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+        right = side == "right";
+    }
+    bool matches = sequence.ndim <= 1 || sequence.ndim == values->ndim;
+    for (int64_t d = 0; matches && sequence.ndim > 1 && d < sequence.ndim - 1; d++) matches = sequence.size(d) == values->size(d);
+    MT_CHECK(matches,
+             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+             "value tensor must match, but we got boundaries tensor ",
+             sequence.sizes(), " and input value tensor ", values->sizes());
+    const Tensor* sorter = c.tensor_or_null(5);
+    MT_CHECK(!sorter || sorter->sizes() == sequence.sizes(),
+             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ", sequence.sizes(),
+             "and got sorter tensor ", sorter ? sorter->sizes() : IntSpan());
+    MT_CHECK(!sorter || sorter->dtype == DType::Int64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
+             sorter ? dtype_class_name(sorter->dtype) : "");
+    if (sorter) {
+        TensorRef order = contiguous(*sorter);
+        const int64_t* at = order->data<int64_t>();
+        int64_t n = sequence.ndim ? sequence.size(sequence.ndim - 1) : 1;
+        for (int64_t i = 0; i < order->numel(); i++)
+            MT_CHECK(at[i] >= 0 && at[i] < n, "torch.searchsorted(): sorter index out of range");
+    }
+    search_into(c.out(), sequence, *values, sorter, right);
+}
+
+void bucketize_cpu(Call& c) {
+    const Tensor& boundaries = c.tensor(1);
+    MT_CHECK(boundaries.ndim == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.ndim, ")");
+    search_into(c.out(), boundaries, *tensor_of(c.args[0]), nullptr, c.boolean(3));
+}
+
+// ---- isin(elements, test_elements, *, assume_unique, invert) ----
+
+void isin_shape(ShapeCall& c) {
+    const Tensor* t = c.tensor_or_null(c.param(0));
+    c.output(0, t ? t->sizes() : IntSpan(), DType::Bool);
+}
+
+void isin_cpu(Call& c) {
+    TensorRef elements = tensor_of(c.args[0]), tests = tensor_of(c.args[1]);
+    bool invert = c.boolean(3);
+    DType type = compared_as(elements->dtype, tests->dtype);
+    elements = contiguous(*elements, type);
+    tests = contiguous(*tests, type);
+    uint8_t* out = c.out().data<uint8_t>();
+    int64_t m = tests->numel();
+    visit(Types<double, int64_t>{}, type, "isin", [&]<class X>() {
+        const X* x = elements->data<X>();
+        std::vector<X> t(tests->data<X>(), tests->data<X>() + m);
+        bool few = m <= 16;
+        if (!few) {
+            t.erase(std::remove_if(t.begin(), t.end(), [](X v) { return v != v; }), t.end());  // NaN equals nothing
+            std::sort(t.begin(), t.end());
+        }
+        parallel_for(elements->numel(), kGrain / 16, [&](int64_t b, int64_t e) {
+            for (int64_t i = b; i < e; i++) {
+                bool found = false;
+                if (few)
+                    for (X v : t) found |= v == x[i];
+                else
+                    found = std::binary_search(t.begin(), t.end(), x[i]) && x[i] == x[i];
+                out[i] = found != invert;
+            }
+        });
+    });
+}
+
+// ---- histc(self, bins, min, max) ----
+
+void histc_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    int64_t bins = c.integer(c.param(1));
+    MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"histogram_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
+    c.output(0, IntSpan(&bins, 1), self.dtype);
+}
+
+void histc_cpu(Call& c) {
+    TensorRef self = contiguous(c.tensor(0), DType::Float64);
+    const double* x = self->data<double>();
+    int64_t n = self->numel(), bins = c.integer(1);
+    double low = c.real(2), high = c.real(3);
+    if (low == high && n > 0) {
+        low = high = x[0];
+        for (int64_t i = 0; i < n; i++) {
+            low = x[i] < low || x[i] != x[i] ? x[i] : low;
+            high = x[i] > high || x[i] != x[i] ? x[i] : high;
+        }
+    }
+    if (low == high) {
+        low -= 1;
+        high += 1;
+    }
+    MT_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
+    MT_CHECK(low < high, "torch.histc: max must be larger than min");
+    TensorRef counts = zeros(c.out().sizes(), DType::Float64);
+    for (int64_t i = 0; i < n; i++) {
+        if (!(x[i] >= low && x[i] <= high)) continue;
+        int64_t bin = static_cast<int64_t>((x[i] - low) * static_cast<double>(bins) / (high - low));
+        counts->data<double>()[std::min(bin, bins - 1)] += 1;
+    }
+    copy_into(c.out(), *counts);
+}
+
+// ---- bincount(self, weights, minlength) ----
+
+void bincount_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    const Tensor* weights = c.tensor_or_null(1);
+    int64_t length = c.integer(2);
+    MT_CHECK_AS(NotImplemented, is_integer(self.dtype), "\"bincount_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK(length >= 0, "minlength should be >= 0");
+    MT_CHECK(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.");
+    TensorRef index = contiguous(self, DType::Int64);
+    const int64_t* at = index->data<int64_t>();
+    for (int64_t i = 0; i < self.numel(); i++) {
+        MT_CHECK(at[i] >= 0, "bincount only supports 1-d non-negative integral inputs.");
+        length = std::max(length, at[i] + 1);
+    }
+    MT_CHECK(!weights || (weights->ndim == 1 && weights->numel() == self.numel()), "weights should be 1-d and have the same length as input");
+    if (!weights) {
+        TensorRef counts = zeros(IntSpan(&length, 1), DType::Int64);
+        for (int64_t i = 0; i < self.numel(); i++) counts->data<int64_t>()[at[i]]++;
+        return c.ret(0, std::move(counts));
+    }
+    TensorRef w = contiguous(*weights, DType::Float64), sums = zeros(IntSpan(&length, 1), DType::Float64);
+    for (int64_t i = 0; i < self.numel(); i++) sums->data<double>()[at[i]] += w->data<double>()[i];
+    if (weights->dtype != DType::Float32) return c.ret(0, std::move(sums));
+    c.ret(0, contiguous(*sums, DType::Float32));
+}
+
+}  // namespace
+
+KERNELS {
+    shape("search", search_shape);
+    shape("isin", isin_shape);
+    shape("histc", histc_shape);
+    structured("searchsorted", searchsorted_cpu, kContiguousOutputs);
+    structured("bucketize", bucketize_cpu, kContiguousOutputs);
+    structured("isin", isin_cpu, kContiguousOutputs);
+    structured("histc", histc_cpu, kContiguousOutputs);
+    direct("bincount", bincount_cpu);
+}
+
+}  // namespace mt

@@ -1,0 +1,129 @@
+// A float vector of the instruction set that this file is compiled for, and conversions of 16-bit floats.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/dtype.h"
+
+namespace mt::simd {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef float LooseVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+
+inline Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
+inline void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
+inline Vec splat(float x) { return Vec{} + x; }
+
+#if defined(__AVX512F__)
+inline Vec fma(Vec a, Vec b, Vec c) { return Vec(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c))); }
+inline float sum(Vec v) { return _mm512_reduce_add_ps(__m512(v)); }
+// The first `n` items; the others are zero.
+inline Vec load_first(const float* p, int n) { return Vec(_mm512_maskz_loadu_ps(__mmask16((1u << n) - 1), p)); }
+inline void store_first(float* p, Vec v, int n) { _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1), __m512(v)); }
+#else
+#if defined(__FMA__)
+inline Vec fma(Vec a, Vec b, Vec c) { return Vec(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c))); }
+#else
+inline Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
+#endif
+inline float sum(Vec v) {
+    float s = 0;
+    for (int i = 0; i < kLanes; i++) s += v[i];
+    return s;
+}
+inline Vec load_first(const float* p, int n) {
+    Vec v{};
+    for (int i = 0; i < n; i++) v[i] = p[i];
+    return v;
+}
+inline void store_first(float* p, Vec v, int n) {
+    for (int i = 0; i < n; i++) p[i] = v[i];
+}
+#endif
+
+typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
+
+// e to the x within 1 ulp; exactly 0 below -87.33 (results that would be subnormal), inf above 88.72; NaN stays NaN.
+inline Vec exp(Vec x) {
+    const Vec low = splat(-87.3365f), high = splat(88.7228f), magic = splat(12582912.0f);
+    Vec clipped = x < low ? low : x;
+    clipped = clipped > high ? high : clipped;
+    Vec shifted = fma(clipped, splat(1.442695041f), magic);
+    Vec n = shifted - magic;
+    Vec r = fma(n, splat(-0.693145752f), clipped);
+    r = fma(n, splat(-1.42860677e-6f), r);
+    Vec y = splat(1.98412698e-4f);
+    y = fma(y, r, splat(1.38888889e-3f));
+    y = fma(y, r, splat(8.33333333e-3f));
+    y = fma(y, r, splat(4.16666667e-2f));
+    y = fma(y, r, splat(1.66666667e-1f));
+    y = fma(y, r, splat(0.5f));
+    y = fma(y, r * r, r);
+    y = y + 1.0f;
+    // 2^n in two steps: n may be 128.
+    IntVec exponent = IntVec(shifted) - IntVec(magic);
+    IntVec half = exponent >> 1;
+    y = y * Vec((half + 127) << 23) * Vec((exponent - half + 127) << 23);
+    y = x > high ? splat(__builtin_inff()) : y;
+    return x < low ? Vec{} : y;
+}
+inline Vec max(Vec a, Vec b) { return a > b ? a : b; }
+inline float max_item(Vec v) {
+    float m = v[0];
+    for (int i = 1; i < kLanes; i++) m = v[i] > m ? v[i] : m;
+    return m;
+}
+
+inline void to_float(const BFloat16* from, float* to, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u = static_cast<uint32_t>(from[i].bits) << 16;
+        std::memcpy(to + i, &u, 4);
+    }
+}
+inline void to_float(const Half* from, float* to, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+#elif defined(__F16C__)
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+#endif
+    for (; i < n; i++) to[i] = static_cast<float>(from[i]);
+}
+inline void to_float(const float* from, float* to, int64_t n) {
+    if (n) std::memcpy(to, from, sizeof(float) * static_cast<size_t>(n));
+}
+inline void from_float(const float* from, BFloat16* to, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u;
+        std::memcpy(&u, from + i, 4);
+        uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+        to[i].bits = static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+    }
+}
+inline void from_float(const float* from, Half* to, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_cvtps_ph(_mm512_loadu_ps(from + i), 0));
+#elif defined(__F16C__)
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));
+#endif
+    for (; i < n; i++) to[i] = Half(from[i]);
+}
+inline void from_float(const float* from, float* to, int64_t n) { to_float(from, to, n); }
+
+}  // namespace mt::simd

@@ -1,0 +1,266 @@
+// Sorting along a dimension, and what is picked by rank: topk, kthvalue, median, mode.
+#include "cpu/sort_keys.h"
+
+namespace mt {
+namespace {
+
+// The tensor with `dim` moved last, contiguous: rows of n.
+struct SortRows {
+    TensorRef x;
+    int64_t rows = 1, n = 1;
+};
+SortRows rows_along(const Tensor& self, int64_t dim) {
+    SortRows r;
+    Dims sizes, strides;
+    for (int64_t d = 0; d < self.ndim; d++) {
+        if (d == dim) continue;
+        sizes.push_back(self.size(d));
+        strides.push_back(self.stride(d));
+        r.rows *= self.size(d);
+    }
+    if (self.ndim > 0) {
+        sizes.push_back(self.size(dim));
+        strides.push_back(self.stride(dim));
+        r.n = self.size(dim);
+    }
+    r.x = contiguous(*as_strided(self, sizes, strides, self.offset));
+    return r;
+}
+
+// Writes rows of `width` back into an output whose `dim` may lie anywhere.
+class RowsOut {
+   public:
+    RowsOut(Tensor& out, int64_t dim) : out_(out) {
+        Dims sizes, strides;
+        for (int64_t d = 0; d < out.ndim; d++)
+            if (d != dim) {
+                sizes.push_back(out.size(d));
+                strides.push_back(out.stride(d));
+            }
+        if (out.ndim > 0) {
+            sizes.push_back(out.size(dim));
+            strides.push_back(out.stride(dim));
+        }
+        view_ = as_strided(out, sizes, strides, out.offset);
+        rows_ = view_->is_contiguous() ? view_ : empty(sizes, out.dtype);
+    }
+    char* data() { return rows_->raw(); }
+    void finish() {
+        if (rows_.get() != view_.get()) copy_into(*view_, *rows_);
+    }
+
+   private:
+    Tensor& out_;
+    TensorRef view_, rows_;
+};
+
+void gather_row(const char* from, char* to, int64_t size, const int64_t* index, int64_t n) {
+    visit_size(size, [&]<class B>() {
+        const B* f = reinterpret_cast<const B*>(from);
+        B* t = reinterpret_cast<B*>(to);
+        for (int64_t i = 0; i < n; i++) t[i] = f[index[i]];
+    });
+}
+
+// pick(keys, spare, n, index) orders the keys of one row and writes `width` positions.
+template <class Pick>
+void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values, Tensor& indices, int64_t out_dim, int64_t width, const Pick& pick) {
+    SortRows v = rows_along(self, dim);
+    RowsOut value(values, out_dim), index(indices, out_dim);
+    int64_t size = self.itemsize();
+    if (v.rows > 0 && v.n > 0)
+        with_key(self.dtype, [&]<class Key>() {
+            MT_CHECK(v.n < int64_t(1) << 32, "sort: rows of 2^32 elements and more are not supported");
+            parallel_for(v.rows, std::max<int64_t>(1, kGrain / (8 * v.n)), [&](int64_t b, int64_t e) {
+                std::vector<Key> keys(static_cast<size_t>(v.n)), spare(static_cast<size_t>(v.n));
+                for (int64_t r = b; r < e; r++) {
+                    const char* row = v.x->raw() + r * v.n * size;
+                    load_keys(row, self.dtype, v.n, descending, keys.data());
+                    int64_t* at = reinterpret_cast<int64_t*>(index.data()) + r * width;
+                    pick(keys.data(), spare.data(), v.n, at);
+                    gather_row(row, value.data() + r * width * size, size, at, width);
+                }
+            });
+        });
+    value.finish();
+    index.finish();
+}
+
+// ---- sort ----
+
+// Words: self, dim.
+void sort_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    wrap_dim(c.integer(c.param(1)), self.ndim);
+    MT_CHECK(!is_complex(self.dtype), " Sort does not support complex dtypes on CPU");
+    c.output_like(0, self);
+    Dims strides = preserved_strides(self.sizes(), self.strides());
+    c.output_strided(1, self.sizes(), strides, DType::Int64);
+}
+
+void sort_into(Call& c, int64_t dim, bool descending) {
+    const Tensor& self = c.tensor(0);
+    dim = wrap_dim(dim, self.ndim);
+    int64_t n = self.ndim ? self.size(dim) : 1;
+    pick_rows(self, dim, descending, c.out(0), c.out(1), dim, n, [](auto* keys, auto* spare, int64_t n, int64_t* at) {
+        sort_keys(keys, spare, n);
+        for (int64_t i = 0; i < n; i++) at[i] = keys[i].position();
+    });
+}
+void sort_cpu(Call& c) { sort_into(c, c.integer(1), c.boolean(2)); }
+void sort_stable_cpu(Call& c) { sort_into(c, c.integer(2), c.boolean(3)); }
+
+// ---- topk(self, k, dim, largest, sorted) ----
+
+void topk_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    int64_t k = c.integer(c.param(1)), dim = wrap_dim(c.integer(c.param(2)), self.ndim);
+    MT_CHECK(k >= 0 && k <= (self.ndim ? self.size(dim) : 1), "selected index k out of range");
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype), "\"topk_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    Dims sizes(self.sizes());
+    if (self.ndim) sizes[dim] = k;
+    c.output(0, sizes, self.dtype);
+    c.output(1, sizes, DType::Int64);
+}
+
+void topk_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    int64_t k = c.integer(1), dim = wrap_dim(c.integer(2), self.ndim);
+    if (k == 0) return;
+    pick_rows(self, dim, c.boolean(3), c.out(0), c.out(1), dim, k, [k](auto* keys, auto* spare, int64_t n, int64_t* at) {
+        if (k * 8 >= n) {
+            sort_keys(keys, spare, n);
+        } else {
+            std::nth_element(keys, keys + k - 1, keys + n);
+            std::sort(keys, keys + k);
+        }
+        for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
+    });
+}
+
+// ---- kthvalue(self, k, dim, keepdim), median(self, dim, keepdim), mode(self, dim, keepdim) ----
+
+void check_rank_dim(ShapeCall& c, const Tensor& self, int64_t dim) {
+    MT_CHECK_INDEX(self.ndim == 0 || self.size(dim) != 0, c.name(), "(): Expected reduction dim ", dim, " to have non-zero size.");
+}
+// Words: self, dim, keepdim, k.
+void ranked_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    int64_t dim = wrap_dim(c.integer(c.param(1)), self.ndim);
+    check_rank_dim(c, self, dim);
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"", c.name(), "_cpu\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
+    if (c.param(3) >= 0) {
+        int64_t k = c.integer(c.param(3));
+        MT_CHECK(k >= 1 && k <= (self.ndim ? self.size(dim) : 1), "kthvalue(): selected number k out of range for dimension ", dim);
+    }
+    Dims sizes;
+    for (int64_t d = 0; d < self.ndim; d++)
+        if (d != dim)
+            sizes.push_back(self.size(d));
+        else if (c.boolean(c.param(2)))
+            sizes.push_back(1);
+    c.output(0, sizes, self.dtype);
+    c.output(1, sizes, DType::Int64);
+}
+
+// One position a row; the outputs are contiguous, so their dimension does not matter.
+template <class Pick>
+void pick_one(Call& c, int64_t dim, const Pick& pick) {
+    const Tensor& self = c.tensor(0);
+    TensorRef value = empty(Dims{c.out(0).numel(), 1}, self.dtype), index = empty(Dims{c.out(0).numel(), 1}, DType::Int64);
+    pick_rows(self, wrap_dim(dim, self.ndim), false, *value, *index, 1, 1, pick);
+    std::memcpy(c.out(0).raw(), value->raw(), static_cast<size_t>(value->numel() * value->itemsize()));
+    std::memcpy(c.out(1).raw(), index->raw(), static_cast<size_t>(index->numel() * 8));
+}
+
+template <class Key>
+bool is_nan_key(const Key& k) {
+    return k.key() == (sizeof(Key) == 16 ? kNanKey64 : kNanKey32);
+}
+
+// Position of the median: NaN if there is one, or of the numbers alone. int64's largest value shares a key with NaN,
+// so only floating types look for it.
+template <class Key>
+int64_t median_position(Key* keys, int64_t n, bool floating, bool ignore_nan) {
+    int64_t numbers = n;
+    if (floating) {
+        Key* end = std::stable_partition(keys, keys + n, [](const Key& k) { return !is_nan_key(k); });
+        numbers = end - keys;
+        if (numbers < n && (!ignore_nan || numbers == 0)) return end->position();
+    }
+    Key* middle = keys + (numbers - 1) / 2;
+    std::nth_element(keys, middle, keys + numbers);
+    return middle->position();
+}
+
+void kthvalue_cpu(Call& c) {
+    int64_t k = c.integer(1);
+    pick_one(c, c.integer(2), [k](auto* keys, auto*, int64_t n, int64_t* at) {
+        std::nth_element(keys, keys + k - 1, keys + n);
+        *at = keys[k - 1].position();
+    });
+}
+
+template <bool kIgnoreNan>
+void median_dim_cpu(Call& c) {
+    bool floating = is_floating(c.tensor(0).dtype);
+    pick_one(c, c.integer(1), [floating](auto* keys, auto*, int64_t n, int64_t* at) { *at = median_position(keys, n, floating, kIgnoreNan); });
+}
+
+// The most frequent value, the smallest of equals; the position of its last occurrence.
+void mode_cpu(Call& c) {
+    pick_one(c, c.integer(1), [](auto* keys, auto* spare, int64_t n, int64_t* at) {
+        sort_keys(keys, spare, n);
+        int64_t best = 0;
+        for (int64_t i = 0; i < n;) {
+            int64_t j = i + 1;
+            while (j < n && keys[j].key() == keys[i].key()) j++;
+            if (j - i > best) {
+                best = j - i;
+                *at = keys[j - 1].position();
+            }
+            i = j;
+        }
+    });
+}
+
+// median(self), nanmedian(self): of all elements; NaN for none.
+void median_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(c.param(0));
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"median_cpu\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
+    c.output(0, IntSpan(), self.dtype);
+}
+template <bool kIgnoreNan>
+void median_cpu(Call& c) {
+    TensorRef x = contiguous(c.tensor(0));
+    int64_t n = x->numel();
+    if (n == 0) return fill(c.out(), Value::of(is_floating(x->dtype) ? std::numeric_limits<double>::quiet_NaN() : 0.0));
+    with_key(x->dtype, [&]<class Key>() {
+        std::vector<Key> keys(static_cast<size_t>(n));
+        load_keys(x->raw(), x->dtype, n, false, keys.data());
+        int64_t at = median_position(keys.data(), n, is_floating(x->dtype), kIgnoreNan), size = x->itemsize();
+        std::memcpy(c.out().raw(), x->raw() + at * size, static_cast<size_t>(size));
+    });
+}
+
+}  // namespace
+
+KERNELS {
+    shape("sort", sort_shape);
+    shape("topk", topk_shape);
+    shape("ranked", ranked_shape);
+    shape("median", median_shape);
+    structured("sort", sort_cpu);
+    structured("sort.stable", sort_stable_cpu);
+    structured("topk", topk_cpu);
+    structured("kthvalue", kthvalue_cpu, kContiguousOutputs);
+    structured("median", median_cpu<false>, kContiguousOutputs);
+    structured("nanmedian", median_cpu<true>, kContiguousOutputs);
+    structured("median.dim", median_dim_cpu<false>, kContiguousOutputs);
+    structured("nanmedian.dim", median_dim_cpu<true>, kContiguousOutputs);
+    structured("mode", mode_cpu, kContiguousOutputs);
+}
+
+}  // namespace mt

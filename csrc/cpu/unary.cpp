@@ -1,0 +1,164 @@
+// Exponentials, logarithms, trigonometry, rounding.
+#include "number.h"
+#include "pointwise.h"
+
+namespace mt {
+namespace {
+
+#define MT_UNARY_FLOAT(name) \
+    void name##_cpu(Call& c) { unary_float(c, FloatsComplex{}, [](auto a) { return num::name(a); }); }
+MT_UNARY_FLOAT(acos)
+MT_UNARY_FLOAT(acosh)
+MT_UNARY_FLOAT(asin)
+MT_UNARY_FLOAT(asinh)
+MT_UNARY_FLOAT(atan)
+MT_UNARY_FLOAT(atanh)
+MT_UNARY_FLOAT(cosh)
+MT_UNARY_FLOAT(exp)
+MT_UNARY_FLOAT(exp2)
+MT_UNARY_FLOAT(expm1)
+MT_UNARY_FLOAT(log)
+MT_UNARY_FLOAT(log10)
+MT_UNARY_FLOAT(log1p)
+MT_UNARY_FLOAT(log2)
+MT_UNARY_FLOAT(sigmoid)
+MT_UNARY_FLOAT(sinh)
+MT_UNARY_FLOAT(tan)
+MT_UNARY_FLOAT(tanh)
+#undef MT_UNARY_FLOAT
+
+// Blocks with an argument beyond the reach of the vector code go through the C library.
+template <bool kCosine>
+void trigonometric_loop(char* const* p, int64_t n, const void*) {
+    constexpr int64_t kBlock = 512;
+    float* out = reinterpret_cast<float*>(p[0]);
+    const float* in = reinterpret_cast<const float*>(p[1]);
+    for (int64_t at = 0; at < n; at += kBlock) {
+        int64_t end = std::min(n, at + kBlock);
+        int far = 0;
+        for (int64_t i = at; i < end; i++) far |= !(vec::abs_f(in[i]) < vec::kTrigonometricLimit);
+        if (far) {
+            for (int64_t i = at; i < end; i++)
+                out[i] = static_cast<float>(kCosine ? std::cos(static_cast<double>(in[i])) : std::sin(static_cast<double>(in[i])));
+        } else {
+#pragma GCC ivdep
+            for (int64_t i = at; i < end; i++) out[i] = vec::sin_or_cos<kCosine>(in[i]);
+        }
+    }
+}
+
+template <bool kCosine>
+void trigonometric_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    DType t = is_differentiable(self.dtype) ? self.dtype : default_dtype();
+    if (computing_type(FloatsComplex{}, t, c.name()) == DType::Float32) {
+        Operand o[2] = {{&c.out(0), nullptr, DType::Float32}, {&self, nullptr, DType::Float32}};
+        return run_pointwise(o, 2, 1, trigonometric_loop<kCosine>, nullptr);
+    }
+    unary_float(c, Types<double, c64, c128>{}, [](auto a) { return kCosine ? num::cos(a) : num::sin(a); });
+}
+
+void atan2_cpu(Call& c) {
+    pointwise_float(c, Floats{}, {0, 1}, [](auto a, auto b) { return vec::atan2(a, b); });
+}
+
+void hypot_cpu(Call& c) {
+    pointwise(c, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
+        if constexpr (std::is_same_v<T, float>)
+            return std::isinf(a) || std::isinf(b) ? std::numeric_limits<float>::infinity()
+                                                  : static_cast<float>(__builtin_sqrt(double(a) * a + double(b) * b));
+        else
+            return std::hypot(a, b);
+    });
+}
+
+// log(e^a + e^b)
+void logaddexp_cpu(Call& c) {
+    pointwise(c, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
+        T m = num::maximum(a, b), d = a - b;
+        T r = m + vec::log1p(vec::exp(d > 0 ? -d : d));
+        return a == b && (a == std::numeric_limits<T>::infinity() || a == -std::numeric_limits<T>::infinity()) ? a : r;
+    });
+}
+void logaddexp2_cpu(Call& c) {
+    pointwise(c, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
+        T m = num::maximum(a, b), d = a - b;
+        T r = m + vec::log1p(vec::exp2(d > 0 ? -d : d)) * T(1.4426950408889634);
+        return a == b && (a == std::numeric_limits<T>::infinity() || a == -std::numeric_limits<T>::infinity()) ? a : r;
+    });
+}
+
+// Rounding leaves integers as they are.
+bool copied_integers(Call& c) {
+    const Tensor& self = c.tensor(0);
+    if (!is_integer(self.dtype)) return false;
+    copy_into(c.out(0), self);
+    return true;
+}
+
+void ceil_cpu(Call& c) {
+    if (copied_integers(c)) return;
+    unary(c, Floats{}, []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_ceilf(a) : __builtin_ceil(a); });
+}
+void floor_cpu(Call& c) {
+    if (copied_integers(c)) return;
+    unary(c, Floats{}, []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_floorf(a) : __builtin_floor(a); });
+}
+void trunc_cpu(Call& c) {
+    if (copied_integers(c)) return;
+    unary(c, Floats{}, []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_truncf(a) : __builtin_trunc(a); });
+}
+void frac_cpu(Call& c) {
+    unary(c, Floats{}, []<class T>(T a) -> T { return a - std::trunc(a); });
+}
+
+// Half to even; with decimals, 10^decimals scales before and after.
+void round_cpu(Call& c) {
+    if (c.nargs > 1 && !c.is_none(1) && c.integer(1) != 0) {
+        int64_t decimals = c.integer(1);
+        MT_CHECK(!is_integer(c.tensor(0).dtype), "\"round_cpu\" not implemented for '", dtype_class_name(c.tensor(0).dtype), "'");
+        bool up = decimals > 0;
+        double ten = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+        return unary(c, Floats{}, [=]<class T>(T a) -> T {
+            T k = T(ten);
+            return up ? std::nearbyint(a * k) / k : std::nearbyint(a / k) * k;
+        });
+    }
+    if (copied_integers(c)) return;
+    unary(c, Floats{}, []<class T>(T a) -> T { return std::nearbyint(a); });
+}
+
+KERNELS {
+    structured("acos", acos_cpu, kInputMayAlias);
+    structured("acosh", acosh_cpu, kInputMayAlias);
+    structured("asin", asin_cpu, kInputMayAlias);
+    structured("asinh", asinh_cpu, kInputMayAlias);
+    structured("atan", atan_cpu, kInputMayAlias);
+    structured("atan2", atan2_cpu, kInputMayAlias);
+    structured("atanh", atanh_cpu, kInputMayAlias);
+    structured("ceil", ceil_cpu, kInputMayAlias);
+    structured("cos", trigonometric_cpu<true>, kInputMayAlias);
+    structured("cosh", cosh_cpu, kInputMayAlias);
+    structured("exp", exp_cpu, kInputMayAlias);
+    structured("exp2", exp2_cpu, kInputMayAlias);
+    structured("expm1", expm1_cpu, kInputMayAlias);
+    structured("floor", floor_cpu, kInputMayAlias);
+    structured("frac", frac_cpu, kInputMayAlias);
+    structured("hypot", hypot_cpu, kInputMayAlias);
+    structured("log", log_cpu, kInputMayAlias);
+    structured("log10", log10_cpu, kInputMayAlias);
+    structured("log1p", log1p_cpu, kInputMayAlias);
+    structured("log2", log2_cpu, kInputMayAlias);
+    structured("logaddexp", logaddexp_cpu, kInputMayAlias);
+    structured("logaddexp2", logaddexp2_cpu, kInputMayAlias);
+    structured("round", round_cpu, kInputMayAlias);
+    structured("sigmoid", sigmoid_cpu, kInputMayAlias);
+    structured("sin", trigonometric_cpu<false>, kInputMayAlias);
+    structured("sinh", sinh_cpu, kInputMayAlias);
+    structured("tan", tan_cpu, kInputMayAlias);
+    structured("tanh", tanh_cpu, kInputMayAlias);
+    structured("trunc", trunc_cpu, kInputMayAlias);
+}
+
+}  // namespace
+}  // namespace mt

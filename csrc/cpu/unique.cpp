@@ -1,0 +1,160 @@
+// Distinct elements and slices.
+#include <numeric>
+
+#include "cpu/sort_keys.h"
+
+namespace mt {
+namespace {
+
+TensorRef int64_tensor(const std::vector<int64_t>& v) {
+    int64_t n = static_cast<int64_t>(v.size());
+    TensorRef t = empty(IntSpan(&n, 1), DType::Int64);
+    std::copy(v.begin(), v.end(), t->data<int64_t>());
+    return t;
+}
+TensorRef no_elements() {
+    int64_t none = 0;
+    return empty(IntSpan(&none, 1), DType::Int64);
+}
+
+// Slices of `width` elements in the order `order`; equal neighbours fall into one group.
+struct Groups {
+    std::vector<int64_t> first;    // the slice that stands for the group
+    std::vector<int64_t> counts;
+    std::vector<int64_t> inverse;  // group of each slice
+};
+
+template <class Equal>
+Groups group(const std::vector<int64_t>& order, const Equal& equal) {
+    Groups g;
+    g.inverse.resize(order.size());
+    for (size_t i = 0; i < order.size(); i++) {
+        if (i == 0 || !equal(order[i - 1], order[i])) {
+            g.first.push_back(order[i]);
+            g.counts.push_back(0);
+        }
+        g.counts.back()++;
+        g.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
+    }
+    return g;
+}
+
+// Slices `first` of x, seen as rows of `bytes`.
+void gather_slices(const char* x, int64_t bytes, const std::vector<int64_t>& first, char* to) {
+    for (size_t i = 0; i < first.size(); i++)
+        std::memcpy(to + static_cast<int64_t>(i) * bytes, x + first[i] * bytes, static_cast<size_t>(bytes));
+}
+
+void return_groups(Call& c, const Groups& g, IntSpan inverse_sizes, bool inverse, bool counts) {
+    if (inverse) {
+        TensorRef flat = int64_tensor(g.inverse);
+        c.ret(1, as_strided(*flat, inverse_sizes, contiguous_strides(inverse_sizes), 0));
+    } else {
+        c.ret(1, no_elements());
+    }
+    if (c.nrets > 2) c.ret(2, counts ? int64_tensor(g.counts) : no_elements());
+}
+
+// Elements of a tensor; NaN differs from every element, itself included.
+void unique_elements(Call& c, bool sorted, bool inverse, bool counts) {
+    TensorRef x = contiguous(c.tensor(0));
+    int64_t n = x->numel();
+    std::vector<int64_t> order(static_cast<size_t>(n));
+    if (sorted) {
+        with_key(x->dtype, [&]<class Key>() {
+            std::vector<Key> keys(order.size()), spare(order.size());
+            load_keys(x->raw(), x->dtype, n, false, keys.data());
+            sort_keys(keys.data(), spare.data(), n);
+            for (size_t i = 0; i < order.size(); i++) order[i] = keys[i].position();
+        });
+    } else {
+        std::iota(order.begin(), order.end(), int64_t(0));
+    }
+    Groups g;
+    DType type = is_bool(x->dtype) ? DType::UInt8 : x->dtype;
+    visit(NumberTypes{}, type, "unique", [&]<class T>() {
+        const T* v = x->data<T>();
+        g = group(order, [=](int64_t a, int64_t b) {
+            if constexpr (is_reduced_v<T>)
+                return static_cast<float>(v[a]) == static_cast<float>(v[b]);
+            else
+                return v[a] == v[b];
+        });
+    });
+    int64_t distinct = static_cast<int64_t>(g.first.size());
+    TensorRef values = empty(IntSpan(&distinct, 1), x->dtype);
+    gather_slices(x->raw(), x->itemsize(), g.first, values->raw());
+    c.ret(0, std::move(values));
+    return_groups(c, g, c.tensor(0).sizes(), inverse, counts);
+}
+
+// Slices along a dimension.
+void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts) {
+    const Tensor& self = c.tensor(0);
+    dim = wrap_dim(dim, self.ndim);
+    MT_CHECK(self.ndim > 0, "unique_dim: expected a tensor of at least one dimension");
+    int64_t n = self.size(dim);
+    bool empty_elsewhere = self.numel() == 0 && n != 0;
+    MT_CHECK(!empty_elsewhere, "There are 0 sized dimensions, and they aren't selected by `dim`, so unique cannot be applied");
+    // The dimension first.
+    Dims sizes(self.sizes()), strides(self.strides());
+    std::swap(sizes[0], sizes[dim]);
+    std::swap(strides[0], strides[dim]);
+    TensorRef x = contiguous(*as_strided(self, sizes, strides, self.offset));
+    int64_t width = n ? x->numel() / n : 0;
+    std::vector<int64_t> order(static_cast<size_t>(n));
+    std::iota(order.begin(), order.end(), int64_t(0));
+    Groups g;
+    visit(RealTypes{}, is_bool(x->dtype) ? DType::UInt8 : x->dtype, "unique_dim", [&]<class T>() {
+        const T* v = x->data<T>();
+        if (sorted)
+            std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) {
+                for (int64_t i = 0; i < width; i++) {
+                    Compute<T> l = v[a * width + i], r = v[b * width + i];
+                    if (l < r) return true;
+                    if (r < l) return false;
+                }
+                return false;
+            });
+        g = group(order, [=](int64_t a, int64_t b) {
+            for (int64_t i = 0; i < width; i++)
+                if (static_cast<Compute<T>>(v[a * width + i]) != static_cast<Compute<T>>(v[b * width + i])) return false;
+            return true;
+        });
+    });
+    int64_t distinct = static_cast<int64_t>(g.first.size());
+    sizes[0] = distinct;
+    TensorRef values = empty(sizes, x->dtype);
+    gather_slices(x->raw(), width * x->itemsize(), g.first, values->raw());
+    Dims out_sizes(values->sizes()), out_strides(values->strides());
+    std::swap(out_sizes[0], out_sizes[dim]);
+    std::swap(out_strides[0], out_strides[dim]);
+    TensorRef turned = as_strided(*values, out_sizes, out_strides, 0);
+    c.ret(0, dim == 0 ? values : clone(*turned));
+    int64_t count = n;
+    return_groups(c, g, IntSpan(&count, 1), inverse, counts);
+}
+
+void unique_cpu(Call& c) { unique_elements(c, true, c.boolean(2), false); }
+void unique2_cpu(Call& c) { unique_elements(c, true, c.boolean(2), c.boolean(3)); }
+void unique_consecutive_cpu(Call& c) {
+    if (c.is_none(3))
+        unique_elements(c, false, c.boolean(1), c.boolean(2));
+    else
+        unique_slices(c, c.integer(3), false, c.boolean(1), c.boolean(2));
+}
+// PyTorch gives the inverse and the counts whether asked for or not.
+void unique_dim_cpu(Call& c) { unique_slices(c, c.integer(1), true, true, true); }
+void unique_dim_consecutive_cpu(Call& c) { unique_slices(c, c.integer(1), false, true, true); }
+
+}  // namespace
+
+KERNELS {
+    direct("_unique", unique_cpu);
+    direct("_unique2", unique2_cpu);
+    direct("unique_consecutive", unique_consecutive_cpu);
+    direct("unique_dim", unique_dim_cpu);
+    direct("unique_dim_consecutive", unique_dim_consecutive_cpu);
+}
+
+}  // namespace mt

@@ -1,0 +1,97 @@
+"""mindtorch_v2: PyTorch's semantics without PyTorch.
+
+``import mindtorch_v2 as torch``, or let unchanged programs find it as ``torch``: ``python -m mindtorch_v2 script.py``.
+The names here are PyTorch's; each is documented where it is defined.
+"""
+
+import builtins as _builtins
+import importlib as _importlib
+
+from . import _C
+from ._C import (
+    Generator,
+    as_tensor,
+    asarray,
+    can_cast,
+    default_generator,
+    device,
+    dtype,
+    from_dlpack,
+    from_numpy,
+    frombuffer,
+    get_default_dtype,
+    get_num_threads,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    layout,
+    memory_format,
+    promote_types,
+    result_type,
+    set_default_dtype,
+    set_num_threads,
+    tensor,
+)
+from ._as_torch import TORCH_VERSION as __version__
+from ._as_torch import as_torch
+from ._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ._device import get_default_device, set_default_device
+from ._dtype import DTYPES as _DTYPES
+from ._dtype import Size, finfo, iinfo
+from ._storage import UntypedStorage
+from ._tensor import Tensor
+from . import _c_names, _torch_function
+from ._ops import _load as _ops_load
+
+globals().update(_DTYPES)
+strided, sparse_coo, sparse_csr, sparse_csc = _C.strided, _C.sparse_coo, _C.sparse_csr, _C.sparse_csc
+sparse_bsr, sparse_bsc, _mkldnn, jagged = _C.sparse_bsr, _C.sparse_bsc, _C._mkldnn, _C.jagged
+contiguous_format, preserve_format = _C.contiguous_format, _C.preserve_format
+channels_last, channels_last_3d = _C.channels_last, _C.channels_last_3d
+
+globals().update(_ops_load.FUNCTIONS)
+_C._nn = _ops_load._namespace("mindtorch_v2._C._nn", _ops_load.NN)
+_C._linalg = _ops_load._namespace("mindtorch_v2._C._linalg", {f"linalg_{k}": v for k, v in _ops_load.LINALG.items()})
+_C._special = _ops_load._namespace(
+    "mindtorch_v2._C._special", {f"special_{k}": v for k, v in _ops_load.SPECIAL.items()}
+)
+_C._fft = _ops_load._namespace("mindtorch_v2._C._fft", {f"fft_{k}": v for k, v in _ops_load.FFT.items()})
+
+from ._tensor_types import (  # noqa: E402
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
+from . import _namespace  # noqa: E402  (fills in what is made of several of the above)
+
+globals().update({name: getattr(_namespace, name) for name in _namespace.__all__})
+for _name in _namespace.LAZY_NAMES:  # a Python function goes before the operator of the same name that it calls
+    globals().pop(_name, None)
+
+_LAZY = _namespace.LAZY_MODULES
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return _importlib.import_module(f"{__name__}.{name}")
+    source = _namespace.LAZY_NAMES.get(name)
+    if source is not None:
+        value = getattr(_importlib.import_module(f"{__name__}.{source}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'torch' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY, *_namespace.LAZY_NAMES})
+
+
+__all__ = sorted(
+    n for n in {*globals(), *_namespace.LAZY_NAMES} if not n.startswith("_") and n not in _builtins.__dict__
+)

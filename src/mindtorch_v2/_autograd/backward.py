@@ -1,0 +1,113 @@
+"""torch.autograd.backward and grad: arguments checked, roots filled in, the native engine called."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _C
+
+
+def _tuple(value: Any) -> tuple:
+    return (value,) if isinstance(value, _C.TensorBase) else tuple(value)
+
+
+def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -> tuple:
+    made = []
+    for out, grad in zip(outputs, grads, strict=True):
+        if isinstance(grad, _C.TensorBase):
+            if grad.shape != out.shape and not batched:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{len(made)}] has a shape of {grad.shape} and output[{len(made)}] has a shape of {out.shape}."
+                )
+            if out.dtype.is_complex != grad.dtype.is_complex:
+                raise RuntimeError(
+                    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                    f"grad_output[{len(made)}] has a dtype of {grad.dtype} and output[{len(made)}] has a dtype of {out.dtype}."
+                )
+            made.append(grad)
+        elif grad is None:
+            if out.requires_grad:
+                if out.numel() != 1:
+                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
+                if not out.dtype.is_floating_point:
+                    raise RuntimeError(
+                        f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+                    )
+                made.append(_C._find_operator("aten::ones_like", "")(out.detach()))
+            else:
+                made.append(None)
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    return tuple(made)
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors`` to the ``.grad`` of the leaves.
+
+    Args:
+        tensors: one tensor or several; those that are no scalars need a gradient in ``grad_tensors``.
+        retain_graph: keep what was saved for another backward; as ``create_graph`` unless given.
+        create_graph: record the computation of the gradients themselves.
+        inputs: the leaves to reach; every leaf unless given.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    inputs = () if inputs is None else _tuple(inputs)
+    if inputs is not None and not isinstance(inputs, tuple):
+        inputs = tuple(inputs)
+    tensors = _tuple(tensors)
+    grads = (None,) * len(tensors) if grad_tensors is None else _tuple(grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    _C._run_backward(tensors, _root_gradients(tensors, grads), keep, create_graph, inputs, True, True)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple:
+    """The gradients of ``outputs`` with respect to ``inputs``, without touching ``.grad``.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    if is_grads_batched:
+        raise NotImplementedError(
+            "torch.autograd.grad(is_grads_batched=True) needs vmap over backward, which is not built yet"
+        )
+    outputs = _tuple(outputs)
+    inputs = _tuple(inputs)
+    grads = (None,) * len(outputs) if grad_outputs is None else _tuple(grad_outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    result = _C._run_backward(outputs, _root_gradients(outputs, grads), keep, create_graph, inputs, allow_unused, False)
+    if materialize_grads:
+        zeros = _C._find_operator("aten::zeros_like", "")
+        result = tuple(zeros(i) if g is None else g for g, i in zip(result, inputs, strict=True))
+    return result

@@ -1,0 +1,27 @@
+"""Names that PyTorch keeps in `torch._C` and that libraries ask for there."""
+
+from mindtorch_v2 import _C
+from mindtorch_v2._torch_function import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,
+)
+from mindtorch_v2._unavailable import unavailable_class
+
+
+def _get_accelerator(check=None):
+    """The device of the accelerator of this build: the CPU, there is none."""
+    return _C.device("cpu")
+
+
+for _value in (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,
+    _get_accelerator,
+    unavailable_class("torch._C.Graph"),
+    unavailable_class("torch._C.ScriptFunction"),
+    unavailable_class("torch._C.ScriptModule"),
+    unavailable_class("torch._C.Value"),
+):
+    setattr(_C, _value.__name__, _value)

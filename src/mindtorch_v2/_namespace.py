@@ -1,0 +1,356 @@
+"""The parts of the torch namespace that are neither types nor operators, and what of it is loaded on first use."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import _C
+from ._tensor import Tensor
+
+LAZY_MODULES = frozenset(
+    "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional "
+    "fx hub jit library linalg mps mtia multiprocessing nn onnx optim overrides profiler random return_types "
+    "serialization sparse special storage testing types utils version xpu _dynamo _subclasses _tensor_str "
+    "_utils _VF torch_version".split()
+)
+"""Submodules that `torch.<name>` loads when first asked for."""
+
+LAZY_NAMES: dict[str, str] = {
+    **dict.fromkeys("manual_seed seed initial_seed get_rng_state set_rng_state".split(), "random"),
+    **dict.fromkeys("save load".split(), "serialization"),
+    **dict.fromkeys("set_printoptions".split(), "_tensor_str"),
+    **dict.fromkeys("autocast".split(), "amp"),
+    **dict.fromkeys(
+        "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype "
+        "get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+        "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype "
+        "set_autocast_enabled set_autocast_gpu_dtype".split(),
+        "amp._state",
+    ),
+    **dict.fromkeys(
+        "TypedStorage FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage "
+        "ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage".split(),
+        "storage",
+    ),
+    **dict.fromkeys(
+        "einsum split meshgrid broadcast_tensors broadcast_shapes atleast_1d atleast_2d atleast_3d cartesian_prod cdist norm stft "
+        "tensordot unique unique_consecutive block_diag chain_matmul lu istft unravel_index".split(),
+        "functional",
+    ),
+    "compile": "compiler",
+    "ops": "_ops_namespace",
+    "classes": "_ops_namespace",
+    "vmap": "func",
+}
+"""Names of the torch namespace that live in a submodule loaded on first use."""
+
+inf = math.inf
+nan = math.nan
+pi = math.pi
+e = math.e
+newaxis = None
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether ``obj`` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether ``obj`` is a storage."""
+    return isinstance(obj, _C.StorageBase) or type(obj).__name__ == "TypedStorage"
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype of ``input`` is floating."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype of ``input`` is complex."""
+    return input.is_complex()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether ``input`` is a lazy conjugate: never here, conjugates are computed at once."""
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether ``input`` is a lazy negative: never here."""
+    return False
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether ``input`` was made under inference mode."""
+    return input.is_inference()
+
+
+def numel(input: Tensor) -> int:
+    """Number of elements."""
+    return input.numel()
+
+
+def get_device(input: Tensor) -> int:
+    """Index of the device of ``input``; -1 on the CPU."""
+    return input.get_device()
+
+
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Whether the data of ``from_`` can be put in place of that of ``input``: same kind of device and layout."""
+    return input.device.type == from_.device.type and input.layout == from_.layout
+
+
+def typename(obj: Any) -> str:
+    """The type of ``obj`` as text; a tensor's is "torch.FloatTensor" and the like."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    module = getattr(obj, "__module__", "") or ""
+    qualname = getattr(obj, "__qualname__", "") or type(obj).__qualname__
+    if not module or module == "builtins":
+        module = getattr(type(obj), "__module__", "")
+    return f"{module}.{qualname}" if module not in ("", "builtins") else qualname
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype by the name of a tensor type ("torch.DoubleTensor")."""
+    names = {
+        "torch.FloatTensor": "float32",
+        "torch.DoubleTensor": "float64",
+        "torch.HalfTensor": "float16",
+        "torch.BFloat16Tensor": "bfloat16",
+    }
+    name = t if isinstance(t, str) else f"torch.{t.__name__}"
+    if name not in names:
+        raise TypeError(f"invalid type object: expected one of {', '.join(names)}, got {name}")
+    _C.set_default_dtype(_C._dtypes[names[name]])
+
+
+def get_num_interop_threads() -> int:
+    """Threads that run independent operators side by side: 1, operators run in program order."""
+    return 1
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Accepted for compatibility; operators run in program order."""
+    if n <= 0:
+        raise RuntimeError("Expected positive number of threads")
+
+
+_deterministic = {"on": False, "warn": False, "fill": True}
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """CPU kernels are deterministic in any case; the setting is kept for programs that read it."""
+    _deterministic["on"], _deterministic["warn"] = bool(mode), bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What ``use_deterministic_algorithms`` was last given."""
+    return _deterministic["on"]
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What ``use_deterministic_algorithms(warn_only=)`` was last given."""
+    return _deterministic["warn"]
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """0 or "default", 1 or "warn", 2 or "error"."""
+    level = (
+        {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode) if isinstance(debug_mode, str) else debug_mode
+    )
+    if level not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2, default, warn, error but got {debug_mode}")
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """The mode set by ``set_deterministic_debug_mode``."""
+    return 0 if not _deterministic["on"] else 1 if _deterministic["warn"] else 2
+
+
+_precision = {"float32_matmul": "highest"}
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Kept for programs that read it: float32 products run in float32."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision} is not one of 'highest', 'high' or 'medium'")
+    _precision["float32_matmul"] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What ``set_float32_matmul_precision`` was last given."""
+    return _precision["float32_matmul"]
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether warnings repeat."""
+    return False
+
+
+def set_warn_always(b: bool) -> None:
+    """Accepted for compatibility: use Python's warning filters."""
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether the native core uses the C++11 ABI: yes."""
+    return True
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether ``torch.autocast`` supports the device type."""
+    return device_type in ("cpu", "npu")
+
+
+def _check_error(kind: type, cond: Any, message: Any) -> None:
+    if not isinstance(cond, (bool, Tensor)) and not hasattr(cond, "__bool__"):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is None:
+        text = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request to PyTorch.)"
+    else:
+        if not callable(message):
+            raise TypeError("message must be a callable")
+        text = str(message())
+    raise kind(text)
+
+
+def _check(cond: Any, message: Any = None) -> None:
+    """Raise RuntimeError with ``message()`` unless ``cond``."""
+    _check_error(RuntimeError, cond, message)
+
+
+def _check_index(cond: Any, message: Any = None) -> None:
+    """Raise IndexError with ``message()`` unless ``cond``."""
+    _check_error(IndexError, cond, message)
+
+
+def _check_value(cond: Any, message: Any = None) -> None:
+    """Raise ValueError with ``message()`` unless ``cond``."""
+    _check_error(ValueError, cond, message)
+
+
+def _check_type(cond: Any, message: Any = None) -> None:
+    """Raise TypeError with ``message()`` unless ``cond``."""
+    _check_error(TypeError, cond, message)
+
+
+def _check_not_implemented(cond: Any, message: Any = None) -> None:
+    """Raise NotImplementedError with ``message()`` unless ``cond``."""
+    _check_error(NotImplementedError, cond, message)
+
+
+def _check_with(error_type: type, cond: Any, message: Any) -> None:
+    """Raise ``error_type`` with ``message()`` unless ``cond``."""
+    _check_error(error_type, cond, message)
+
+
+def _check_is_size(i: int, message: Any = None, *, max: int | None = None) -> None:
+    """Raise unless ``i`` is a size: not negative, at most ``max``."""
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def _check_tensor_all_with(error_type: type, cond: Any, message: Any = None) -> None:
+    """Raise ``error_type`` unless every element of the tensor ``cond`` is true."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    _check_error(error_type, bool(cond.all().item()), message)
+
+
+def _check_tensor_all(cond: Any, message: Any = None) -> None:
+    """Raise RuntimeError unless every element of the tensor ``cond`` is true."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def sym_int(a: Any) -> int:
+    """``int(a)``: there are no symbolic numbers outside of tracing."""
+    return int(a)
+
+
+def sym_float(a: Any) -> float:
+    """``float(a)``."""
+    return float(a)
+
+
+def sym_not(a: Any) -> bool:
+    """``not a``."""
+    return not a
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """The greater of two numbers."""
+    return max(a, b)
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller of two numbers."""
+    return min(a, b)
+
+
+class SymInt:
+    """The type of symbolic integers; none exist outside of tracing."""
+
+
+class SymFloat:
+    """The type of symbolic floats; none exist outside of tracing."""
+
+
+class SymBool:
+    """The type of symbolic booleans; none exist outside of tracing."""
+
+
+__all__ = [
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+    "_check",
+    "_check_index",
+    "_check_is_size",
+    "_check_not_implemented",
+    "_check_tensor_all",
+    "_check_tensor_all_with",
+    "_check_type",
+    "_check_value",
+    "_check_with",
+    "_has_compatible_shallow_copy_type",
+    "are_deterministic_algorithms_enabled",
+    "compiled_with_cxx11_abi",
+    "e",
+    "get_deterministic_debug_mode",
+    "get_device",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "inf",
+    "is_autocast_available",
+    "is_complex",
+    "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "is_floating_point",
+    "is_inference",
+    "is_neg",
+    "is_storage",
+    "is_tensor",
+    "is_warn_always_enabled",
+    "nan",
+    "newaxis",
+    "numel",
+    "pi",
+    "set_default_tensor_type",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_num_interop_threads",
+    "set_warn_always",
+    "sym_float",
+    "sym_int",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "typename",
+    "use_deterministic_algorithms",
+]

@@ -1,0 +1,1 @@
+"""Operators: rows (one per schema), composites, and the names under which Python reaches them."""

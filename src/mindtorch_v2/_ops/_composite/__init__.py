@@ -1,0 +1,1 @@
+"""Operators whose Python body is their definition, a file a family."""

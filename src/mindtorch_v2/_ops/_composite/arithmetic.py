@@ -1,0 +1,82 @@
+"""Arithmetic that is made of other operators."""
+
+import math
+
+from ... import _C
+from ..._dtype import DTYPES
+from .._table import S, T, aten, composite
+
+
+@composite(
+    "deg2rad(Tensor self) -> Tensor", "Degrees to radians.", bind="function method inplace out", samples=[S(3, 4)]
+)
+def deg2rad(self):
+    return self * (math.pi / 180)
+
+
+def _float_power_dtype(base, exponent):
+    """complex128 if either is complex, float64 else: both, as PyTorch takes them, computed so."""
+    complex_one = any(
+        x.is_complex() if isinstance(x, _C.TensorBase) else isinstance(x, complex) for x in (base, exponent)
+    )
+    return DTYPES["complex128" if complex_one else "float64"]
+
+
+@composite(
+    "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "`self ** exponent` in double precision.",
+    bind="function method inplace out",
+    samples=[S(T(3, 4, low=0.5, high=2), T(4))],
+)
+def float_power(self, exponent):
+    dtype = _float_power_dtype(self, exponent)
+    return aten.pow(self.to(dtype), exponent.to(dtype))
+
+
+@composite(
+    "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "`self ** exponent` in double precision.",
+    bind="function method inplace out",
+    samples=[S(T(3, 4, low=0.5, high=2), 1.5)],
+)
+def float_power_number(self, exponent):
+    return aten.pow(self.to(_float_power_dtype(self, exponent)), exponent)
+
+
+@composite(
+    "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    "`self ** exponent` in double precision.",
+    bind="function out",
+    samples=[S(1.5, T(3, 4))],
+)
+def float_power_of_number(self, exponent):
+    return aten.pow(self, exponent.to(_float_power_dtype(self, exponent)))
+
+
+@composite(
+    "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    "`self * 2**other`.",
+    bind="function method out",
+    samples=[S(T(3, 4), T(4))],
+)
+def ldexp(self, other):
+    return aten.mul(self, aten.pow(2.0, other))
+
+
+@composite("ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "`ldexp` in place.", bind="function method")
+def ldexp_(self, other):
+    return aten.mul_(self, aten.pow(2.0, other))
+
+
+@composite("positive(Tensor(a) self) -> Tensor(a)", "The tensor itself.", bind="function method", samples=[S(3, 4)])
+def positive(self):
+    if self.dtype == DTYPES["bool"]:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+@composite(
+    "rad2deg(Tensor self) -> Tensor", "Radians to degrees.", bind="function method inplace out", samples=[S(3, 4)]
+)
+def rad2deg(self):
+    return self * (180 / math.pi)

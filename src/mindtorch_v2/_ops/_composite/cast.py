@@ -1,0 +1,28 @@
+"""Casts and copies that are made of other operators."""
+
+from .._table import S, T, aten, composite
+
+
+@composite(
+    "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    "A tensor of the same size filled with `value`.",
+    bind="function",
+    samples=[S(T(3, 4), 2)],
+)
+def fill_number(self, value):
+    return aten.fill_(aten.clone(self), value)
+
+
+@composite(
+    "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    "A tensor of the same size filled with `value`.",
+    bind="function",
+    samples=[S(T(3, 4), T())],
+)
+def fill_tensor(self, value):
+    return aten.fill_(aten.clone(self), value)
+
+
+@composite("zero(Tensor self) -> Tensor", "A tensor of the same size filled with 0.", samples=[S(3, 4)])
+def zero(self):
+    return aten.zero_(aten.clone(self))

@@ -1,0 +1,912 @@
+"""Linear algebra on top of the factorisations: inverse, solves, determinants, eigenvalues, norms, powers."""
+
+import math
+
+from .._table import S, T, aten, composite, conj
+
+_DTYPES = "float complex"
+
+
+def _adjoint(x):
+    return conj(x.transpose(-2, -1))
+
+
+def _check_square(x, name):
+    if x.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if x.size(-1) != x.size(-2):
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {x.size(-2)} by {x.size(-1)} matrices"
+        )
+
+
+def _same_batch(a, b):
+    """Both with the broadcast batch dimensions."""
+    batch = _broadcast(a.shape[:-2], b.shape[:-2])
+    return a.expand(batch + list(a.shape[-2:])), b.expand(batch + list(b.shape[-2:]))
+
+
+def _broadcast(first, second):
+    size = max(len(first), len(second))
+    one = [1] * (size - len(first)) + list(first)
+    two = [1] * (size - len(second)) + list(second)
+    result = []
+    for i, (a, b) in enumerate(zip(one, two, strict=True)):
+        if a != b and 1 not in (a, b):
+            raise RuntimeError(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {i}"
+            )
+        result.append(b if a == 1 else a)
+    return result
+
+
+@composite(
+    "cholesky(Tensor self, bool upper=False) -> Tensor",
+    "Cholesky factor of a positive-definite matrix.",
+    bind="function method",
+    dtypes=_DTYPES,
+)
+def cholesky(self, upper=False):
+    return aten.linalg_cholesky(self, upper=upper)
+
+
+@composite(
+    "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+    "Cholesky factor of a positive-definite matrix.",
+    bind="linalg out",
+    dtypes=_DTYPES,
+)
+def linalg_cholesky(self, *, upper=False):
+    factor, info = aten.linalg_cholesky_ex(self, upper=upper)
+    aten._linalg_check_errors(info, "linalg.cholesky", is_matrix=self.dim() == 2)
+    return factor
+
+
+@composite(
+    "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+    "Inverse of the matrix whose Cholesky factor is given.",
+    bind="function method",
+)
+def cholesky_inverse(self, upper=False):
+    eye = aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
+    return aten.cholesky_solve(eye, self, upper)
+
+
+@composite(
+    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    "Solves with a Cholesky factor.",
+    bind="function method",
+)
+def cholesky_solve(self, input2, upper=False):
+    if upper:
+        first = aten.linalg_solve_triangular(_adjoint(input2), self, upper=False)
+        return aten.linalg_solve_triangular(input2, first, upper=True)
+    first = aten.linalg_solve_triangular(input2, self, upper=False)
+    return aten.linalg_solve_triangular(_adjoint(input2), first, upper=True)
+
+
+@composite(
+    "linalg_inv(Tensor A) -> Tensor",
+    "Inverse of square matrices.",
+    bind="linalg out",
+    dtypes=_DTYPES,
+)
+def linalg_inv(A):
+    result, info = aten.linalg_inv_ex(A)
+    aten._linalg_check_errors(info, "linalg.inv", is_matrix=A.dim() == 2)
+    return result
+
+
+@composite("inverse(Tensor self) -> Tensor", "Inverse of square matrices.", bind="function method out")
+def inverse(self):
+    return aten.linalg_inv(self)
+
+
+# ---- LU ----
+
+
+@composite(
+    "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+    "LU factors in one matrix, and row exchanges.",
+    bind="linalg",
+)
+def linalg_lu_factor(A, *, pivot=True):
+    factors, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
+    aten._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.dim() == 2)
+    return factors, pivots
+
+
+@composite(
+    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)"
+    " -> (Tensor P, Tensor L, Tensor U)",
+    "Permutation, lower and upper triangle of LU factors.",
+    bind="function",
+)
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    rows, cols = LU_data.shape[-2:]
+    k = min(rows, cols)
+    nothing = LU_data.new_empty([0])
+    lower = upper = permutation = nothing
+    if unpack_data:
+        eye = aten.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
+        lower = LU_data[..., :, :k].tril(-1) + eye
+        upper = LU_data[..., :k, :].triu()
+    if unpack_pivots and (LU_pivots.is_meta or LU_pivots.numel() == 0):
+        permutation = aten.zeros([*LU_pivots.shape[:-1], rows, rows], dtype=LU_data.dtype, device=LU_data.device)
+        permutation = permutation + aten.eye(rows, dtype=LU_data.dtype, device=LU_data.device)
+    elif unpack_pivots:
+        flat = LU_pivots.reshape(-1, LU_pivots.size(-1)).tolist()
+        orders = []
+        for exchanges in flat:
+            order = list(range(rows))
+            for i, other in enumerate(exchanges):
+                order[i], order[other - 1] = order[other - 1], order[i]
+            orders.append(order)
+        batch = list(LU_pivots.shape[:-1])
+        order = aten.reshape(_int_tensor(orders, LU_pivots, rows), [*batch, rows])
+        columns = aten.zeros([*batch, rows, rows], dtype=LU_data.dtype, device=LU_data.device)
+        permutation = columns.scatter(-2, order.unsqueeze(-2), 1.0)
+    return permutation, lower, upper
+
+
+def _int_tensor(rows, like, width):
+    """A tensor of int64 from nested lists."""
+    result = aten.empty([len(rows), width], dtype=like.long().dtype, device=like.device)
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            result[i, j] = value
+    return result
+
+
+@composite(
+    "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    "A as permutation times lower times upper triangle.",
+    bind="linalg",
+)
+def linalg_lu(A, *, pivot=True):
+    factors, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
+    return aten.lu_unpack(factors, pivots)
+
+
+@composite(
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+    "Solves with LU factors.",
+    bind="linalg",
+)
+def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    if not left:
+        return _adjoint(aten.linalg_lu_solve(LU, pivots, _adjoint(B), left=True, adjoint=not adjoint))
+    factors, right = _same_batch(LU, B)
+    exchanges = pivots.expand(list(factors.shape[:-2]) + [pivots.size(-1)])
+    return aten._lu_solve(factors, exchanges, right, True, adjoint)
+
+
+def _solve_grads(grads, A, left, result0):
+    slope = grads[0]
+    vector = slope.dim() == A.dim() - 1 and slope.dim() >= 1 and slope.shape == A.shape[:-1]
+    columns = slope.unsqueeze(-1) if vector else slope
+    found = result0.unsqueeze(-1) if vector else result0
+    to_b = aten.linalg_solve(_adjoint(A), columns, left=left)
+    to_a = -aten.matmul(to_b, _adjoint(found)) if left else -aten.matmul(_adjoint(found), to_b)
+    return to_a, to_b.squeeze(-1) if vector else to_b
+
+
+def _is_vector(A, B):
+    """Whether B counts as a batch of vectors: NumPy's rule before version 2, as PyTorch keeps it."""
+    return B.dim() == 1 or (A.dim() - 1 == B.dim() and A.shape[:-1] == B.shape)
+
+
+@composite(
+    "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)"
+    " -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
+    "Solution of a linear system, the factors used, and error codes.",
+    explicit=True,
+    grad={("A", "B"): _solve_grads},
+    nondiff=(1, 2, 3),
+)
+def _linalg_solve_ex(A, B, *, left=True, check_errors=False):
+    _check_square(A, "linalg.solve")
+    vector = _is_vector(A, B)
+    if vector and not left:
+        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.")
+    right = B.unsqueeze(-1) if vector else B
+    wanted = A.size(-1)
+    if right.size(-2 if left else -1) != wanted:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {equation} "
+            f"({A.size(-2)}x{A.size(-1)} and {right.size(-2)}x{right.size(-1)})"
+        )
+    factors, pivots, info = aten.linalg_lu_factor_ex(A)
+    if check_errors:
+        aten._linalg_check_errors(info, "torch.linalg.solve_ex", is_matrix=A.dim() == 2)
+    result = aten.linalg_lu_solve(factors, pivots, right, left=left)
+    return (result.squeeze(-1) if vector else result), factors, pivots, info
+
+
+@composite(
+    "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    "X of AX = B (or XA = B).",
+    bind="linalg out",
+)
+def linalg_solve(A, B, *, left=True):
+    result, _, _, info = aten._linalg_solve_ex(A, B, left=left)
+    aten._linalg_check_errors(info, "torch.linalg.solve", is_matrix=A.dim() == 2)
+    return result
+
+
+@composite(
+    "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    "linalg_solve with error codes in place of errors.",
+    bind="linalg",
+)
+def linalg_solve_ex(A, B, *, left=True, check_errors=False):
+    result, _, _, info = aten._linalg_solve_ex(A, B, left=left, check_errors=check_errors)
+    return result, info
+
+
+@composite(
+    "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    "X of AX = B (or XA = B) for a triangular A.",
+    bind="linalg out",
+)
+def linalg_solve_triangular(self, B, *, upper, left=True, unitriangular=False):
+    for name, x in (("A", self), ("B", B)):
+        if x.dim() < 2:
+            raise RuntimeError(f"linalg.solve_triangular: The input tensor {name} must have at least 2 dimensions.")
+    triangle, right = _same_batch(self, B)
+    return aten._solve_triangular(triangle, right, upper, left, unitriangular)
+
+
+@composite(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)"
+    " -> (Tensor solution, Tensor cloned_coefficient)",
+    "X of AX = B for a triangular A, and a copy of A.",
+    bind="function method",
+)
+def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+    matrix = _adjoint(A) if transpose else A
+    solution = aten.linalg_solve_triangular(matrix, self, upper=upper != transpose, unitriangular=unitriangular)
+    return solution, A.clone()
+
+
+# ---- determinants ----
+
+
+def _parity(pivots):
+    """-1 for an odd number of row exchanges, else 1."""
+    place = aten.arange(1, pivots.size(-1) + 1, dtype=pivots.dtype, device=pivots.device)
+    return 1 - 2 * ((pivots != place).sum(-1) % 2)
+
+
+def _det_grad(grads, A, result0):
+    slope = grads[0] * conj(result0)
+    eye = aten.eye(A.size(-1), dtype=A.dtype, device=A.device).expand(A.shape)
+    return aten.linalg_solve(_adjoint(A), eye * slope.unsqueeze(-1).unsqueeze(-1))
+
+
+@composite(
+    "_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
+    "Determinant and the factors used.",
+    explicit=True,
+    grad={"A": _det_grad},
+    nondiff=(1, 2),
+)
+def _linalg_det(A):
+    _check_square(A, "linalg.det")
+    factors, pivots, _ = aten.linalg_lu_factor_ex(A)
+    return factors.diagonal(0, -2, -1).prod(-1) * _parity(pivots), factors, pivots
+
+
+@composite("linalg_det(Tensor A) -> Tensor", "Determinant.", bind="linalg out")
+def linalg_det(A):
+    return aten._linalg_det(A)[0]
+
+
+@composite("det(Tensor self) -> Tensor", "Determinant.", bind="function method")
+def det(self):
+    return aten.linalg_det(self)
+
+
+def _slogdet_grad(grads, A, result0):
+    to_sign, to_log = grads[0], grads[1]
+    slope = None if to_log is None else to_log.to(A.dtype)
+    if A.is_complex() and to_sign is not None:
+        turn = aten.imag(conj(to_sign) * result0)
+        extra = aten.complex(aten.zeros_like(turn), -turn)
+        slope = extra if slope is None else slope + extra
+    if slope is None:
+        return None
+    eye = aten.eye(A.size(-1), dtype=A.dtype, device=A.device).expand(A.shape)
+    return aten.linalg_solve(_adjoint(A), eye * slope.unsqueeze(-1).unsqueeze(-1))
+
+
+@composite(
+    "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
+    "Sign and log of the determinant's size, and the factors used.",
+    explicit=True,
+    grad={"A": _slogdet_grad},
+    nondiff=(2, 3),
+)
+def _linalg_slogdet(A):
+    _check_square(A, "linalg.slogdet")
+    factors, pivots, _ = aten.linalg_lu_factor_ex(A)
+    diagonal = factors.diagonal(0, -2, -1)
+    sign = aten.sgn(diagonal).prod(-1) * _parity(pivots)
+    return sign, diagonal.abs().log().sum(-1), factors, pivots
+
+
+@composite(
+    "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    "Sign and log of the determinant's size.",
+    bind="linalg",
+)
+def linalg_slogdet(A):
+    sign, log, _, _ = aten._linalg_slogdet(A)
+    return sign, log
+
+
+@composite(
+    "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
+    "Sign and log of the determinant's size.",
+    bind="function method",
+)
+def slogdet(self):
+    return aten.linalg_slogdet(self)
+
+
+@composite(
+    "logdet(Tensor self) -> Tensor", "Log of the determinant; nan where that is negative.", bind="function method"
+)
+def logdet(self):
+    sign, log = aten.linalg_slogdet(self)
+    if sign.is_complex():
+        return log + sign.log()
+    return aten.where(sign == -1, math.nan, log)
+
+
+# ---- eigenvalues and singular values ----
+
+
+@composite(
+    'linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
+    "Eigenvalues (rising) and vectors of symmetric or Hermitian matrices.",
+    bind="linalg",
+)
+def linalg_eigh(self, UPLO="L"):
+    return aten._linalg_eigh(self, UPLO, True)
+
+
+@composite(
+    'linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor',
+    "Eigenvalues of symmetric or Hermitian matrices.",
+    bind="linalg out",
+)
+def linalg_eigvalsh(self, UPLO="L"):
+    return aten._linalg_eigh(self, UPLO, self.requires_grad)[0]
+
+
+@composite("linalg_eigvals(Tensor self) -> Tensor", "Eigenvalues of square matrices.", bind="linalg out")
+def linalg_eigvals(self):
+    return aten.linalg_eig(self)[0]
+
+
+@composite(
+    "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+    "Singular values and vectors.",
+    bind="linalg",
+)
+def linalg_svd(A, full_matrices=True, *, driver=None):
+    return aten._linalg_svd(A, full_matrices, True, driver=driver)
+
+
+@composite(
+    "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+    "Singular values, falling.",
+    bind="linalg out",
+)
+def linalg_svdvals(A, *, driver=None):
+    return aten._linalg_svd(A, False, A.requires_grad, driver=driver)[1]
+
+
+@composite(
+    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+    "Singular values and vectors; V itself, not its adjoint.",
+    bind="function method",
+)
+def svd(self, some=True, compute_uv=True):
+    if not compute_uv:
+        rows, cols = self.shape[-2:]
+        batch = list(self.shape[:-2])
+        values = aten._linalg_svd(self, False, False)[1]
+        return self.new_zeros([*batch, rows, rows]), values, self.new_zeros([*batch, cols, cols])
+    u, s, vh = aten._linalg_svd(self, not some, True)
+    return u, s, _adjoint(vh)
+
+
+@composite(
+    "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+    "Orthonormal columns times an upper triangle.",
+    bind="function method",
+)
+def qr(self, some=True):
+    return aten.linalg_qr(self, "reduced" if some else "complete")
+
+
+def _threshold(x, values, atol, rtol):
+    """Below what a singular value counts as zero: atol, or rtol times the largest."""
+    if rtol is None:
+        given = atol is not None and (not isinstance(atol, float) or atol > 0.0)
+        eps = 2.220446049250313e-16 if str(values.dtype).endswith("64") else 1.1920928955078125e-07
+        rtol = 0.0 if given else eps * max(x.size(-2), x.size(-1))
+    largest = values.amax(-1, True) * (rtol.unsqueeze(-1) if hasattr(rtol, "unsqueeze") else rtol)
+    if atol is None:
+        return largest
+    if hasattr(atol, "unsqueeze"):
+        return aten.maximum(largest, atol.unsqueeze(-1))
+    return largest.clamp(min=atol)
+
+
+def _pseudo_inverse_grad(grad, self, result):
+    """Golub and Pereyra's derivative, which takes the rank to stay as it is."""
+    back, slope = _adjoint(result), _adjoint(grad)
+    if self.size(-2) <= self.size(-1):
+        first = aten.matmul(slope, result)
+        second = aten.matmul(first, back)
+        rest = slope - aten.matmul(first, self)
+        return (
+            second
+            - _adjoint(aten.matmul(result, first))
+            - aten.matmul(aten.matmul(self, result), second)
+            + aten.matmul(aten.matmul(back, result), rest)
+        )
+    first = aten.matmul(result, slope)
+    second = aten.matmul(back, first)
+    rest = slope - aten.matmul(self, first)
+    return (
+        second
+        - _adjoint(aten.matmul(first, result))
+        - aten.matmul(aten.matmul(second, result), self)
+        + aten.matmul(aten.matmul(rest, result), back)
+    )
+
+
+def _pseudo_inverse(self, atol, rtol, hermitian):
+    if self.numel() == 0:
+        return self.new_empty([*self.shape[:-2], self.size(-1), self.size(-2)])
+    if hermitian:
+        values, vectors = aten.linalg_eigh(self)
+        sizes = values.abs()
+        small = sizes <= _threshold(self, sizes, atol, rtol)
+        inverse = aten.where(small, 0.0, 1.0 / values.masked_fill(small, 1.0))
+        return aten.matmul(vectors * inverse.unsqueeze(-2).to(self.dtype), _adjoint(vectors))
+    u, s, vh = aten.linalg_svd(self, False)
+    small = s <= _threshold(self, s, atol, rtol)
+    inverse = aten.where(small, 0.0, 1.0 / s.masked_fill(small, 1.0))
+    return aten.matmul(_adjoint(vh) * inverse.unsqueeze(-2).to(self.dtype), _adjoint(u))
+
+
+@composite(
+    "linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor",
+    "Pseudo-inverse.",
+    bind="linalg",
+    explicit=True,
+    grad={"self": _pseudo_inverse_grad},
+)
+def linalg_pinv(self, rcond, hermitian=False):
+    return _pseudo_inverse(self, 0.0, rcond, hermitian)
+
+
+@composite(
+    "linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    "Pseudo-inverse with tolerances.",
+    bind="linalg",
+    explicit=True,
+    grad={"self": _pseudo_inverse_grad},
+)
+def linalg_pinv_float(self, *, atol=None, rtol=None, hermitian=False):
+    return _pseudo_inverse(self, atol, rtol, hermitian)
+
+
+@composite(
+    "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    "Pseudo-inverse with a tolerance for each matrix.",
+    bind="linalg",
+    explicit=True,
+    grad={"self": _pseudo_inverse_grad},
+)
+def linalg_pinv_tensor(self, *, atol=None, rtol=None, hermitian=False):
+    return _pseudo_inverse(self, atol, rtol, hermitian)
+
+
+@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor", "Pseudo-inverse.", bind="function method")
+def pinverse(self, rcond=1e-15):
+    return aten.linalg_pinv(self, rcond)
+
+
+def _rank(self, atol, rtol, hermitian):
+    if self.numel() == 0:
+        return aten.zeros(self.shape[:-2], dtype=aten.empty([0], device=self.device).long().dtype, device=self.device)
+    sizes = aten.linalg_eigvalsh(self).abs() if hermitian else aten.linalg_svdvals(self)
+    return (sizes > _threshold(self, sizes, atol, rtol)).sum(-1)
+
+
+@composite(
+    "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+    "Number of singular values above a tolerance.",
+    bind="linalg",
+)
+def linalg_matrix_rank(self, tol, hermitian=False):
+    return _rank(self, tol, 0.0, hermitian)
+
+
+@composite(
+    "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False)"
+    " -> Tensor",
+    "Number of singular values above the tolerances.",
+    bind="linalg",
+)
+def linalg_matrix_rank_float(self, *, atol=None, rtol=None, hermitian=False):
+    return _rank(self, atol, rtol, hermitian)
+
+
+@composite(
+    "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False)"
+    " -> Tensor",
+    "Number of singular values above a tolerance for each matrix.",
+    bind="linalg",
+)
+def linalg_matrix_rank_tensor(input, *, atol=None, rtol=None, hermitian=False):
+    return _rank(input, atol, rtol, hermitian)
+
+
+@composite(
+    "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None)"
+    " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    "Least squares.",
+    bind="linalg",
+)
+def linalg_lstsq(self, b, rcond=None, *, driver=None):
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    rows, cols = self.shape[-2:]
+    vector = b.dim() == 1 or (self.dim() - 1 == b.dim() and self.shape[:-1] == b.shape)
+    right = b.unsqueeze(-1) if vector else b
+    solution = aten.matmul(aten.linalg_pinv(self, atol=None, rtol=rcond), right)
+    values = aten.linalg_svdvals(self.detach())
+    rank = _rank(self.detach(), None, rcond, False)
+    nothing = values.new_empty([0])
+    residuals = nothing
+    if rows > cols and bool((rank == cols).all()):
+        rest = aten.matmul(self, solution) - right
+        residuals = (rest * conj(rest)).sum(-2)
+        residuals = aten.real(residuals) if residuals.is_complex() else residuals
+    return (
+        solution.squeeze(-1) if vector else solution,
+        residuals.squeeze(-1) if vector and residuals is not nothing else residuals,
+        rank if driver != "gels" else aten.empty([0], dtype=rank.dtype, device=self.device),
+        values if driver in ("gelsd", "gelss") else nothing,
+    )
+
+
+# ---- norms and condition ----
+
+
+def _matrix_norm(self, ord, dim, keepdim, dtype):
+    if self.dim() < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if len(dim) != 2:
+        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple.")
+    x = self if dtype is None else self.to(dtype)
+    first, second = (d % x.dim() for d in dim)
+    if first == second:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return aten.linalg_vector_norm(x, 2, [first, second], keepdim)
+    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+        rest = [d for d in range(x.dim()) if d not in (first, second)]
+        values = aten.linalg_svdvals(x.permute([*rest, first, second]))
+        if ord == "nuc" or values.size(-1) == 0:
+            result = values.sum(-1)
+        else:
+            result = values.amax(-1) if ord > 0 else values.amin(-1)
+        if keepdim:
+            for d in sorted((first, second)):
+                result = result.unsqueeze(d)
+        return result
+    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    summed, kept = (first, second) if abs(ord) == 1 else (second, first)
+    sums = aten.linalg_vector_norm(x, 1, [summed], True)
+    result = sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
+    return result if keepdim else result.squeeze(max(first, second)).squeeze(min(first, second))
+
+
+@composite(
+    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None)"
+    " -> Tensor",
+    "Norm of matrices, by a number.",
+    bind="linalg out",
+)
+def linalg_matrix_norm(self, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
+    return _matrix_norm(self, ord, dim, keepdim, dtype)
+
+
+@composite(
+    'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, '
+    "ScalarType? dtype=None) -> Tensor",
+    "Norm of matrices, by a name.",
+    bind="linalg out",
+)
+def linalg_matrix_norm_str(self, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    if ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return _matrix_norm(self, ord, dim, keepdim, dtype)
+
+
+def _condition(self, p):
+    if self.numel() == 0:
+        return aten.real(self.new_zeros(self.shape[:-2])) if self.is_complex() else self.new_zeros(self.shape[:-2])
+    if p is None or (not isinstance(p, str) and abs(p) == 2):
+        values = aten.linalg_svdvals(self)
+        if p == -2:
+            return values.amin(-1) / values.amax(-1)
+        return values.amax(-1) / values.amin(-1)
+    _check_square(self, "linalg.cond")
+    inverse = aten.linalg_inv_ex(self)[0]
+    return _matrix_norm(self, p, (-2, -1), False, None) * _matrix_norm(inverse, p, (-2, -1), False, None)
+
+
+@composite("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", "Condition number.", bind="linalg out")
+def linalg_cond(self, p=None):
+    return _condition(self, p)
+
+
+@composite("linalg_cond.p_str(Tensor self, str p) -> Tensor", "Condition number, norm by name.", bind="linalg out")
+def linalg_cond_str(self, p):
+    return _condition(self, p)
+
+
+# ---- products ----
+
+
+@composite("linalg_matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="linalg out")
+def linalg_matrix_power(self, n):
+    _check_square(self, "linalg.matrix_power")
+    if n == 0:
+        return aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape).clone()
+    base = aten.linalg_inv(self) if n < 0 else self
+    n = abs(n)
+    result = None
+    while n:
+        if n & 1:
+            result = base if result is None else aten.matmul(result, base)
+        n >>= 1
+        if n:
+            base = aten.matmul(base, base)
+    return result.clone() if result is self else result
+
+
+@composite("matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="function method")
+def matrix_power(self, n):
+    return aten.linalg_matrix_power(self, n)
+
+
+@composite(
+    "linalg_multi_dot(Tensor[] tensors) -> Tensor",
+    "Product of several matrices in the cheapest order; the first and last may be vectors.",
+    bind="linalg",
+    samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
+)
+def linalg_multi_dot(tensors):
+    count = len(tensors)
+    if count < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
+    matrices = list(tensors)
+    for i, x in enumerate(matrices):
+        ends = i in (0, count - 1)
+        if x.dim() != 2 and not (ends and x.dim() == 1):
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.dim()}D")
+    shape = []
+    if matrices[0].dim() == 1:
+        matrices[0] = matrices[0].unsqueeze(0)
+    else:
+        shape.append(matrices[0].size(0))
+    if matrices[-1].dim() == 1:
+        matrices[-1] = matrices[-1].unsqueeze(1)
+    else:
+        shape.append(matrices[-1].size(1))
+    for i in range(1, count):
+        a, b = matrices[i - 1], matrices[i]
+        if a.size(1) != b.size(0):
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(a.shape)} and {list(b.shape)} "
+                "cannot be multiplied"
+            )
+    sizes = [x.size(0) for x in matrices] + [matrices[-1].size(1)]
+    cost = [[0] * count for _ in range(count)]
+    cut = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            cost[i][j], cut[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+
+    def product(i, j):
+        if i == j:
+            return matrices[i]
+        k = cut[i][j]
+        return aten.mm(product(i, k), product(k + 1, j))
+
+    return product(0, count - 1).reshape(shape)
+
+
+@composite(
+    "linalg_matrix_exp(Tensor self) -> Tensor",
+    "Exponential of square matrices: scaling, Taylor polynomial, squaring.",
+    bind="linalg",
+)
+def linalg_matrix_exp(self):
+    _check_square(self, "linalg.matrix_exp")
+    if self.numel() == 0:
+        return self.clone()
+    size = float(_matrix_norm(self.detach(), 1, (-2, -1), False, None).max())
+    halvings = max(0, math.ceil(math.log2(size)) + 2) if size > 0 and math.isfinite(size) else 0
+    x = self * (0.5**halvings)
+    eye = aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
+    result = eye
+    for n in range(18, 0, -1):
+        result = eye + aten.matmul(x, result) * (1.0 / n)
+    for _ in range(halvings):
+        result = aten.matmul(result, result)
+    return result
+
+
+@composite("matrix_exp(Tensor self) -> Tensor", "Exponential of square matrices.", bind="function method")
+def matrix_exp(self):
+    return aten.linalg_matrix_exp(self)
+
+
+@composite(
+    "linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor",
+    "Powers of the items along a new last dimension.",
+    bind="linalg",
+)
+def linalg_vander(x, *, N=None):
+    count = x.size(-1) if N is None else N
+    if count <= 1 and N is not None:
+        raise RuntimeError("N must be greater than 1.")
+    powers = [aten.ones_like(x)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * x)
+    return aten.stack(powers, -1)
+
+
+@composite(
+    "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    "Cross product of vectors of three items.",
+    bind="linalg out",
+    samples=[S(T(4, 3), T(4, 3)), S(T(3, 4), T(3, 4), dim=0)],
+)
+def linalg_cross(self, other, *, dim=-1):
+    if self.dim() != other.dim():
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if self.size(dim) != 3 or other.size(dim) != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(dim)} and {other.size(dim)}"
+        )
+    a = [self.select(dim, i) for i in range(3)]
+    b = [other.select(dim, i) for i in range(3)]
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return aten.stack(parts, dim)
+
+
+@composite(
+    "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    "Cross product; without dim along the first dimension of three items.",
+    bind="function method out",
+    samples=[S(T(3, 4), T(3, 4))],
+)
+def cross(self, other, dim=None):
+    if dim is None:
+        dim = next((d for d in range(self.dim()) if self.size(d) == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return aten.linalg_cross(self, other, dim=dim)
+
+
+@composite(
+    "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+    "Sum of products along one dimension, the first conjugated.",
+    bind="linalg out",
+    samples=[S(T(2, 3), T(2, 3)), S(T(2, 3), T(2, 3), dim=0)],
+)
+def linalg_vecdot(x, y, *, dim=-1):
+    return (conj(x) * y).sum(dim)
+
+
+@composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", "Matrix product.", bind="linalg out")
+def linalg_matmul(self, other):
+    return aten.matmul(self, other)
+
+
+@composite(
+    "linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+    "Diagonal of matrices.",
+    bind="linalg",
+)
+def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    return aten.diagonal(A, offset, dim1, dim2)
+
+
+@composite(
+    "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
+    "Inverse of the linear map that a tensor's first `ind` dimensions index.",
+    bind="linalg",
+)
+def linalg_tensorinv(self, ind=2):
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    head, tail = list(self.shape[:ind]), list(self.shape[ind:])
+    rows, cols = math.prod(head), math.prod(tail)
+    if rows != cols:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+            f"but got {cols} != {rows}"
+        )
+    return aten.linalg_inv(self.reshape(rows, cols)).reshape(tail + head)
+
+
+@composite(
+    "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+    "X of tensordot(self, X) = other.",
+    bind="linalg",
+)
+def linalg_tensorsolve(self, other, dims=None):
+    if dims is not None:
+        moved = [d % self.dim() for d in dims]
+        self = self.permute([d for d in range(self.dim()) if d not in moved] + moved)
+    tail = list(self.shape[other.dim() :])
+    rows = math.prod(self.shape[: other.dim()])
+    if rows != math.prod(tail):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {math.prod(tail)} != {rows}"
+        )
+    return aten.linalg_solve(self.reshape(rows, rows), other.reshape(-1)).reshape(tail)
+
+
+def _norm(self, ord, dim, keepdim, dtype):
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if dim is None and ord is not None and self.dim() not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
+    if ord is not None and ((dim is not None and len(dim) == 2) or (dim is None and self.dim() == 2)):
+        return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: Order {ord} not supported for vectors.")
+    return aten.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+@composite(
+    "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
+    " -> Tensor",
+    "Norm of vectors or matrices.",
+    bind="linalg out",
+    samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(5), 3)],
+)
+def linalg_norm(self, ord=None, dim=None, keepdim=False, *, dtype=None):
+    return _norm(self, ord, dim, keepdim, dtype)
+
+
+@composite(
+    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "Norm of matrices by name.",
+    bind="linalg out",
+    samples=[S(T(3, 4), "fro"), S(T(3, 4), "nuc")],
+)
+def linalg_norm_str(self, ord, dim=None, keepdim=False, *, dtype=None):
+    return _norm(self, ord, dim, keepdim, dtype)

@@ -1,0 +1,154 @@
+"""Norms as users call them, weight normalisation and renorm."""
+
+from __future__ import annotations
+
+import math
+
+from .._table import S, T, aten, composite
+
+
+@composite(
+    "_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+    "`v` scaled so that its norms over all dimensions but `dim` are `g`.",
+    bind="function",
+    samples=[S(T(3, 4), T(3, 1))],
+)
+def _weight_norm(v, g, dim=0):
+    return (
+        aten._weight_norm_interface(v, g, dim)[0]
+        if dim in (0, v.dim() - 1)
+        else v * (g / aten.norm_except_dim(v, 2, dim))
+    )
+
+
+def _weight_norm_grad(grad, v, g, dim, result1):
+    norms = result1.to(v.dtype)
+    dims = [d for d in range(v.dim()) if d != dim % v.dim()]
+    along = (grad * v).sum(dims, keepdim=True)
+    return g / norms * (grad - v * along / norms.square()), along / norms
+
+
+@composite(
+    "_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
+    "`v` scaled so that its norms over all dimensions but `dim` are `g`, and the norms it had.",
+    bind="function",
+    explicit=True,
+    grad={("v", "g"): _weight_norm_grad},
+    nondiff=(1,),
+    samples=[S(T(3, 4), T(3, 1)), S(T(3, 4), T(1, 4), 1)],
+)
+def _weight_norm_interface(v, g, dim=0):
+    norms = aten.norm_except_dim(v, 2, dim)
+    wide = norms.float() if v.element_size() == 2 else norms
+    return v * (g / norms), wide
+
+
+@composite(
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training,"
+    " float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    "Normalises each channel over all other dimensions.",
+    bind="function",
+    samples=[S(T(3, 4, 2), T(4), T(4), None, None, True, 0.1, 1e-5, True)],
+)
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    if not training and running_mean is None:
+        raise RuntimeError("Expected running_mean to be defined when training=False")
+    return aten.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+@composite(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05,"
+    " bool cudnn_enabled=True) -> Tensor",
+    "Normalises each sample's groups of channels.",
+    bind="function",
+    samples=[S(T(2, 4, 3), 2, T(4), T(4))],
+)
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+    n, c = input.size(0), input.size(1)
+    for name, x in (("weight", weight), ("bias", bias)):
+        if x is not None and (x.dim() != 1 or x.numel() != c):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of"
+                f" shape {list(x.shape)} and input of shape {list(input.shape)}"
+            )
+    places = math.prod(input.shape[2:])
+    return aten.native_group_norm(input, weight, bias, n, c, places, num_groups, eps)[0]
+
+
+@composite(
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"
+    " bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    "Normalises each channel of each sample.",
+    bind="function",
+    samples=[S(T(2, 3, 4), T(3), T(3), None, None, True, 0.1, 1e-5, True)],
+)
+def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    n, c = input.size(0), input.size(1)
+    rows = [1, n * c, *input.shape[2:]]
+
+    def repeated(x):
+        return None if x is None else x.repeat(n)
+
+    mean, var = repeated(running_mean), repeated(running_var)
+    out = aten.native_batch_norm(
+        input.contiguous().view(rows), repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps
+    )[0]
+    if use_input_stats:
+        for running, updated in ((running_mean, mean), (running_var, var)):
+            if running is not None:
+                running.copy_(updated.view([n, c]).mean(0))
+    return out.view(input.shape)
+
+
+@composite(
+    "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05,"
+    " bool cudnn_enable=True) -> Tensor",
+    "Layer norm over the trailing dimensions.",
+    bind="function",
+    samples=[S(T(3, 4), [4], T(4), T(4)), S(T(2, 3, 4), [3, 4])],
+)
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    return aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+@composite(
+    "norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
+    "The norms over all dimensions but `dim`.",
+    bind="function",
+    samples=[S(3, 4), S(T(3, 4), 2, 1)],
+)
+def norm_except_dim(v, pow=2, dim=0):
+    if dim == -1:
+        return aten.linalg_vector_norm(v, pow)
+    return aten.linalg_vector_norm(v, pow, [d for d in range(v.dim()) if d != dim], True)
+
+
+@composite(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    "Slices along `dim` whose p-norm is above `maxnorm`, scaled down to it.",
+    bind="function method inplace out",
+    samples=[S(T(3, 4), 2, 0, 1.0)],
+)
+def renorm(self, p, dim, maxnorm):
+    if self.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive norm degree not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    dim %= self.dim()
+    norm = aten.linalg_vector_norm(self, p, [d for d in range(self.dim()) if d != dim], True)
+    factor = aten.where(norm > maxnorm, maxnorm / (norm + 1e-7), aten.ones_like(norm))
+    return self * factor
+
+
+@composite(
+    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    "Divides by the root mean square over the trailing dimensions.",
+    bind="function",
+    samples=[S(T(3, 4), [4], T(4)), S(T(2, 3, 4), [3, 4], None, 1e-6)],
+)
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    return aten._fused_rms_norm(input, normalized_shape, weight, eps)[0]

@@ -1,0 +1,56 @@
+"""Runs every file of rows, then gives the operators their Python names."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import types
+
+from .. import _C
+from .._tensor import Tensor
+from . import _composite, _native, _properties
+from ._dunders import attach
+from ._methods import attach as attach_methods
+from ._table import ROWS, aten, bound
+
+for _package in (_native, _composite):
+    for _module in sorted(m.name for m in pkgutil.iter_modules(_package.__path__)):
+        importlib.import_module(f"{_package.__name__}.{_module}")
+
+FUNCTIONS = bound("function")
+FUNCTIONS["nonzero"] = _properties.nonzero
+NN = bound("nn")
+LINALG = bound("linalg")
+SPECIAL = bound("special")
+FFT = bound("fft")
+
+for _name, _method in bound("method").items():
+    setattr(Tensor, _name, _method)
+
+for _name, _dotted in {
+    "add": "add.Tensor",
+    "as_strided": "as_strided",
+    "clone": "clone",
+    "copy_": "copy_",
+    "detach": "detach",
+    "sum_to_size": "sum_to_size",
+    "to_dtype": "_to_copy",
+    "real": "real",
+}.items():
+    if _dotted in ROWS:
+        _C._set_engine_op(_name, ROWS[_dotted].handle)
+if "add.Tensor" in ROWS:
+    _C._set_engine_op("add_", ROWS["add.Tensor"].inplace)
+
+attach(Tensor)
+attach_methods(Tensor)
+_properties.attach(Tensor)
+
+__all__ = ["FFT", "FUNCTIONS", "LINALG", "NN", "ROWS", "SPECIAL", "aten"]
+
+
+def _namespace(name: str, functions: dict):
+    """A module object that holds functions: torch._C._nn and its like."""
+    module = types.ModuleType(name)
+    module.__dict__.update(functions)
+    return module

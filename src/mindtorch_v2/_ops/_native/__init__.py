@@ -1,0 +1,1 @@
+"""Rows of operators with native kernels, a file a family."""

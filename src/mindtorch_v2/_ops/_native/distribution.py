@@ -1,0 +1,55 @@
+"""Random numbers whose distribution differs by element."""
+
+from .._table import aten, like, op, rule
+
+
+def _zero(grad):
+    return aten.zeros_like(grad)
+
+
+op(
+    "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
+    "Points of a Dirichlet distribution.",
+    bind="function",
+    meta=like("self"),
+    grad={"self": lambda grad, self, result: _dirichlet_backward()},
+)
+op(
+    "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
+    "Numbers of gamma distributions of rate one.",
+    bind="function",
+    meta=like("self"),
+    grad={"self": lambda grad, self, result: grad * aten._standard_gamma_grad(self, result)},
+)
+op(
+    "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
+    "How a gamma number moves with its shape parameter.",
+    bind="function",
+    meta=like("self"),
+    grad=None,
+)
+op(
+    "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+    "How many of `count` trials succeed.",
+    bind="function",
+    meta=rule("binomial", "count", "prob"),
+    grad={"prob": _zero},
+)
+op(
+    "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    "Categories drawn with the weights of each row.",
+    bind="function method out",
+    meta=rule("multinomial", "self", "num_samples"),
+    grad=None,
+)
+op(
+    "poisson(Tensor self, Generator? generator=None) -> Tensor",
+    "Poisson numbers with the elements as rates.",
+    bind="function",
+    meta=like("self"),
+    grad={"self": _zero},
+)
+
+
+def _dirichlet_backward():
+    raise NotImplementedError("the gradient of _sample_dirichlet (_dirichlet_grad) is not implemented")

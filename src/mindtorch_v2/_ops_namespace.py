@@ -1,0 +1,199 @@
+"""`torch.ops`: every registered operator by namespace, name and overload.
+
+`torch.ops.aten.add` is a packet, `torch.ops.aten.add.Tensor` one of its overloads; calling a packet takes the first
+overload, in the order of registration, whose schema fits the arguments.
+"""
+
+import types
+
+from mindtorch_v2 import _C
+
+__all__ = ["OpOverload", "OpOverloadPacket", "classes", "ops"]
+
+
+class OpOverload:
+    """One operator with one schema."""
+
+    def __init__(self, packet, handle):
+        self._handle = handle
+        self._overloadpacket = packet
+        self._overloadname = handle.overload or "default"
+        self.namespace = handle.namespace
+        self.__name__ = f"{packet.__name__}.{self._overloadname}"
+        self.__qualname__ = self.__name__
+        self.__module__ = packet.__module__
+        self.__doc__ = handle.__doc__
+
+    def __call__(self, /, *args, **kwargs):
+        return self._handle(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<OpOverload(op='{self.namespace}.{self._overloadpacket.__name__}', overload='{self._overloadname}')>"
+
+    def __str__(self):
+        return f"{self.namespace}.{self.__name__}"
+
+    def __hash__(self):
+        return hash(self._handle)
+
+    def __eq__(self, other):
+        return isinstance(other, OpOverload) and self._handle is other._handle
+
+    def __deepcopy__(self, memo=None):
+        return self
+
+    @property
+    def overloadpacket(self):
+        return self._overloadpacket
+
+    @property
+    def _schema(self):
+        return self._handle.schema
+
+    @property
+    def is_view(self):
+        return self._handle.is_view
+
+    def name(self):
+        """The qualified name, as in "aten::add.Tensor"."""
+        suffix = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self._overloadpacket._qualified_op_name}{suffix}"
+
+    def redispatch(self, keyset, /, *args, **kwargs):
+        """Run the kernel of the highest key of `keyset`."""
+        return self._handle.redispatch(int(keyset), *args, **kwargs)
+
+    def has_kernel_for_dispatch_key(self, key):
+        """Whether a kernel is registered for exactly this key."""
+        return str(key).rpartition(".")[2] in self._handle.kernels()
+
+
+class OpOverloadPacket:
+    """The overloads of one operator."""
+
+    def __init__(self, namespace, name, handles):
+        self._qualified_op_name = f"{namespace}::{name}"
+        self._handles = handles
+        self.__name__ = name
+        self.__module__ = f"torch.ops.{namespace}"
+        self._by_name = {}
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
+
+    def __str__(self):
+        return self._qualified_op_name.replace("::", ".")
+
+    def __hash__(self):
+        return hash(self._qualified_op_name)
+
+    def __eq__(self, other):
+        return isinstance(other, OpOverloadPacket) and self._qualified_op_name == other._qualified_op_name
+
+    def __deepcopy__(self, memo=None):
+        return self
+
+    def overloads(self):
+        """The names of the overloads; one without a name is "default"."""
+        return [handle.overload or "default" for handle in self._handles]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        overload = self._by_name.get(name)
+        if overload is None:
+            for handle in self._handles:
+                if (handle.overload or "default") == name:
+                    overload = self._by_name[name] = OpOverload(self, handle)
+                    return overload
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+        return overload
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.overloads()]
+
+    def __iter__(self):
+        return iter(self.overloads())
+
+    def __call__(self, /, *args, **kwargs):
+        if len(self._handles) == 1:
+            return self._handles[0](*args, **kwargs)
+        return _C.Function(self.__name__, self._handles)(*args, **kwargs)
+
+
+class _OpNamespace(types.ModuleType):
+    """The operators of one namespace; packets are made when first asked for."""
+
+    def __init__(self, name):
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+
+    def __getattr__(self, op_name):
+        if op_name in ("__file__", "__path__", "__wrapped__"):
+            raise AttributeError(op_name)
+        handles = [handle for handle in _C._all_operators() if handle.namespace == self.name and handle.name == op_name]
+        if not handles:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
+        packet = OpOverloadPacket(self.name, op_name, handles)
+        setattr(self, op_name, packet)
+        return packet
+
+    def __dir__(self):
+        return sorted({handle.name for handle in _C._all_operators() if handle.namespace == self.name})
+
+    def _forget(self, op_name):
+        self.__dict__.pop(op_name, None)
+
+
+class _Ops(types.ModuleType):
+    """The namespaces of operators."""
+
+    __file__ = "_ops.py"
+
+    def __init__(self):
+        super().__init__("torch.ops")
+        self.loaded_libraries = set()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        namespace = _OpNamespace(name)
+        setattr(self, name, namespace)
+        return namespace
+
+    def load_library(self, path):
+        """Load a shared library of PyTorch operators; raises OSError, their binary interface is PyTorch's own."""
+        raise OSError(f"Could not load this library: {path}")
+
+
+class _ClassNamespace(types.ModuleType):
+    """The custom classes of one namespace: none."""
+
+    def __init__(self, name):
+        super().__init__(f"torch.classes.{name}")
+        self.name = name
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise RuntimeError(
+            f"Tried to instantiate class '{self.name}.{name}', but it does not exist! Ensure that it is "
+            "registered via torch::class_"
+        )
+
+
+class _Classes(types.ModuleType):
+    """The namespaces of custom classes."""
+
+    __file__ = "_classes.py"
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        namespace = _ClassNamespace(name)
+        setattr(self, name, namespace)
+        return namespace
+
+
+ops = _Ops()
+classes = _Classes("torch.classes")

@@ -1,0 +1,1 @@
+"""The file formats behind `torch.save` and `torch.load`."""

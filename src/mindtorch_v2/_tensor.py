@@ -1,0 +1,277 @@
+"""The Tensor class: what is Python about a tensor. Operators are attached to it from the operator table (see _ops)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import _C
+from ._autograd.backward import backward as _backward
+
+
+class _TensorMeta(type(_C.TensorBase)):
+    """Says that a Parameter marked on a tensor subclass is a Parameter (see nn.Parameter)."""
+
+
+class Tensor(_C.TensorBase, metaclass=_TensorMeta):
+    """A multi-dimensional array of one dtype on one device.
+
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> (x @ x).sum()
+    tensor(54.)
+    """
+
+    __module__ = "torch"
+    __array_priority__ = 1000
+
+    # ---- autograd ----
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Add the gradients of this tensor to the ``.grad`` of the leaves; ``gradient`` is needed unless it is a scalar."""
+        _backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+
+    def register_hook(self, hook: Callable) -> Any:
+        """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it."""
+        from .utils.hooks import RemovableHandle
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._backward_hooks is None:
+            self._backward_hooks = OrderedDict()
+        handle = RemovableHandle(self._backward_hooks)
+        self._backward_hooks[handle.id] = hook
+        return handle
+
+    def register_post_accumulate_grad_hook(self, hook: Callable) -> Any:
+        """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``."""
+        from .utils.hooks import RemovableHandle
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._post_accumulate_grad_hooks is None:
+            self._post_accumulate_grad_hooks = OrderedDict()
+        handle = RemovableHandle(self._post_accumulate_grad_hooks)
+        self._post_accumulate_grad_hooks[handle.id] = hook
+        return handle
+
+    def reinforce(self, reward: Any) -> None:
+        raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
+
+    # ---- copies ----
+
+    def __deepcopy__(self, memo: dict) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        storage = self.untyped_storage().__deepcopy__(memo)
+        with_grad = _C.is_grad_enabled()
+        _C._set_grad_enabled(False)
+        try:
+            new = _C._find_operator("aten::empty", "memory_format")((0,), dtype=self.dtype, device=self.device)
+            new.set_(storage, self.storage_offset(), self.size(), self.stride())
+        finally:
+            _C._set_grad_enabled(with_grad)
+        if type(self) is not Tensor:
+            new = _C.TensorBase._make_subclass(type(self), new)
+        new.requires_grad = self.requires_grad
+        memo[id(self)] = new
+        if self.grad is not None:
+            new.grad = self.grad.__deepcopy__(memo)
+        if self.__dict__:
+            from copy import deepcopy
+
+            new.__dict__ = deepcopy(self.__dict__, memo)
+        return new
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from ._utils import reduce_tensor
+
+        return reduce_tensor(self)
+
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+
+    # ---- Python protocols ----
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        from . import _tensor_str
+
+        return _tensor_str._str(self, tensor_contents=tensor_contents)
+
+    def __format__(self, spec: str) -> str:
+        if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self) -> Tensor:
+        return self if self.dim() == 0 else self.flip(0)
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (_C.TensorBase, int, float, complex, bool)):
+            return bool((element == self).any().item())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    def __bool__(self) -> bool:
+        if self.numel() == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        if self.numel() > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        value = self.item() if self.numel() == 1 else None
+        if not isinstance(value, int):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(value)
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(dir(type(self))) | set(self.__dict__))
+
+    __hash__ = _C.TensorBase.__hash__
+
+    # ---- small facts ----
+
+    @property
+    def names(self) -> tuple[None, ...]:
+        return (None,) * self.dim()
+
+    def has_names(self) -> bool:
+        return False
+
+    def is_same_size(self, other: Tensor) -> bool:
+        return self.shape == other.shape
+
+    def is_set_to(self, tensor: Tensor) -> bool:
+        return (
+            self.untyped_storage()._cdata == tensor.untyped_storage()._cdata
+            and self.storage_offset() == tensor.storage_offset()
+            and self.shape == tensor.shape
+            and self.stride() == tensor.stride()
+        )
+
+    def dim_order(self) -> tuple[int, ...]:
+        """Dimensions from the slowest to the fastest in memory."""
+        return tuple(sorted(range(self.dim()), key=lambda i: -self.stride(i)))
+
+    def storage(self) -> Any:
+        from .storage import TypedStorage
+
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
+
+    _typed_storage = storage
+
+    def storage_type(self) -> type:
+        return type(self.storage())
+
+    def is_shared(self) -> bool:
+        return self.untyped_storage().is_shared()
+
+    def share_memory_(self) -> Tensor:
+        self.untyped_storage().share_memory_()
+        return self
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        return self
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def _is_all_true_flag(self) -> bool:
+        return bool(self.all())
+
+    def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
+        """How nn.Module.load_state_dict takes ``other`` over."""
+        if assign:
+            return other
+        return self.copy_(other)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """Default for subclasses: run the function, give results the subclass back."""
+        before = _C._disable_function_overrides(True)
+        try:
+            result = func(*args, **(kwargs or {}))
+        finally:
+            _C._disable_function_overrides(before)
+        return _converted(result, cls)
+
+    __torch_dispatch__ = None
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}")
+
+
+def _converted(result: Any, cls: type) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if isinstance(result, tuple):
+        items = tuple(_converted(r, cls) for r in result)
+        return type(result)(items) if hasattr(result, "_fields") else items
+    if isinstance(result, list):
+        return [_converted(r, cls) for r in result]
+    return result
+
+
+def _as_subclass(self: Tensor, cls: type) -> Tensor:
+    """This tensor's data and history as an instance of ``cls``."""
+    if not issubclass(cls, Tensor):
+        raise RuntimeError("as_subclass: cls must be a subclass of Tensor")
+    alias = self.view_as(self) if self.requires_grad else self
+    new = _C.TensorBase._make_subclass(cls, alias)
+    if alias.requires_grad:
+        new._take_history(alias)
+    return new
+
+
+Tensor.as_subclass = _as_subclass  # type: ignore[attr-defined]
+
+
+def _disabled_torch_function_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """``__torch_function__`` of classes that do not want to be asked."""
+    before = _C._disable_function_overrides(True)
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _C._disable_function_overrides(before)
+
+
+def _construct(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """``torch.Tensor(...)``: sizes, data or another tensor, in the default dtype."""
+    device = kwargs.pop("device", None)
+    if kwargs:
+        raise TypeError(f"new() received an unexpected keyword argument {next(iter(kwargs))!r}")
+    made = _C._legacy_new(_C.get_default_dtype(), args)
+    if device is not None:
+        made = made.to(device)
+    return made if cls is Tensor else _C.TensorBase._make_subclass(cls, made)
+
+
+_C._set_tensor_type(Tensor)

@@ -1,0 +1,141 @@
+"""The old tensor types: `torch.FloatTensor` and its kin, each a dtype on the CPU."""
+
+from mindtorch_v2 import _C
+from mindtorch_v2._dtype import Size
+from mindtorch_v2._ops._table import aten
+from mindtorch_v2._tensor import Tensor
+
+__all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+]
+
+
+class _TensorType(type):
+    """`isinstance(x, T)` asks for dtype and device; `T(...)` makes a tensor of sizes or of data."""
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
+
+    def __call__(cls, *args, device=None):
+        return _made(cls.__name__, cls.dtype, args, device)
+
+
+def _made(name, dtype, args, device):
+    if device is not None and _C.device(device).type != "cpu":
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {device} was passed")
+    if len(args) == 1 and not isinstance(args[0], int):
+        data = args[0]
+        if isinstance(data, Size):
+            return aten.empty(data, dtype=dtype)
+        if isinstance(data, Tensor):
+            if data.dtype is not dtype:
+                raise TypeError(f"expected {name} (got {data.type()})")
+            return data.detach()
+        return _C.tensor(data, dtype=dtype)
+    if all(isinstance(size, int) for size in args):
+        return aten.empty(args or (0,), dtype=dtype)
+    raise TypeError(f"{name}(): expected sizes as ints, or one sequence of data")
+
+
+def _legacy_tensor(cls, *args, device=None):
+    """`torch.Tensor(...)`: of the default dtype, by sizes or data."""
+    made = _made("Tensor", _C.get_default_dtype(), args, device)
+    return made if cls is Tensor else made.as_subclass(cls)
+
+
+_C._legacy_tensor = _legacy_tensor
+
+
+def _make(name, dtype):
+    return _TensorType(
+        name,
+        (),
+        {
+            "__module__": "torch",
+            "dtype": _C._dtypes[dtype],
+            "is_cuda": False,
+            "__doc__": f"Tensors of {dtype} on the CPU.",
+        },
+    )
+
+
+_NAMES = {
+    "bfloat16": "BFloat16Tensor",
+    "bool": "BoolTensor",
+    "complex64": "ComplexFloatTensor",
+    "complex128": "ComplexDoubleTensor",
+    "float16": "HalfTensor",
+    "float32": "FloatTensor",
+    "float64": "DoubleTensor",
+    "int16": "ShortTensor",
+    "int32": "IntTensor",
+    "int64": "LongTensor",
+    "int8": "CharTensor",
+    "uint16": "UInt16Tensor",
+    "uint32": "UInt32Tensor",
+    "uint64": "UInt64Tensor",
+    "uint8": "ByteTensor",
+}
+
+
+def _type(self, dtype=None, non_blocking=False, **kwargs):
+    """The name of the tensor's type ("torch.FloatTensor"), or the tensor cast to a dtype, a type or its name.
+
+    Raises ValueError for a name that is no type's, TypeError for other arguments.
+    """
+    if dtype is None:
+        short = str(self.dtype).rpartition(".")[2]
+        name = _NAMES.get(short, f"{short[:1].upper()}{short[1:]}Tensor")
+        return f"torch.{name}" if self.device.type == "cpu" else f"torch.{self.device.type}.{name}"
+    if isinstance(dtype, str):
+        names = {f"torch.{name}": _C._dtypes[short] for short, name in _NAMES.items()}
+        if dtype not in names:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = names[dtype]
+    elif isinstance(dtype, _TensorType):
+        dtype = dtype.dtype
+    if not isinstance(dtype, _C.dtype):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return self.to(dtype=dtype, non_blocking=non_blocking)
+
+
+Tensor.type = _type
+
+
+BFloat16Tensor = _make("BFloat16Tensor", "bfloat16")
+BoolTensor = _make("BoolTensor", "bool")
+ByteTensor = _make("ByteTensor", "uint8")
+CharTensor = _make("CharTensor", "int8")
+DoubleTensor = _make("DoubleTensor", "float64")
+FloatTensor = _make("FloatTensor", "float32")
+HalfTensor = _make("HalfTensor", "float16")
+IntTensor = _make("IntTensor", "int32")
+LongTensor = _make("LongTensor", "int64")
+ShortTensor = _make("ShortTensor", "int16")
+
+
+def _type(self, dtype=None, non_blocking=False):
+    """The old type's name ("torch.FloatTensor"), or this tensor in another dtype or old type."""
+    types = {name: globals()[name] for name in __all__}
+    if dtype is None:
+        name = next(
+            (name for name, kind in types.items() if kind.dtype is self.dtype), f"{self.dtype}".removeprefix("torch.")
+        )
+        return f"torch.{name}" if self.device.type == "cpu" else f"torch.{self.device.type}.{name}"
+    if isinstance(dtype, str):
+        if dtype.removeprefix("torch.") not in types:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = types[dtype.removeprefix("torch.")]
+    return self.to(dtype if isinstance(dtype, _C.dtype) else dtype.dtype)
+
+
+Tensor.type = _type

@@ -1,0 +1,125 @@
+"""Who takes over a call of an operator's function: the state of `__torch_function__`, and the decision.
+
+The core calls `_handle` before it binds a call in which a mode is active or an argument's class is a subclass of
+Tensor; `_handle` returns NotImplemented where nobody takes the call over. `torch.overrides` is the public side.
+"""
+
+import contextlib
+import threading
+
+from mindtorch_v2 import _C
+from mindtorch_v2._tensor import Tensor, _disabled_torch_function_impl
+
+
+class _State(threading.local):
+    """The modes of this thread, innermost last, and whether subclasses are asked."""
+
+    def __init__(self):
+        self.modes = []
+        self.subclasses_disabled = False
+
+
+_state = _State()
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which `__torch_function__` of classes is not asked; that of modes still is."""
+
+    def __enter__(self):
+        self._before = _state.subclasses_disabled
+        _state.subclasses_disabled = True
+
+    def __exit__(self, *exception):
+        _state.subclasses_disabled = self._before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context in which neither classes nor modes are asked."""
+
+    def __enter__(self):
+        super().__enter__()
+        self._disabled = _C._disable_function_overrides(True)
+
+    def __exit__(self, *exception):
+        _C._disable_function_overrides(self._disabled)
+        super().__exit__(*exception)
+
+
+def _push(mode):
+    _state.modes.append(mode)
+    _C._change_function_modes(1)
+
+
+def _pop():
+    _C._change_function_modes(-1)
+    return _state.modes.pop()
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily():
+    mode = _pop()
+    try:
+        yield mode
+    finally:
+        _push(mode)
+
+
+def _overrides(value):
+    """Whether the class of `value` takes calls over by a `__torch_function__` of its own."""
+    kind = type(value)
+    if kind is Tensor:
+        return False
+    method = getattr(kind, "__torch_function__", None)
+    return method is not None and method is not _disabled_torch_function_impl
+
+
+def _tensors_among(args, kwargs):
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, (tuple, list)):
+            yield from value
+        else:
+            yield value
+
+
+def _get_overloaded_args(relevant_args):
+    """The arguments whose classes take calls over, one for each class: subclasses first, else in order."""
+    found = []
+    if _state.subclasses_disabled:
+        return found
+    for value in relevant_args:
+        if _overrides(value) and not any(type(value) is type(other) for other in found):
+            place = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
+            found.insert(place, value)
+    return found
+
+
+def _handle(func, args, kwargs):
+    """Ask the modes and classes about the call `func(*args, **kwargs)`; NotImplemented if there is nobody to ask."""
+    overloaded = _get_overloaded_args(_tensors_among(args, kwargs))
+    if not overloaded and not _state.modes:
+        return NotImplemented
+    return _ask(func, overloaded, args, kwargs)
+
+
+def _ask(func, overloaded, args, kwargs):
+    types = tuple(map(type, overloaded))
+    if _state.modes:
+        with _pop_mode_temporarily() as mode:
+            result = mode.__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for value in overloaded:
+        result = type(value).__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    text = f"no implementation found for '{_describe(func)}' on types that implement __torch_function__: {list(types)}"
+    if _state.modes:
+        text += f" nor in mode {_state.modes[-1]}"
+    raise TypeError(text)
+
+
+def _describe(func):
+    return f"{getattr(func, '__module__', None) or 'torch'}.{getattr(func, '__name__', func)}"
+
+
+_C._set_function_handler(_handle)

@@ -1,0 +1,526 @@
+"""A pickle reader that runs nothing: tensors, plain containers, and the globals that the user allows.
+
+It knows only the opcodes that saved weights need. A global is looked up in a fixed table, never imported; calls are
+made only to functions of the table, and attributes set only on objects of classes in it.
+"""
+
+import collections
+import copyreg
+import struct
+import threading
+import types
+import warnings
+from pickle import UnpicklingError
+
+import mindtorch_v2 as torch
+
+_BLOCKED_MODULES = ("sys", "os", "posix", "nt")
+
+_user_globals = {}
+_lock = threading.Lock()
+
+
+def _path_of(entry):
+    """The dotted name and the object of an entry given to `add_safe_globals`."""
+    if isinstance(entry, tuple):
+        if len(entry) != 2:
+            raise ValueError("safe_globals: expected a tuple of (callable, full path of callable)")
+        obj, path = entry
+        return path, obj
+    if not hasattr(entry, "__module__"):
+        return entry.__name__, entry
+    name = getattr(entry, "__qualname__", None) or entry.__name__
+    return f"{entry.__module__}.{name}", entry
+
+
+def _add_safe_globals(safe_globals):
+    with _lock:
+        for entry in safe_globals:
+            path, obj = _path_of(entry)
+            _user_globals[path] = (obj, entry)
+
+
+def _get_safe_globals():
+    return [entry for _, entry in _user_globals.values()]
+
+
+def _clear_safe_globals():
+    with _lock:
+        _user_globals.clear()
+
+
+def _remove_safe_globals(globals_to_remove):
+    with _lock:
+        for entry in globals_to_remove:
+            _user_globals.pop(_path_of(entry)[0], None)
+
+
+class _safe_globals:
+    """Context manager: allows more globals while entered."""
+
+    def __init__(self, safe_globals):
+        self.safe_globals = safe_globals
+        self.added = []
+
+    def __enter__(self):
+        known = {path for path in _user_globals}
+        self.added = [entry for entry in self.safe_globals if _path_of(entry)[0] not in known]
+        _add_safe_globals(self.added)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _remove_safe_globals(self.added)
+
+
+def _encode(obj, encoding):
+    """How protocol 2 spells bytes: `codecs.encode(text, "latin1")`, and nothing else."""
+    if not isinstance(obj, str) or encoding not in ("latin1", "ascii"):
+        raise UnpicklingError("_codecs.encode is allowed with text and latin1 only")
+    return obj.encode(encoding)
+
+
+def _own_globals():
+    """What every file may name: PyTorch's dotted names, and what they stand for here."""
+    table = {
+        "collections.OrderedDict": collections.OrderedDict,
+        "collections.Counter": collections.Counter,
+        "torch.nn.parameter.Parameter": torch.nn.Parameter,
+        "torch.nn.parameter.Buffer": getattr(torch.nn, "Buffer", None),
+        "torch.serialization._get_layout": torch.serialization._get_layout,
+        "torch.Size": torch.Size,
+        "torch.Tensor": torch.Tensor,
+        "torch.device": torch.device,
+        "_codecs.encode": _encode,
+        "builtins.bytearray": bytearray,
+        "builtins.set": set,
+        "builtins.complex": complex,
+        "torch._tensor._rebuild_from_type_v2": torch._utils._rebuild_from_type_v2,
+        "torch.storage.UntypedStorage": torch.serialization.StorageType("UntypedStorage"),
+        "torch.storage.TypedStorage": torch.storage.TypedStorage,
+    }
+    for name in (
+        "_rebuild_tensor",
+        "_rebuild_tensor_v2",
+        "_rebuild_tensor_v3",
+        "_rebuild_parameter",
+        "_rebuild_parameter_with_state",
+        "_rebuild_meta_tensor_no_storage",
+        "_rebuild_sparse_tensor",
+        "_rebuild_nested_tensor",
+        "_rebuild_qtensor",
+        "_rebuild_wrapper_subclass",
+        "_rebuild_device_tensor_from_cpu_tensor",
+        "_rebuild_device_tensor_from_numpy",
+    ):
+        table[f"torch._utils.{name}"] = getattr(torch._utils, name)
+    for value in vars(torch).values():
+        if isinstance(value, torch.dtype):
+            table[f"torch.{str(value).removeprefix('torch.')}"] = value
+    for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"):
+        if hasattr(torch, name):
+            table[f"torch.{name}"] = getattr(torch, name)
+    for name in torch.storage._dtype_to_storage_type_map().values():
+        table[f"torch.{name}"] = torch.serialization.StorageType(name)
+    return table
+
+
+_table = None
+
+
+def _allowed():
+    global _table
+    if _table is None:
+        _table = _own_globals()
+    return _table
+
+
+def _normalized(module, name):
+    """The dotted name under which the tables know a global: Python 2's builtins and our own module names included."""
+    if module in ("__builtin__", "builtins"):
+        return f"builtins.{name}"
+    if module == "mindtorch_v2" or module.startswith("mindtorch_v2."):
+        module = "torch" + module[len("mindtorch_v2") :]
+    return f"{module}.{name}"
+
+
+def _shown(path):
+    return path.removeprefix("builtins.")
+
+
+def _readline(file):
+    line = file.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    return line[:-1].decode("utf-8")
+
+
+class Unpickler:
+    """Reads one object from `file`; `persistent_load(id)` gives the storages."""
+
+    def __init__(self, file, *, encoding="bytes"):
+        self.encoding = encoding
+        self._file = file
+        self.memo = {}
+        self.proto = -1
+
+    def persistent_load(self, pid):
+        raise UnpicklingError("unsupported persistent id encountered")
+
+    def find_global(self, module, name):
+        """The object that a file's global stands for; UnpicklingError if it is not allowed."""
+        path = _normalized(module, name)
+        if path in _allowed() and _allowed()[path] is not None:
+            return _allowed()[path]
+        for spelled in (path, _shown(path), f"{module}.{name}"):
+            if spelled in _user_globals:
+                return _user_globals[spelled][0]
+        if module.partition(".")[0] in _BLOCKED_MODULES:
+            raise UnpicklingError(
+                f"Trying to load unsupported GLOBAL {module}.{name} whose module {module.partition('.')[0]} is blocked."
+            )
+        shown = _shown(path)
+        raise UnpicklingError(
+            f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
+            f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` "
+            "context manager to allowlist this global if you trust this class/function."
+        )
+
+    def load(self):
+        """The object; EOFError if the file ends first, UnpicklingError for anything that is not allowed."""
+        self.stack = []
+        self.metastack = []
+        read = self._file.read
+        while True:
+            key = read(1)
+            if not key:
+                raise EOFError
+            if key == b".":
+                return self._pop()
+            handler = _HANDLERS.get(key)
+            if handler is None:
+                raise UnpicklingError(f"Unsupported operand {key[0]}")
+            handler(self)
+
+    def _read(self, count):
+        data = self._file.read(count)
+        if len(data) != count:
+            raise EOFError
+        return data
+
+    def _pop(self):
+        if not self.stack:
+            raise UnpicklingError("unexpected end of the stack")
+        return self.stack.pop()
+
+    def _top(self):
+        if not self.stack:
+            raise UnpicklingError("unexpected end of the stack")
+        return self.stack[-1]
+
+    def _pop_mark(self):
+        if not self.metastack:
+            raise UnpicklingError("could not find MARK")
+        items = self.stack
+        self.stack = self.metastack.pop()
+        return items
+
+    def _take(self, count):
+        if len(self.stack) < count:
+            raise UnpicklingError("unexpected end of the stack")
+        items = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        return items
+
+    def _is_allowed_class(self, kind):
+        return any(kind is obj for obj, _ in _user_globals.values())
+
+
+def _proto(u):
+    u.proto = u._read(1)[0]
+    if u.proto != 2:
+        warnings.warn(
+            f"Detected pickle protocol {u.proto} in the checkpoint, which was not the default pickle protocol used by "
+            "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this "
+            "protocol, please file an issue for adding support if you encounter this.",
+            stacklevel=4,
+        )
+
+
+def _global(u):
+    module = _readline(u._file)
+    u.stack.append(u.find_global(module, _readline(u._file)))
+
+
+def _stack_global(u):
+    module, name = u._take(2)
+    if not isinstance(module, str) or not isinstance(name, str):
+        raise UnpicklingError("STACK_GLOBAL requires str")
+    u.stack.append(u.find_global(module, name))
+
+
+def _is_callable_here(u, func):
+    if any(func is allowed for allowed in _allowed().values() if callable(allowed)):
+        return True
+    return any(func is obj for obj, _ in _user_globals.values())
+
+
+def _reduce(u):
+    func, args = u._take(2)
+    if not _is_callable_here(u, func):
+        raise UnpicklingError(f"Trying to call reduce for unrecognized function {func}")
+    if not isinstance(args, tuple):
+        raise UnpicklingError("REDUCE requires a tuple of arguments")
+    if func is torch._utils._rebuild_from_type_v2:
+        _check_rebuild_from_type(u, args)
+    u.stack.append(func(*args))
+
+
+def _check_rebuild_from_type(u, args):
+    """Its first argument is called and its second instantiated: both must be allowed on their own."""
+    if len(args) != 4 or not _is_callable_here(u, args[0]):
+        raise UnpicklingError(f"Trying to call reduce for unrecognized function {args[:1]}")
+    if args[1] not in (torch.Tensor, torch.nn.Parameter) and not u._is_allowed_class(args[1]):
+        raise UnpicklingError(f"Trying to rebuild a tensor of unrecognized type {args[1]}")
+
+
+def _build(u):
+    state = u._pop()
+    inst = u._top()
+    kind = type(inst)
+    if kind is torch.Tensor:
+        storage, *place = state
+        if isinstance(storage, torch.storage.TypedStorage):
+            storage = storage._untyped_storage
+        torch._utils.set_checked(inst, storage, *place)
+    elif kind is torch.nn.Parameter:
+        inst.__setstate__(state)
+    elif kind is collections.OrderedDict:
+        inst.__dict__.update(state)
+    elif u._is_allowed_class(kind):
+        if hasattr(inst, "__setstate__"):
+            inst.__setstate__(state)
+            return
+        slots = None
+        if isinstance(state, tuple) and len(state) == 2:
+            state, slots = state
+        if state:
+            inst.__dict__.update(state)
+        for name, value in (slots or {}).items():
+            setattr(inst, name, value)
+    else:
+        raise UnpicklingError(
+            f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {kind}"
+        )
+
+
+def _newobj(u):
+    cls, args = u._take(2)
+    if cls is torch.nn.Parameter:
+        u.stack.append(torch.nn.Parameter(*args))
+    elif isinstance(cls, type) and (
+        u._is_allowed_class(cls) or cls in (collections.OrderedDict, collections.Counter, set, bytearray, torch.Size)
+    ):
+        if not isinstance(args, tuple):
+            raise UnpicklingError("NEWOBJ requires a tuple of arguments")
+        u.stack.append(copyreg.__newobj__(cls, *args))
+    else:
+        raise UnpicklingError(
+            f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"
+        )
+
+
+def _append(u):
+    item = u._pop()
+    target = u._top()
+    if type(target) is not list:
+        raise UnpicklingError(f"Can only append to lists, but got {type(target)}")
+    target.append(item)
+
+
+def _appends(u):
+    items = u._pop_mark()
+    target = u._top()
+    if type(target) is not list:
+        raise UnpicklingError(f"Can only extend lists, but got {type(target)}")
+    target.extend(items)
+
+
+def _additems(u):
+    items = u._pop_mark()
+    target = u._top()
+    if type(target) is not set:
+        raise UnpicklingError(f"Can only add to sets, but got {type(target)}")
+    target.update(items)
+
+
+def _settable(u, opcode):
+    target = u._top()
+    if type(target) not in (dict, collections.OrderedDict, collections.Counter) and not u._is_allowed_class(
+        type(target)
+    ):
+        raise UnpicklingError(
+            f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got {type(target)}"
+        )
+    return target
+
+
+def _setitem(u):
+    key, value = u._take(2)
+    _settable(u, "SETITEM")[key] = value
+
+
+def _setitems(u):
+    items = u._pop_mark()
+    target = _settable(u, "SETITEMS")
+    if len(items) % 2:
+        raise UnpicklingError("odd number of items for SETITEMS")
+    for i in range(0, len(items), 2):
+        target[items[i]] = items[i + 1]
+
+
+def _tuple(u):
+    items = u._pop_mark()
+    u.stack.append(tuple(items))
+
+
+def _mark(u):
+    u.metastack.append(u.stack)
+    u.stack = []
+
+
+def _binpersid(u):
+    pid = u._pop()
+    if type(pid) is not tuple and type(pid) is not int:
+        raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(pid)}")
+    if type(pid) is tuple and pid and _text(pid[0]) != "storage":
+        raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(pid[0])}")
+    u.stack.append(u.persistent_load(pid))
+
+
+def _text(value):
+    return value.decode("ascii") if isinstance(value, bytes) else value
+
+
+def _long1(u):
+    size = u._read(1)[0]
+    u.stack.append(int.from_bytes(u._read(size), "little", signed=True))
+
+
+def _short_binstring(u):
+    raw = u._read(u._read(1)[0])
+    # Python 2's strings: text where the caller says so.
+    u.stack.append(raw if u.encoding == "bytes" else raw.decode(u.encoding, "strict"))
+
+
+def _memoized(u, index):
+    if index not in u.memo:
+        raise UnpicklingError(f"Memo value not found at index {index}")
+    u.stack.append(u.memo[index])
+
+
+def _put(u, index):
+    u.memo[index] = u._top()
+
+
+def _unpack(u, layout):
+    return struct.unpack(layout, u._read(struct.calcsize(layout)))[0]
+
+
+def _decode(u, size):
+    return u._read(size).decode("utf-8", "surrogatepass")
+
+
+_HANDLERS = {
+    b"\x80": _proto,
+    b"c": _global,
+    b"\x93": _stack_global,
+    b"R": _reduce,
+    b"b": _build,
+    b"\x81": _newobj,
+    b"a": _append,
+    b"e": _appends,
+    b"s": _setitem,
+    b"u": _setitems,
+    b"(": _mark,
+    b"Q": _binpersid,
+    b"]": lambda u: u.stack.append([]),
+    b"}": lambda u: u.stack.append({}),
+    b")": lambda u: u.stack.append(()),
+    b"\x8f": lambda u: u.stack.append(set()),
+    b"\x90": _additems,
+    b"t": _tuple,
+    b"\x85": lambda u: u.stack.append(tuple(u._take(1))),
+    b"\x86": lambda u: u.stack.append(tuple(u._take(2))),
+    b"\x87": lambda u: u.stack.append(tuple(u._take(3))),
+    b"N": lambda u: u.stack.append(None),
+    b"\x89": lambda u: u.stack.append(False),
+    b"\x88": lambda u: u.stack.append(True),
+    b"K": lambda u: u.stack.append(u._read(1)[0]),
+    b"M": lambda u: u.stack.append(_unpack(u, "<H")),
+    b"J": lambda u: u.stack.append(_unpack(u, "<i")),
+    b"\x8a": _long1,
+    b"G": lambda u: u.stack.append(_unpack(u, ">d")),
+    b"X": lambda u: u.stack.append(_decode(u, _unpack(u, "<I"))),
+    b"\x8c": lambda u: u.stack.append(_decode(u, u._read(1)[0])),
+    b"U": _short_binstring,
+    b"h": lambda u: _memoized(u, u._read(1)[0]),
+    b"j": lambda u: _memoized(u, _unpack(u, "<I")),
+    b"q": lambda u: _put(u, u._read(1)[0]),
+    b"r": lambda u: _put(u, _unpack(u, "<I")),
+    b"\x94": lambda u: _put(u, len(u.memo)),
+    b"\x95": lambda u: u._read(8) and None,
+    b"B": lambda u: u.stack.append(u._read(_unpack(u, "<I"))),
+    b"C": lambda u: u.stack.append(u._read(u._read(1)[0])),
+}
+
+
+def load(file, *, encoding="ASCII"):
+    """Reads one object from `file`."""
+    return Unpickler(file, encoding=encoding).load()
+
+
+class _GlobalCollector(Unpickler):
+    """Goes through a pickle and notes its globals; makes nothing of them."""
+
+    def __init__(self, file):
+        super().__init__(file)
+        self.found = []
+
+    def find_global(self, module, name):
+        path = f"{module}.{name}"
+        if path not in self.found:
+            self.found.append(path)
+        return types.SimpleNamespace(path=path)
+
+    def persistent_load(self, pid):
+        return None
+
+    def _is_allowed_class(self, kind):
+        return True
+
+
+def get_globals_in_pkl(file):
+    """The dotted names of all globals that a pickle refers to; runs nothing."""
+    collector = _GlobalCollector(file)
+    collector.stack, collector.metastack = [], []
+    while True:
+        key = collector._read(1)
+        if key == b".":
+            return set(collector.found)
+        replacement = _COLLECTING.get(key) or _HANDLERS.get(key)
+        if replacement is None:
+            raise UnpicklingError(f"Unsupported operand {key[0]}")
+        replacement(collector)
+
+
+# Under collection, calls leave a placeholder and changes to objects are dropped.
+_COLLECTING = {
+    b"R": lambda u: (u._take(2), u.stack.append(None)),
+    b"\x81": lambda u: (u._take(2), u.stack.append(None)),
+    b"b": lambda u: u._take(1),
+    b"a": lambda u: u._take(1),
+    b"e": lambda u: u._pop_mark(),
+    b"s": lambda u: u._take(2),
+    b"u": lambda u: u._pop_mark(),
+    b"\x90": lambda u: u._pop_mark(),
+    b"Q": lambda u: (u._take(1), u.stack.append(None)),
+}

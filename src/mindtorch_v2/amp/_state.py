@@ -1,0 +1,85 @@
+"""The functions of the `torch` namespace that read and set autocast's state."""
+
+from mindtorch_v2._ops import _autocast
+
+__all__ = [
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
+    "clear_autocast_cache",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
+]
+
+autocast_decrement_nesting = _autocast.decrement_nesting
+autocast_increment_nesting = _autocast.increment_nesting
+clear_autocast_cache = _autocast.clear_cache
+is_autocast_cache_enabled = _autocast.is_cache_enabled
+set_autocast_cache_enabled = _autocast.set_cache_enabled
+
+
+def _checked(device_type):
+    if not _autocast.is_supported(device_type):
+        raise RuntimeError(f"unsupported scalarType: autocast has no dtype for device type '{device_type}'")
+    return device_type
+
+
+def is_autocast_enabled(device_type="cuda"):
+    """Whether autocast is on for the device, in this thread."""
+    return _autocast.is_enabled(device_type)
+
+
+def set_autocast_enabled(device_type, enabled=None):
+    """Switches autocast on or off: `(device_type, enabled)`, or `(enabled)` for CUDA."""
+    if enabled is None:
+        device_type, enabled = "cuda", device_type
+    _autocast.set_enabled(_checked(device_type), enabled)
+
+
+def get_autocast_dtype(device_type):
+    """The dtype that autocast casts to on the device."""
+    return _autocast.get_dtype(_checked(device_type))
+
+
+def set_autocast_dtype(device_type, dtype):
+    """Sets the dtype that autocast casts to on the device."""
+    _autocast.set_dtype(_checked(device_type), dtype)
+
+
+def is_autocast_cpu_enabled():
+    """Old form of `is_autocast_enabled("cpu")`."""
+    return _autocast.is_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled):
+    """Old form of `set_autocast_enabled("cpu", enabled)`."""
+    _autocast.set_enabled("cpu", enabled)
+
+
+def get_autocast_cpu_dtype():
+    """Old form of `get_autocast_dtype("cpu")`."""
+    return _autocast.get_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype):
+    """Old form of `set_autocast_dtype("cpu", dtype)`."""
+    _autocast.set_dtype("cpu", dtype)
+
+
+def get_autocast_gpu_dtype():
+    """Old form of `get_autocast_dtype("cuda")`."""
+    return _autocast.get_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(dtype):
+    """Old form of `set_autocast_dtype("cuda", dtype)`."""
+    _autocast.set_dtype("cuda", dtype)

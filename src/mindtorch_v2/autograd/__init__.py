@@ -1,0 +1,32 @@
+"""torch.autograd: gradients of recorded programs."""
+
+from .._autograd.backward import backward, grad
+from .._autograd.function import Function, NestedIOFunction
+from .._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .. import _C as _C
+from . import function, functional, graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+Variable = _C.TensorBase
+
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "NestedIOFunction",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]

@@ -1,0 +1,33 @@
+"""Anomaly mode: a failing backward shows the forward line that made its node."""
+
+from __future__ import annotations
+
+from .. import _C
+
+
+class detect_anomaly:
+    """Within this block backward checks for NaN and shows where the forward of a failing node ran."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+
+    def __enter__(self) -> None:
+        self.prev = (_C.is_anomaly_enabled(), _C.is_anomaly_check_nan_enabled())
+        _C.set_anomaly_enabled(True, self.check_nan)
+
+    def __exit__(self, *exc: object) -> None:
+        _C.set_anomaly_enabled(*self.prev)
+
+
+class set_detect_anomaly:
+    """Switch anomaly mode on or off, at once; undone when used as a context manager."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.prev = (_C.is_anomaly_enabled(), _C.is_anomaly_check_nan_enabled())
+        _C.set_anomaly_enabled(mode, check_nan)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        _C.set_anomaly_enabled(*self.prev)

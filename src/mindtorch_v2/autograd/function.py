@@ -1,0 +1,21 @@
+"""torch.autograd.function: the public names of custom Functions."""
+
+from .._autograd.function import (
+    BackwardCFunction,
+    Function,
+    FunctionCtx,
+    FunctionMeta,
+    InplaceFunction,
+    NestedIOFunction,
+    once_differentiable,
+)
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]

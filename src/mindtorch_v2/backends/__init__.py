@@ -1,0 +1,36 @@
+"""`torch.backends`: which libraries compute, and how precisely they may. Settings are kept; those of absent libraries
+have nothing to act on.
+"""
+
+from mindtorch_v2.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized
+from mindtorch_v2.backends._settings import contextual
+
+__all__ = [
+    "cpu",
+    "cuda",
+    "cudnn",
+    "flags",
+    "fp32_precision",
+    "mha",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+    "set_flags",
+]
+
+fp32_precision = "none"
+
+
+def set_flags(_fp32_precision="none"):
+    """Set how float32 products may be rounded; returns the earlier setting as a 1-tuple."""
+    global fp32_precision
+    before = (fp32_precision,)
+    fp32_precision = _fp32_precision
+    return before
+
+
+flags = contextual(set_flags)

@@ -1,0 +1,16 @@
+"""Whether `nn.MultiheadAttention` may take its fast path."""
+
+__all__ = ["get_fastpath_enabled", "set_fastpath_enabled"]
+
+_enabled = True
+
+
+def get_fastpath_enabled():
+    """Whether inference of Transformer layers may take the fused path."""
+    return _enabled
+
+
+def set_fastpath_enabled(value):
+    """Let inference of Transformer layers take the fused path, or not."""
+    global _enabled
+    _enabled = bool(value)

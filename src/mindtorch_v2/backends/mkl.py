@@ -1,0 +1,26 @@
+"""Intel MKL, which is absent."""
+
+__all__ = ["VERBOSE_OFF", "VERBOSE_ON", "is_available", "verbose"]
+
+VERBOSE_OFF = 0
+VERBOSE_ON = 1
+
+
+def is_available():
+    """Whether MKL computes: False."""
+    return False
+
+
+class verbose:
+    """A context in which MKL prints what it does; entering it raises RuntimeError."""
+
+    def __init__(self, enable):
+        self.enable = enable
+
+    def __enter__(self):
+        if self.enable != VERBOSE_OFF:
+            raise RuntimeError("mkl.verbose(): MKL is not part of this build; set ONEDNN_VERBOSE=1 for oneDNN")
+        return self
+
+    def __exit__(self, *exception):
+        return False

@@ -1,0 +1,23 @@
+"""Apple's Metal, which is absent."""
+
+__all__ = ["is_available", "is_built", "is_macos13_or_newer", "is_macos_or_newer"]
+
+
+def is_built():
+    """Whether this was built for Metal: False."""
+    return False
+
+
+def is_available():
+    """Whether Metal can be used: False."""
+    return False
+
+
+def is_macos_or_newer(major, minor):
+    """Whether this system is macOS of at least that version; without Metal: False."""
+    return False
+
+
+def is_macos13_or_newer(minor=0):
+    """Whether this system is macOS 13 or newer; without Metal: False."""
+    return False

@@ -1,0 +1,27 @@
+"""NNPACK, which is absent."""
+
+from mindtorch_v2.backends._settings import contextual
+
+__all__ = ["flags", "is_available", "set_flags"]
+
+_enabled = False
+
+
+def is_available():
+    """Whether NNPACK computes: False."""
+    return False
+
+
+def set_flags(_enabled):
+    """Let NNPACK compute, or not; returns the earlier setting as a 1-tuple."""
+    values = globals()
+    before = (values["_enabled"],)
+    values["_enabled"] = bool(_enabled)
+    return before
+
+
+def _set_flags_defaults(enabled=False):
+    return set_flags(enabled)
+
+
+flags = contextual(_set_flags_defaults)

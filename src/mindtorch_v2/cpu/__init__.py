@@ -1,0 +1,216 @@
+"""`torch.cpu`: the CPU as a device: what it can do, its memory, and the trivial forms of streams and events."""
+
+import contextlib
+import os
+
+from mindtorch_v2 import _C
+
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_device",
+    "current_stream",
+    "device_count",
+    "empty_cache",
+    "get_capabilities",
+    "is_available",
+    "is_initialized",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "set_device",
+    "stream",
+    "synchronize",
+]
+
+
+def is_available():
+    """Whether there is a CPU: yes."""
+    return True
+
+
+def is_initialized():
+    """Whether the CPU is ready: yes."""
+    return True
+
+
+def device_count():
+    """The number of CPU devices: one, whatever its cores."""
+    return 1
+
+
+def current_device():
+    """The current device's name."""
+    return "cpu"
+
+
+def set_device(device):
+    """Accepted for code that works on any device; there is one CPU."""
+
+
+def synchronize(device=None):
+    """Returns at once: work on the CPU is done when its call returns."""
+
+
+def memory_stats():
+    """Statistics of the caching allocator, in bytes and counts: allocated, reserved, their peaks, cache hits."""
+    return dict(_C._cpu_memory_stats())
+
+
+def reset_peak_memory_stats():
+    """Starts the peaks of `memory_stats` anew from the current values."""
+    _C._cpu_reset_peak_memory_stats()
+
+
+def empty_cache():
+    """Gives memory that no tensor uses back to the system."""
+    _C._cpu_empty_cache()
+
+
+def memory_allocated():
+    """Bytes in use by tensors."""
+    return memory_stats()["allocated"]
+
+
+def max_memory_allocated():
+    """The most bytes in use by tensors since the start or `reset_peak_memory_stats`."""
+    return memory_stats()["allocated_peak"]
+
+
+def memory_reserved():
+    """Bytes held from the system, in use or cached."""
+    return memory_stats()["reserved"]
+
+
+def _flags():
+    """The processor's features as Linux names them; empty elsewhere."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            for line in file:
+                if line.startswith("flags"):
+                    return frozenset(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return frozenset()
+
+
+def get_capabilities():
+    """The processor's features (`avx2`, `avx512_f`, `avx512_bf16`, `amx_tile`, ...) as a dict of booleans."""
+    flags = _flags()
+    names = {
+        "sse4_1": "sse4_1",
+        "sse4_2": "sse4_2",
+        "avx": "avx",
+        "avx2": "avx2",
+        "fma3": "fma",
+        "f16c": "f16c",
+        "avx512_f": "avx512f",
+        "avx512_cd": "avx512cd",
+        "avx512_dq": "avx512dq",
+        "avx512_bw": "avx512bw",
+        "avx512_vl": "avx512vl",
+        "avx512_vnni": "avx512_vnni",
+        "avx512_bf16": "avx512_bf16",
+        "avx512_fp16": "avx512_fp16",
+        "amx_bf16": "amx_bf16",
+        "amx_tile": "amx_tile",
+        "amx_int8": "amx_int8",
+        "amx_fp16": "amx_fp16",
+    }
+    capabilities = {name: flag in flags for name, flag in names.items()}
+    capabilities["architecture"] = os.uname().machine if hasattr(os, "uname") else ""
+    capabilities["kernels"] = _C._cpu_isa()
+    return capabilities
+
+
+def _is_avx2_supported():
+    return "avx2" in _flags()
+
+
+def _is_avx512_supported():
+    return "avx512f" in _flags()
+
+
+def _is_avx512_bf16_supported():
+    return "avx512_bf16" in _flags()
+
+
+def _is_vnni_supported():
+    return "avx512_vnni" in _flags()
+
+
+def _is_amx_tile_supported():
+    return "amx_tile" in _flags()
+
+
+def _is_amx_fp16_supported():
+    return "amx_fp16" in _flags()
+
+
+class Stream:
+    """The CPU's one queue of work, in program order; there is nothing to wait for."""
+
+    def __init__(self, priority=-1):
+        pass
+
+    def wait_stream(self, stream):
+        """Returns at once."""
+
+    def record_event(self):
+        """An event that has happened."""
+        return Event()
+
+    def wait_event(self, event):
+        """Returns at once."""
+
+
+class Event:
+    """A point in the queue of work, reached when it is made."""
+
+    def query(self):
+        """Whether the point was reached: yes."""
+        return True
+
+    def record(self, stream=None):
+        """Marks this point."""
+
+    def synchronize(self):
+        """Returns at once."""
+
+    def wait(self, stream=None):
+        """Returns at once."""
+
+
+_default_cpu_stream = Stream()
+_current_stream = _default_cpu_stream
+
+
+def current_stream(device=None):
+    """The current stream."""
+    return _current_stream
+
+
+class StreamContext(contextlib.AbstractContextManager):
+    """Makes a stream current while entered; None does nothing."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.previous = None
+
+    def __enter__(self):
+        global _current_stream
+        self.previous = _current_stream
+        if self.stream is not None:
+            _current_stream = self.stream
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        global _current_stream
+        _current_stream = self.previous
+
+
+def stream(stream):
+    """`StreamContext(stream)`."""
+    return StreamContext(stream)

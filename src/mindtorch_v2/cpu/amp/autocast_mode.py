@@ -1,0 +1,19 @@
+"""`torch.cpu.amp.autocast`, an old form of `torch.amp.autocast("cpu")`."""
+
+import warnings
+
+import mindtorch_v2 as torch
+
+__all__ = ["autocast"]
+
+
+class autocast(torch.amp.autocast):
+    """`torch.amp.autocast("cpu", ...)`; warns that it is an old form."""
+
+    def __init__(self, enabled=True, dtype=torch.bfloat16, cache_enabled=True):
+        warnings.warn(
+            "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)

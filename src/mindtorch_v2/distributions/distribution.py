@@ -1,0 +1,190 @@
+"""`Distribution`: the base of them all."""
+
+import warnings
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.utils import lazy_property
+
+__all__ = ["Distribution"]
+
+
+class Distribution:
+    """A batch of probability distributions.
+
+    `batch_shape` counts distributions that share no sample, `event_shape` is the shape of one sample. `sample(s)` has
+    shape `s + batch_shape + event_shape`; `log_prob(x)` has x's shape without its event dimensions.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    _validate_args = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value):
+        """Let new distributions check their arguments, or not."""
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape=None, event_shape=None, validate_args=None):
+        self._batch_shape = torch.Size() if batch_shape is None else torch.Size(batch_shape)
+        self._event_shape = torch.Size() if event_shape is None else torch.Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._validate_parameters()
+        super().__init__()
+
+    def _validate_parameters(self):
+        try:
+            arg_constraints = self.arg_constraints
+        except NotImplementedError:
+            arg_constraints = {}
+            warnings.warn(
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
+                "the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+        for name, constraint in arg_constraints.items():
+            if constraints.is_dependent(constraint):
+                continue
+            if name not in self.__dict__ and _is_lazy(type(self), name):
+                continue  # the other parametrisation was given, and this one follows from it
+            value = getattr(self, name)
+            valid = constraint.check(value)
+            if not torch.all(valid):
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
+
+    def expand(self, batch_shape, _instance=None):
+        """The same distribution with a larger batch shape."""
+        raise NotImplementedError
+
+    @property
+    def batch_shape(self):
+        """The shape of the batch."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self):
+        """The shape of one sample."""
+        return self._event_shape
+
+    @property
+    def arg_constraints(self):
+        """The constraint of each parameter, by name."""
+        raise NotImplementedError
+
+    @property
+    def support(self):
+        """The constraint of the samples."""
+        raise NotImplementedError
+
+    @property
+    def mean(self):
+        """The mean."""
+        raise NotImplementedError
+
+    @property
+    def mode(self):
+        """The mode."""
+        raise NotImplementedError(f"{self.__class__} does not implement mode")
+
+    @property
+    def variance(self):
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self):
+        """The standard deviation."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape=()):
+        """Samples, without gradient."""
+        with torch.no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape=()):
+        """Samples through which gradients flow to the parameters."""
+        raise NotImplementedError
+
+    def log_prob(self, value):
+        """The logarithm of the density or probability at `value`."""
+        raise NotImplementedError
+
+    def cdf(self, value):
+        """The cumulative distribution function at `value`."""
+        raise NotImplementedError
+
+    def icdf(self, value):
+        """The inverse of `cdf`."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand=True):
+        """Every value of a discrete distribution, along a new first dimension."""
+        raise NotImplementedError
+
+    def entropy(self):
+        """The entropy, one number for each distribution of the batch."""
+        raise NotImplementedError
+
+    def perplexity(self):
+        """The exponential of the entropy."""
+        return torch.exp(self.entropy())
+
+    def _extended_shape(self, sample_shape=()):
+        return torch.Size(sample_shape) + self._batch_shape + self._event_shape
+
+    def _validate_sample(self, value):
+        if not isinstance(value, torch.Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        event_start = len(value.size()) - len(self._event_shape)
+        if value.size()[event_start:] != self._event_shape:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.size()} vs {self._event_shape}."
+            )
+        expected = self._batch_shape + self._event_shape
+        for i, j in zip(reversed(value.size()), reversed(expected)):
+            if i != 1 and j != 1 and i != j:
+                raise ValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.size()} vs {expected}."
+                )
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        valid = support.check(value)
+        if not torch.all(valid):
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def _get_checked_instance(self, cls, _instance=None):
+        if _instance is None and type(self).__init__ != cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
+            )
+        return self.__new__(type(self)) if _instance is None else _instance
+
+    def __repr__(self):
+        names = [name for name in self.arg_constraints if name in self.__dict__]
+        values = (self.__dict__[name] for name in names)
+        text = ", ".join(
+            f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in zip(names, values)
+        )
+        return f"{self.__class__.__name__}({text})"
+
+
+def _is_lazy(cls, name):
+    return any(isinstance(base.__dict__.get(name), lazy_property) for base in cls.__mro__)

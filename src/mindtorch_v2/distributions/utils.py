@@ -1,0 +1,108 @@
+"""Broadcasting of parameters, probabilities and logits, values computed once."""
+
+import functools
+
+import mindtorch_v2 as torch
+
+__all__ = [
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
+
+euler_constant = 0.57721566490153286060
+
+
+def broadcast_all(*values):
+    """Tensors and numbers as tensors of one shape; numbers take the first tensor's dtype and device.
+
+    Raises ValueError if one of them is neither a tensor nor a number.
+    """
+    if not all(isinstance(value, (torch.Tensor, int, float, complex)) for value in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
+    if not all(isinstance(value, torch.Tensor) for value in values):
+        options = {"dtype": torch.get_default_dtype()}
+        for value in values:
+            if isinstance(value, torch.Tensor):
+                options = {"dtype": value.dtype, "device": value.device}
+                break
+        values = [value if isinstance(value, torch.Tensor) else torch.tensor(value, **options) for value in values]
+    return torch.broadcast_tensors(*values)
+
+
+def _standard_normal(shape, dtype, device):
+    return torch.normal(torch.zeros(shape, dtype=dtype, device=device), torch.ones(shape, dtype=dtype, device=device))
+
+
+def _sum_rightmost(value, dim):
+    """`value` summed over its `dim` rightmost dimensions."""
+    if dim == 0:
+        return value
+    return value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
+
+
+def clamp_probs(probs):
+    """`probs` kept off 0 and 1 by the dtype's epsilon, so that logarithms are finite."""
+    eps = torch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def logits_to_probs(logits, is_binary=False):
+    """Probabilities of log odds (`is_binary`), else of unnormalised logarithms along the last dimension."""
+    return torch.sigmoid(logits) if is_binary else torch.nn.functional.softmax(logits, dim=-1)
+
+
+def probs_to_logits(probs, is_binary=False):
+    """Log odds of probabilities (`is_binary`), else their logarithms."""
+    clamped = clamp_probs(probs)
+    return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
+
+
+class lazy_property:
+    """A property that is computed at its first use, with gradients, and then kept in the instance."""
+
+    def __init__(self, wrapped):
+        self.wrapped = wrapped
+        functools.update_wrapper(self, wrapped)
+
+    def __get__(self, instance, obj_type=None):
+        if instance is None:
+            return property(self.wrapped)
+        with torch.enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
+
+
+def tril_matrix_to_vec(mat, diag=0):
+    """The lower triangles of `(..., n, n)` matrices, row by row, up to diagonal `diag`, as vectors."""
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    arange = torch.arange(n, device=mat.device)
+    return mat[..., arange < arange.view(-1, 1) + (diag + 1)]
+
+
+def vec_to_tril_matrix(vec, diag=0):
+    """The inverse of `tril_matrix_to_vec`: `(..., D)` vectors as `(..., n, n)` matrices.
+
+    Raises ValueError if no n fits D.
+    """
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    eps = torch.finfo(vec.dtype).eps
+    if not round(n) - eps <= n <= round(n) + eps:
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower "
+            "triangular part of a square D x D matrix."
+        )
+    n = round(n)
+    mat = vec.new_zeros(vec.shape[:-1] + (n, n))
+    arange = torch.arange(n, device=vec.device)
+    mat[..., arange < arange.view(-1, 1) + (diag + 1)] = vec
+    return mat

@@ -1,0 +1,48 @@
+"""Calling a Module with other parameters and buffers than its own."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2.nn.utils import stateless
+
+__all__ = ["functional_call", "stack_module_state"]
+
+
+def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """`module(*args, **kwargs)` with the tensors of a dict (or several, without a name twice) in place of its own."""
+    if isinstance(parameter_and_buffer_dicts, dict):
+        tensors = parameter_and_buffer_dicts
+    elif isinstance(parameter_and_buffer_dicts, (list, tuple)):
+        tensors = {}
+        for each in parameter_and_buffer_dicts:
+            repeated = tensors.keys() & each.keys()
+            if repeated:
+                raise ValueError(
+                    f"{sorted(repeated)[0]} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+                )
+            tensors.update(each)
+    else:
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(parameter_and_buffer_dicts)}"
+        )
+    return stateless._functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def stack_module_state(models):
+    """The parameters and buffers of several equal Modules, stacked: two dicts."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if any(model.training != models[0].training for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if any(type(model) is not type(models[0]) for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = {
+        name: torch.stack([dict(model.named_parameters())[name].detach() for model in models]).requires_grad_(
+            first.requires_grad
+        )
+        for name, first in models[0].named_parameters()
+    }
+    buffers = {
+        name: torch.stack([dict(model.named_buffers())[name] for model in models])
+        for name, _ in models[0].named_buffers()
+    }
+    return parameters, buffers

@@ -1,0 +1,368 @@
+"""Functions of `torch.*` that are composed in Python rather than being one operator."""
+
+import functools
+import itertools
+import operator
+import string
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _einsum
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "cdist",
+    "chain_matmul",
+    "einsum",
+    "istft",
+    "lu",
+    "meshgrid",
+    "norm",
+    "split",
+    "stft",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+]
+
+
+def _sequence(tensors):
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+
+
+def _atleast(name, tensors, grow):
+    if len(tensors) == 1 and isinstance(tensors[0], torch.Tensor):
+        return grow(tensors[0])
+    tensors = _sequence(tensors)
+    for tensor in tensors:
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(
+                f"{name}(): argument 'tensors' must be tuple of Tensors, but found element of type "
+                f"{type(tensor).__name__}"
+            )
+    return tuple(grow(tensor) for tensor in tensors)
+
+
+def _grow_1d(tensor):
+    return tensor.reshape(1) if tensor.dim() == 0 else tensor
+
+
+def _grow_2d(tensor):
+    return tensor.reshape(1, 1) if tensor.dim() == 0 else tensor.unsqueeze(0) if tensor.dim() == 1 else tensor
+
+
+def _grow_3d(tensor):
+    if tensor.dim() == 0:
+        return tensor.reshape(1, 1, 1)
+    if tensor.dim() == 1:
+        return tensor.unsqueeze(0).unsqueeze(-1)
+    return tensor.unsqueeze(-1) if tensor.dim() == 2 else tensor
+
+
+def atleast_1d(*tensors):
+    """Each tensor with at least one dimension: scalars become shape (1,). One tensor in, one out; else a tuple."""
+    return _atleast("atleast_1d", tensors, _grow_1d)
+
+
+def atleast_2d(*tensors):
+    """Each tensor with at least two dimensions, new ones in front."""
+    return _atleast("atleast_2d", tensors, _grow_2d)
+
+
+def atleast_3d(*tensors):
+    """Each tensor with at least three dimensions: (n,) becomes (1, n, 1), (n, m) becomes (n, m, 1)."""
+    return _atleast("atleast_3d", tensors, _grow_3d)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to; an int n is the shape (n,).
+
+    Raises RuntimeError if they do not fit.
+
+    >>> broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    result = []
+    for position, shape in enumerate(shapes):
+        sizes = [shape] if isinstance(shape, int) else list(shape)
+        if any(size < 0 for size in sizes):
+            negative = next(size for size in sizes if size < 0)
+            raise RuntimeError(f"Trying to create tensor with negative dimension ({negative}): ({negative})")
+        result = [1] * (len(sizes) - len(result)) + result
+        for i in range(-1, -1 - len(sizes), -1):
+            if sizes[i] == 1 or sizes[i] == result[i]:
+                continue
+            if result[i] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {sizes[i]} at {i}! Mismatching argument at index "
+                    f"{position} had {tuple(sizes)}; but expected shape should be broadcastable to {result}"
+                )
+            result[i] = sizes[i]
+    return torch.Size(result)
+
+
+def broadcast_tensors(*tensors):
+    """The tensors, expanded to their common shape (views)."""
+    tensors = _sequence(tensors)
+    shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
+    return tuple(tensor.expand(shape) for tensor in tensors)
+
+
+def block_diag(*tensors):
+    """A matrix with the given matrices (scalars, vectors as rows) along its diagonal."""
+    blocks = [_grow_2d(tensor) for tensor in tensors] or [torch.empty(1, 0)]
+    for i, block in enumerate(blocks):
+        if block.dim() > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{i} has {block.dim()} dimensions"
+            )
+    dtype = functools.reduce(torch.promote_types, (block.dtype for block in blocks))
+    width = sum(block.shape[1] for block in blocks)
+    rows, left = [], 0
+    for block in blocks:
+        block = block.to(dtype)
+        height, right = block.shape[0], width - left - block.shape[1]
+        rows.append(torch.cat([block.new_zeros(height, left), block, block.new_zeros(height, right)], 1))
+        left += block.shape[1]
+    return torch.cat(rows, 0)
+
+
+def cartesian_prod(*tensors):
+    """Every combination of elements of the vectors, one a row; of one vector: itself."""
+    tensors = _sequence(tensors)
+    for tensor in tensors:
+        if tensor.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = meshgrid(*tensors, indexing="ij")
+    return torch.stack([grid.flatten() for grid in grids], dim=1)
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """Distances in the p-norm between each row of `x1` (..., P, M) and each of `x2` (..., R, M): (..., P, R)."""
+    modes = {
+        "use_mm_for_euclid_dist_if_necessary": None,
+        "use_mm_for_euclid_dist": 1,
+        "donot_use_mm_for_euclid_dist": 2,
+    }
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return torch._VF.cdist(x1, x2, p, modes[compute_mode])
+
+
+def chain_matmul(*matrices, out=None):
+    """The product of the matrices, in the order that multiplies least."""
+    return torch.linalg.multi_dot(_sequence(matrices), out=out)
+
+
+def einsum(*args):
+    """Sums of products by Einstein's notation: `einsum("bij,bjk->bik", a, b)`, or with lists of ints for subscripts.
+
+    Operands are contracted from left to right. Raises ValueError or RuntimeError for equations that do not fit.
+    """
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    if isinstance(args[0], str):
+        equation, operands = args[0], args[1:]
+    else:
+        equation, operands = _equation_of_lists(args)
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        return einsum(equation, *operands[0])
+    return _einsum.contract(equation, operands)
+
+
+def _equation_of_lists(args):
+    letters = string.ascii_uppercase + string.ascii_lowercase
+
+    def text(subscripts):
+        parts = []
+        for subscript in subscripts:
+            if subscript is Ellipsis:
+                parts.append("...")
+            elif 0 <= subscript < len(letters):
+                parts.append(letters[subscript])
+            else:
+                raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+        return "".join(parts)
+
+    equation = ",".join(text(subscripts) for subscripts in args[1::2])
+    if len(args) % 2 == 1:
+        return equation + "->" + text(args[-1]), args[:-1:2]
+    return equation, args[::2]
+
+
+def meshgrid(*tensors, indexing=None):
+    """Coordinates of a grid: of N vectors, N tensors of N dimensions.
+
+    `indexing` "ij" keeps the order of the vectors (the default), "xy" swaps the first two dimensions.
+    """
+    tensors = list(_sequence(tensors))
+    if indexing is None:
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for tensor in tensors:
+        if tensor.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor!r}")
+    if any(tensor.dtype != tensors[0].dtype for tensor in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if any(tensor.device != tensors[0].device for tensor in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same device")
+    swapped = indexing == "xy" and len(tensors) >= 2
+    if swapped:
+        tensors[0], tensors[1] = tensors[1], tensors[0]
+    shape = [tensor.numel() for tensor in tensors]
+    grids = [
+        tensor.reshape([-1 if i == j else 1 for j in range(len(tensors))]).expand(shape)
+        for i, tensor in enumerate(tensors)
+    ]
+    if swapped:
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """The norm of a tensor: of vectors over `dim` (one or several), or of all elements.
+
+    `p` is a number, inf, -inf, "fro" (the square root of the sum of squares) or "nuc" (the sum of singular values of
+    matrices). `torch.linalg.vector_norm` and `matrix_norm` are the newer functions.
+    """
+    if input.layout != torch.strided:
+        raise NotImplementedError("norm is implemented for strided tensors only")
+    if dim is not None:
+        dims = [dim] if isinstance(dim, int) else list(dim)
+    else:
+        dims = None
+    if p == "nuc":
+        matrix_dims = (-2, -1) if dims is None else tuple(dims)
+        if len(matrix_dims) != 2 or (dims is None and input.dim() != 2):
+            raise RuntimeError(
+                f"norm with p='nuc' expects two dimensions, but got dim={dim} of a {input.dim()}D tensor"
+            )
+        return torch.linalg.matrix_norm(input, "nuc", matrix_dims, keepdim, dtype=dtype, out=out)
+    if p == "fro":
+        p = 2.0
+    elif isinstance(p, str):
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    return torch.linalg.vector_norm(input, 2.0 if p is None else p, dims, keepdim, dtype=dtype, out=out)
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    """Views of the tensor, in pieces of `split_size_or_sections` along `dim` (the last may be smaller), or of the
+    sizes in that list.
+    """
+    return tensor.split(split_size_or_sections, dim)
+
+
+def stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    """The short-time Fourier transform of signals (T,) or (B, T): (B?, N, frames), complex.
+
+    `center` pads both ends by n_fft // 2 in `pad_mode`. `hop_length` defaults to n_fft // 4.
+    """
+    if center:
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
+        signal_dim = input.dim()
+        extended = [1] * (3 - signal_dim) + list(input.size())
+        pad = n_fft // 2
+        input = torch.nn.functional.pad(input.view(extended), [pad, pad], pad_mode)
+        input = input.view(input.shape[-signal_dim:])
+    return torch._VF.stft(
+        input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    )
+
+
+def istft(*args, **kwargs):
+    """The inverse of `stft`."""
+    return torch._VF.istft(*args, **kwargs)
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """The LU factorisation: (LU, pivots), and with `get_infos` also the error codes."""
+    LU, pivots, infos = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    result = (LU, pivots, infos) if get_infos else (LU, pivots)
+    if out is None:
+        return result
+    if len(out) != len(result):
+        raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
+    for target, value in zip(out, result):
+        target.resize_as_(value).copy_(value)
+    return out
+
+
+def tensordot(a, b, dims=2, out=None):
+    """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`."""
+    if isinstance(dims, torch.Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if isinstance(dims, (tuple, list)):
+        dims_a, dims_b = ([each] if isinstance(each, int) else list(each) for each in dims)
+    else:
+        dims = operator.index(dims)
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
+    if out is None:
+        return torch._VF.tensordot(a, b, dims_a, dims_b)
+    return torch._VF.tensordot(a, b, dims_a, dims_b, out=out)
+
+
+def _results(values, inverse, counts, return_inverse, return_counts):
+    chosen = [values] + ([inverse] if return_inverse else []) + ([counts] if return_counts else [])
+    return tuple(chosen) if len(chosen) > 1 else values
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements (or slices along `dim`), and on request where each input went and how often each comes."""
+    if dim is None:
+        results = torch._unique2(input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
+    else:
+        results = torch._VF.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _results(*results, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements (or slices along `dim`) without those equal to the one before them; extras as `unique`'s."""
+    results = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
+    return _results(*results, return_inverse, return_counts)
+
+
+def unravel_index(indices, shape):
+    """Coordinates in an array of `shape` of flat `indices`: one tensor for each dimension.
+
+    Raises ValueError for a shape with a negative size, TypeError for indices that are no integers.
+    """
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype == torch.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    strides = [1, *itertools.accumulate(reversed(sizes), operator.mul)]
+    strides.pop()
+    return tuple(indices.div(stride, rounding_mode="floor") % size for stride, size in zip(reversed(strides), sizes))

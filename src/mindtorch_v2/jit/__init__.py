@@ -1,0 +1,151 @@
+"""`torch.jit`: scripting keeps the Python; saving and tracing programs are missing.
+
+`script` returns what it is given, which then runs in Python with the same results: the restricted language of
+TorchScript is a subset of Python, with Python's meaning. Nothing here is ever scripting or tracing.
+"""
+
+from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2.jit._trace import is_tracing
+
+__all__ = [
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "TracerWarning",
+    "TracingCheckError",
+    "annotate",
+    "export",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "optimize_for_inference",
+    "optimized_execution",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
+
+_GRAPH_REMEDY = "run the Python function or Module itself"
+_builtin_isinstance = isinstance
+
+ScriptModule = unavailable_class("torch.jit.ScriptModule", _GRAPH_REMEDY)
+RecursiveScriptModule = unavailable_class("torch.jit.RecursiveScriptModule", _GRAPH_REMEDY, (ScriptModule,))
+ScriptFunction = unavailable_class("torch.jit.ScriptFunction", _GRAPH_REMEDY)
+CompilationUnit = unavailable_class("torch.jit.CompilationUnit", _GRAPH_REMEDY)
+Future = unavailable_class("torch.jit.Future")
+fork = unavailable_function("torch.jit.fork", "call the function directly")
+wait = unavailable_function("torch.jit.wait")
+freeze = unavailable_function("torch.jit.freeze", _GRAPH_REMEDY)
+load = unavailable_function("torch.jit.load", "load the weights with torch.load into the Python Module")
+optimize_for_inference = unavailable_function("torch.jit.optimize_for_inference", _GRAPH_REMEDY)
+save = unavailable_function("torch.jit.save", "save the state_dict with torch.save")
+trace = unavailable_function("torch.jit.trace", _GRAPH_REMEDY)
+trace_module = unavailable_function("torch.jit.trace_module", _GRAPH_REMEDY)
+
+
+class Error(RuntimeError):
+    """An error raised by a scripted program."""
+
+
+class TracerWarning(Warning):
+    """Warns of what a trace would not record."""
+
+
+class TracingCheckError(Exception):
+    """Raised when a trace does not reproduce the function."""
+
+
+class _FinalType:
+    """`Final[T]` marks an attribute that a scripted module never changes; the annotation is `T` itself."""
+
+    def __getitem__(self, item):
+        return item
+
+
+Final = _FinalType()
+
+
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+    """Return `obj` (a function, class or Module): it runs in Python."""
+    return obj
+
+
+def script_method(fn):
+    """Return `fn`: it runs in Python."""
+    return fn
+
+
+def script_if_tracing(fn):
+    """Return `fn`: nothing is traced here."""
+    return fn
+
+
+def is_scripting():
+    """Whether the running code is scripted: False."""
+    return False
+
+
+def export(fn):
+    """Mark a method as an entry point of a scripted module; returns it."""
+    return fn
+
+
+def unused(fn):
+    """Mark a method that a scripted module must not contain; returns it."""
+    return fn
+
+
+def ignore(drop=False, **kwargs):
+    """Mark a method that a scripted module calls in Python; a decorator, with or without arguments."""
+    if callable(drop):
+        return drop
+    return lambda fn: fn
+
+
+def interface(obj):
+    """Mark a class as an interface of scripted modules; returns it."""
+    return obj
+
+
+def annotate(the_type, the_value):
+    """Return `the_value`; `the_type` is for a script's type checker."""
+    return the_value
+
+
+def isinstance(obj, target_type):
+    """Whether `obj` is of the container or plain type `target_type`, element types not looked at."""
+    origin = getattr(target_type, "__origin__", None)
+    return _builtin_isinstance(obj, origin or target_type)
+
+
+def set_fusion_strategy(strategy):
+    """Set how scripts are fused; returns the strategy, there is nothing to fuse."""
+    return strategy
+
+
+class optimized_execution:
+    """A context in which scripts are optimised or not; there are none."""
+
+    def __init__(self, should_optimize):
+        self.should_optimize = should_optimize
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exception):
+        return None

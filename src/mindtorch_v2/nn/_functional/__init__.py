@@ -1,0 +1,1 @@
+"""The implementation of `nn.functional`, by subject; use `nn.functional`."""

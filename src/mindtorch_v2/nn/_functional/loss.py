@@ -1,0 +1,368 @@
+"""Losses. `reduction` is "none", "mean" or "sum"; `size_average` and `reduce` are its deprecated forms."""
+
+import math
+import warnings
+
+import mindtorch_v2 as torch
+
+from .. import _reduction as _Reduction
+
+
+def _number(reduction, size_average=None, reduce=None):
+    """The operators' number for a reduction."""
+    if size_average is not None or reduce is not None:
+        return _Reduction.legacy_get_enum(size_average, reduce)
+    return _Reduction.get_enum(reduction)
+
+
+def _name(reduction, size_average=None, reduce=None):
+    if size_average is not None or reduce is not None:
+        return _Reduction.legacy_get_string(size_average, reduce)
+    return reduction
+
+
+def _reduced(ret, reduction):
+    if reduction == "mean":
+        return ret.mean()
+    if reduction == "sum":
+        return ret.sum()
+    return ret
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Connectionist temporal classification loss: log-probabilities `(T, N, C)` or `(T, C)`."""
+    return torch.ctc_loss(
+        log_probs,
+        targets,
+        input_lengths,
+        target_lengths,
+        blank,
+        _Reduction.get_enum(reduction),
+        zero_infinity,
+    )
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`."""
+    number = _number(reduction, size_average, reduce)
+    return torch._C._nn.nll_loss_nd(input, target, weight, number, ignore_index)
+
+
+def poisson_nll_loss(
+    input,
+    target,
+    log_input=True,
+    full=False,
+    size_average=None,
+    eps=1e-8,
+    reduce=None,
+    reduction="mean",
+):
+    """Negative log likelihood of counts under Poisson distributions with (log) rate `input`; any shape."""
+    reduction = _name(reduction, size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return torch.poisson_nll_loss(input, target, log_input, full, eps, _Reduction.get_enum(reduction))
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Negative log likelihood under normal distributions of mean `input` and variance `var`, at least `eps`.
+
+    `var` is a number or a tensor of the input's shape, or of it without the last dimension or with that as 1.
+    """
+    if isinstance(var, (int, float)) and not isinstance(var, bool):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * torch.ones_like(input)
+    elif (var < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            # One variance for each row.
+            var = var.unsqueeze(-1)
+        elif input.ndim == var.ndim and sum(y for x, y in zip(input.size(), var.size(), strict=True) if x != y) == 1:
+            pass
+        else:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    # The clamp keeps the logarithm finite and takes no part in the gradient.
+    var = var.clone()
+    with torch.no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, reduction)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """Kullback-Leibler divergence, pointwise: log-probabilities and (with `log_target` log-)probabilities `(*)`.
+
+    `reduction` "batchmean" divides the sum by the first dimension, as the mathematical definition wants.
+    """
+    if size_average is not None or reduce is not None:
+        number = _Reduction.legacy_get_enum(size_average, reduce)
+    else:
+        if reduction == "mean":
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support size."
+                "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+                stacklevel=2,
+            )
+        number = 2 if reduction == "batchmean" else _Reduction.get_enum(reduction)
+    reduced = torch.kl_div(input, target, number, log_target=log_target)
+    if reduction == "batchmean" and input.dim() != 0:
+        reduced = reduced / input.size()[0]
+    return reduced
+
+
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
+    """Cross entropy of logits `(N, C, *)` or `(C)` with class indices `(N, *)` or `()`, or probabilities."""
+    number = _number(reduction, size_average, reduce)
+    return torch._C._nn.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    `linear_weight` is `(C, in_features)` or `(C, *, in_features)`, which gives logits `(N, C, *)`. Computation in
+    chunks (`options`) is not implemented.
+    """
+    if options is not None:
+        raise NotImplementedError("linear_cross_entropy: options (computation in chunks) are not implemented")
+    if ignore_index is not None and target.is_floating_point():
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    in_features = linear_weight.shape[-1]
+    spatial = linear_weight.shape[1:-1]
+    if len(spatial) and input.dim() != 2:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {in_features}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    bias = linear_bias.reshape(-1) if linear_bias is not None else None
+    logits = torch._C._nn.linear(input, linear_weight.reshape(-1, in_features), bias)
+    if len(spatial):
+        logits = logits.view(-1, linear_weight.shape[0], *spatial)
+    return cross_entropy(
+        logits,
+        target,
+        weight=weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`."""
+    number = _number(reduction, size_average, reduce)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = weight.expand(torch.broadcast_shapes(target.size(), weight.size()))
+    return torch._C._nn.binary_cross_entropy(input, target, weight, number)
+
+
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
+    """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`."""
+    number = _number(reduction, size_average, reduce)
+    if not (target.size() == input.size()):
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
+
+
+def _same_size(input, target):
+    """Input and target broadcast together, with a warning where that was needed."""
+    if target.size() != input.size():
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
+            "This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
+        return torch.broadcast_tensors(input, target)
+    return input, target
+
+
+def _check_weight(input, weight):
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`."""
+    input, target = _same_size(input, target)
+    number = _number(reduction, size_average, reduce)
+    if beta == 0.0:
+        return torch._C._nn.l1_loss(input, target, number)
+    return torch._C._nn.smooth_l1_loss(input, target, number, beta)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """`0.5 * d**2` where `d = |x - y| < delta`, else `delta * (d - 0.5 * delta)`, times `weight`; shapes `(*)`.
+
+    The weighted mean divides by the number of elements.
+    """
+    input, target = _same_size(input, target)
+    if weight is None:
+        return torch._C._nn.huber_loss(input, target, _Reduction.get_enum(reduction), delta)
+    _check_weight(input, weight)
+    loss = torch._C._nn.huber_loss(input, target, 0, delta) * weight
+    return _reduced_checked(loss, reduction)
+
+
+def _reduced_checked(loss, reduction):
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    return _reduced(loss, reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """`|x - y|`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
+    reduction = _name(reduction, size_average, reduce)
+    input, target = _same_size(input, target)
+    if weight is None:
+        return torch._C._nn.l1_loss(input, target, _Reduction.get_enum(reduction))
+    _check_weight(input, weight)
+    loss = torch.abs(input - target) * weight
+    if reduction == "mean":
+        return loss.sum() / weight.sum()
+    return _reduced_checked(loss, reduction)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """`(x - y)**2`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
+    reduction = _name(reduction, size_average, reduce)
+    input, target = _same_size(input, target)
+    if weight is None:
+        return torch._C._nn.mse_loss(input, target, _Reduction.get_enum(reduction))
+    _check_weight(input, weight)
+    loss = torch.square(input - target) * weight
+    if reduction == "mean":
+        return loss.sum() / weight.sum()
+    return _reduced_checked(loss, reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`."""
+    number = _number(reduction, size_average, reduce)
+    if input1.dim() != input2.dim() or input1.dim() != target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return torch.margin_ranking_loss(input1, input2, target, margin, number)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`."""
+    return torch.hinge_embedding_loss(input, target, margin, _number(reduction, size_average, reduce))
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1."""
+    return torch._C._nn.multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`."""
+    return torch._C._nn.soft_margin_loss(input, target, _number(reduction, size_average, reduce))
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Mean over the last dimension of binary cross entropy with logits: `(N, C)`, targets 0 or 1."""
+    reduction = _name(reduction, size_average, reduce)
+    logsigmoid = torch._C._nn.log_sigmoid
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    class_dim = input.dim() - 1
+    loss = loss.sum(dim=class_dim) / input.size(class_dim)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    return _reduced(loss, reduction)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1: `(N, D)` or `(D)`."""
+    return torch.cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`."""
+    number = _number(reduction, size_average, reduce)
+    if p != 1 and p != 2:
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    return torch._C._nn.multi_margin_loss(input, target, p, margin, weight, number)
+
+
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2,
+    eps=1e-6,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
+    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`."""
+    number = _number(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    return torch.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """`triplet_margin_loss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    a_dim, p_dim, n_dim = anchor.ndim, positive.ndim, negative.ndim
+    if not (a_dim == p_dim and p_dim == n_dim):
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have "
+            f"the same number of dimensions, but got: anchor {a_dim}D, "
+            f"positive {p_dim}D, and negative {n_dim}D inputs"
+        )
+    if distance_function is None:
+        distance_function = torch.pairwise_distance
+    dist_pos = distance_function(anchor, positive)
+    dist_neg = distance_function(anchor, negative)
+    if swap:
+        dist_neg = torch.minimum(dist_neg, distance_function(positive, negative))
+    return _reduced(torch.clamp_min(margin + dist_pos - dist_neg, 0), reduction)

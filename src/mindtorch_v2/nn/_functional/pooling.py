@@ -1,0 +1,269 @@
+"""Pooling functions. A size is an int, or one for each spatial dimension."""
+
+import math
+
+import mindtorch_v2 as torch
+
+from .._sizes import _list_with_default, _pair, _single, _triple
+from ._bind import op
+
+adaptive_avg_pool1d = op("adaptive_avg_pool1d")
+avg_pool1d = op("avg_pool1d")
+avg_pool2d = op("avg_pool2d")
+avg_pool3d = op("avg_pool3d")
+
+
+def _stride(stride):
+    # The operators take an empty list for "as the kernel".
+    return [] if stride is None else stride
+
+
+def max_pool1d_with_indices(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    """The maximum of each window and where it stands: `(N, C, L)` or `(C, L)`."""
+    return torch.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    return torch.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The maximum of each window, with `return_indices` also where it stands: `(N, C, L)` or `(C, L)`."""
+    function = max_pool1d_with_indices if return_indices else _max_pool1d
+    return function(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d_with_indices(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    """The maximum of each window and where it stands: `(N, C, H, W)` or `(C, H, W)`."""
+    return torch._C._nn.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    return torch.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The maximum of each window, with `return_indices` also where it stands: `(N, C, H, W)` or `(C, H, W)`."""
+    function = max_pool2d_with_indices if return_indices else _max_pool2d
+    return function(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d_with_indices(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    """The maximum of each window and where it stands: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    return torch._C._nn.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    return torch.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The maximum of each window, with `return_indices` also where it stands: `(N, C, D, H, W)`."""
+    function = max_pool3d_with_indices if return_indices else _max_pool3d
+    return function(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _check_unpool_output_size(output_size, dim):
+    if len(output_size) != dim:
+        raise ValueError(
+            f"output_size should be a sequence containing {dim} or {dim + 2} elements, "
+            f"but it has a length of '{len(output_size)}'"
+        )
+
+
+def _unpool_output_size(input, kernel_size, stride, padding, output_size):
+    """The spatial size that unpooling gives; a given one must be less than a stride away from the default."""
+    spatial = input.size()[-len(kernel_size) :]
+    default_size = [(size - 1) * stride[d] + kernel_size[d] - 2 * padding[d] for d, size in enumerate(spatial)]
+    if output_size is None:
+        return default_size
+    output_size = list(output_size)
+    if len(output_size) == len(kernel_size) + 2:
+        output_size = output_size[2:]
+    _check_unpool_output_size(output_size, len(kernel_size))
+    for d, size in enumerate(output_size):
+        low, high = default_size[d] - stride[d], default_size[d] + stride[d]
+        if not low < size < high:
+            raise ValueError(f'invalid output_size "{tuple(output_size)}" (dim {d} must be between {low} and {high})')
+    return output_size
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`."""
+    kernel_size = _single(kernel_size)
+    stride = _single(stride) if stride is not None else kernel_size
+    padding = _single(padding)
+    output_size = _unpool_output_size(input, kernel_size, stride, padding, output_size)
+    # A second dimension of one element lets the 2-d operator do it.
+    output_size = [*output_size, 1]
+    return torch._C._nn.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), output_size).squeeze(-1)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`."""
+    kernel_size = _pair(kernel_size)
+    stride = _pair(stride) if stride is not None else kernel_size
+    padding = _pair(padding)
+    output_size = _unpool_output_size(input, kernel_size, stride, padding, output_size)
+    return torch._C._nn.max_unpool2d(input, indices, output_size)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    kernel_size = _triple(kernel_size)
+    stride = _triple(stride) if stride is not None else kernel_size
+    padding = _triple(padding)
+    output_size = _unpool_output_size(input, kernel_size, stride, padding, output_size)
+    return torch._C._nn.max_unpool3d(input, indices, output_size, stride, padding)
+
+
+def _lp_pool(avg_pool, input, norm_type, kernel_size, window, stride, ceil_mode):
+    """The p-norm of each window, from the mean of the p-th powers."""
+    out = avg_pool(input.pow(norm_type), kernel_size, _stride(stride), 0, ceil_mode)
+    return (torch.sign(out) * torch.relu(torch.abs(out))).mul(window).pow(1.0 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
+    window = _single(kernel_size)[0]
+    return _lp_pool(avg_pool1d, input, norm_type, kernel_size, window, stride, ceil_mode)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
+    window = math.prod(_pair(kernel_size))
+    return _lp_pool(avg_pool2d, input, norm_type, kernel_size, window, stride, ceil_mode)
+
+
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    window = math.prod(_triple(kernel_size))
+    return _lp_pool(avg_pool3d, input, norm_type, kernel_size, window, stride, ceil_mode)
+
+
+def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
+    """Max pooling to a given output size, and where the maxima stand: `(N, C, L)` or `(C, L)`."""
+    return torch.adaptive_max_pool1d(input, output_size)
+
+
+def _adaptive_max_pool1d(input, output_size, return_indices=False):
+    return adaptive_max_pool1d_with_indices(input, output_size)[0]
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """Max pooling to a given output size: `(N, C, L)` or `(C, L)`."""
+    result = adaptive_max_pool1d_with_indices(input, output_size)
+    return result if return_indices else result[0]
+
+
+def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
+    """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
+    return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
+
+
+def _adaptive_max_pool2d(input, output_size, return_indices=False):
+    return adaptive_max_pool2d_with_indices(input, output_size)[0]
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """Max pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
+    result = adaptive_max_pool2d_with_indices(input, output_size)
+    return result if return_indices else result[0]
+
+
+def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
+    """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
+
+
+def _adaptive_max_pool3d(input, output_size, return_indices=False):
+    return adaptive_max_pool3d_with_indices(input, output_size)[0]
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """Max pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    result = adaptive_max_pool3d_with_indices(input, output_size)
+    return result if return_indices else result[0]
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
+    return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
+
+
+def _fractional(dims, name, ntuple, input, kernel_size, output_size, output_ratio, random_samples):
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if output_size is None:
+        ratio = ntuple(output_ratio)
+        output_size = [int(input.size(i - dims) * r) for i, r in enumerate(ratio)]
+    if random_samples is None:
+        n_batch = 1 if input.dim() == dims + 1 else input.size(0)
+        random_samples = torch.rand(n_batch, input.size(-dims - 1), dims, dtype=input.dtype, device=input.device)
+    operator = getattr(torch._C._nn, name)
+    return operator(input, kernel_size, output_size, random_samples)
+
+
+def fractional_max_pool2d_with_indices(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    """Max pooling over windows of random places, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
+    return _fractional(
+        2, "fractional_max_pool2d", _pair, input, kernel_size, output_size, output_ratio, _random_samples
+    )
+
+
+def _fractional_max_pool2d(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    return fractional_max_pool2d_with_indices(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )[0]
+
+
+def fractional_max_pool2d(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, H, W)` or `(C, H, W)`."""
+    result = fractional_max_pool2d_with_indices(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+    return result if return_indices else result[0]
+
+
+def fractional_max_pool3d_with_indices(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    """Max pooling over windows of random places, and where the maxima stand: `(N, C, D, H, W)`."""
+    return _fractional(
+        3, "fractional_max_pool3d", _triple, input, kernel_size, output_size, output_ratio, _random_samples
+    )
+
+
+def _fractional_max_pool3d(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    return fractional_max_pool3d_with_indices(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )[0]
+
+
+def fractional_max_pool3d(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, D, H, W)`."""
+    result = fractional_max_pool3d_with_indices(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+    return result if return_indices else result[0]

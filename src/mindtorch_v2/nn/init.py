@@ -1,0 +1,316 @@
+"""Initialization of tensors in place, taking random numbers from the generator in PyTorch's order."""
+
+import functools
+import math
+import warnings
+
+import mindtorch_v2 as torch
+
+__all__ = [
+    "calculate_gain",
+    "uniform_",
+    "normal_",
+    "trunc_normal_",
+    "constant_",
+    "ones_",
+    "zeros_",
+    "eye_",
+    "dirac_",
+    "xavier_uniform_",
+    "xavier_normal_",
+    "kaiming_uniform_",
+    "kaiming_normal_",
+    "orthogonal_",
+    "sparse_",
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+]
+
+_UNIT_GAIN = (
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+)
+
+
+def _no_grad_uniform_(tensor, a, b, generator=None):
+    with torch.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def _no_grad_normal_(tensor, mean, std, generator=None):
+    with torch.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def _redrawn_until(tensor, draw, accepts):
+    """Fills `tensor` with what `draw(t)` draws, whole tensors at a time, each element until it is accepted."""
+    draw(tensor)
+    open_places = ~accepts(tensor)
+    while open_places.any():
+        proposal = draw(torch.empty_like(tensor))
+        tensor.copy_(torch.where(open_places, proposal, tensor))
+        open_places &= ~accepts(tensor)
+    return tensor
+
+
+def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
+    """Rejection sampling: from the normal distribution, or where that hits [a, b] seldom from the uniform one."""
+
+    def norm_cdf(x):
+        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=3,
+        )
+    with torch.no_grad():
+        low, high = (a - mean) / std, (b - mean) / std
+        if norm_cdf(high) - norm_cdf(low) >= 0.3:
+            return _redrawn_until(
+                tensor,
+                lambda t: t.normal_(mean, std, generator=generator),
+                lambda t: (t >= a) & (t <= b),
+            )
+        # The density is highest at the mean, or at the bound next to it.
+        mode = min(max(0.0, low), high)
+
+        def accepts(t):
+            z = (t - mean) / std
+            chance = torch.exp((mode * mode - z * z) / 2)
+            return torch.empty_like(t).uniform_(0, 1, generator=generator) <= chance
+
+        return _redrawn_until(tensor, lambda t: t.uniform_(a, b, generator=generator), accepts)
+
+
+def _no_grad_fill_(tensor, val):
+    with torch.no_grad():
+        return tensor.fill_(val)
+
+
+def _no_grad_zero_(tensor):
+    with torch.no_grad():
+        return tensor.zero_()
+
+
+def calculate_gain(nonlinearity, param=None):
+    """The recommended gain for a nonlinearity, by its name in `functional`; `param` is leaky_relu's slope."""
+    if nonlinearity in _UNIT_GAIN:
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        if param is None:
+            slope = 0.01
+        elif isinstance(param, (int, float)) and not isinstance(param, bool):
+            slope = param
+        else:
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    """Fills with numbers uniform in [a, b)."""
+    return _no_grad_uniform_(tensor, a, b, generator)
+
+
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    """Fills with normal numbers of the given mean and standard deviation."""
+    return _no_grad_normal_(tensor, mean, std, generator)
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Fills with normal numbers, truncated to [a, b]; best where `a <= mean <= b`."""
+    return _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=generator)
+
+
+def constant_(tensor, val):
+    """Fills with `val`."""
+    return _no_grad_fill_(tensor, val)
+
+
+def ones_(tensor):
+    """Fills with one."""
+    return _no_grad_fill_(tensor, 1.0)
+
+
+def zeros_(tensor):
+    """Fills with zero."""
+    return _no_grad_zero_(tensor)
+
+
+def eye_(tensor):
+    """Makes a matrix the identity."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    with torch.no_grad():
+        torch.eye(*tensor.shape, out=tensor, requires_grad=tensor.requires_grad)
+    return tensor
+
+
+def dirac_(tensor, groups=1):
+    """Makes a convolution weight (3 to 5 dimensions) the identity on as many channels as possible, per group."""
+    dimensions = tensor.ndimension()
+    if dimensions not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    sizes = tensor.size()
+    if sizes[0] % groups != 0:
+        raise ValueError("dim 0 must be divisible by groups")
+    out_chans_per_grp = sizes[0] // groups
+    center = tuple(size // 2 for size in sizes[2:])
+    with torch.no_grad():
+        tensor.zero_()
+        for g in range(groups):
+            for d in range(min(out_chans_per_grp, sizes[1])):
+                tensor[(g * out_chans_per_grp + d, d, *center)] = 1
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor):
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    receptive_field_size = math.prod(tensor.shape[2:])
+    return tensor.size(1) * receptive_field_size, tensor.size(0) * receptive_field_size
+
+
+def _calculate_correct_fan(tensor, mode):
+    mode = mode.lower()
+    valid_modes = ["fan_in", "fan_out"]
+    if mode not in valid_modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {valid_modes}")
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return fan_in if mode == "fan_in" else fan_out
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    """Fills uniformly so that variance is kept forward and backward (Glorot & Bengio 2010)."""
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
+    bound = math.sqrt(3.0) * std
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    """Fills normally so that variance is kept forward and backward (Glorot & Bengio 2010)."""
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
+    return _no_grad_normal_(tensor, 0.0, std, generator)
+
+
+def _kaiming_std(tensor, a, mode, nonlinearity):
+    fan = _calculate_correct_fan(tensor, mode)
+    gain = calculate_gain(nonlinearity, a)
+    return gain / math.sqrt(fan)
+
+
+def _warn_zero_element():
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Fills uniformly so that variance is kept through the nonlinearity (He et al. 2015).
+
+    `a` is the slope of leaky_relu; `mode` "fan_in" keeps the variance of the forward pass, "fan_out" of the backward.
+    """
+    if 0 in tensor.shape:
+        _warn_zero_element()
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Fills normally so that variance is kept through the nonlinearity (He et al. 2015)."""
+    if 0 in tensor.shape:
+        _warn_zero_element()
+        return tensor
+    return _no_grad_normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(tensor, gain=1, generator=None):
+    """Fills with a (semi-)orthogonal matrix, trailing dimensions flattened (Saxe et al. 2013)."""
+    if tensor.ndimension() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.size(0)
+    cols = tensor.numel() // rows
+    flattened = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
+    if rows < cols:
+        flattened.t_()
+    q, r = torch.linalg.qr(flattened)
+    # The signs of R's diagonal make Q uniform over orthogonal matrices (arXiv math-ph/0609050).
+    q *= torch.diag(r, 0).sign()
+    if rows < cols:
+        q.t_()
+    with torch.no_grad():
+        tensor.view_as(q).copy_(q)
+        tensor.mul_(gain)
+    return tensor
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Fills a matrix normally, then sets a fraction `sparsity` of each column to zero (Martens 2010)."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, cols = tensor.shape
+    num_zeros = math.ceil(sparsity * rows)
+    with torch.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for col_idx in range(cols):
+            row_indices = torch.randperm(rows)
+            tensor[row_indices[:num_zeros], col_idx] = 0
+    return tensor
+
+
+def _make_deprecate(meth):
+    """The deprecated name of an initializer, without the underscore."""
+    new_name = meth.__name__
+    old_name = new_name[:-1]
+
+    @functools.wraps(meth)
+    def deprecated_init(*args, **kwargs):
+        warnings.warn(
+            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return meth(*args, **kwargs)
+
+    deprecated_init.__doc__ = f"Deprecated alias of `{new_name}`."
+    deprecated_init.__name__ = old_name
+    return deprecated_init
+
+
+uniform = _make_deprecate(uniform_)
+normal = _make_deprecate(normal_)
+constant = _make_deprecate(constant_)
+eye = _make_deprecate(eye_)
+dirac = _make_deprecate(dirac_)
+xavier_uniform = _make_deprecate(xavier_uniform_)
+xavier_normal = _make_deprecate(xavier_normal_)
+kaiming_uniform = _make_deprecate(kaiming_uniform_)
+kaiming_normal = _make_deprecate(kaiming_normal_)
+orthogonal = _make_deprecate(orthogonal_)
+sparse = _make_deprecate(sparse_)

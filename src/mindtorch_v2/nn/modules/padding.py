@@ -1,0 +1,219 @@
+"""Padding layers: each pads the last one, two or three dimensions of `(N, C, *)` or `(C, *)`.
+
+`padding` is an int for all sides, or a tuple, last dimension first: `(left, right, top, bottom, front, back)`.
+"""
+
+from .. import functional as F
+from .module import Module
+from .utils import _ntuple, _pair, _quadruple
+
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
+
+_sextuple = _ntuple(6, "_sextuple")
+
+
+def _check_dim(input, *allowed):
+    if input.dim() not in allowed:
+        text = " or ".join(f"{d}D" for d in allowed)
+        raise ValueError(f"expected {text} input (got {input.dim()}D input)")
+
+
+class _CircularPadNd(Module):
+    __constants__ = ["padding"]
+
+    def _check_input_dim(self, input):
+        raise NotImplementedError
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        return F.pad(input, self.padding, "circular")
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class CircularPad1d(_CircularPadNd):
+    """Pads with the values of the other end."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _pair(padding)
+
+    def _check_input_dim(self, input):
+        _check_dim(input, 2, 3)
+
+
+class CircularPad2d(_CircularPadNd):
+    """Pads with the values of the other end."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+    def _check_input_dim(self, input):
+        _check_dim(input, 3, 4)
+
+
+class CircularPad3d(_CircularPadNd):
+    """Pads with the values of the other end."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+    def _check_input_dim(self, input):
+        _check_dim(input, 4, 5)
+
+
+class _ConstantPadNd(Module):
+    __constants__ = ["padding", "value"]
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+    def forward(self, input):
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self):
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPadNd):
+    """Pads with `value`."""
+
+    def __init__(self, padding, value):
+        super().__init__(value)
+        self.padding = _pair(padding)
+
+
+class ConstantPad2d(_ConstantPadNd):
+    """Pads with `value`."""
+
+    __constants__ = ["padding", "value"]
+
+    def __init__(self, padding, value):
+        super().__init__(value)
+        self.padding = _quadruple(padding)
+
+
+class ConstantPad3d(_ConstantPadNd):
+    """Pads with `value`."""
+
+    def __init__(self, padding, value):
+        super().__init__(value)
+        self.padding = _sextuple(padding)
+
+
+class _ReflectionPadNd(Module):
+    __constants__ = ["padding"]
+
+    def forward(self, input):
+        return F.pad(input, self.padding, "reflect")
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
+    """Pads with the reflection of the input, the edge not repeated."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _pair(padding)
+
+
+class ReflectionPad2d(_ReflectionPadNd):
+    """Pads with the reflection of the input, the edge not repeated."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+
+class ReflectionPad3d(_ReflectionPadNd):
+    """Pads with the reflection of the input, the edge not repeated."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+
+class _ReplicationPadNd(Module):
+    __constants__ = ["padding"]
+
+    def forward(self, input):
+        return F.pad(input, self.padding, "replicate")
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
+    """Pads with the value at the edge."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _pair(padding)
+
+
+class ReplicationPad2d(_ReplicationPadNd):
+    """Pads with the value at the edge."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+
+class ReplicationPad3d(_ReplicationPadNd):
+    """Pads with the value at the edge."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+
+class ZeroPad1d(ConstantPad1d):
+    """Pads with zero."""
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ZeroPad2d(ConstantPad2d):
+    """Pads with zero."""
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ZeroPad3d(ConstantPad3d):
+    """Pads with zero."""
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        return f"{self.padding}"

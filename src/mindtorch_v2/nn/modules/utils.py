@@ -1,0 +1,30 @@
+"""Conversions of sizes that layers share, and the removal of a state dict's prefix."""
+
+from collections import OrderedDict
+
+from .._sizes import _list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple, _single, _triple
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
+
+# Other modules, PyTorch's too, look for these here.
+_SIZES = (_list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple, _single, _triple)
+
+
+def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+    """Removes `prefix` from the names in `state_dict` and in its metadata, in place."""
+    for key in list(state_dict.keys()):
+        if key.startswith(prefix):
+            state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    if hasattr(state_dict, "_metadata"):
+        # An OrderedDict keeps the order in which names were put; so does the metadata after renaming.
+        renamed = OrderedDict()
+        for key, value in state_dict._metadata.items():
+            if key in (prefix.rstrip("."), prefix):
+                key = ""
+            elif key.startswith(prefix):
+                key = key[len(prefix) :]
+            elif key == "":
+                continue
+            renamed[key] = value
+        state_dict._metadata.clear()
+        state_dict._metadata.update(renamed)

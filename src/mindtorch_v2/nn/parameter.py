@@ -1,0 +1,216 @@
+"""Parameters and buffers: the tensor subclasses that `Module` recognises by type."""
+
+from collections import OrderedDict
+
+import mindtorch_v2 as torch
+
+__all__ = [
+    "Parameter",
+    "UninitializedParameter",
+    "is_lazy",
+    "Buffer",
+    "UninitializedBuffer",
+    "UninitializedTensorMixin",
+]
+
+_disabled_torch_function_impl = torch.overrides._disabled_torch_function_impl
+
+
+class _ParameterMeta(type(torch.Tensor)):
+    """Lets a tensor of a user's subclass count as a parameter through its `_is_param` mark."""
+
+    def __instancecheck__(cls, instance):
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and isinstance(instance, torch.Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(torch.Tensor, metaclass=_ParameterMeta):
+    """A tensor that a `Module` registers among its parameters when it is assigned as an attribute.
+
+    Args:
+        data: the values, any shape and dtype; shares storage with the given tensor.
+        requires_grad: whether gradients are wanted (also under `no_grad`, which does not affect it).
+
+    >>> import mindtorch_v2 as torch
+    >>> torch.nn.Parameter(torch.zeros(2)).requires_grad
+    True
+    """
+
+    def __new__(cls, data=None, requires_grad=True):
+        if data is None:
+            data = torch.empty(0)
+        if type(data) is torch.Tensor or type(data) is Parameter:
+            return torch.Tensor._make_subclass(cls, data, requires_grad)
+        # A subclass keeps its own type; the mark is what makes it a parameter.
+        t = data.detach().requires_grad_(requires_grad)
+        if type(t) is not type(data):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} "
+                "requires that detach() returns an instance of the same type, but return "
+                f"type {type(t).__name__} was found instead. To use the type as a "
+                "Parameter, please correct the detach() semantics defined by "
+                "its __torch_dispatch__() implementation."
+            )
+        t._is_param = True
+        return t
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.data.clone(memory_format=torch.preserve_format), self.requires_grad)
+        memo[id(self)] = result
+        return result
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, proto):
+        state = torch._utils._get_obj_state(self)
+        # Backward hooks are not saved; the empty dict keeps PyTorch's file format.
+        hooks = OrderedDict()
+        if not state:
+            return torch._utils._rebuild_parameter, (self.data, self.requires_grad, hooks)
+        return torch._utils._rebuild_parameter_with_state, (self.data, self.requires_grad, hooks, state)
+
+    __torch_function__ = _disabled_torch_function_impl
+
+
+# The core takes this very class for a plain tensor: no `__torch_function__` to ask.
+torch._C._set_parameter_type(Parameter)
+
+
+class UninitializedTensorMixin:
+    """What lazy parameters and buffers share: no shape and no data until `materialize`."""
+
+    _allowed_methods = [
+        torch.Tensor.__hash__,
+        torch.Tensor.size,
+        torch.Tensor.copy_,
+        torch.Tensor.is_complex,
+        torch.Tensor.is_floating_point,
+        torch.Tensor.half,
+        torch.Tensor.float,
+        torch.Tensor.double,
+        torch.Tensor.char,
+        torch.Tensor.short,
+        torch.Tensor.int,
+        torch.Tensor.long,
+        torch.Tensor.cuda,
+        torch.Tensor.cpu,
+        torch.Tensor.to,
+        torch.Tensor.get_device,
+    ]
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Allocates data of `shape` and turns this object into a plain parameter or buffer, in place."""
+        if device is None:
+            device = self.data.device
+        if dtype is None:
+            dtype = self.data.dtype
+        self.data = torch.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become
+        # A buffer's marks end with its registration; without them it is pickled as the plain tensor that it is.
+        for mark in ("persistent", "_is_buffer"):
+            self.__dict__.pop(mark, None)
+
+    @property
+    def shape(self):
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. "
+            "This error usually happens in `load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self):
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. "
+            "Call `forward` to initialize the parameters before calling "
+            "`module.share_memory()`."
+        )
+
+    def __repr__(self):
+        return f"<{self.__class__.__name__}>"
+
+    def __reduce_ex__(self, proto):
+        return self.__class__, (self.requires_grad,)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        # Property getters arrive as bound slot wrappers; they may read what needs no data.
+        if func in cls._allowed_methods or func.__class__.__name__ == "method-wrapper":
+            return super().__torch_function__(func, types, args, kwargs or {})
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. "
+            "This error happens when you are using a `LazyModule` or "
+            f"explicitly manipulating `torch.nn.parameter.{cls.__name__}` "
+            "objects. When using LazyModules Call `forward` with a dummy batch "
+            "to initialize the parameters before calling torch functions"
+        )
+
+
+def is_lazy(param):
+    """Whether `param` is a parameter or buffer that has no data yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter without data, of unknown shape; `materialize` makes it a `Parameter`.
+
+    `device` and `dtype` are those that the data will have.
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        data = torch.empty(0, device=device, dtype=dtype)
+        return torch.Tensor._make_subclass(cls, data, requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        memo[id(self)] = result
+        return result
+
+
+class _BufferMeta(type(torch.Tensor)):
+    """Lets a tensor of a user's subclass count as a buffer through its `_is_buffer` mark."""
+
+    def __instancecheck__(cls, instance):
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Buffer and isinstance(instance, torch.Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(torch.Tensor, metaclass=_BufferMeta):
+    """A tensor that a `Module` registers among its buffers when it is assigned as an attribute.
+
+    Args:
+        data: the values, any shape and dtype.
+        persistent: whether the buffer is part of the module's state dict.
+    """
+
+    def __new__(cls, data=None, *, persistent=True):
+        if data is None:
+            data = torch.empty(0)
+        t = data.detach().requires_grad_(data.requires_grad)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t
+
+    __torch_function__ = _disabled_torch_function_impl
+
+
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
+    """A buffer without data, of unknown shape; `materialize` makes it a plain tensor."""
+
+    cls_to_become = torch.Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        data = torch.empty(0, device=device, dtype=dtype)
+        ret = torch.Tensor._make_subclass(cls, data, requires_grad)
+        ret.persistent = persistent
+        ret._is_buffer = True
+        return ret

@@ -1,0 +1,208 @@
+"""Access to a module's tensors and submodules by dotted name, with the parents found once."""
+
+import mindtorch_v2 as torch
+
+_MISSING = object()
+
+
+def set_tensor(module, name, tensor):
+    """Puts `tensor` in place of the module's own parameter or buffer `name`, without the rules of assignment."""
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"{module} is not an instance of torch.nn.Module")
+    if not isinstance(tensor, torch.Tensor) and tensor is not None:
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    if "." in name:
+        raise KeyError('tensor name can\'t contain "."')
+    if name == "":
+        raise KeyError('tensor name can\'t be empty string ""')
+    if name in module._parameters:
+        module._parameters[name] = tensor
+    elif name in module._buffers:
+        module._buffers[name] = tensor
+    else:
+        setattr(module, name, tensor)
+
+
+def swap_tensor(module, name, tensor, allow_missing=False):
+    """Puts `tensor` in place of `name` (removes it where it is the missing mark) and returns what was there."""
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"{module} is not an instance of torch.nn.Module")
+    if tensor is not _MISSING and not isinstance(tensor, torch.Tensor) and tensor is not None:
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    if "." in name:
+        raise KeyError('tensor name can\'t contain "."')
+    if name == "":
+        raise KeyError('tensor name can\'t be empty string ""')
+    for registry in (module._parameters, module._buffers):
+        if name in registry:
+            previous = registry[name]
+            if tensor is _MISSING:
+                del registry[name]
+            else:
+                registry[name] = tensor
+            return previous
+    try:
+        previous = getattr(module, name)
+    except AttributeError as ex:
+        if not allow_missing:
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`") from ex
+        previous = _MISSING
+    else:
+        if not isinstance(previous, torch.Tensor) and previous is not None:
+            raise TypeError(f"attribute `{name}`: {previous} is not an instance of torch.Tensor")
+        delattr(module, name)
+    if tensor is not _MISSING:
+        setattr(module, name, tensor)
+    return previous
+
+
+def swap_submodule(module, name, submodule):
+    """Puts `submodule` in place of the module's own child `name` and returns what was there."""
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"{module} is not an instance of torch.nn.Module")
+    if not isinstance(submodule, torch.nn.Module):
+        raise TypeError(f"{submodule} is not an instance of torch.nn.Module")
+    if "." in name:
+        raise KeyError('submodule name can\'t contain "."')
+    if name == "":
+        raise KeyError('submodule name can\'t be empty string ""')
+    if name not in module._modules:
+        raise KeyError(f"submodule {name} does not exist")
+    previous = module._modules[name]
+    if not isinstance(previous, torch.nn.Module):
+        raise TypeError(f"{name} attribute is not an instance of torch.nn.Module")
+    module._modules[name] = submodule
+    return previous
+
+
+class NamedMemberAccessor:
+    """The tensors and submodules below one module, by dotted name."""
+
+    def __init__(self, module):
+        self.module = module
+        self.memo = {}
+
+    def get_submodule(self, name):
+        """The submodule `name`; "" is the module itself."""
+        if not name:
+            return self.module
+        if name in self.memo:
+            return self.memo[name]
+        prefix, dot, attr = name.rpartition(".")
+        module = self.get_submodule(prefix) if dot else self.module
+        try:
+            submodule = getattr(module, attr)
+        except AttributeError as ex:
+            raise AttributeError(f"{module._get_name()} has no attribute `{attr}`") from ex
+        if not isinstance(submodule, torch.nn.Module):
+            raise TypeError(f"submodule `{name}`: {submodule} is not an instance of torch.nn.Module")
+        self.memo[name] = submodule
+        return submodule
+
+    def _parent(self, path):
+        prefix, _, attr = path.rpartition(".")
+        return self.get_submodule(prefix), attr
+
+    def swap_submodule(self, path, value):
+        """Puts `value` in place of the submodule `path` and returns what was there."""
+        parent, attr = self._parent(path)
+        return swap_submodule(parent, attr, value)
+
+    def get_tensor(self, name):
+        """The tensor `name`."""
+        parent, attr = self._parent(name)
+        try:
+            tensor = getattr(parent, attr)
+        except AttributeError as ex:
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`") from ex
+        if not isinstance(tensor, torch.Tensor) and tensor is not None:
+            raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+        return tensor
+
+    def set_tensor(self, name, value):
+        """Puts `value` in place of the tensor `name`."""
+        parent, attr = self._parent(name)
+        set_tensor(parent, attr, value)
+
+    def del_tensor(self, name):
+        """Removes the tensor `name`."""
+        parent, attr = self._parent(name)
+        try:
+            delattr(parent, attr)
+        except AttributeError as ex:
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`") from ex
+
+    def swap_tensor(self, name, value, allow_missing=False):
+        """Puts `value` in place of the tensor `name` and returns what was there."""
+        parent, attr = self._parent(name)
+        return swap_tensor(parent, attr, value, allow_missing=allow_missing)
+
+    def get_tensors(self, names):
+        """The tensors of the given names, a list."""
+        return [self.get_tensor(name) for name in names]
+
+    def set_tensors(self, names, values):
+        """Puts the values in place of the tensors of the given names."""
+        for name, value in zip(names, values, strict=True):
+            self.set_tensor(name, value)
+
+    def set_tensors_dict(self, named_tensors):
+        """Puts the values of a mapping in place of the tensors of its names."""
+        for name, value in named_tensors.items():
+            self.set_tensor(name, value)
+
+    def del_tensors(self, names):
+        """Removes the tensors of the given names."""
+        for name in names:
+            self.del_tensor(name)
+
+    def swap_tensors(self, names, values, allow_missing=False):
+        """Puts the values in place of the tensors and returns what was there, a list."""
+        return [
+            self.swap_tensor(name, value, allow_missing=allow_missing)
+            for name, value in zip(names, values, strict=True)
+        ]
+
+    def swap_tensors_dict(self, named_tensors, allow_missing=False):
+        """Puts the values of a mapping in place; returns what was there as a dict, and the names without anything.
+
+        Where one fails, those before it are put back.
+        """
+        orig_named_tensors = {}
+        missing_keys = []
+        try:
+            for name, tensor in named_tensors.items():
+                previous = self.swap_tensor(name, tensor, allow_missing=True)
+                if previous is _MISSING:
+                    missing_keys.append(name)
+                orig_named_tensors[name] = previous
+            if missing_keys and not allow_missing:
+                raise RuntimeError(f"Missing key(s): {', '.join(map(repr, missing_keys))}.")
+        except (AttributeError, KeyError, RuntimeError, TypeError):
+            for name, previous in orig_named_tensors.items():
+                self.swap_tensor(name, previous, allow_missing=True)
+            raise
+        return orig_named_tensors, missing_keys
+
+    def check_keys(self, keys):
+        """`(missing, unexpected)` of the given names against those of the module's tensors, each sorted."""
+        keys = set(keys)
+        valid_keys = {name for name, _ in self.named_tensors(remove_duplicate=False)}
+        return sorted(valid_keys - keys), sorted(keys - valid_keys)
+
+    def named_parameters(self, remove_duplicate=True):
+        """Yields `(name, parameter)`."""
+        yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
+
+    def named_buffers(self, remove_duplicate=True):
+        """Yields `(name, buffer)`."""
+        yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
+
+    def named_tensors(self, remove_duplicate=True):
+        """Yields `(name, tensor)` of parameters and buffers."""
+        yield from self.named_parameters(remove_duplicate)
+        yield from self.named_buffers(remove_duplicate)
+
+    def named_modules(self, remove_duplicate=True):
+        """Yields `(name, module)`."""
+        yield from self.module.named_modules(remove_duplicate=remove_duplicate)

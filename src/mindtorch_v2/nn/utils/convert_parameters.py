@@ -1,0 +1,34 @@
+"""Parameters as one vector, and back."""
+
+import mindtorch_v2 as torch
+
+
+def _check_param_device(param, old_param_device):
+    """The device (its index, -1 for the CPU) that all parameters must share; TypeError where they do not."""
+    device = param.get_device() if param.is_cuda else -1
+    if old_param_device is not None and device != old_param_device:
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
+    return device
+
+
+def parameters_to_vector(parameters):
+    """All parameters, flattened, in one 1-D tensor."""
+    param_device = None
+    vec = []
+    for param in parameters:
+        param_device = _check_param_device(param, param_device)
+        vec.append(param.view(-1))
+    return torch.cat(vec)
+
+
+def vector_to_parameters(vec, parameters):
+    """Makes slices of the 1-D tensor `vec` the data of the parameters, in order."""
+    if not isinstance(vec, torch.Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")
+    param_device = None
+    pointer = 0
+    for param in parameters:
+        param_device = _check_param_device(param, param_device)
+        num_param = param.numel()
+        param.data = vec[pointer : pointer + num_param].view_as(param).data
+        pointer += num_param

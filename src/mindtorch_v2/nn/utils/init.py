@@ -1,0 +1,19 @@
+"""Making a module without initializing it."""
+
+import inspect
+
+import mindtorch_v2 as torch
+
+
+def skip_init(module_cls, *args, **kwargs):
+    """An instance of `module_cls` whose parameters and buffers are allocated and not initialized.
+
+    The class's parameters must be made on the `device` that its `__init__` takes.
+    """
+    if not issubclass(module_cls, torch.nn.Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    final_device = kwargs.pop("device", "cpu")
+    kwargs["device"] = "meta"
+    return module_cls(*args, **kwargs).to_empty(device=final_device)

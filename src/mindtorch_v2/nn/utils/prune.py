@@ -1,0 +1,439 @@
+"""Pruning: parameters with entries masked to zero.
+
+A pruned parameter `name` is split into `name_orig`, the parameter, and the buffer `name_mask`; `name` is their
+product, computed before each forward.
+"""
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import mindtorch_v2 as torch
+
+
+class BasePruningMethod(ABC):
+    """A way of pruning, as a forward pre-hook. A subclass says which entries stay by `compute_mask`."""
+
+    # The parameter that is pruned; `apply` sets it.
+    _tensor_name: str
+
+    def __call__(self, module, inputs):
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t, default_mask):
+        """The mask for `t`, of its shape, given the mask that is already there."""
+
+    def apply_mask(self, module):
+        """The masked parameter."""
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned")
+        mask = getattr(module, self._tensor_name + "_mask")
+        orig = getattr(module, self._tensor_name + "_orig")
+        return mask.to(dtype=orig.dtype) * orig
+
+    @classmethod
+    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+        """Prunes `module.name`, on top of what is pruned there already; returns the method (or container of methods).
+
+        `importance_scores`, of the parameter's shape, are ranked in place of its values.
+        """
+        old_method, hook_id = None, None
+        for k, hook in module._forward_pre_hooks.items():
+            if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+                old_method, hook_id = hook, k
+        if hook_id is not None:
+            del module._forward_pre_hooks[hook_id]
+        method = cls(*args, **kwargs)
+        method._tensor_name = name
+        orig = getattr(module, name)
+        if importance_scores is not None:
+            if importance_scores.shape != orig.shape:
+                raise AssertionError(
+                    f"importance_scores should have the same shape as parameter                 {name} of {module}"
+                )
+        else:
+            importance_scores = orig
+        if old_method is not None:
+            if isinstance(old_method, PruningContainer):
+                old_method.add_pruning_method(method)
+                container = old_method
+            else:
+                container = PruningContainer(old_method)
+                container.add_pruning_method(method)
+            method = container
+            default_mask = getattr(module, name + "_mask").detach().clone(memory_format=torch.contiguous_format)
+        else:
+            module.register_parameter(name + "_orig", orig)
+            del module._parameters[name]
+            default_mask = torch.ones_like(orig)
+        try:
+            mask = method.compute_mask(importance_scores, default_mask=default_mask)
+            module.register_buffer(name + "_mask", mask)
+            setattr(module, name, method.apply_mask(module))
+            module.register_forward_pre_hook(method)
+        except Exception:
+            if old_method is None:
+                module.register_parameter(name, getattr(module, name + "_orig"))
+                del module._parameters[name + "_orig"]
+            raise
+        return method
+
+    def prune(self, t, default_mask=None, importance_scores=None):
+        """A pruned copy of the tensor `t`, no module involved."""
+        if importance_scores is not None:
+            if importance_scores.shape != t.shape:
+                raise AssertionError("importance_scores should have the same shape as tensor t")
+        else:
+            importance_scores = t
+        default_mask = default_mask if default_mask is not None else torch.ones_like(t)
+        return t * self.compute_mask(importance_scores, default_mask=default_mask)
+
+    def remove(self, module):
+        """Makes the pruning permanent: the parameter has its old name again, the mask is gone."""
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned            before pruning can be removed")
+        weight = self.apply_mask(module)
+        if hasattr(module, self._tensor_name):
+            delattr(module, self._tensor_name)
+        orig = module._parameters[self._tensor_name + "_orig"]
+        orig.data = weight.data
+        del module._parameters[self._tensor_name + "_orig"]
+        del module._buffers[self._tensor_name + "_mask"]
+        setattr(module, self._tensor_name, orig)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several pruning methods on one parameter, each working on what those before it left."""
+
+    def __init__(self, *args):
+        self._pruning_methods = ()
+        if not isinstance(args, Iterable):
+            self._tensor_name = args._tensor_name
+            self.add_pruning_method(args)
+        elif len(args) == 1:
+            self._tensor_name = args[0]._tensor_name
+            self.add_pruning_method(args[0])
+        else:
+            for method in args:
+                self.add_pruning_method(method)
+
+    def add_pruning_method(self, method):
+        """Adds a method; it must be for the same parameter."""
+        if not isinstance(method, BasePruningMethod) and method is not None:
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "Can only add pruning methods acting on "
+                f"the parameter named '{self._tensor_name}' to PruningContainer {self}."
+                f" Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self):
+        return len(self._pruning_methods)
+
+    def __iter__(self):
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx):
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t, default_mask):
+        """The mask of the last method, on the entries (or channels) that the others left."""
+        method = self._pruning_methods[-1]
+        mask = default_mask.to(dtype=t.dtype)
+        if method.PRUNING_TYPE == "unstructured":
+            slc = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.dim()
+            kept = mask.sum(dim=[d for d in range(t.dim()) if d != dim]) != 0
+            slc = [slice(None)] * t.dim()
+            slc[dim] = kept
+            slc = tuple(slc)
+        elif method.PRUNING_TYPE == "global":
+            slc = (slice(None),) * t.dim()
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        mask = mask.clone()
+        mask[slc] = method.compute_mask(t[slc], default_mask=mask[slc]).to(mask.dtype)
+        return mask
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, but makes the names of pruning."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t, default_mask):
+        return default_mask
+
+    @classmethod
+    def apply(cls, module, name):
+        return super().apply(module, name)
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prunes entries at random: `amount` of them, or a fraction where it is a float in [0, 1]."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        nparams_toprune = _compute_nparams_toprune(self.amount, t.nelement())
+        _validate_pruning_amount(nparams_toprune, t.nelement())
+        mask = default_mask.clone(memory_format=torch.contiguous_format)
+        if nparams_toprune != 0:
+            prob = torch.rand_like(t)
+            topk = torch.topk(prob.view(-1), k=nparams_toprune)
+            mask.view(-1)[topk.indices] = 0
+        return mask
+
+    @classmethod
+    def apply(cls, module, name, amount):
+        return super().apply(module, name, amount=amount)
+
+
+class L1Unstructured(BasePruningMethod):
+    """Prunes the entries of the smallest magnitude: `amount` of them, or a fraction."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        nparams_toprune = _compute_nparams_toprune(self.amount, t.nelement())
+        _validate_pruning_amount(nparams_toprune, t.nelement())
+        mask = default_mask.clone(memory_format=torch.contiguous_format)
+        if nparams_toprune != 0:
+            topk = torch.topk(torch.abs(t).view(-1), k=nparams_toprune, largest=False)
+            mask.view(-1)[topk.indices] = 0
+        return mask
+
+    @classmethod
+    def apply(cls, module, name, amount, importance_scores=None):
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+
+
+def _channel_mask(t, dim, kept):
+    """The mask that is 1 at the indices `kept` along `dim`."""
+    mask = torch.zeros_like(t)
+    mask[(slice(None),) * (dim % t.dim()) + (kept,)] = 1
+    return mask
+
+
+class RandomStructured(BasePruningMethod):
+    """Prunes channels along `dim` at random: `amount` of them, or a fraction."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, dim=-1):
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.dim = dim
+
+    def compute_mask(self, t, default_mask):
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        nchannels = t.shape[self.dim]
+        nparams_toprune = _compute_nparams_toprune(self.amount, nchannels)
+        _validate_pruning_amount(nparams_toprune, nchannels)
+        if nparams_toprune == 0:
+            return default_mask
+        prob = torch.rand(nchannels)
+        threshold = torch.kthvalue(prob, k=nparams_toprune).values
+        mask = _channel_mask(t, self.dim, (prob > threshold).nonzero().squeeze(1))
+        return mask * default_mask.to(dtype=mask.dtype)
+
+    @classmethod
+    def apply(cls, module, name, amount, dim=-1):
+        return super().apply(module, name, amount=amount, dim=dim)
+
+
+class LnStructured(BasePruningMethod):
+    """Prunes the channels along `dim` of the smallest n-norm: `amount` of them, or a fraction."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, n, dim=-1):
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t, default_mask):
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        nchannels = t.shape[self.dim]
+        nparams_toprune = _compute_nparams_toprune(self.amount, nchannels)
+        nparams_tokeep = nchannels - nparams_toprune
+        _validate_pruning_amount(nparams_toprune, nchannels)
+        if nparams_toprune == 0:
+            return default_mask
+        norm = _compute_norm(t, self.n, self.dim)
+        topk = torch.topk(norm, k=nparams_tokeep, largest=True)
+        mask = _channel_mask(t, self.dim, topk.indices)
+        return mask * default_mask.to(dtype=mask.dtype)
+
+    @classmethod
+    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a given mask."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask):
+        self.mask = mask
+
+    def compute_mask(self, t, default_mask):
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} does not match self.mask shape {self.mask.shape}"
+            )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+    @classmethod
+    def apply(cls, module, name, mask):
+        return super().apply(module, name, mask=mask)
+
+
+def identity(module, name):
+    """Splits the parameter as pruning does, with a mask of ones; returns the module."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module, name, amount):
+    """Prunes entries at random; returns the module."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module, name, amount, importance_scores=None):
+    """Prunes the entries of the smallest magnitude; returns the module."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module, name, amount, dim):
+    """Prunes channels along `dim` at random; returns the module."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module, name, amount, n, dim, importance_scores=None):
+    """Prunes the channels along `dim` of the smallest n-norm; returns the module."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+    """Prunes entries of several parameters, `(module, name)` pairs, ranked together."""
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    importance_scores = importance_scores if importance_scores is not None else {}
+    if not isinstance(importance_scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    parameters = list(parameters)
+    relevant = torch.nn.utils.parameters_to_vector(
+        [importance_scores.get((module, name), getattr(module, name)) for (module, name) in parameters]
+    )
+    default_mask = torch.nn.utils.parameters_to_vector(
+        [getattr(module, name + "_mask", torch.ones_like(getattr(module, name))) for (module, name) in parameters]
+    )
+    # A container, so that what is pruned already stays out of the ranking.
+    container = PruningContainer()
+    container._tensor_name = "temp"
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    container.add_pruning_method(method)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for '
+            f"the `pruning_method`. Found method {pruning_method} of type {method.PRUNING_TYPE}"
+        )
+    final_mask = container.compute_mask(relevant, default_mask)
+    pointer = 0
+    for module, name in parameters:
+        param = getattr(module, name)
+        num_param = param.numel()
+        custom_from_mask(module, name, mask=final_mask[pointer : pointer + num_param].view_as(param))
+        pointer += num_param
+
+
+def custom_from_mask(module, name, mask):
+    """Prunes by a given mask; returns the module."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def remove(module, name):
+    """Makes the pruning of a parameter permanent; returns the module."""
+    for k, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[k]
+            return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module):
+    """Whether any parameter of the module or below it is pruned."""
+    for _, submodule in module.named_modules():
+        for hook in submodule._forward_pre_hooks.values():
+            if isinstance(hook, BasePruningMethod):
+                return True
+    return False
+
+
+def _validate_pruning_amount_init(amount):
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if (isinstance(amount, numbers.Integral) and amount < 0) or (
+        not isinstance(amount, numbers.Integral) and (float(amount) > 1.0 or float(amount) < 0.0)
+    ):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+
+
+def _validate_pruning_amount(amount, tensor_size):
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _validate_structured_pruning(t):
+    shape = t.shape
+    if len(shape) <= 1:
+        raise ValueError(
+            "Structured pruning can only be applied to multidimensional "
+            "tensors. Found tensor of shape "
+            f"{shape} with {len(shape)} dims"
+        )
+
+
+def _compute_nparams_toprune(amount, tensor_size):
+    """A number as it is, a fraction as a number of `tensor_size`."""
+    if isinstance(amount, numbers.Integral):
+        return amount
+    return round(amount * tensor_size)
+
+
+def _validate_pruning_dim(t, dim):
+    if dim >= t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_norm(t, n, dim):
+    """The n-norm of each channel along `dim`."""
+    dims = list(range(t.dim()))
+    if dim < 0:
+        dim = dims[dim]
+    dims.remove(dim)
+    return torch.norm(t, p=n, dim=dims)

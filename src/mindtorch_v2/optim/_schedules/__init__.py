@@ -1,0 +1,1 @@
+"""The learning-rate schedules behind `torch.optim.lr_scheduler`, by kind."""

@@ -1,0 +1,212 @@
+"""Averages of weights over training: `AveragedModel` (SWA, EMA), `update_bn`, and the schedule `SWALR`."""
+
+import itertools
+import math
+from copy import deepcopy
+
+import mindtorch_v2 as torch
+from mindtorch_v2.optim._schedules.base import LRScheduler, _format_param, _warn_get_lr_called_within_step
+from mindtorch_v2.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+__all__ = [
+    "SWALR",
+    "AveragedModel",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
+
+
+def _check_decay(decay):
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+
+def _is_lerpable(tensor):
+    return torch.is_floating_point(tensor) or torch.is_complex(tensor)
+
+
+def get_ema_multi_avg_fn(decay=0.999):
+    """An exponential moving average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`."""
+    _check_decay(decay)
+
+    @torch.no_grad()
+    def ema_update(ema_param_list, current_param_list, _):
+        if _is_lerpable(ema_param_list[0]):
+            torch._foreach_lerp_(ema_param_list, current_param_list, 1 - decay)
+        else:
+            for ema, current in zip(ema_param_list, current_param_list, strict=True):
+                ema.copy_(ema * decay + current * (1 - decay))
+
+    return ema_update
+
+
+def get_swa_multi_avg_fn():
+    """An equal average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`."""
+
+    @torch.no_grad()
+    def swa_update(averaged_param_list, current_param_list, num_averaged):
+        if _is_lerpable(averaged_param_list[0]):
+            weight = 1 / (num_averaged + 1)
+            weight = weight.item() if isinstance(weight, torch.Tensor) else weight
+            torch._foreach_lerp_(averaged_param_list, current_param_list, weight)
+        else:
+            for averaged, current in zip(averaged_param_list, current_param_list, strict=True):
+                averaged.add_(((current - averaged) / (num_averaged + 1)).to(averaged.dtype))
+
+    return swa_update
+
+
+def get_ema_avg_fn(decay=0.999):
+    """An exponential moving average of one parameter, for `AveragedModel(avg_fn=...)`."""
+    _check_decay(decay)
+
+    @torch.no_grad()
+    def ema_update(ema_param, current_param, num_averaged):
+        return decay * ema_param + (1 - decay) * current_param
+
+    return ema_update
+
+
+def get_swa_avg_fn():
+    """An equal average of one parameter, for `AveragedModel(avg_fn=...)`."""
+
+    @torch.no_grad()
+    def swa_update(averaged_param, current_param, num_averaged):
+        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
+    return swa_update
+
+
+class AveragedModel(torch.nn.Module):
+    """A copy of `model` whose weights are the average of those that `update_parameters` was called with.
+
+    `avg_fn(averaged, current, count)` returns one parameter's new average; `multi_avg_fn` updates lists in place.
+    Buffers are averaged too with `use_buffers`, else copied. `n_averaged` is a buffer (int64).
+    """
+
+    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", torch.tensor(0, dtype=torch.long, device=device))
+        self.avg_fn = avg_fn
+        self.multi_avg_fn = multi_avg_fn
+        self.use_buffers = use_buffers
+
+    def forward(self, *args, **kwargs):
+        """Runs the averaged model."""
+        return self.module(*args, **kwargs)
+
+    def _averaged_tensors(self, module):
+        return list(itertools.chain(module.parameters(), module.buffers() if self.use_buffers else ()))
+
+    def update_parameters(self, model):
+        """Takes the weights of `model` into the average; the first call copies them."""
+        own = [tensor.detach() for tensor in self._averaged_tensors(self.module)]
+        new = [
+            tensor.detach().to(average.device)
+            for tensor, average in zip(self._averaged_tensors(model), own, strict=True)
+        ]
+        if self.n_averaged == 0:
+            for average, tensor in zip(own, new, strict=True):
+                average.copy_(tensor)
+        else:
+            self._average(own, new)
+        if not self.use_buffers:
+            for average, tensor in zip(self.module.buffers(), model.buffers(), strict=True):
+                average.detach().copy_(tensor.detach().to(average.device))
+        self.n_averaged += 1
+
+    def _average(self, own, new):
+        if self.avg_fn is not None:
+            for average, tensor in zip(own, new, strict=True):
+                average.copy_(self.avg_fn(average, tensor, self.n_averaged.to(average.device)))
+            return
+        update = self.multi_avg_fn or get_swa_multi_avg_fn()
+        for (device, _), ((averages, tensors), _) in _group_tensors_by_device_and_dtype([own, new]).items():
+            update(averages, tensors, self.n_averaged.to(device))
+
+
+@torch.no_grad()
+def update_bn(loader, model, device=None):
+    """Recomputes the running statistics of the model's batch norms over the batches of `loader`.
+
+    A batch that is a list or tuple gives its first item to the model.
+    """
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    if not norms:
+        return
+    momenta = [norm.momentum for norm in norms]
+    was_training = model.training
+    for norm in norms:
+        norm.reset_running_stats()
+        # None asks for the cumulative average, which weighs all batches alike.
+        norm.momentum = None
+    model.train()
+    for batch in loader:
+        inputs = batch[0] if isinstance(batch, (list, tuple)) else batch
+        model(inputs if device is None else inputs.to(device))
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+    model.train(was_training)
+
+
+class SWALR(LRScheduler):
+    """Goes from each group's rate to `swa_lr` in `anneal_epochs` steps and stays there."""
+
+    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
+        for lr, group in zip(_format_param("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
+            group["swa_lr"] = lr
+        if anneal_strategy not in ["cos", "linear"]:
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._set_anneal_func(anneal_strategy)
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self.anneal_epochs = anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    @staticmethod
+    def _linear_anneal(t):
+        return t
+
+    @staticmethod
+    def _cosine_anneal(t):
+        return (1 - math.cos(math.pi * t)) / 2
+
+    @staticmethod
+    def _get_initial_lr(lr, swa_lr, alpha):
+        """The rate that the annealing started from, given where it is."""
+        return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
+
+    def _set_anneal_func(self, anneal_strategy):
+        self._anneal_strategy = anneal_strategy
+        self.anneal_func = self._cosine_anneal if anneal_strategy == "cos" else self._linear_anneal
+
+    def get_lr(self):
+        """The rates for this step."""
+        _warn_get_lr_called_within_step(self)
+        # The first step belongs to the scheduler's creation.
+        step = self._step_count - 1
+        if self.anneal_epochs == 0:
+            step = max(1, step)
+        before = self.anneal_func(max(0, min(1, (step - 1) / max(1, self.anneal_epochs))))
+        now = self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
+        lrs = []
+        for group in self.optimizer.param_groups:
+            start = self._get_initial_lr(group["lr"], group["swa_lr"], before)
+            lrs.append(group["swa_lr"] * now + start * (1 - now))
+        return lrs
+
+    def state_dict(self):
+        """Everything but the optimizer and the annealing function, which is named by its strategy."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "anneal_func")}
+
+    def load_state_dict(self, state_dict):
+        self.__dict__.update(state_dict)
+        self._set_anneal_func(self._anneal_strategy)

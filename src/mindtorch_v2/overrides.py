@@ -1,0 +1,220 @@
+"""`__torch_function__`: classes and modes that take over calls of this package's functions."""
+
+import contextlib
+import functools
+import types as python_types
+
+import mindtorch_v2 as torch
+from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
+from mindtorch_v2._torch_function import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _ask,
+    _disabled_torch_function_impl,  # noqa: F401  (PyTorch has it here too)
+    _get_overloaded_args,
+    _overrides,
+    _pop,
+    _pop_mode_temporarily,  # noqa: F401  (PyTorch has it here too)
+    _push,
+    _state,
+)
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "enable_reentrant_dispatch",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+
+class TorchFunctionMode:
+    """A context in which each call of a function of this package goes to `__torch_function__(func, types, args, kwargs)`.
+
+    Inside that method the mode is off, so it may call `func` itself. Modes nest: the innermost is asked first, and
+    `func(...)` inside it goes to the next one out.
+    """
+
+    def __init__(self):
+        pass
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+    def __enter__(self):
+        _push(self)
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _pop()
+
+    @classmethod
+    def push(cls, *args, **kwargs):
+        """An instance made of the arguments, as a context manager."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that calls each function as it is."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode():
+    return _state.modes[-1] if _state.modes else None
+
+
+def _get_current_function_mode_stack():
+    return list(_state.modes)
+
+
+def _len_torch_function_stack():
+    return len(_state.modes)
+
+
+@contextlib.contextmanager
+def enable_reentrant_dispatch():
+    """A context in which a mode's or class' method may dispatch again; that is always so here."""
+    yield
+
+
+def has_torch_function(relevant_args):
+    """Whether a mode is active or one of the arguments' classes takes calls over."""
+    return bool(_state.modes) or bool(_get_overloaded_args(relevant_args))
+
+
+def has_torch_function_unary(arg):
+    """`has_torch_function((arg,))`."""
+    return bool(_state.modes) or (not _state.subclasses_disabled and _overrides(arg))
+
+
+def has_torch_function_variadic(*args):
+    """`has_torch_function(args)`."""
+    return has_torch_function(args)
+
+
+def handle_torch_function(public_api, relevant_args, *args, **kwargs):
+    """Hand the call `public_api(*args, **kwargs)` to the modes and to the classes of `relevant_args`.
+
+    Raises TypeError if all of them decline.
+    """
+    return _ask(public_api, _get_overloaded_args(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher):
+    """A decorator for functions in Python: `dispatcher(*args, **kwargs)` gives the arguments that may take over."""
+
+    def decorate(func):
+        @functools.wraps(func)
+        def wrapped(*args, **kwargs):
+            relevant_args = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant_args):
+                return handle_torch_function(wrapped, relevant_args, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def is_tensor_like(inp):
+    """Whether `inp` is a Tensor or its class has `__torch_function__`."""
+    return type(inp) is torch.Tensor or hasattr(inp, "__torch_function__")
+
+
+@functools.cache
+def _tensor_methods():
+    return {
+        value for name in dir(torch.Tensor) if callable(value := getattr(torch.Tensor, name, None)) and _hashable(value)
+    }
+
+
+def _hashable(value):
+    return type(value).__hash__ is not None
+
+
+def is_tensor_method_or_property(func):
+    """Whether `func` is a method of Tensor or the getter of one of its properties."""
+    return getattr(func, "__name__", None) == "__get__" or func in _tensor_methods()
+
+
+def get_default_nowrap_functions():
+    """Getters whose results are not turned into the subclass of the tensor that they were asked of."""
+    return {torch.Tensor._base.__get__, torch.Tensor.grad.__get__, torch.Tensor._grad.__get__}
+
+
+@functools.cache
+def get_ignored_functions():
+    """Public functions that take no tensor to override by: factories, settings and queries of types."""
+    names = (
+        "arange as_tensor autocast compile empty empty_permuted empty_strided enable_grad eye from_file from_numpy "
+        "frombuffer full get_default_dtype get_device inference_mode is_grad_enabled is_storage is_tensor linspace "
+        "logspace manual_seed no_grad ones promote_types rand randint randn randperm range result_type save "
+        "scalar_tensor seed set_default_device set_default_dtype set_grad_enabled set_num_threads set_printoptions "
+        "tensor tril_indices triu_indices typename vander zeros"
+    ).split()
+    return {getattr(torch, name) for name in names if hasattr(torch, name)}
+
+
+@functools.cache
+def get_overridable_functions():
+    """The functions that can be overridden, by the namespace that they are found in."""
+    ignored = get_ignored_functions()
+    found = {}
+    for space in (
+        torch,
+        torch.functional,
+        torch.nn.functional,
+        torch.nn.init,
+        torch.Tensor,
+        torch.linalg,
+        torch.fft,
+        torch.special,
+    ):
+        for name in dir(space):
+            value = getattr(space, name, None)
+            if name.startswith("_") and space is not torch.Tensor or not callable(value) or isinstance(value, type):
+                continue
+            if isinstance(value, python_types.ModuleType) or not _hashable(value) or value in ignored:
+                continue
+            found.setdefault(space, []).append(value)
+    return found
+
+
+@functools.cache
+def _names():
+    prefixes = {
+        torch: "torch",
+        torch.functional: "torch.functional",
+        torch.nn.functional: "torch.nn.functional",
+        torch.nn.init: "torch.nn.init",
+        torch.Tensor: "torch.Tensor",
+        torch.linalg: "torch.linalg",
+        torch.fft: "torch.fft",
+        torch.special: "torch.special",
+    }
+    return {
+        function: f"{prefixes[space]}.{function.__name__}"
+        for space, functions in get_overridable_functions().items()
+        for function in functions
+        if hasattr(function, "__name__")
+    }
+
+
+def resolve_name(f):
+    """The public name of a function, as in "torch.add" or "torch.Tensor.add", or None if it has none."""
+    if isinstance(f, (OpOverload, OpOverloadPacket)):
+        return str(f)
+    return _names().get(f)

@@ -1,0 +1,433 @@
+"""Storages: `UntypedStorage` (bytes), `TypedStorage` and the old classes by dtype (`FloatStorage`, ...).
+
+Typed storages exist for old programs and because files name them.
+"""
+
+import collections
+import copy
+import functools
+import io
+import warnings
+
+import mindtorch_v2 as torch
+from mindtorch_v2._storage import UntypedStorage
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+
+def _bytes_of(storage):
+    """The content as a uint8 tensor over the same memory."""
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+
+
+def _untyped_type(self, dtype=None, non_blocking=False):
+    """The class's name; casting is done on tensors and typed storages."""
+    if dtype is None:
+        return "torch.storage.UntypedStorage"
+    raise NotImplementedError(f"UntypedStorage.type({dtype!r}): cast the tensor instead")
+
+
+def _untyped_byteswap(self, dtype):
+    """Reverses the bytes of each element of `dtype`, in place."""
+    size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if size > 1 and self.nbytes():
+        rows = _bytes_of(self).view(-1, size)
+        rows.copy_(rows.flip(1))
+
+
+def _untyped_pin_memory(self, device=None):
+    """Page-locked memory needs an accelerator: raises RuntimeError."""
+    raise RuntimeError("pin_memory: no accelerator is available")
+
+
+def _untyped_cast(name):
+    def cast(self):
+        values = _bytes_of(self).to(getattr(torch, name))
+        return TypedStorage(wrap_storage=values.untyped_storage(), dtype=values.dtype, _internal=True)
+
+    cast.__name__ = name
+    cast.__doc__ = f"Each byte's value as an element of a {name} storage."
+    return cast
+
+
+# Methods of the byte storage that need tensors, which the class itself must not know.
+UntypedStorage.type = _untyped_type
+UntypedStorage.byteswap = _untyped_byteswap
+UntypedStorage.pin_memory = _untyped_pin_memory
+for _name in ("double", "float", "half", "bfloat16", "long", "int", "short", "bool"):
+    setattr(UntypedStorage, _name, _untyped_cast(_name))
+UntypedStorage.char = _untyped_cast("int8")
+UntypedStorage.byte = _untyped_cast("uint8")
+
+
+def no_hooks():
+    """The empty dictionary that a pickled tensor carries where hooks once were."""
+    return collections.OrderedDict()
+
+
+def _load_from_bytes(b):
+    """Unpickles a storage that was pickled on its own; as pickle itself does, it trusts the bytes."""
+    return torch.load(io.BytesIO(b), weights_only=False)
+
+
+@functools.cache
+def _dtype_to_storage_type_map():
+    """The old storage class's name of each dtype that has one."""
+    names = {
+        "float64": "DoubleStorage",
+        "float32": "FloatStorage",
+        "float16": "HalfStorage",
+        "int64": "LongStorage",
+        "int32": "IntStorage",
+        "int16": "ShortStorage",
+        "int8": "CharStorage",
+        "uint8": "ByteStorage",
+        "bool": "BoolStorage",
+        "bfloat16": "BFloat16Storage",
+        "complex128": "ComplexDoubleStorage",
+        "complex64": "ComplexFloatStorage",
+    }
+    return {getattr(torch, dtype): name for dtype, name in names.items()}
+
+
+@functools.cache
+def _storage_type_to_dtype_map():
+    return {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
+
+
+def _get_dtype_from_pickle_storage_type(pickle_storage_type):
+    """The dtype of a class that a file names, such as `FloatStorage`."""
+    try:
+        return _storage_type_to_dtype_map()[pickle_storage_type]
+    except KeyError:
+        raise KeyError(f'pickle storage type "{pickle_storage_type}" is not recognized') from None
+
+
+def _warn_typed_storage_removal(stacklevel=2):
+    warnings.warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
+        "directly, use tensor.untyped_storage() instead of tensor.storage()",
+        UserWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+class TypedStorage:
+    """An `UntypedStorage` read as elements of one dtype.
+
+    `TypedStorage(size or sequence, dtype=, device=)`, or over an existing one with `wrap_storage=`.
+    """
+
+    is_sparse = False
+    is_cuda = False
+    is_hpu = False
+
+    def __init__(self, *args, device=None, dtype=None, wrap_storage=None, _internal=False):
+        if not _internal:
+            _warn_typed_storage_removal()
+        if wrap_storage is not None:
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(
+                    "TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
+                    " * (*, torch.device device, torch.dtype dtype)\n"
+                    " * (int size, *, torch.device device, torch.dtype dtype)\n"
+                    " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
+                    " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n"
+                    f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}"
+                )
+            if args or device is not None:
+                raise RuntimeError("TypedStorage: wrap_storage goes with dtype alone")
+            self.dtype = dtype
+            self._untyped_storage = wrap_storage
+            return
+        self.dtype = torch.get_default_dtype() if dtype is None else dtype
+        device = torch.device("cpu" if device is None else device)
+        if len(args) > 1:
+            raise RuntimeError(
+                "TypedStorage.__init__ received an invalid combination of arguments: too many positional"
+            )
+        if not args:
+            self._untyped_storage = UntypedStorage(0, device=device)
+        elif isinstance(args[0], int):
+            self._untyped_storage = UntypedStorage(args[0] * self.dtype.itemsize, device=device)
+        elif isinstance(args[0], collections.abc.Sequence) and not isinstance(args[0], str):
+            self._untyped_storage = torch.tensor(args[0], dtype=self.dtype, device=device).untyped_storage()
+        else:
+            raise TypeError(f"new(): invalid data type '{type(args[0]).__name__}'")
+
+    def _tensor(self):
+        return torch.empty(0, dtype=self.dtype, device=self.device).set_(self._untyped_storage)
+
+    def _like(self, untyped_storage):
+        return TypedStorage(wrap_storage=untyped_storage, dtype=self.dtype, _internal=True)
+
+    @property
+    def device(self):
+        """The memory's device."""
+        return self._untyped_storage.device
+
+    @property
+    def filename(self):
+        """The file that the storage maps; None for memory."""
+        return self._untyped_storage.filename
+
+    @property
+    def _cdata(self):
+        return self._untyped_storage._cdata
+
+    def untyped(self):
+        """The bytes."""
+        return self._untyped_storage
+
+    def __len__(self):
+        return self.size()
+
+    def size(self):
+        """The number of elements."""
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    _size = size
+
+    def nbytes(self):
+        """The number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    _nbytes = nbytes
+
+    def element_size(self):
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    _element_size = element_size
+
+    def data_ptr(self):
+        """The address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    _data_ptr = data_ptr
+
+    def get_device(self):
+        """The device's index; -1 on the CPU."""
+        return self._untyped_storage.get_device()
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        return self._tensor()[self._wrapped(index)].item()
+
+    def __setitem__(self, index, value):
+        if not isinstance(index, (int, slice)):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        self._tensor()[index if isinstance(index, slice) else self._wrapped(index)] = value
+
+    def _wrapped(self, index):
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        return index % len(self)
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __repr__(self):
+        values = "\n ".join(str(value) for value in self.tolist())
+        return f" {values}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+    __str__ = __repr__
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        return self._like(copy.deepcopy(self._untyped_storage, memo))
+
+    def __eq__(self, other):
+        return isinstance(other, TypedStorage) and self._cdata == other._cdata and self.dtype == other.dtype
+
+    def __hash__(self):
+        return hash((self._cdata, self.dtype))
+
+    def __reduce__(self):
+        stream = io.BytesIO()
+        torch.save(self, stream, _use_new_zipfile_serialization=False)
+        return _load_from_bytes, (stream.getvalue(),)
+
+    def tolist(self):
+        """The elements as Python numbers."""
+        return self._tensor().tolist()
+
+    def clone(self):
+        """A copy."""
+        return self._like(self._untyped_storage.clone())
+
+    def fill_(self, value):
+        """Sets every element to `value`."""
+        self._tensor().fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Copies the elements of another storage."""
+        if isinstance(source, TypedStorage):
+            self._tensor().copy_(source._tensor())
+        else:
+            self._untyped_storage.copy_(source)
+        return self
+
+    def resize_(self, size):
+        """Changes the number of elements."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    _resize_ = resize_
+
+    def resizable(self):
+        """Whether `resize_` may be used."""
+        return self._untyped_storage.resizable()
+
+    def cpu(self):
+        """This storage, or a copy of it, on the CPU."""
+        return self._like(self._untyped_storage.cpu())
+
+    def to(self, *, device, non_blocking=False):
+        """This storage, or a copy of it, on `device`."""
+        return self._like(self._untyped_storage.to(device=device, non_blocking=non_blocking))
+
+    def is_pinned(self, device=None):
+        """Whether the memory is page-locked."""
+        return self._untyped_storage.is_pinned(device)
+
+    def pin_memory(self, device=None):
+        """A page-locked copy."""
+        return self._like(self._untyped_storage.pin_memory(device))
+
+    def is_shared(self):
+        """Whether other processes can map this memory."""
+        return self._untyped_storage.is_shared()
+
+    def share_memory_(self):
+        """Moves the bytes to shared memory."""
+        self._untyped_storage.share_memory_()
+        return self
+
+    def pickle_storage_type(self):
+        """The name that files give this storage's class."""
+        try:
+            return _dtype_to_storage_type_map()[self.dtype]
+        except KeyError:
+            raise KeyError(f"dtype {self.dtype} is not recognized") from None
+
+    _pickle_storage_type = pickle_storage_type
+
+    def type(self, dtype=None, non_blocking=False):
+        """The old class's name, such as `torch.FloatStorage`, or the content cast to another class."""
+        if dtype is None:
+            return f"torch.{self.pickle_storage_type()}"
+        name = dtype if isinstance(dtype, str) else dtype.__name__
+        return self._cast(_get_dtype_from_pickle_storage_type(name.rsplit(".", maxsplit=1)[-1]))
+
+    def _cast(self, dtype):
+        values = self._tensor().to(dtype)
+        return TypedStorage(wrap_storage=values.untyped_storage(), dtype=dtype, _internal=True)
+
+    def double(self):
+        """The elements as float64."""
+        return self._cast(torch.double)
+
+    def float(self):
+        """The elements as float32."""
+        return self._cast(torch.float)
+
+    def half(self):
+        """The elements as float16."""
+        return self._cast(torch.half)
+
+    def bfloat16(self):
+        """The elements as bfloat16."""
+        return self._cast(torch.bfloat16)
+
+    def long(self):
+        """The elements as int64."""
+        return self._cast(torch.long)
+
+    def int(self):
+        """The elements as int32."""
+        return self._cast(torch.int)
+
+    def short(self):
+        """The elements as int16."""
+        return self._cast(torch.short)
+
+    def char(self):
+        """The elements as int8."""
+        return self._cast(torch.int8)
+
+    def byte(self):
+        """The elements as uint8."""
+        return self._cast(torch.uint8)
+
+    def bool(self):
+        """Whether each element is not zero."""
+        return self._cast(torch.bool)
+
+    @classmethod
+    def from_buffer(cls, *args, **kwargs):
+        """Only the classes by dtype know what to read."""
+        raise RuntimeError("from_buffer: only supported for subclasses of TypedStorage with a dtype")
+
+
+class _LegacyStorageMeta(type):
+    """Storages of the class's dtype count as instances, whatever made them."""
+
+    def __instancecheck__(cls, instance):
+        return (
+            isinstance(instance, TypedStorage)
+            and type(instance) in (TypedStorage, cls)
+            and (instance.dtype is cls.dtype)
+        )
+
+
+class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
+    """Base of `FloatStorage` and its kind: making one gives a `TypedStorage` of the class's dtype."""
+
+    dtype = None
+
+    def __new__(cls, *args, wrap_storage=None, **kwargs):
+        allowed = (
+            f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n"
+            " * no arguments\n * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n"
+        )
+        if kwargs:
+            raise RuntimeError(f"{allowed}Keyword argument '{next(iter(kwargs))}' cannot be specified")
+        if len(args) > 1:
+            raise RuntimeError(f"{allowed}Too many positional arguments")
+        if wrap_storage is not None:
+            return TypedStorage(wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
+        return TypedStorage(*args, dtype=cls.dtype, _internal=True)
+
+    @classmethod
+    def from_buffer(cls, data, byte_order=None, count=-1, offset=0):
+        """A storage with a copy of the bytes in `data`, read in `byte_order` ("little", "big" or "native")."""
+        if byte_order not in (None, "little", "big", "native"):
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        if byte_order is None and cls.dtype.itemsize > 1:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        view = memoryview(data).cast("B")[offset:]
+        if count >= 0:
+            view = view[: count * cls.dtype.itemsize]
+        storage = UntypedStorage(len(view))
+        memoryview(storage)[:] = view
+        if byte_order == "big":
+            storage.byteswap(cls.dtype)
+        return TypedStorage(wrap_storage=storage, dtype=cls.dtype, _internal=True)
+
+    _from_buffer = from_buffer
+
+
+for _dtype, _class_name in _dtype_to_storage_type_map().items():
+    # Files name them as members of `torch`.
+    globals()[_class_name] = _LegacyStorageMeta(
+        _class_name,
+        (_LegacyStorage,),
+        {"dtype": _dtype, "__module__": "torch", "__doc__": f"Typed storage of {_dtype} (old form)."},
+    )

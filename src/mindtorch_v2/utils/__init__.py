@@ -1,0 +1,38 @@
+"""`torch.utils`: what programs use beside tensors; its parts are loaded when first asked for."""
+
+import importlib
+import weakref
+
+from mindtorch_v2 import _C
+
+__all__ = ["set_module", "swap_tensors"]
+
+_PARTS = frozenset(
+    "_contextlib _foreach_utils _python_dispatch _pytree _sympy checkpoint cpp_extension data dlpack hooks weak".split()
+)
+
+
+def __getattr__(name):
+    if name in _PARTS:
+        return importlib.import_module(f"mindtorch_v2.utils.{name}")
+    raise AttributeError(f"module 'mindtorch_v2.utils' has no attribute {name!r}")
+
+
+def set_module(obj, mod):
+    """Set the `__module__` of an object, so that it shows where users find it."""
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
+
+
+def swap_tensors(t1, t2):
+    """Exchange two tensors: every reference to the one then means what the other was.
+
+    Raises RuntimeError if one of them has weak references, or if one is a slotted class unlike the other's.
+    """
+    for name, tensor in (("t1", t1), ("t2", t2)):
+        if weakref.getweakrefs(tensor):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+    _C.TensorBase._swap_contents(t1, t2)
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__

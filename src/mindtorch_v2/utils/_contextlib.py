@@ -1,0 +1,87 @@
+"""Context managers that also decorate functions and generators."""
+
+import functools
+import inspect
+import sys
+
+__all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "context_decorator"]
+
+
+def _wrap_generator(make_context, function):
+    # A generator gives up control between its yields: the context holds only while its own code runs.
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        generator = function(*args, **kwargs)
+        step, argument = generator.send, None
+        try:
+            while True:
+                try:
+                    with make_context():
+                        value = step(argument)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    sent = yield value
+                except GeneratorExit:
+                    with make_context():
+                        generator.close()
+                    raise
+                except BaseException:
+                    step, argument = generator.throw, sys.exception()
+                else:
+                    step, argument = generator.send, sent
+        finally:
+            generator.close()
+
+    return wrapper
+
+
+def context_decorator(ctx, func):
+    """`func` so wrapped that each call runs inside the context `ctx`, or `ctx()` if that is callable."""
+    if callable(ctx) and hasattr(ctx, "__enter__"):
+        raise AssertionError(
+            f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it ambiguous "
+            "which interface to use."
+        )
+    make_context = ctx if callable(ctx) else lambda: ctx
+    if inspect.isclass(func):
+        raise RuntimeError(
+            "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have "
+            "the context manager applied; additionally, decorating a class at definition-site will prevent use of the "
+            "identifier as a conventional type. To specify which methods to decorate, decorate each of them "
+            "individually."
+        )
+    if inspect.isgeneratorfunction(func):
+        return _wrap_generator(make_context, func)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        with make_context():
+            return func(*args, **kwargs)
+
+    return wrapper
+
+
+class _DecoratorContextManager:
+    """A context manager whose instances decorate functions; each call gets a fresh clone."""
+
+    def __call__(self, orig_func):
+        return context_decorator(self.clone, orig_func)
+
+    def __enter__(self):
+        raise NotImplementedError
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        raise NotImplementedError
+
+    def clone(self):
+        return self.__class__()
+
+
+class _NoParamDecoratorContextManager(_DecoratorContextManager):
+    """The same for classes without parameters, which then decorate with and without parentheses."""
+
+    def __new__(cls, orig_func=None):
+        if orig_func is None:
+            return super().__new__(cls)
+        return cls()(orig_func)

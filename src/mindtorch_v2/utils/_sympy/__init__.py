@@ -1,0 +1,1 @@
+"""Symbolic numbers of PyTorch's compiler, by their names."""

@@ -1,0 +1,8 @@
+"""Infinities among the symbolic integers."""
+
+from mindtorch_v2._unavailable import unavailable_class
+
+__all__ = ["IntInfinity", "NegativeIntInfinity"]
+
+IntInfinity = unavailable_class("torch.utils._sympy.numbers.IntInfinity")
+NegativeIntInfinity = unavailable_class("torch.utils._sympy.numbers.NegativeIntInfinity")

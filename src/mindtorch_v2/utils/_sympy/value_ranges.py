@@ -1,0 +1,7 @@
+"""Ranges of symbolic values."""
+
+from mindtorch_v2._unavailable import unavailable_class
+
+__all__ = ["ValueRanges"]
+
+ValueRanges = unavailable_class("torch.utils._sympy.value_ranges.ValueRanges")

@@ -1,0 +1,193 @@
+"""A data loader's worker process: its loop, its random seeds, and what a dataset can ask about it."""
+
+import importlib
+import importlib.util
+import os
+import queue
+import random
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2._utils import ExceptionWrapper
+from mindtorch_v2.utils.data import _utils
+from mindtorch_v2.utils.data._utils import transport
+
+
+class ManagerWatchdog:
+    """Tells a worker whether the process that started it is still there."""
+
+    def __init__(self):
+        self.manager_pid = os.getppid()
+        self.manager_dead = False
+
+    def is_alive(self):
+        if not self.manager_dead:
+            # An orphan gets another parent.
+            self.manager_dead = os.getppid() != self.manager_pid
+        return not self.manager_dead
+
+
+@dataclass(frozen=True, slots=True)
+class _RNG:
+    """The generators that a worker seeded, for datasets that want one of their own."""
+
+    random_generator: random.Random
+    torch_generator: Any
+    numpy_generator: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """What `get_worker_info` returns: worker `id` of `num_workers`, its `seed`, and its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: _RNG | None = None
+    worker_method: str | None = "multiprocessing"
+
+    def __repr__(self):
+        fields = ("id", "num_workers", "seed", "dataset")
+        return f"WorkerInfo({', '.join(f'{name}={getattr(self, name)}' for name in fields)})"
+
+
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
+    """Sent by a worker whose stream has ended."""
+
+    worker_id: int
+
+
+@dataclass(frozen=True)
+class _ResumeIteration:
+    """Sent to a persistent worker, and back, at the start of an epoch."""
+
+    seed: int | None = None
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info():
+    """The current worker's `WorkerInfo`; None in the main process."""
+    return _worker_info
+
+
+def _numpy():
+    """NumPy if it is installed, else None."""
+    if importlib.util.find_spec("numpy") is None:
+        return None
+    return importlib.import_module("numpy")
+
+
+def _generate_state(base_seed, worker_id):
+    """Four 32-bit seeds for NumPy, well apart for neighbouring workers."""
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return [int(word) for word in _numpy().random.SeedSequence(entropy).generate_state(4)]
+
+
+def _seed_everything(base_seed, worker_id):
+    seed = base_seed + worker_id
+    random.seed(seed)
+    torch.manual_seed(seed)
+    numpy = _numpy()
+    if numpy is not None:
+        numpy.random.seed(_generate_state(base_seed, worker_id))
+    return seed, numpy
+
+
+def _make_rng(seed, base_seed, worker_id, numpy):
+    generator = torch.Generator()
+    generator.manual_seed(seed)
+    numpy_generator = None
+    if numpy is not None:
+        numpy_generator = numpy.random.default_rng(_generate_state(base_seed, worker_id))
+    return _RNG(random.Random(seed), generator, numpy_generator)
+
+
+def _worker_loop(
+    dataset_kind,
+    dataset,
+    index_queue,
+    data_queue,
+    done_event,
+    auto_collation,
+    collate_fn,
+    drop_last,
+    base_seed,
+    init_fn,
+    worker_id,
+    num_workers,
+    persistent_workers,
+    directory,
+):
+    """Serves `(number, keys)` from `index_queue` with `(number, packed batch)` until told to stop.
+
+    None in the queue, or `done_event`, ends it. Exceptions are sent in the batch's place. `KeyboardInterrupt` ends
+    it silently: the main process gets its own.
+    """
+    global _worker_info
+    # First of all: a child forked after an OpenMP region hangs in its first parallel region of several threads.
+    torch.set_num_threads(1)
+    try:
+        seed, numpy = _seed_everything(base_seed, worker_id)
+        rng = _make_rng(seed, base_seed, worker_id, numpy)
+        _worker_info = WorkerInfo(worker_id, num_workers, seed, dataset, rng)
+        where = f"in DataLoader worker process {worker_id}"
+        init_exception = None
+        try:
+            if init_fn is not None:
+                init_fn(worker_id)
+            fetcher = dataset_kind.create_fetcher(
+                dataset_kind.of(dataset), dataset, auto_collation, collate_fn, drop_last
+            )
+        except Exception:  # noqa: BLE001  (whatever the user's code raises goes to the main process)
+            init_exception = ExceptionWrapper(where=where)
+
+        stream_ended = False
+        watchdog = ManagerWatchdog()
+        while watchdog.is_alive():
+            try:
+                request = index_queue.get(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
+            except queue.Empty:
+                continue
+            if isinstance(request, _ResumeIteration):
+                data_queue.put((request, None))
+                stream_ended = False
+                fetcher = dataset_kind.create_fetcher(
+                    dataset_kind.of(dataset), dataset, auto_collation, collate_fn, drop_last
+                )
+                continue
+            if request is None or done_event.is_set():
+                break
+            if stream_ended:
+                # Already answered with the end of the stream.
+                continue
+            number, keys = request
+            if init_exception is not None:
+                data, init_exception = init_exception, None
+            else:
+                try:
+                    data = fetcher.fetch(keys)
+                except StopIteration:
+                    data = _IterableDatasetStopIteration(worker_id)
+                    stream_ended = True
+                except Exception:  # noqa: BLE001  (whatever the user's code raises goes to the main process)
+                    data = ExceptionWrapper(where=where)
+            try:
+                message = transport.pack(data, directory)
+            except Exception:  # noqa: BLE001  (whatever the user's code raises goes to the main process)
+                message = transport.pack(ExceptionWrapper(where=where), directory)
+            data_queue.put((number, message))
+            # The batch must not live on while the next one is made.
+            del data, message, keys, request
+    except KeyboardInterrupt:
+        pass
+    if done_event.is_set():
+        # Nobody reads any more: do not wait until the pipe has been emptied.
+        data_queue.cancel_join_thread()
+        data_queue.close()
+    sys.stdout.flush()

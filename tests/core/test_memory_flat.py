@@ -1,0 +1,53 @@
+"""A training loop leaves memory where it was: neither tensor bytes nor the process grow with the steps."""
+
+import gc
+
+import mindtorch_v2 as torch
+
+
+def resident_kib():
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def test_training_loop():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    x, y = torch.randn(4, 8), torch.randn(4, 1)
+
+    def run(steps):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+        gc.collect()
+        return resident_kib()
+
+    before = run(1000)
+    assert run(9000) - before < 4096
+
+
+def test_errors_leave_nothing_behind():
+    a, b = torch.ones(3, requires_grad=True), torch.ones(4)
+    index = torch.tensor([9])
+
+    def run(times):
+        for _ in range(times):
+            for call in (
+                lambda: a + b,
+                lambda: a[index],
+                lambda: (a * 2).backward(),
+                lambda: a.view(7),
+                lambda: a.sum(5),
+            ):
+                try:
+                    call()
+                except (RuntimeError, IndexError):
+                    continue
+                raise AssertionError("no error")
+        gc.collect()
+        return resident_kib()
+
+    before = run(300)
+    assert run(3000) - before < 2048

@@ -1,0 +1,122 @@
+"""Scaled dot product attention against PyTorch: masks, causal, scale, grouped heads, long sequences, gradients, dropout."""
+
+import numpy
+import pytest
+from reference import pytorch
+
+import mindtorch_v2 as torch
+
+
+def _array(*shape, seed=0):
+    return numpy.random.default_rng([seed, *shape]).standard_normal(shape)
+
+
+def _run(library, shapes, dtype="float64", mask=None, heads_last=False, **options):
+    tensors = []
+    for i, shape in enumerate(shapes):
+        x = library.from_numpy(_array(*shape, seed=i)).to(getattr(library, dtype))
+        if heads_last:  # as attention layers make them: (batch, position, head, feature) transposed
+            x = x.transpose(1, 2).contiguous().transpose(1, 2)
+        tensors.append(x.requires_grad_())
+    if mask is not None:
+        kind, shape = mask
+        given = library.from_numpy(_array(*shape, seed=9))
+        mask = given > -0.5 if kind == "bool" else given.to(getattr(library, dtype))
+        if kind == "blocked":
+            mask = mask.masked_fill(given < 10, -float("inf"))
+            mask[..., 0, :] = 0
+    y = library.nn.functional.scaled_dot_product_attention(*tensors, attn_mask=mask, **options)
+    weight = library.from_numpy(_array(*y.shape, seed=5)).to(y.dtype)
+    return (y, *library.autograd.grad((y * weight).sum(), tensors))
+
+
+def _compare(*args, tolerance=1e-10, **kwargs):
+    for ours, theirs in zip(_run(torch, *args, **kwargs), _run(pytorch(), *args, **kwargs), strict=True):
+        assert tuple(ours.shape) == tuple(theirs.shape)
+        numpy.testing.assert_allclose(
+            ours.detach().double().numpy(), theirs.detach().double().numpy(), rtol=tolerance, atol=tolerance
+        )
+
+
+_SHAPES = [(2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 8)]
+
+
+@pytest.mark.parametrize("heads_last", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("scale", [None, 0.3])
+def test_plain(heads_last, causal, scale):
+    _compare(_SHAPES, heads_last=heads_last, is_causal=causal, scale=scale)
+
+
+@pytest.mark.parametrize("kind", ["bool", "float", "blocked"])
+@pytest.mark.parametrize("shape", [(5, 7), (2, 1, 1, 7), (2, 3, 5, 7), (1, 1, 5, 7)])
+def test_masks(kind, shape):
+    _compare(_SHAPES, mask=(kind, shape))
+
+
+def test_mask_and_causal_together():
+    _compare(_SHAPES, mask=("float", (5, 7)), is_causal=True)
+
+
+def test_fully_masked_rows_are_zero():
+    query = torch.randn(1, 1, 2, 4)
+    mask = torch.tensor([[True, True], [False, False]])
+    y = torch.nn.functional.scaled_dot_product_attention(query, query, query, attn_mask=mask)
+    assert y[0, 0, 1].tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(1, 2, 130, 16), (1, 2, 130, 16), (1, 2, 130, 16)],
+        [(1, 1, 70, 8), (1, 1, 1100, 8), (1, 1, 1100, 8)],
+        [(1, 2, 1, 8), (1, 2, 600, 8), (1, 2, 600, 8)],
+        [(2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 6)],
+        [(3, 5, 8), (3, 7, 8), (3, 7, 8)],
+    ],
+)
+@pytest.mark.parametrize("causal", [False, True])
+def test_sizes(shapes, causal):
+    _compare(shapes, dtype="float32", is_causal=causal, tolerance=3e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_reduced_precision(dtype):
+    _compare(_SHAPES, dtype=dtype, tolerance=2e-2 if dtype == "float16" else 6e-2)
+
+
+def test_grouped_heads():
+    _compare([(2, 6, 5, 8), (2, 2, 7, 8), (2, 2, 7, 8)], enable_gqa=True)
+
+
+def test_dropout_is_that_of_the_separate_operators():
+    shapes = _SHAPES
+    results = []
+    for fused in (True, False):
+        torch.manual_seed(3)
+        tensors = [torch.from_numpy(_array(*s, seed=i)).requires_grad_() for i, s in enumerate(shapes)]
+        if fused:
+            y = torch.nn.functional.scaled_dot_product_attention(*tensors, dropout_p=0.3)
+        else:
+            y = torch._scaled_dot_product_attention_math(*tensors, dropout_p=0.3)[0]
+        results.append((y, *torch.autograd.grad((y * y).sum(), tensors), torch.rand(1)))
+    for fused, separate in zip(*results, strict=True):
+        numpy.testing.assert_allclose(fused.detach().numpy(), separate.detach().numpy(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, t: f(t.ones(1, 1, 2, 2), t.ones(1, 1, 2, 2).double(), t.ones(1, 1, 2, 2)),
+        lambda f, t: f(t.ones(2), t.ones(1, 1, 2, 2), t.ones(1, 1, 2, 2)),
+        lambda f, t: f(*[t.ones(1, 1, 2, 2)] * 3, attn_mask=t.ones(2, 2).int()),
+        lambda f, t: f(*[t.ones(1, 1, 2, 2)] * 3, dropout_p=1.5),
+    ],
+)
+def test_errors_are_pytorchs(call):
+    theirs_torch = pytorch()
+    with pytest.raises(RuntimeError) as theirs:
+        call(theirs_torch.nn.functional.scaled_dot_product_attention, theirs_torch)
+    with pytest.raises(RuntimeError) as ours:
+        call(torch.nn.functional.scaled_dot_product_attention, torch)
+    assert str(ours.value) == str(theirs.value)

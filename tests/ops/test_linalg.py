@@ -1,0 +1,157 @@
+"""torch.linalg against PyTorch. Factors are compared through what does not depend on signs and phases."""
+
+import pytest
+from pairs import compare, same_error
+
+
+def _positive(library, x):
+    return x @ x.transpose(-2, -1) + library.eye(x.shape[-1], dtype=x.dtype)
+
+
+def _symmetric(x):
+    return (x + x.transpose(-2, -1)) / 2
+
+
+_SQUARE = [(3, 3), (2, 4, 4)]
+
+
+@pytest.mark.parametrize("shape", _SQUARE)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t, x: t.linalg.cholesky(_positive(t, x)),
+        lambda t, x: t.linalg.cholesky(_positive(t, x), upper=True),
+        lambda t, x: t.cholesky_inverse(t.linalg.cholesky(_positive(t, x))),
+        lambda t, x: t.cholesky_solve(x, t.linalg.cholesky(_positive(t, x))),
+        lambda t, x: t.linalg.inv(_positive(t, x)),
+        lambda t, x: t.inverse(x),
+        lambda t, x: t.linalg.det(x),
+        lambda t, x: t.linalg.slogdet(x),
+        lambda t, x: t.logdet(_positive(t, x)),
+        lambda t, x: t.linalg.eigvalsh(_symmetric(x)),
+        lambda t, x: t.linalg.eigh(_symmetric(x))[1].abs(),
+        lambda t, x: t.linalg.eigvals(x).abs().sort()[0],
+        lambda t, x: t.linalg.svdvals(x),
+        lambda t, x: t.linalg.svd(x, full_matrices=False)[0].abs(),
+        lambda t, x: t.linalg.pinv(x),
+        lambda t, x: t.linalg.qr(x)[1].abs(),
+        lambda t, x: t.linalg.lu_factor(x)[0],
+        lambda t, x: t.linalg.lu(x),
+        lambda t, x: t.linalg.matrix_power(x, 3),
+        lambda t, x: t.linalg.matrix_power(x, -2),
+        lambda t, x: t.linalg.matrix_exp(x),
+        lambda t, x: t.linalg.cond(x),
+        lambda t, x: t.linalg.matrix_rank(x),
+    ],
+)
+def test_square(function, shape):
+    compare(function, shape, tolerance=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 4, 3)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t, x: t.linalg.svdvals(x),
+        lambda t, x: t.linalg.svd(x, full_matrices=False)[2].abs(),
+        lambda t, x: t.linalg.pinv(x),
+        lambda t, x: t.linalg.qr(x)[0].abs(),
+        lambda t, x: t.linalg.qr(x)[1].abs(),
+        lambda t, x: t.linalg.matrix_norm(x),
+        lambda t, x: t.linalg.matrix_norm(x, "nuc"),
+        lambda t, x: t.linalg.matrix_norm(x, 2),
+        lambda t, x: t.linalg.matrix_norm(x, 1),
+        lambda t, x: t.linalg.matrix_norm(x, -float("inf"), keepdim=True),
+        lambda t, x: t.linalg.matrix_rank(x),
+    ],
+)
+def test_any_matrix(function, shape):
+    compare(function, shape, tolerance=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options"),
+    [
+        ((3, 3), (3, 2), {}),
+        ((3, 3), (3,), {}),
+        ((2, 3, 3), (3, 2), {}),
+        ((2, 3, 3), (2, 3), {}),
+        ((3, 3), (2, 3), {"left": False}),
+    ],
+)
+def test_solve(first, second, options):
+    compare(lambda t, a, b: t.linalg.solve(a, b, **options), first, second, tolerance=1e-7)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+def test_solve_triangular(upper, left, unit):
+    def call(t, a, b):
+        a = a + 4 * t.eye(3, dtype=a.dtype)
+        a = a.triu() if upper else a.tril()
+        return t.linalg.solve_triangular(a, b, upper=upper, left=left, unitriangular=unit)
+
+    compare(call, (2, 3, 3), (3, 3), tolerance=1e-7)
+
+
+def test_condition_by_other_norms():
+    # Values only: PyTorch's own backward pass raises here.
+    for p in (1, -1, float("inf"), "fro"):
+        compare(lambda t, x, p=p: t.linalg.cond(x, p), (3, 3), order=0)
+
+
+def test_least_squares():
+    compare(lambda t, a, b: t.linalg.lstsq(a, b).solution, (5, 3), (5, 2), tolerance=1e-7)
+
+
+def test_products():
+    compare(lambda t, a, b, c: t.linalg.multi_dot([a, b, c]), (2, 3), (3, 4), (4,))
+    compare(lambda t, a, b: t.linalg.cross(a, b), (4, 3), (4, 3), order=2)
+    compare(lambda t, a, b: t.cross(a, b, dim=0), (3, 4), (3, 4))
+    compare(lambda t, a, b: t.linalg.vecdot(a, b), (4, 3), (4, 3))
+    compare(lambda t, x: t.linalg.vander(x, N=4), (3,))
+    compare(lambda t, x: t.linalg.tensorinv(x, ind=2), (2, 3, 6), tolerance=1e-7)
+    compare(lambda t, a, b: t.linalg.tensorsolve(a, b), (2, 3, 6), (2, 3), tolerance=1e-7)
+
+
+def test_complex():
+    def both(function):
+        return lambda t, a, b: function(t, t.complex(a, b))
+
+    for function in (
+        lambda t, z: t.linalg.inv(z),
+        lambda t, z: t.linalg.det(z),
+        lambda t, z: t.linalg.svdvals(z),
+        lambda t, z: t.linalg.eigvalsh(z + z.mH),
+        lambda t, z: t.linalg.qr(z)[1].abs(),
+        lambda t, z: t.linalg.solve(z, z.mT),
+    ):
+        compare(both(function), (3, 3), (3, 3), tolerance=1e-7)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.linalg.cholesky(-t.eye(2)),
+        lambda t: t.linalg.cholesky(-t.eye(2).expand(3, 2, 2)),
+        lambda t: t.linalg.cholesky(t.ones(2, 3)),
+        lambda t: t.linalg.cholesky(t.ones(3)),
+        lambda t: t.linalg.cholesky(t.ones(2, 2).long()),
+        lambda t: t.linalg.cholesky(t.eye(2).half()),
+        lambda t: t.linalg.inv(t.zeros(2, 2)),
+        lambda t: t.linalg.inv(t.ones(2, 3)),
+        lambda t: t.linalg.solve(t.zeros(2, 2), t.zeros(2, 2)),
+        lambda t: t.linalg.solve(t.ones(2, 2), t.ones(3)),
+        lambda t: t.linalg.det(t.ones(2, 3)),
+        lambda t: t.linalg.eigh(t.ones(2, 3)),
+        lambda t: t.linalg.svd(t.ones(2)),
+        lambda t: t.linalg.svd(t.full((2, 2), float("nan"))),
+        lambda t: t.linalg.qr(t.ones(2, 2), mode="x"),
+        lambda t: t.linalg.lu_factor(t.zeros(2, 2)),
+        lambda t: t.linalg.multi_dot([t.ones(2)]),
+        lambda t: t.linalg.cross(t.ones(2), t.ones(2)),
+    ],
+)
+def test_errors_are_pytorchs(call):
+    same_error(call)

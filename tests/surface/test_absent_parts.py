@@ -1,0 +1,124 @@
+"""What exists by name only: it can be imported and asked about, and says what it is when it is used."""
+
+import pytest
+
+import mindtorch_v2 as torch
+
+
+def test_no_accelerator():
+    assert not torch.cuda.is_available()
+    assert torch.cuda.device_count() == 0
+    assert not torch.xpu.is_available()
+    assert not torch.mps.is_available()
+    assert not torch.mtia.is_available()
+    assert not torch.backends.mps.is_available()
+    assert not torch.backends.cuda.is_built()
+    assert torch.accelerator.current_accelerator() is None
+    torch.cuda.manual_seed_all(1)
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_allocated() == 0
+
+
+@pytest.mark.parametrize("call", ["current_device", "synchronize", "get_device_properties", "init"])
+def test_cuda_calls_raise_as_in_a_cpu_build(call):
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        getattr(torch.cuda, call)()
+
+
+def test_distributed_is_not_available():
+    assert not torch.distributed.is_available()
+    assert not torch.distributed.is_initialized()
+    with pytest.raises(NotImplementedError, match=r"torch\.distributed\.init_process_group"):
+        torch.distributed.init_process_group("gloo")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["fx.Graph", "fx.symbolic_trace", "fx.Proxy", "export.export", "onnx.export", "jit.trace", "jit.load", "hub.load",
+     "profiler.profile", "cuda.Stream", "utils.cpp_extension.load", "distributed.ReduceOp", "sparse.mm"],
+)  # fmt: skip
+def test_calling_what_is_missing_names_it(name):
+    value = torch
+    for part in name.split("."):
+        value = (
+            getattr(value, part)
+            if hasattr(value, part)
+            else __import__(f"mindtorch_v2.{name.rpartition('.')[0]}", fromlist=["x"])
+        )
+    with pytest.raises(NotImplementedError, match=r"torch\." + name.replace(".", r"\.") + " is not implemented"):
+        value()
+
+
+def test_nothing_is_being_traced():
+    assert not torch.compiler.is_compiling()
+    assert not torch.jit.is_tracing()
+    assert not torch.jit.is_scripting()
+    assert not torch.fx._symbolic_trace.is_fx_tracing()
+    x = torch.ones(2)
+    assert not isinstance(x, torch.fx.Proxy)
+    assert not isinstance(x, torch._subclasses.FakeTensor)
+
+
+def test_script_returns_its_argument():
+    def double(x):
+        return x * 2
+
+    assert torch.jit.script(double) is double
+    assert torch.jit.unused(double) is double
+    assert torch.jit.ignore(double) is double
+    assert torch.jit.ignore(drop=True)(double) is double
+
+
+def test_compile_runs_eagerly():
+    assert torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2)).tolist() == [2, 2]
+    model = torch.compile(torch.nn.Linear(2, 3), backend="eager")
+    assert isinstance(model, torch.nn.Module)
+    assert isinstance(model._orig_mod, torch.nn.Linear)
+    assert list(model.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+    assert model.in_features == 2
+    model.eval()
+    assert not model._orig_mod.training
+    assert model(torch.ones(1, 2)).shape == (1, 3)
+
+
+def test_compile_refuses_what_it_cannot_do():
+    with pytest.raises(NotImplementedError, match="graph capture"):
+        torch.compile(lambda x: x, backend=lambda graph, inputs: graph)
+    with pytest.raises(RuntimeError, match="Invalid backend"):
+        torch.compile(lambda x: x, backend="no_such")
+
+
+def test_record_function_is_a_context():
+    with torch.profiler.record_function("name"):
+        pass
+
+
+def test_profiler_schedule():
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1, skip_first=1)
+    names = [schedule(step).name for step in range(7)]
+    assert names == ["NONE", "NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE", "NONE", "NONE"]
+
+
+def test_backend_flags():
+    assert torch.backends.cudnn.benchmark is False
+    with torch.backends.cudnn.flags(enabled=False, benchmark=True):
+        assert torch.backends.cudnn.benchmark is True
+        assert torch.backends.cudnn.enabled is False
+    assert torch.backends.cudnn.benchmark is False
+    assert torch.backends.cudnn.enabled is True
+    torch.backends.cuda.matmul.allow_tf32 = False
+    with pytest.raises(AttributeError, match="Unknown attribute no_such"):
+        torch.backends.cuda.matmul.no_such = 1
+    with torch.backends.cuda.sdp_kernel(enable_flash=False):
+        assert not torch.backends.cuda.flash_sdp_enabled()
+    assert torch.backends.cuda.flash_sdp_enabled()
+
+
+def test_version_compares_as_a_version():
+    version = torch.torch_version.TorchVersion("2.13.0")
+    assert version > "2.9"
+    assert version >= (2, 13)
+    assert version == "2.13"
+    assert version.startswith("2.13")
+    assert torch.version.cuda is None
+    assert torch.version.__version__ == "2.13.0"

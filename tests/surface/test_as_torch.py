@@ -1,0 +1,220 @@
+"""The switch: `import torch` means this package where it was asked for, and nowhere else."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.no_torch
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src"
+
+
+def run(*arguments, code=None, **environment):
+    """A Python process with the sources on its path and, unless given, without the variable."""
+    import mindtorch_v2
+
+    variables = {name: value for name, value in os.environ.items() if name != "MINDTORCH_AS_TORCH"}
+    variables["PYTHONPATH"] = str(pathlib.Path(mindtorch_v2.__file__).parents[1])
+    variables.update(environment)
+    if code is not None:
+        arguments = ("-c", textwrap.dedent(code))
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=variables, check=False)
+
+
+def output(*arguments, **options):
+    result = run(*arguments, **options)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+ON = "import mindtorch_v2; mindtorch_v2.as_torch()\n"
+
+
+def test_modules_are_the_same_objects():
+    code = ON + textwrap.dedent(
+        """
+        import torch, torch.nn.functional as F, torch.utils.data
+        from torch.nn.modules.linear import Linear
+        assert torch is mindtorch_v2 and F is mindtorch_v2.nn.functional
+        assert torch.utils.data is mindtorch_v2.utils.data
+        assert Linear is mindtorch_v2.nn.Linear
+        assert mindtorch_v2.nn.__spec__.name == "mindtorch_v2.nn" and mindtorch_v2.nn.__package__ == "mindtorch_v2.nn"
+        print(torch.__version__)
+        """
+    )
+    assert output(code=code) == "2.13.0"
+
+
+def test_libraries_find_the_distribution():
+    code = ON + textwrap.dedent(
+        """
+        import importlib.metadata, importlib.util
+        assert importlib.util.find_spec("torch") is not None
+        import torch
+        assert torch.__spec__ is not None
+        assert importlib.metadata.packages_distributions()["torch"][0] == "torch"
+        print(importlib.metadata.version("torch"), importlib.metadata.metadata("torch")["Name"])
+        """
+    )
+    assert output(code=code) == "2.13.0 torch"
+
+
+@pytest.mark.parametrize("name", ["torch.no_such", "torch.nn.no_such", "torch.fx.passes.no_such"])
+def test_missing_module_is_named(name):
+    result = run(code=ON + f"import {name}")
+    assert f"ModuleNotFoundError: No module named '{name}'" in result.stderr
+
+
+def test_missing_module_has_no_spec():
+    code = ON + "import importlib.util; print(importlib.util.find_spec('torch.nn.no_such'))"
+    assert output(code=code) == "None"
+
+
+def test_missing_name_is_named():
+    result = run(code=ON + "from torch.nn import no_such")
+    assert "ImportError: cannot import name 'no_such'" in result.stderr
+
+
+def test_off_unless_asked_for():
+    code = """
+        import sys, mindtorch_v2
+        assert "torch" not in sys.modules
+        print(any(type(finder).__name__ == "TorchFinder" for finder in sys.meta_path))
+        """
+    assert output(code=code) == "False"
+
+
+def test_another_torch_is_not_replaced(tmp_path):
+    (tmp_path / "torch.py").write_text("name = 'another'\n")
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        import torch, mindtorch_v2
+        try:
+            mindtorch_v2.as_torch()
+        except RuntimeError as error:
+            print("another `torch` is already imported" in str(error), torch.name)
+        """
+    assert output(code=code) == "True another"
+
+
+def test_asked_for_it_comes_before_an_installed_torch(tmp_path):
+    (tmp_path / "torch.py").write_text("name = 'another'\n")
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        import mindtorch_v2
+        mindtorch_v2.as_torch()
+        mindtorch_v2.as_torch()
+        import torch
+        print(torch is mindtorch_v2, sum(type(finder).__name__ == "TorchFinder" for finder in sys.meta_path))
+        """
+    assert output(code=code) == "True 1"
+
+
+SCRIPT = "import sys, torch, mindtorch_v2\nassert torch is mindtorch_v2\nprint(sys.argv[1:], __name__, len(sys.path[0]) > 0)\n"
+
+
+def test_launcher_runs_a_script(tmp_path):
+    (tmp_path / "program.py").write_text(SCRIPT + "import beside\nprint(beside.value, __file__)\n")
+    (tmp_path / "beside.py").write_text("value = 7\n")
+    path = tmp_path / "program.py"
+    expected = f"['a', '-m', '--b'] __main__ True\n7 {path}"
+    assert output("-m", "mindtorch_v2", str(path), "a", "-m", "--b") == expected
+
+
+def test_launcher_runs_a_module(tmp_path):
+    (tmp_path / "program.py").write_text(SCRIPT)
+    import mindtorch_v2
+
+    path = f"{tmp_path}{os.pathsep}{pathlib.Path(mindtorch_v2.__file__).parents[1]}"
+    assert output("-m", "mindtorch_v2", "-m", "program", "x", PYTHONPATH=path) == "['x'] __main__ True"
+
+
+def test_launcher_runs_a_command():
+    assert output("-m", "mindtorch_v2", "-c", "import sys, torch; print(sys.argv, torch.__name__)", "x") == (
+        "['-c', 'x'] mindtorch_v2"
+    )
+
+
+def test_launcher_passes_the_exit_status_on(tmp_path):
+    (tmp_path / "program.py").write_text("raise SystemExit(3)\n")
+    assert run("-m", "mindtorch_v2", str(tmp_path / "program.py")).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("no_such_file.py",), "can't open file 'no_such_file.py'"),
+        (("--no-such",), "unknown option --no-such"),
+        (("-m",), "argument expected for the -m option"),
+    ],
+)
+def test_launcher_refuses(arguments, text):
+    result = run("-m", "mindtorch_v2", *arguments)
+    assert result.returncode == 2
+    assert text in result.stderr
+
+
+STARTUP = """
+import sys
+sys.path.insert(0, {source!r})
+line = open({source!r} + "/mindtorch_v2_startup.pth").read()
+exec(line)
+print("_mindtorch_v2_startup" in sys.modules, "mindtorch_v2" in sys.modules)
+if "_mindtorch_v2_startup" in sys.modules:
+    import torch
+    print(torch.__name__)
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", "True False\nmindtorch_v2"), ("0", "False False"), ("", "False False")]
+)
+def test_startup_line_acts_on_the_variable(value, expected):
+    if not (SOURCE / "mindtorch_v2" / "_C").parent.exists():
+        pytest.skip("the sources are not at hand")
+    import mindtorch_v2
+
+    source = (
+        str(SOURCE)
+        if any((SOURCE / "mindtorch_v2").glob("_C*"))
+        else str(pathlib.Path(mindtorch_v2.__file__).parents[1])
+    )
+    assert output(code=STARTUP.format(source=source), MINDTORCH_AS_TORCH=value) == expected
+
+
+def test_installed_metadata_satisfies_requirements(tmp_path):
+    """The distribution that `--install-metadata` writes is one: it has a version, files, and can be removed."""
+    code = f"""
+        import importlib.metadata, pathlib, sys
+        from mindtorch_v2 import _torch_distribution as d
+        d._folder = lambda: pathlib.Path({str(tmp_path)!r}) / f"torch-{{d.LOCAL_VERSION}}.dist-info"
+        d._installed = lambda: []
+        d.install()
+        sys.path.insert(0, {str(tmp_path)!r})
+        found = importlib.metadata.distribution("torch")
+        print(found.version, len(found.files))
+        d.remove()
+        """
+    assert output(code=code) == "2.13.0+mindtorch 5"
+    assert not any(tmp_path.iterdir())
+
+
+def test_metadata_is_refused_beside_pytorch(tmp_path):
+    (tmp_path / "torch-2.0.dist-info").mkdir()
+    (tmp_path / "torch-2.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.0\n")
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from mindtorch_v2 import _torch_distribution as d
+        try:
+            d.install()
+        except RuntimeError as error:
+            print("PyTorch itself is installed here" in str(error))
+        """
+    assert output(code=code) == "True"

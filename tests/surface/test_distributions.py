@@ -1,0 +1,143 @@
+"""Distributions against PyTorch's: samples of one seed, densities, moments, divergences, errors."""
+
+import pytest
+import reference
+
+import mindtorch_v2 as torch
+import mindtorch_v2.distributions as ours
+
+
+def make(torch, D):
+    t = torch.tensor
+    p = t([0.2, 0.3, 0.5])
+    return {
+        "normal": D.Normal(t([0.0, 1.0]), t([1.0, 2.0])),
+        "normal of numbers": D.Normal(0.0, 1.0),
+        "categorical": D.Categorical(p.expand(2, 3)),
+        "categorical of logits": D.Categorical(logits=t([1.0, 2.0, 3.0])),
+        "bernoulli": D.Bernoulli(t([0.2, 0.5])),
+        "bernoulli of logits": D.Bernoulli(logits=t([0.2, 0.5])),
+        "multivariate normal": D.MultivariateNormal(torch.zeros(2), t([[2.0, 0.5], [0.5, 1.0]])),
+        "multivariate normal of a factor": D.MultivariateNormal(torch.ones(3, 2), scale_tril=t([[2.0, 0], [0.5, 1.0]])),
+        "uniform": D.Uniform(0.0, t([1.0, 2.0])),
+        "gamma": D.Gamma(t([1.0, 0.5]), 2.0),
+        "beta": D.Beta(t([1.0, 3.0]), t([2.0, 4.0])),
+        "dirichlet": D.Dirichlet(t([[1.0, 2.0, 3.0]])),
+        "laplace": D.Laplace(t([0.0, 1.0]), t([1.0, 2.0])),
+        "log-normal": D.LogNormal(t([0.0, 1.0]), t([1.0, 0.5])),
+        "exponential": D.Exponential(t([1.0, 2.0])),
+        "poisson": D.Poisson(t([1.0, 4.0])),
+        "student": D.StudentT(t([3.0, 1.5, 0.5])),
+        "negative binomial": D.NegativeBinomial(t([3.0, 5.0]), probs=t([0.2, 0.3])),
+        "binomial": D.Binomial(5, t([0.2, 0.3])),
+        "geometric": D.Geometric(t([0.2, 0.3])),
+        "multinomial": D.Multinomial(4, p),
+        "one-hot": D.OneHotCategorical(p),
+        "independent": D.Independent(D.Normal(torch.zeros(3, 2), torch.ones(3, 2)), 1),
+        "mixture": D.MixtureSameFamily(D.Categorical(p), D.Normal(torch.arange(3.0), torch.ones(3))),
+        "transformed": D.TransformedDistribution(
+            D.Normal(torch.zeros(2), torch.ones(2)), [D.TanhTransform(), D.AffineTransform(1.0, 2.0)]
+        ),
+        "half-normal": D.HalfNormal(t([1.0, 2.0])),
+        "gumbel": D.Gumbel(t([0.0, 1.0]), t([1.0, 2.0])),
+        "cauchy": D.Cauchy(t([0.0]), t([1.0])),
+        "chi2": D.Chi2(t([2.0, 3.0])),
+    }
+
+
+NAMES = ("normal", "normal of numbers", "categorical", "categorical of logits", "bernoulli", "bernoulli of logits",
+         "multivariate normal", "multivariate normal of a factor", "uniform", "gamma", "beta", "dirichlet", "laplace",
+         "log-normal", "exponential", "poisson", "student", "negative binomial", "binomial", "geometric", "multinomial",
+         "one-hot", "independent", "mixture", "transformed", "half-normal", "gumbel", "cauchy", "chi2")  # fmt: skip
+
+
+def outcome(call):
+    """A result as plain data, or the error's class and text."""
+    try:
+        value = call()
+    except (NotImplementedError, ValueError, RuntimeError) as error:
+        return type(error).__name__, str(error).replace("mindtorch_v2", "torch")
+    if hasattr(value, "tolist"):
+        return tuple(value.shape), value.tolist()
+    return str(value)
+
+
+def close(a, b):
+    if isinstance(a, tuple) and len(a) == 2 and isinstance(a[1], (list, float, int)):
+        return a[0] == b[0] and torch.allclose(
+            torch.tensor(a[1]), torch.tensor(b[1]), rtol=1e-5, atol=1e-6, equal_nan=True
+        )
+    return a == b
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_as_pytorch(name):
+    theirs = reference.pytorch()
+    mine, real = make(torch, ours)[name], make(theirs, theirs.distributions)[name]
+    points = {}
+    for key, module, distribution in (("ours", torch, mine), ("theirs", theirs, real)):
+        module.manual_seed(0)
+        points[key] = distribution.sample((4,))
+    assert close(outcome(lambda: points["ours"]), outcome(lambda: points["theirs"])), "samples of one seed"
+    given = torch.tensor(points["theirs"].tolist())
+    for attribute in ("mean", "mode", "variance", "stddev", "batch_shape", "event_shape", "support"):
+        a, b = (outcome(lambda d=d: getattr(d, attribute)) for d in (mine, real))
+        assert close(a, b), (attribute, a, b)
+    for method in ("entropy", "enumerate_support", "perplexity", "__repr__"):
+        a, b = (outcome(lambda d=d: getattr(d, method)()) for d in (mine, real))
+        assert close(a, b), (method, a, b)
+    for method in ("log_prob", "cdf"):
+        a = outcome(lambda: getattr(mine, method)(given))
+        b = outcome(lambda: getattr(real, method)(points["theirs"]))
+        assert close(a, b), (method, a, b)
+
+
+def test_divergences_as_pytorch():
+    theirs = reference.pytorch()
+    mine, real = make(torch, ours), make(theirs, theirs.distributions)
+    for p in NAMES:
+        for q in NAMES:
+            a = outcome(lambda p=p, q=q: ours.kl_divergence(mine[p], mine[q]))
+            if a[0] == "NotImplementedError":
+                continue
+            b = outcome(lambda p=p, q=q: theirs.distributions.kl_divergence(real[p], real[q]))
+            assert close(a, b), (p, q, a, b)
+
+
+def test_gradients_flow_through_samples():
+    torch.manual_seed(0)
+    loc, scale = torch.zeros(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    ours.Normal(loc, scale).rsample((5,)).sum().backward()
+    assert loc.grad.tolist() == [5, 5, 5]
+    assert scale.grad is not None
+
+
+@pytest.mark.parametrize(
+    ("make_it", "kind", "text"),
+    [
+        (
+            lambda: ours.Normal(0.0, -1.0),
+            ValueError,
+            "Expected parameter scale .* to satisfy the constraint GreaterThan",
+        ),
+        (lambda: ours.Categorical(), ValueError, "Either `probs` or `logits` must be specified, but not both."),
+        (lambda: ours.Uniform(1.0, 0.0), ValueError, "Expected parameter low"),
+        (lambda: ours.MultivariateNormal(torch.zeros(2)), ValueError, "Exactly one of covariance_matrix"),
+        (lambda: ours.Independent(ours.Normal(0.0, 1.0), 1), ValueError, "reinterpreted_batch_ndims"),
+        (lambda: ours.Bernoulli(0.5).log_prob(torch.tensor(2.0)), ValueError, "within the support"),
+        (lambda: ours.kl_divergence(ours.Normal(0.0, 1.0), ours.Bernoulli(0.5)), NotImplementedError, "No KL"),
+    ],
+)
+def test_errors(make_it, kind, text):
+    with pytest.raises(kind, match=text):
+        make_it()
+
+
+@pytest.mark.parametrize("name", ["positive", "simplex", "unit_interval", "real", "real_vector", "lower_cholesky"])
+def test_transforms_reach_their_constraint(name):
+    torch.manual_seed(0)
+    constraint = getattr(ours.constraints, name)
+    transform = ours.transform_to(constraint)
+    y = transform(torch.randn(3, 3))
+    assert bool(constraint.check(y).all())
+    torch.testing.assert_close(transform(transform.inv(y)), y, rtol=1e-4, atol=1e-5)
