@@ -1,4 +1,5 @@
-// Recording: nodes, saved tensors, histories of views and in-place writes, and the Autograd kernel that every row with formulas shares.
+// Recording: nodes, saved tensors, histories of views and in-place writes, and the Autograd kernel that every row with
+// formulas shares.
 #include "autograd.h"
 
 #include <algorithm>
@@ -105,8 +106,10 @@ void save_object(Saved& s, PyObject* o) {
 void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
     if (!t) return;
     MT_CHECK(!(t->flags & kInference) || g_thread.inference_mode,
-             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by autograd. "
-             "To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+             "computation tracked by autograd. "
+             "To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+             "`torch.no_grad()` instead of "
              "`torch.inference_mode()`.");
     s.nr = nr;
     s.requires_grad = requires_grad(*t);
@@ -153,7 +156,8 @@ PyObject* unpack(Saved& s, Node* owner) {
         if (!o) throw PythonError();
         if (!tensor_check(o)) {
             Py_DECREF(o);
-            MT_THROW(Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(o)->tp_name);
+            MT_THROW(Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+                     Py_TYPE(o)->tp_name);
         }
         Tensor* t = reinterpret_cast<Tensor*>(o);
         if (!s.requires_grad || requires_grad(*t)) return o;
@@ -178,15 +182,18 @@ PyObject* unpack(Saved& s, Node* owner) {
         std::string shape = concat("[torch.", dtype_class_name(t->dtype), "Tensor ", t->sizes(), "]");
         std::string producer;
         if (s.kind == Saved::Output && owner) {
-            producer = concat(", which is output ", s.nr, " of ", owner->op ? owner->op->node_name : Py_TYPE(owner)->tp_name, ",");
+            producer = concat(", which is output ", s.nr, " of ",
+                              owner->op ? owner->op->node_name : Py_TYPE(owner)->tp_name, ",");
         } else if (t->autograd && t->autograd->grad_fn) {
             Node* n = t->autograd->grad_fn;
-            producer = concat(", which is output ", t->autograd->nr, " of ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name, ",");
+            producer = concat(", which is output ", t->autograd->nr, " of ",
+                              n->op ? n->op->node_name : Py_TYPE(n)->tp_name, ",");
         }
-        MT_THROW(Runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: ", shape, producer,
-                 " is at version ", t->version(), "; expected version ", s.version,
-                 " instead. Hint: ",
-                 g_anomaly ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
+        MT_THROW(Runtime,
+                 "one of the variables needed for gradient computation has been modified by an inplace operation: ",
+                 shape, producer, " is at version ", t->version(), "; expected version ", s.version, " instead. Hint: ",
+                 g_anomaly ? "the backtrace further above shows the operation that failed to compute its gradient. The "
+                             "variable in question was changed in "
                              "there or anywhere later. Good luck!"
                            : "enable anomaly detection to find the operation that failed to compute its gradient, with "
                              "torch.autograd.set_detect_anomaly(True).");
@@ -228,9 +235,10 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
     bool graph = g_thread.grad_mode;
     if (!a.grad) {
         // A gradient is laid out in memory as its variable is, where that is dense.
-        bool same_layout = variable.is_non_overlapping_and_dense() ? grad->strides() == variable.strides() : grad->is_contiguous();
-        if (!graph && same_layout && Py_REFCNT(grad->py()) == 1 && grad->is_non_overlapping_and_dense() && !is_view(*grad) &&
-            (grad->storage->refs.load(std::memory_order_relaxed) == 1 || !requires_grad(*grad))) {
+        bool same_layout =
+            variable.is_non_overlapping_and_dense() ? grad->strides() == variable.strides() : grad->is_contiguous();
+        if (!graph && same_layout && Py_REFCNT(grad->py()) == 1 && grad->is_non_overlapping_and_dense() &&
+            !is_view(*grad) && (grad->storage->refs.load(std::memory_order_relaxed) == 1 || !requires_grad(*grad))) {
             if (grad->storage->refs.load(std::memory_order_relaxed) == 1 && !grad->autograd)
                 a.grad = grad.release();
             else
@@ -238,8 +246,11 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
         } else if (graph) {
             a.grad = call_one(g_engine_ops.clone, {Value::of(grad.get())}).release();
         } else {
-            TensorRef copy = empty_strided(variable.sizes(), variable.is_non_overlapping_and_dense() ? variable.strides() : IntSpan(contiguous_strides(variable.sizes())),
-                                           grad->dtype, grad->device);
+            TensorRef copy =
+                empty_strided(variable.sizes(),
+                              variable.is_non_overlapping_and_dense() ? variable.strides()
+                                                                      : IntSpan(contiguous_strides(variable.sizes())),
+                              grad->dtype, grad->device);
             call_one(g_engine_ops.copy_inplace, {Value::of(copy.get()), Value::of(grad.get())});
             a.grad = copy.release();
         }
@@ -304,7 +315,8 @@ void strided_view_apply(Node* n, Gradients& grads, Gradients& out) {
     ViewGeometry& g = *n->view;
     TensorRef base = empty_strided(g.base_sizes, g.base_strides, grads[0]->dtype, grads[0]->device);
     if (base->is_cpu() && base->storage->nbytes) std::memset(base->storage->data, 0, base->storage->nbytes);
-    TensorRef slot = call_one(g_engine_ops.as_strided, {Value::of(base.get()), ints_value(g.sizes), ints_value(g.strides), Value::of(g.offset - g.base_offset)});
+    TensorRef slot = call_one(g_engine_ops.as_strided, {Value::of(base.get()), ints_value(g.sizes),
+                                                        ints_value(g.strides), Value::of(g.offset - g.base_offset)});
     call_one(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(grads[0].get())});
     out[0] = std::move(base);
 }
@@ -315,8 +327,10 @@ PyTypeObject* g_strided_view_type = nullptr;
 void copy_slices_apply(Node* n, Gradients& grads, Gradients& out) {
     if (!grads[0]) return;
     MT_CHECK(n->extra,
-             "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
-             "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+             "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+             "already been freed). Saved intermediate "
+             "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+             "you need to backward through the "
              "graph a second time or if you need to access saved tensors after calling backward.");
     Node* inner = reinterpret_cast<Node*>(n->extra);
     ViewGeometry& g = *n->view;
@@ -328,7 +342,8 @@ void copy_slices_apply(Node* n, Gradients& grads, Gradients& out) {
         if (!v) throw PythonError();
         slot = TensorRef::steal(reinterpret_cast<Tensor*>(v));
     } else {
-        slot = call_one(g_engine_ops.as_strided, {Value::of(base.get()), ints_value(g.sizes), ints_value(g.strides), Value::of(g.offset - g.base_offset)});
+        slot = call_one(g_engine_ops.as_strided, {Value::of(base.get()), ints_value(g.sizes), ints_value(g.strides),
+                                                  Value::of(g.offset - g.base_offset)});
     }
     Gradients inner_grads(static_cast<size_t>(std::max(inner->noutputs, 1)));
     inner_grads[0] = call_one(g_engine_ops.clone, {Value::of(slot.get())});
@@ -344,7 +359,8 @@ void copy_slices_apply(Node* n, Gradients& grads, Gradients& out) {
                 call_one(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(g0.get())});
             } else {
                 TensorRef zero = empty(slot->sizes(), slot->dtype, slot->device);
-                if (zero->is_cpu() && zero->numel()) std::memset(zero->raw(), 0, static_cast<size_t>(zero->numel() * zero->itemsize()));
+                if (zero->is_cpu() && zero->numel())
+                    std::memset(zero->raw(), 0, static_cast<size_t>(zero->numel() * zero->itemsize()));
                 call_one(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(zero.get())});
             }
             out[0] = base;
@@ -359,7 +375,8 @@ PyTypeObject* g_copy_slices_type = nullptr;
 void replay_view_apply(Node* n, Gradients& grads, Gradients& out) {
     if (!grads[0]) return;
     ViewGeometry& g = *n->view;
-    TensorRef base = empty_strided(g.base_sizes, g.base_strides, n->edges[0].node->metas[n->edges[0].nr].dtype, grads[0]->device);
+    TensorRef base =
+        empty_strided(g.base_sizes, g.base_strides, n->edges[0].node->metas[n->edges[0].nr].dtype, grads[0]->device);
     if (base->is_cpu() && base->storage->nbytes) std::memset(base->storage->data, 0, base->storage->nbytes);
     PyObject* v = PyObject_CallOneArg(g.replay, base->py());
     if (!v) throw PythonError();
@@ -409,7 +426,8 @@ Node* grad_fn_of(Tensor& t) {
     Tensor& base = *a.view->base;
     a.view->version = t.version();
     if (!requires_grad(base)) return a.grad_fn;
-    MT_CHECK(a.view->creation != Creation::CustomFunction, "a view made by a custom Function was modified through its base");
+    MT_CHECK(a.view->creation != Creation::CustomFunction,
+             "a view made by a custom Function was modified through its base");
     if (!g_strided_view_type) g_strided_view_type = make_node_type("AsStridedBackward0");
     Node* n = new_node(g_strided_view_type, a.view->replay ? &kReplayView : &kStridedView, 1, 1, 0);
     n->view = geometry(t, base, a.view->replay);
@@ -464,23 +482,35 @@ void check_inplace(Tensor& t, bool) {
         bool base_leaf = requires_grad(*v.base) && is_leaf(*v.base);
         MT_CHECK(!base_leaf, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
         if (requires_grad(t) || requires_grad(*v.base)) {
-            std::string producer = t.autograd->grad_fn ? concat("Output ", t.autograd->nr, " of ",
-                                                                t.autograd->grad_fn->op ? t.autograd->grad_fn->op->node_name : Py_TYPE(t.autograd->grad_fn)->tp_name)
-                                                       : std::string("A view");
+            std::string producer = t.autograd->grad_fn
+                                       ? concat("Output ", t.autograd->nr, " of ",
+                                                t.autograd->grad_fn->op ? t.autograd->grad_fn->op->node_name
+                                                                        : Py_TYPE(t.autograd->grad_fn)->tp_name)
+                                       : std::string("A view");
             MT_CHECK(v.creation != Creation::Multi, producer,
-                     " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow "
-                     "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
-            MT_CHECK(v.creation != Creation::NoGrad, "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
-                     "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
-                     "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+                     " is a view and is being modified inplace. This view is the output of a function that returns "
+                     "multiple views. Such functions do not allow "
+                     "the output views to be modified inplace. You should replace the inplace operation by an "
+                     "out-of-place one.");
+            MT_CHECK(v.creation != Creation::NoGrad,
+                     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
+                     "that this "
+                     "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+                     "the view and the inplace either both "
+                     "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+                     "want the inplace to be tracked).");
             MT_CHECK(v.creation != Creation::CustomFunction, producer,
-                     " is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "
-                     "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-                     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
+                     " is a view and is being modified inplace. This view was created inside a custom Function (or "
+                     "because an input was returned as-is) and the "
+                     "autograd logic to handle view+inplace would override the custom backward associated with the "
+                     "custom Function, leading to incorrect "
+                     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+                     "Function.");
         }
         return;
     }
-    MT_CHECK(!(requires_grad(t) && is_leaf(t)), "a leaf Variable that requires grad is being used in an in-place operation.");
+    MT_CHECK(!(requires_grad(t) && is_leaf(t)),
+             "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
 // ---- the Autograd kernel ----
@@ -488,8 +518,10 @@ void check_inplace(Tensor& t, bool) {
 namespace {
 
 const char* kFreed =
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of "
-    "the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of "
+    "the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or "
     "if you need to access saved tensors after calling backward.";
 
 PyObject* gradient_or_none(Gradients& grads, size_t i) {
@@ -521,7 +553,9 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
             if (n->edges[j].node) return true;
         return false;
     };
-    auto index_of = [&](int arg) { return static_cast<int>(std::find(f.inputs.begin(), f.inputs.end(), arg) - f.inputs.begin()); };
+    auto index_of = [&](int arg) {
+        return static_cast<int>(std::find(f.inputs.begin(), f.inputs.end(), arg) - f.inputs.begin());
+    };
 
     for (const FormulaPart& part : f.parts) {
         bool needed = false;
@@ -535,14 +569,16 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
             switch (p.kind) {
                 case FormulaArg::Grad:
                     if (static_cast<size_t>(p.index) < grads.size() && !grads[static_cast<size_t>(p.index)])
-                        o = n->metas[p.index].dtype == DType::Undefined ? (Py_INCREF(Py_None), Py_None)
-                                                                        : engine_zeros(n->metas[p.index]).release()->py();
+                        o = n->metas[p.index].dtype == DType::Undefined
+                                ? (Py_INCREF(Py_None), Py_None)
+                                : engine_zeros(n->metas[p.index]).release()->py();
                     else
                         o = gradient_or_none(grads, static_cast<size_t>(p.index));
                     break;
                 case FormulaArg::Grads:
                     o = PyTuple_New(static_cast<Py_ssize_t>(grads.size()));
-                    for (size_t i = 0; i < grads.size(); i++) PyTuple_SET_ITEM(o, static_cast<Py_ssize_t>(i), gradient_or_none(grads, i));
+                    for (size_t i = 0; i < grads.size(); i++)
+                        PyTuple_SET_ITEM(o, static_cast<Py_ssize_t>(i), gradient_or_none(grads, i));
                     break;
                 case FormulaArg::Sizes: {
                     const Edge& e = n->edges[start(index_of(p.index))];
@@ -567,7 +603,8 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
                 case FormulaArg::Needs:
                     o = PyTuple_New(static_cast<Py_ssize_t>(part.inputs.size()));
                     for (size_t i = 0; i < part.inputs.size(); i++)
-                        PyTuple_SET_ITEM(o, static_cast<Py_ssize_t>(i), PyBool_FromLong(wanted(index_of(part.inputs[i]))));
+                        PyTuple_SET_ITEM(o, static_cast<Py_ssize_t>(i),
+                                         PyBool_FromLong(wanted(index_of(part.inputs[i]))));
                     break;
             }
             if (!o) {
@@ -589,14 +626,15 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
                 if (!seq) throw PythonError();
                 for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(seq) && j < count(k); j++) {
                     PyObject* g = PySequence_Fast_GET_ITEM(seq, j);
-                    if (tensor_check(g)) out[static_cast<size_t>(s + j)] = TensorRef::share(reinterpret_cast<Tensor*>(g));
+                    if (tensor_check(g))
+                        out[static_cast<size_t>(s + j)] = TensorRef::share(reinterpret_cast<Tensor*>(g));
                 }
                 Py_DECREF(seq);
             } else if (o != Py_None) {
                 if (!tensor_check(o))
                     MT_THROW(Type, n->op->node_name, ": the formula of argument '",
-                             n->op->schema.args[static_cast<size_t>(f.inputs[static_cast<size_t>(k)])].name, "' returned ", Py_TYPE(o)->tp_name,
-                             ", expected a Tensor or None");
+                             n->op->schema.args[static_cast<size_t>(f.inputs[static_cast<size_t>(k)])].name,
+                             "' returned ", Py_TYPE(o)->tp_name, ", expected a Tensor or None");
                 if (n->edges[s].node) out[static_cast<size_t>(s)] = TensorRef::share(reinterpret_cast<Tensor*>(o));
             }
         };
@@ -657,13 +695,15 @@ void run_autograd(Call& c) {
         if (op.form == Form::Out) {
             for (uint64_t m = op.tensor_args; m; m &= m - 1)
                 MT_CHECK(!differentiable_input(c.args[__builtin_ctzll(m)]), c.name(),
-                         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+                         "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                         "arguments requires grad.");
         } else if (f) {
             for (int i : f->inputs) record = record || differentiable_input(c.args[i]);
         }
     }
     if (!record) {
-        if (op.form == Form::Inplace && g_thread.grad_mode && c.args[0].tag == Tag::Tensor && c.args[0].t->autograd) check_inplace(*c.args[0].t);
+        if (op.form == Form::Inplace && g_thread.grad_mode && c.args[0].tag == Tag::Tensor && c.args[0].t->autograd)
+            check_inplace(*c.args[0].t);
         ExcludeKeys guard(kAutogradKeys);
         run(c, below);
         return;
@@ -745,7 +785,8 @@ void run_autograd(Call& c) {
         } else if (v.tag == Tag::Object && PyList_Check(v.obj)) {
             for (Py_ssize_t k = 0; k < PyList_GET_SIZE(v.obj); k++, nr++) {
                 PyObject* o = PyList_GET_ITEM(v.obj, k);
-                if (tensor_check(o) && is_differentiable(reinterpret_cast<Tensor*>(o)->dtype)) set_history(*reinterpret_cast<Tensor*>(o), n, nr);
+                if (tensor_check(o) && is_differentiable(reinterpret_cast<Tensor*>(o)->dtype))
+                    set_history(*reinterpret_cast<Tensor*>(o), n, nr);
             }
         } else {
             nr++;
@@ -812,8 +853,11 @@ void run_adinplaceorview(Call& c) {
             PyObject* before = is_view(base) && base.autograd->view->replay ? base.autograd->view->replay : Py_None;
             bool strided_base = is_view(base) && !base.autograd->view->replay;
             PyObject* geometry_args = Py_None;
-            if (strided_base) geometry_args = Py_BuildValue("(NNL)", size_object(base.sizes()), size_object(base.strides()), static_cast<long long>(base.offset - base.autograd->view->base->offset));
-            PyObject* r = PyObject_CallMethod(m, "Replay", "OOOO", before, geometry_args, op.handle ? op.handle : Py_None, args);
+            if (strided_base)
+                geometry_args = Py_BuildValue("(NNL)", size_object(base.sizes()), size_object(base.strides()),
+                                              static_cast<long long>(base.offset - base.autograd->view->base->offset));
+            PyObject* r =
+                PyObject_CallMethod(m, "Replay", "OOOO", before, geometry_args, op.handle ? op.handle : Py_None, args);
             Py_DECREF(m);
             Py_DECREF(args);
             if (strided_base) Py_DECREF(geometry_args);
@@ -830,7 +874,9 @@ void run_adinplaceorview(Call& c) {
             track(*v.t, creation);
         } else if (v.tag == Tag::Object && PyList_Check(v.obj)) {
             for (Py_ssize_t k = 0; k < PyList_GET_SIZE(v.obj); k++)
-                if (tensor_check(PyList_GET_ITEM(v.obj, k))) track(*reinterpret_cast<Tensor*>(PyList_GET_ITEM(v.obj, k)), creation == Creation::Default ? Creation::Multi : creation);
+                if (tensor_check(PyList_GET_ITEM(v.obj, k)))
+                    track(*reinterpret_cast<Tensor*>(PyList_GET_ITEM(v.obj, k)),
+                          creation == Creation::Default ? Creation::Multi : creation);
         }
     }
 }

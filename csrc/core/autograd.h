@@ -27,8 +27,8 @@ struct Saved {
     enum Kind : uint8_t { Empty, Input, Output, Packed, Object, ObjectList } kind = Empty;
     bool requires_grad = false;
     bool leaf = false;
-    uint32_t nr = 0;       // output number, for outputs
-    uint32_t version = 0;  // at the time of saving
+    uint32_t nr = 0;             // output number, for outputs
+    uint32_t version = 0;        // at the time of saving
     PyObject* unpack = nullptr;  // hook
     Edge history;                // of an input that hooks packed
 };
@@ -41,8 +41,7 @@ struct NodeBehaviour {
 };
 
 struct Node {
-    PyObject_HEAD
-    PyObject* dict;
+    PyObject_HEAD PyObject* dict;
     PyObject* weakrefs;
     const NodeBehaviour* behaviour;
     const Operator* op;
@@ -52,7 +51,7 @@ struct Node {
     int nedges, noutputs, nsaved;
     uint64_t sequence;
     bool released;
-    bool inplace;  // made by an in-place operator: `self` of the formula is what it was before
+    bool inplace;            // made by an in-place operator: `self` of the formula is what it was before
     PyObject* pre_hooks;     // dict id -> hook, or null
     PyObject* post_hooks;    // dict id -> hook, or null
     PyObject* tensor_hooks;  // list of (output nr, dict), or null
@@ -96,8 +95,8 @@ void destroy_autograd(AutogradMeta* a);
 inline bool requires_grad(const Tensor& t) { return t.autograd && (t.autograd->requires_grad || t.autograd->grad_fn); }
 inline bool is_view(const Tensor& t) { return t.autograd && t.autograd->view; }
 inline bool is_leaf(const Tensor& t) { return !t.autograd || !t.autograd->grad_fn; }
-Node* grad_fn_of(Tensor& t);        // borrowed; regenerated for a view whose base was written
-Edge gradient_edge(Tensor& t);      // strong reference in the edge; empty if t needs no gradient
+Node* grad_fn_of(Tensor& t);    // borrowed; regenerated for a view whose base was written
+Edge gradient_edge(Tensor& t);  // strong reference in the edge; empty if t needs no gradient
 void set_history(Tensor& t, Node* n, uint32_t nr);
 void rebase_history(Tensor& t, Node* n, uint32_t nr);
 void check_inplace(Tensor& t, bool through_python_kernel = false);
@@ -105,7 +104,7 @@ void track_view(Tensor& view, Tensor& base, Creation creation);
 
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved);
 void describe_output(Node* n, uint32_t nr, const Tensor& t);
-PyTypeObject* node_type();          // _C.Node
+PyTypeObject* node_type();  // _C.Node
 PyTypeObject* make_node_type(const char* name);
 
 void save(Saved& s, Tensor* t, bool is_output, uint32_t nr);
@@ -117,8 +116,9 @@ extern thread_local const char* g_saved_hooks_disabled;
 
 // Operators that the engine itself needs, handed over by Python: names stay out of the core.
 struct EngineOps {
-    Operator *add = nullptr, *add_inplace = nullptr, *as_strided = nullptr, *clone = nullptr, *copy_inplace = nullptr, *detach = nullptr,
-             *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr, *zeros = nullptr, *new_empty_strided = nullptr;
+    Operator *add = nullptr, *add_inplace = nullptr, *as_strided = nullptr, *clone = nullptr, *copy_inplace = nullptr,
+             *detach = nullptr, *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr, *zeros = nullptr,
+             *new_empty_strided = nullptr;
 };
 extern EngineOps g_engine_ops;
 TensorRef engine_add(Tensor& a, Tensor& b);

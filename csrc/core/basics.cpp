@@ -60,7 +60,10 @@ DType default_dtype() { return g_default_dtype; }
 void set_default_dtype(DType t) { g_default_dtype = t; }
 
 DType to_real(DType t) {
-    return t == DType::Complex32 ? DType::Float16 : t == DType::Complex64 ? DType::Float32 : t == DType::Complex128 ? DType::Float64 : t;
+    return t == DType::Complex32    ? DType::Float16
+           : t == DType::Complex64  ? DType::Float32
+           : t == DType::Complex128 ? DType::Float64
+                                    : t;
 }
 DType to_complex(DType t) {
     switch (t) {
@@ -82,7 +85,8 @@ DType promote(DType a, DType b) {
     if (b == DType::Undefined) return a;
     int ka = kind(a), kb = kind(b);
     if (is_float8(a) || is_float8(b) || a == DType::Float4_e2m1fn_x2 || b == DType::Float4_e2m1fn_x2)
-        MT_THROW(Runtime, "Promotion for Float8 Types is not supported, attempted to promote ", dtype_class_name(a), " and ", dtype_class_name(b));
+        MT_THROW(Runtime, "Promotion for Float8 Types is not supported, attempted to promote ", dtype_class_name(a),
+                 " and ", dtype_class_name(b));
     if (ka == 3 || kb == 3) {
         DType c = ka == 3 ? a : b, o = ka == 3 ? b : a;
         if (kind(o) < 2) return c;
@@ -102,8 +106,8 @@ DType promote(DType a, DType b) {
         DType u = wide_unsigned(a) ? a : b, o = wide_unsigned(a) ? b : a;
         if (o == DType::UInt8) return u;
         if (wide_unsigned(o)) return itemsize(u) > itemsize(o) ? u : o;
-        MT_THROW(Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", dtype_class_name(a), " and ",
-                 dtype_class_name(b));
+        MT_THROW(Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+                 dtype_class_name(a), " and ", dtype_class_name(b));
     }
     if (a == DType::UInt8 || b == DType::UInt8) {
         DType o = a == DType::UInt8 ? b : a;
@@ -185,11 +189,34 @@ Device parse_device(const std::string& text) {
 }
 
 namespace {
-constexpr const char* kKeyNames[] = {
-    "Undefined", "CPU", "CUDA", "NPU", "Meta", "BackendSelect", "Python", "Functionalize", "Conjugate", "Negative", "ADInplaceOrView",
-    "AutogradOther", "AutogradCPU", "AutogradCUDA", "AutogradNPU", "AutogradMeta", "Tracer", "AutocastCPU", "AutocastCUDA", "AutocastNPU",
-    "FuncTorchBatched", "PythonTLSSnapshot", "PythonDispatcher", "Count", "Autograd", "CompositeExplicitAutograd", "CompositeImplicitAutograd",
-    "CompositeExplicitAutogradNonFunctional"};
+constexpr const char* kKeyNames[] = {"Undefined",
+                                     "CPU",
+                                     "CUDA",
+                                     "NPU",
+                                     "Meta",
+                                     "BackendSelect",
+                                     "Python",
+                                     "Functionalize",
+                                     "Conjugate",
+                                     "Negative",
+                                     "ADInplaceOrView",
+                                     "AutogradOther",
+                                     "AutogradCPU",
+                                     "AutogradCUDA",
+                                     "AutogradNPU",
+                                     "AutogradMeta",
+                                     "Tracer",
+                                     "AutocastCPU",
+                                     "AutocastCUDA",
+                                     "AutocastNPU",
+                                     "FuncTorchBatched",
+                                     "PythonTLSSnapshot",
+                                     "PythonDispatcher",
+                                     "Count",
+                                     "Autograd",
+                                     "CompositeExplicitAutograd",
+                                     "CompositeImplicitAutograd",
+                                     "CompositeExplicitAutogradNonFunctional"};
 }
 const char* key_name(Key k) { return kKeyNames[static_cast<int>(k)]; }
 Key key_from_name(const char* name) {

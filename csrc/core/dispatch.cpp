@@ -24,7 +24,8 @@ void Arena::free_spilled() {
 
 const char* Call::name() const { return op->name.c_str(); }
 void Call::missing_tensor(int i) const {
-    MT_THROW(Runtime, op->name, "(): expected a Tensor for argument '", op->schema.args[static_cast<size_t>(i)].name, "' but got None");
+    MT_THROW(Runtime, op->name, "(): expected a Tensor for argument '", op->schema.args[static_cast<size_t>(i)].name,
+             "' but got None");
 }
 void Call::ret_list(int i, Span<Tensor*> tensors) {
     PyObject* list = PyList_New(tensors.size);
@@ -60,8 +61,8 @@ void check_shared_device(const Call& c) {
         if (!first) {
             first = v.t;
         } else if (v.t->device.type != first->device.type && v.t->ndim != 0 && first->ndim != 0) {
-            MT_THROW(Runtime, "Expected all tensors to be on the same device, but found at least two devices, ", device_name(first->device), " and ",
-                     device_name(v.t->device), "!");
+            MT_THROW(Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
+                     device_name(first->device), " and ", device_name(v.t->device), "!");
         }
     }
 }
@@ -147,7 +148,8 @@ int64_t to_index(PyObject* o) {
 void read_dims(PyObject* o, Dims& dims) {
     PyObject* seq = PySequence_Fast(o, "a shape rule gives sizes and strides as sequences of int");
     if (!seq) throw PythonError();
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq); i++) dims.push_back(to_index(PySequence_Fast_GET_ITEM(seq, i)));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq); i++)
+        dims.push_back(to_index(PySequence_Fast_GET_ITEM(seq, i)));
     Py_DECREF(seq);
 }
 
@@ -169,7 +171,8 @@ void python_shapes(const Call& c, OutSpec* specs, int nouts) {
         PyObject* one = many ? PyList_GetItem(r, i) : r;
         if (!one || !PyTuple_Check(one)) {
             Py_DECREF(r);
-            MT_THROW(Type, c.name(), "(): a shape rule returns (sizes, dtype) or (sizes, strides, dtype), or a list of them");
+            MT_THROW(Type, c.name(),
+                     "(): a shape rule returns (sizes, dtype) or (sizes, strides, dtype), or a list of them");
         }
         Py_ssize_t k = PyTuple_GET_SIZE(one);
         specs[i].sizes.clear();
@@ -218,7 +221,8 @@ TensorRef place(Call& c, Tensor& target, const OutSpec& s, bool may_alias, uint3
 
 // Two different dense views whose memory intersects: an element-wise write would read what it has already written.
 bool partly_shared(const Tensor& a, const Tensor& b) {
-    if (!a.is_non_overlapping_and_dense() || !b.is_non_overlapping_and_dense() || a.numel_ == 0 || b.numel_ == 0) return false;
+    if (!a.is_non_overlapping_and_dense() || !b.is_non_overlapping_and_dense() || a.numel_ == 0 || b.numel_ == 0)
+        return false;
     int64_t a0 = a.offset * a.itemsize(), b0 = b.offset * b.itemsize();
     int64_t a1 = a0 + a.numel_ * a.itemsize(), b1 = b0 + b.numel_ * b.itemsize();
     if (a0 == b0 && a1 == b1) return !(a.strides() == b.strides());
@@ -231,10 +235,12 @@ bool overlaps_input(const Call& c, const Tensor& out) {
         if (c.op->form == Form::Out && i >= c.op->out_index) continue;
         const Value& v = c.args[i];
         if (v.tag == Tag::Tensor && v.t->storage == out.storage && out.numel_ > 0) {
-            bool same_view = v.t->offset == out.offset && v.t->dtype == out.dtype && v.t->sizes() == out.sizes() && v.t->strides() == out.strides();
+            bool same_view = v.t->offset == out.offset && v.t->dtype == out.dtype && v.t->sizes() == out.sizes() &&
+                             v.t->strides() == out.strides();
             bool pointwise = c.kernel->flags & kInputMayAlias;
             MT_CHECK(!pointwise || same_view || !partly_shared(*v.t, out),
-                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() "
+                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                     "single memory location. Please clone() "
                      "the tensor before performing the operation.");
             if (!same_view || !pointwise) return true;
         } else if (v.tag == Tag::TensorList) {
@@ -250,16 +256,19 @@ void check_overlap(const Tensor& t) {
     if (t.is_non_overlapping_and_dense()) return;
     for (int64_t i = 0; i < t.ndim; i++)
         MT_CHECK(t.stride(i) != 0 || t.size(i) <= 1,
-                 "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before "
+                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                 "location. Please clone() the tensor before "
                  "performing the operation.");
 }
 
 void warn_resize(const Tensor& target, const OutSpec& s) {
     if (target.numel_ == 0) return;
-    std::string text = concat("An output with one or more elements was resized since it had shape ", target.sizes(),
-                              ", which does not match the required output shape ", static_cast<IntSpan>(s.sizes),
-                              ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
-                              "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).");
+    std::string text =
+        concat("An output with one or more elements was resized since it had shape ", target.sizes(),
+               ", which does not match the required output shape ", static_cast<IntSpan>(s.sizes),
+               ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they "
+               "have zero elements. "
+               "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).");
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
 }
 
@@ -304,8 +313,8 @@ void run_outputs(Call& c, ComputeFn compute) {
     if (op.form == Form::Inplace) {
         Tensor& self = c.mutable_tensor(op.self_index);
         check_overlap(self);
-        MT_CHECK(IntSpan(specs[0].sizes) == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
-                 static_cast<IntSpan>(specs[0].sizes));
+        MT_CHECK(IntSpan(specs[0].sizes) == self.sizes(), "output with shape ", self.sizes(),
+                 " doesn't match the broadcast shape ", static_cast<IntSpan>(specs[0].sizes));
         TensorRef target = place(c, self, specs[0], (flags & kInputMayAlias) && !overlaps_input(c, self), flags);
         c.rets[0] = Value::of(target.get());
         if (compute) {
@@ -326,8 +335,8 @@ void run_outputs(Call& c, ComputeFn compute) {
         Tensor& target = c.mutable_tensor(op.out_index + i);
         if (specs[i].undefined) continue;
         check_overlap(target);
-        MT_CHECK(target.device.type == specs[i].device.type, "Expected out tensor to have device ", device_name(specs[i].device), ", but got ",
-                 device_name(target.device), " instead");
+        MT_CHECK(target.device.type == specs[i].device.type, "Expected out tensor to have device ",
+                 device_name(specs[i].device), ", but got ", device_name(target.device), " instead");
         if (!(target.sizes() == IntSpan(specs[i].sizes))) {
             warn_resize(target, specs[i]);
             resize(target, specs[i].sizes);
@@ -464,11 +473,13 @@ PyObject* box_results(Call& c) {
 PyObject* box_argument(const Call& c, int i) {
     PyObject* o = c.source[i];
     if (o && !PyList_Check(o)) {
-        // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion changed it.
+        // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion
+        // changed it.
         const Value& v = c.args[i];
-        bool same = v.tag == Tag::Tensor || v.tag == Tag::None || v.tag == Tag::Object || v.tag == Tag::DType || v.tag == Tag::Device ||
-                    v.tag == Tag::Layout || v.tag == Tag::MemoryFormat || v.tag == Tag::Generator || v.tag == Tag::Str ||
-                    (v.tag == Tag::Int && PyLong_CheckExact(o)) || (v.tag == Tag::Double && PyFloat_CheckExact(o)) || PyBool_Check(o);
+        bool same = v.tag == Tag::Tensor || v.tag == Tag::None || v.tag == Tag::Object || v.tag == Tag::DType ||
+                    v.tag == Tag::Device || v.tag == Tag::Layout || v.tag == Tag::MemoryFormat ||
+                    v.tag == Tag::Generator || v.tag == Tag::Str || (v.tag == Tag::Int && PyLong_CheckExact(o)) ||
+                    (v.tag == Tag::Double && PyFloat_CheckExact(o)) || PyBool_Check(o);
         if (same) {
             Py_INCREF(o);
             return o;

@@ -112,9 +112,9 @@ using c128 = std::complex<double>;
 
 template <class T>
 struct dtype_of;
-#define MT_DTYPE_OF(T, D)                       \
-    template <>                                 \
-    struct dtype_of<T> {                        \
+#define MT_DTYPE_OF(T, D)                        \
+    template <>                                  \
+    struct dtype_of<T> {                         \
         static constexpr DType value = DType::D; \
     };
 MT_DTYPE_OF(uint8_t, UInt8)

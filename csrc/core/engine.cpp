@@ -1,5 +1,5 @@
-// The backward engine: one graph task, iterative, on the calling thread. Nodes run in order of decreasing sequence number once every
-// gradient that flows into them has arrived; each releases what it saved as soon as it has run.
+// The backward engine: one graph task, iterative, on the calling thread. Nodes run in order of decreasing sequence
+// number once every gradient that flows into them has arrived; each releases what it saved as soon as it has run.
 #include <algorithm>
 #include <atomic>
 #include <queue>
@@ -39,7 +39,7 @@ struct RunningTask {
 
 // Open-addressing map from node to the index of its state.
 class NodeMap {
-   public:
+  public:
     explicit NodeMap(size_t expected = 64) {
         size_t n = 64;
         while (n < expected * 2) n *= 2;
@@ -70,7 +70,7 @@ class NodeMap {
     }
     size_t size() const { return count_; }
 
-   private:
+  private:
     static size_t hash(const Node* n) { return (reinterpret_cast<uintptr_t>(n) >> 4) * 0x9E3779B97F4A7C15ull >> 20; }
     void grow() {
         std::vector<std::pair<const Node*, uint32_t>> old(slots_.size() * 2, {nullptr, 0});
@@ -101,7 +101,7 @@ struct Later {
 };
 
 class Task {
-   public:
+  public:
     explicit Task(EngineRequest& r) : request_(r), captured_(r.accumulate ? 0 : r.inputs.size()) {}
 
     Gradients run() {
@@ -138,7 +138,7 @@ class Task {
         return std::move(captured_);
     }
 
-   private:
+  private:
     // Nodes are held so that hooks which rebuild the graph cannot free one under way.
     void collect() {
         std::vector<Node*> stack;
@@ -220,8 +220,9 @@ class Task {
         TensorRef& slot = s.grads[nr];
         if (!slot) {
             slot = std::move(grad);
-        } else if (!g_thread.grad_mode && Py_REFCNT(slot->py()) == 1 && slot->storage->refs.load() == 1 && slot->is_non_overlapping_and_dense() &&
-                   slot->dtype == grad->dtype && slot->sizes() == grad->sizes() && !slot->autograd && Py_TYPE(slot->py()) == tensor_type()) {
+        } else if (!g_thread.grad_mode && Py_REFCNT(slot->py()) == 1 && slot->storage->refs.load() == 1 &&
+                   slot->is_non_overlapping_and_dense() && slot->dtype == grad->dtype &&
+                   slot->sizes() == grad->sizes() && !slot->autograd && Py_TYPE(slot->py()) == tensor_type()) {
             Value args[3] = {Value::of(slot.get()), Value::of(grad.get()), Value::of(int64_t(1))};
             Value rets[1];
             call_values(g_engine_ops.add_inplace, args, rets);
@@ -361,8 +362,9 @@ class Task {
                     int64_t w = want[want.size - 1 - k], s = g->size(g->ndim - 1 - k);
                     fits = w == s || w == 1;
                 }
-                MT_CHECK(fits, "Function ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name, " returned an invalid gradient at index ", i, " - got ",
-                         g->sizes(), " but expected shape compatible with ", want);
+                MT_CHECK(fits, "Function ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
+                         " returned an invalid gradient at index ", i, " - got ", g->sizes(),
+                         " but expected shape compatible with ", want);
                 Value args[2] = {Value::of(g.get()), Value()};
                 args[1].tag = Tag::IntList;
                 args[1].ints = want.data;
@@ -388,7 +390,8 @@ class Task {
                 g = TensorRef::steal(rets[0].t);
             }
             MT_CHECK(g->device.type == m.device.type, "Function ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
-                     " returned an invalid gradient at index ", i, " - expected device ", device_name(m.device), " but got ", device_name(g->device));
+                     " returned an invalid gradient at index ", i, " - expected device ", device_name(m.device),
+                     " but got ", device_name(g->device));
         }
     }
 
@@ -464,7 +467,8 @@ class Task {
             if (!d) continue;
             for (int64_t k = 0; k < d->numel(); k++) {
                 double v = d->data<double>()[k];
-                MT_CHECK(v == v, "Function '", n->op ? n->op->node_name : Py_TYPE(n)->tp_name, "' returned nan values in its ", i, "th output.");
+                MT_CHECK(v == v, "Function '", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
+                         "' returned nan values in its ", i, "th output.");
             }
         }
     }

@@ -7,10 +7,22 @@
 
 namespace mt {
 
-enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, Memory, Attribute, Key, Overflow, ZeroDivision, LinAlg };
+enum class ErrorKind {
+    Runtime,
+    Type,
+    Value,
+    Index,
+    NotImplemented,
+    Memory,
+    Attribute,
+    Key,
+    Overflow,
+    ZeroDivision,
+    LinAlg
+};
 
 class Error : public std::exception {
-   public:
+  public:
     Error(ErrorKind kind, std::string text) : kind(kind), text(std::move(text)) {}
     const char* what() const noexcept override { return text.c_str(); }
     ErrorKind kind;
@@ -32,8 +44,8 @@ void raise_to_python() noexcept;  // inside catch (...): sets the Python excepti
 }  // namespace mt
 
 #define MT_THROW(kind, ...) throw ::mt::Error(::mt::ErrorKind::kind, ::mt::concat(__VA_ARGS__))
-#define MT_CHECK_AS(kind, condition, ...)                        \
-    do {                                                         \
+#define MT_CHECK_AS(kind, condition, ...)                                   \
+    do {                                                                    \
         if (__builtin_expect(!(condition), 0)) MT_THROW(kind, __VA_ARGS__); \
     } while (0)
 #define MT_CHECK(condition, ...) MT_CHECK_AS(Runtime, condition, __VA_ARGS__)

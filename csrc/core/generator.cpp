@@ -85,7 +85,8 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return guarded([&]() -> PyObject* {
         static const char* names[] = {"device", nullptr};
         PyObject* device = nullptr;
-        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device)) return nullptr;
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device))
+            return nullptr;
         Device d;
         if (device) d = device_from_python(device);
         MT_CHECK(d.is_cpu(), "Device type ", device_type_name(d.type), " has no random number generator here");
@@ -172,7 +173,8 @@ PyObject* generator_set_state(PyObject* self, PyObject* state) {
         std::memcpy(static_cast<void*>(&s), dense->raw(), sizeof(s));
         // `left` words remain before the next block; one that is not in step with `next` would read outside the block.
         bool fresh = s.left == 1 && s.next <= Mt19937::kWords;
-        bool running = s.left > 1 && s.left <= Mt19937::kWords + 1 && s.next + static_cast<uint64_t>(s.left) <= Mt19937::kWords + 1;
+        bool running = s.left > 1 && s.left <= Mt19937::kWords + 1 &&
+                       s.next + static_cast<uint64_t>(s.left) <= Mt19937::kWords + 1;
         MT_CHECK(s.seeded == 1 && (fresh || running), "Invalid mt19937 state");
         Generator& g = *as_generator(self);
         GeneratorLock lock(g);
@@ -249,9 +251,11 @@ PyMethodDef generator_methods[] = {
     {"manual_seed", generator_manual_seed, METH_O, "manual_seed(seed) -> Generator\n\nRestarts the stream of `seed`."},
     {"seed", generator_seed, METH_NOARGS, "seed() -> int\n\nReseeds from the system's entropy and returns the seed."},
     {"initial_seed", generator_initial_seed, METH_NOARGS, "initial_seed() -> int"},
-    {"get_state", generator_get_state, METH_NOARGS, "get_state() -> Tensor\n\nThe state as 5056 bytes, in PyTorch's layout."},
+    {"get_state", generator_get_state, METH_NOARGS,
+     "get_state() -> Tensor\n\nThe state as 5056 bytes, in PyTorch's layout."},
     {"set_state", generator_set_state, METH_O, "set_state(state) -> Generator\n\nContinues where `state` was taken."},
-    {"clone_state", generator_clone_state, METH_NOARGS, "clone_state() -> Generator\n\nA generator that continues alike."},
+    {"clone_state", generator_clone_state, METH_NOARGS,
+     "clone_state() -> Generator\n\nA generator that continues alike."},
     {"get_offset", generator_no_offset, METH_NOARGS, "get_offset() -> int\n\nRaises: a CPU generator has no offset."},
     {"set_offset", generator_no_offset, METH_O, "set_offset(offset)\n\nRaises: a CPU generator has no offset."},
     {"graphsafe_get_state", generator_no_graphsafe_get, METH_NOARGS, "graphsafe_get_state()\n\nRaises on the CPU."},

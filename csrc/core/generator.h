@@ -21,8 +21,7 @@ struct Mt19937 {
 
     void seed(uint64_t value) {
         state[0] = static_cast<uint32_t>(value);
-        for (uint32_t j = 1; j < kWords; j++)
-            state[j] = 1812433253u * (state[j - 1] ^ (state[j - 1] >> 30)) + j;
+        for (uint32_t j = 1; j < kWords; j++) state[j] = 1812433253u * (state[j - 1] ^ (state[j - 1] >> 30)) + j;
         left = 1;
         next = 0;
     }
@@ -145,8 +144,7 @@ inline void bernoulli_bytes(Mt19937& e, double p, uint8_t* out, int64_t n) {
 
 // torch.Generator: a Python object, passed to kernels as Value::obj.
 struct Generator {
-    PyObject_HEAD
-    Device device;
+    PyObject_HEAD Device device;
     uint64_t initial_seed;
     Mt19937 engine;
     // The second number of a Box-Muller pair, kept for the next call that draws one at a time.
@@ -165,7 +163,7 @@ struct Generator {
 
 // Holds a generator for one operator. Waits without the GIL, so that a holder that wants it back can have it.
 class GeneratorLock {
-   public:
+  public:
     explicit GeneratorLock(Generator& g) : generator_(g) {
         if (!g.mutex.try_lock()) {
             NoGil nogil;
@@ -177,13 +175,14 @@ class GeneratorLock {
     GeneratorLock& operator=(const GeneratorLock&) = delete;
     Mt19937& engine() { return generator_.engine; }
 
-   private:
+  private:
     Generator& generator_;
 };
 
-Generator& default_generator();                  // torch.default_generator: seeded with 67280421310721 until reseeded
-Generator& generator_of(const Value& argument);  // the one given, or the default if None; RuntimeError if not for the CPU
-PyTypeObject* generator_type();                  // torch._C.Generator; made on first use, needs the GIL
+Generator& default_generator();  // torch.default_generator: seeded with 67280421310721 until reseeded
+Generator& generator_of(
+    const Value& argument);      // the one given, or the default if None; RuntimeError if not for the CPU
+PyTypeObject* generator_type();  // torch._C.Generator; made on first use, needs the GIL
 bool generator_check(PyObject* o);
 
 }  // namespace mt

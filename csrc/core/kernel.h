@@ -1,10 +1,9 @@
 // What the author of a kernel includes: the call being made, its outputs, type dispatch, threads, registration.
 //
-// A structured operator has a shape rule (makes the outputs) and a compute kernel (fills them); the same pair serves the
-// functional, in-place and out= forms, and the meta device runs the rule alone. A direct kernel makes its own results.
+// A structured operator has a shape rule (makes the outputs) and a compute kernel (fills them); the same pair serves
+// the functional, in-place and out= forms, and the meta device runs the rule alone. A direct kernel makes its own
+// results.
 #pragma once
-
-#include <omp.h>
 
 #include <algorithm>
 #include <string>
@@ -20,7 +19,7 @@ struct Kernel;
 
 // Extra memory that converted lists of one call live in; freed when the call ends.
 class Arena {
-   public:
+  public:
     void* take(size_t bytes) {
         bytes = (bytes + 15) & ~size_t(15);
         if (used_ + bytes <= sizeof(inline_)) {
@@ -34,7 +33,7 @@ class Arena {
         if (head_) free_spilled();
     }
 
-   private:
+  private:
     void* spill(size_t bytes);
     void free_spilled();
     struct Block {
@@ -49,8 +48,8 @@ struct Call {
     const Operator* op = nullptr;
     const Kernel* kernel = nullptr;
     KeySet keys;
-    Value* args = nullptr;       // in schema order
-    PyObject** source = nullptr; // the Python object each argument came from, null where there is none
+    Value* args = nullptr;        // in schema order
+    PyObject** source = nullptr;  // the Python object each argument came from, null where there is none
     Value* rets = nullptr;
     Arena* arena = nullptr;
     int nargs = 0;
@@ -71,10 +70,18 @@ struct Call {
     bool boolean(int i) const { return args[i].as_bool(); }
     const Value& scalar(int i) const { return args[i]; }
     IntSpan ints(int i) const { return args[i].tag == Tag::IntList ? IntSpan(args[i].ints, args[i].len) : IntSpan(); }
-    Span<double> doubles(int i) const { return args[i].tag == Tag::DoubleList ? Span<double>(args[i].doubles, args[i].len) : Span<double>(); }
-    Span<bool> bools(int i) const { return args[i].tag == Tag::BoolList ? Span<bool>(args[i].bools, args[i].len) : Span<bool>(); }
-    Span<Tensor*> tensors(int i) const { return args[i].tag == Tag::TensorList ? Span<Tensor*>(args[i].tensors, args[i].len) : Span<Tensor*>(); }
-    std::string_view string(int i) const { return args[i].tag == Tag::Str ? std::string_view(args[i].str, args[i].len) : std::string_view(); }
+    Span<double> doubles(int i) const {
+        return args[i].tag == Tag::DoubleList ? Span<double>(args[i].doubles, args[i].len) : Span<double>();
+    }
+    Span<bool> bools(int i) const {
+        return args[i].tag == Tag::BoolList ? Span<bool>(args[i].bools, args[i].len) : Span<bool>();
+    }
+    Span<Tensor*> tensors(int i) const {
+        return args[i].tag == Tag::TensorList ? Span<Tensor*>(args[i].tensors, args[i].len) : Span<Tensor*>();
+    }
+    std::string_view string(int i) const {
+        return args[i].tag == Tag::Str ? std::string_view(args[i].str, args[i].len) : std::string_view();
+    }
     DType dtype_or(int i, DType otherwise) const { return args[i].tag == Tag::DType ? args[i].dtype : otherwise; }
     Device device_or(int i, Device otherwise) const { return args[i].tag == Tag::Device ? args[i].device : otherwise; }
     MemoryFormat memory_format_or(int i, MemoryFormat otherwise) const {
@@ -82,7 +89,8 @@ struct Call {
     }
 
     // -- results --
-    // Structured kernels: the output to fill (already allocated; any strides unless registered with kContiguousOutputs).
+    // Structured kernels: the output to fill (already allocated; any strides unless registered with
+    // kContiguousOutputs).
     Tensor& out(int i = 0) const { return *rets[i].t; }
     // Direct kernels: set result i. Takes the reference.
     void ret(int i, TensorRef t) { rets[i] = Value::of(t.release()); }
@@ -104,8 +112,8 @@ struct OutSpec {
     Device device;
 };
 
-// A shape rule reads the arguments and states each output. `param(k)` is the position of the argument that the row named
-// as the rule's k-th word: like("self") -> param(0) is the position of `self`; -1 when the row gave fewer words.
+// A shape rule reads the arguments and states each output. `param(k)` is the position of the argument that the row
+// named as the rule's k-th word: like("self") -> param(0) is the position of `self`; -1 when the row gave fewer words.
 struct ShapeCall : Call {
     OutSpec* specs = nullptr;
     const int* params = nullptr;
@@ -119,7 +127,7 @@ struct ShapeCall : Call {
     void output_none(int i) { specs[i].undefined = true; }
     void set_device(int i, Device d) { specs[i].device = d; }
 
-   private:
+  private:
     void set(int i, IntSpan sizes, IntSpan strides, bool strided, DType dtype);
 };
 
@@ -148,8 +156,8 @@ using RegisterFn = void (*)();
 struct Registrar {
     explicit Registrar(RegisterFn fn) { fn(); }
 };
-#define KERNELS                                              \
-    static void mt_register_this_file();                     \
+#define KERNELS                                                 \
+    static void mt_register_this_file();                        \
     static ::mt::Registrar mt_registrar(mt_register_this_file); \
     static void mt_register_this_file()
 
@@ -198,13 +206,15 @@ void visit_size(int64_t bytes, F&& f) {
 
 // ---- threads ----
 
-int num_threads();         // torch.get_num_threads(); 1 in a forked child
+int num_threads();  // torch.get_num_threads(); 1 in a forked child
 void set_num_threads(int n);
 constexpr int64_t kGrain = 32768;
+// How many items of `work` elements each make up a grain: at least one, also when an item is empty.
+inline int64_t grain_for(int64_t work) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)); }
 
 // Lets other Python threads run while raw memory is worked on. Does nothing if this thread does not hold the GIL.
 class NoGil {
-   public:
+  public:
     explicit NoGil(bool wanted = true) : state_(wanted && PyGILState_Check() ? PyEval_SaveThread() : nullptr) {}
     ~NoGil() {
         if (state_) PyEval_RestoreThread(state_);
@@ -212,37 +222,35 @@ class NoGil {
     NoGil(const NoGil&) = delete;
     NoGil& operator=(const NoGil&) = delete;
 
-   private:
+  private:
     PyThreadState* state_;
 };
 
-// f(begin, end) over [0, n) in chunks of at least `grain`, on several threads when there is work for them. f must not touch
-// Python objects nor throw. The GIL is released while large work runs.
+using RangeFn = void (*)(const void* f, int64_t begin, int64_t end);
+void run_ranges(int64_t n, int64_t grain, RangeFn body, const void* f);
+
+// f(begin, end) over [0, n) in chunks of at least `grain`, on several threads when there is work for them. f must not
+// touch Python objects nor throw. The GIL is released while large work runs. f is compiled once, out of line.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, const F& f) {
-    if (n <= 0) return;
-    int threads = num_threads();
-    if (n <= grain || threads == 1 || omp_in_parallel()) {
-        NoGil g(n > 4 * grain);
-        f(int64_t(0), n);
-        return;
-    }
-    int64_t parts = std::min<int64_t>(threads, (n + grain - 1) / grain);
-    NoGil g;
-#pragma omp parallel num_threads(static_cast<int>(parts))
-    {
-        int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-        int64_t chunk = (n + team - 1) / team;
-        int64_t begin = me * chunk, end = std::min(n, begin + chunk);
-        if (begin < end) f(begin, end);
-    }
+    run_ranges(
+        n, grain,
+        [](const void* p, int64_t begin, int64_t end) {
+            if constexpr (std::is_trivially_copyable_v<F>) {
+                const F f = *static_cast<const F*>(p);  // a copy: the loop need not expect its stores to change it
+                f(begin, end);
+            } else {
+                (*static_cast<const F*>(p))(begin, end);
+            }
+        },
+        &f);
 }
 
 // ---- services of the core and of csrc/cpu/copy.cpp that kernels call (CPU tensors, no autograd) ----
 
-void copy_into(Tensor& dst, const Tensor& src);                    // casts, broadcasts, any strides
-TensorRef contiguous(const Tensor& t);                             // itself if it already is
-TensorRef contiguous(const Tensor& t, DType dtype);                // contiguous and of that dtype
+void copy_into(Tensor& dst, const Tensor& src);      // casts, broadcasts, any strides
+TensorRef contiguous(const Tensor& t);               // itself if it already is
+TensorRef contiguous(const Tensor& t, DType dtype);  // contiguous and of that dtype
 TensorRef clone(const Tensor& t);
 void fill(Tensor& t, const Value& scalar);
 inline TensorRef zeros(IntSpan sizes, DType dtype) {

@@ -56,7 +56,8 @@ struct KeySet {
     static constexpr KeySet below(Key k) { return KeySet((uint64_t(1) << static_cast<int>(k)) - 1); }
 };
 
-constexpr KeySet kAutogradKeys = KeySet(Key::AutogradOther) | Key::AutogradCPU | Key::AutogradCUDA | Key::AutogradNPU | Key::AutogradMeta;
+constexpr KeySet kAutogradKeys =
+    KeySet(Key::AutogradOther) | Key::AutogradCPU | Key::AutogradCUDA | Key::AutogradNPU | Key::AutogradMeta;
 constexpr KeySet kAutocastKeys = KeySet(Key::AutocastCPU) | Key::AutocastCUDA | Key::AutocastNPU;
 constexpr KeySet kBackendKeys = KeySet(Key::CPU) | Key::CUDA | Key::NPU | Key::Meta;
 constexpr KeySet kBelowAutograd = KeySet::below(Key::AutogradOther);

@@ -1,4 +1,5 @@
 // The number of threads, and what a forked child may do with them.
+#include <omp.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -27,5 +28,24 @@ int num_threads() {
 void set_num_threads(int n) {
     num_threads();
     g_threads.store(n);
+}
+
+void run_ranges(int64_t n, int64_t grain, RangeFn body, const void* f) {
+    if (n <= 0) return;
+    int threads = num_threads();
+    if (n <= grain || threads == 1 || omp_in_parallel()) {
+        NoGil g(n > 4 * grain);
+        body(f, 0, n);
+        return;
+    }
+    int64_t parts = std::min<int64_t>(threads, (n + grain - 1) / grain);
+    NoGil g;
+#pragma omp parallel num_threads(static_cast<int>(parts))
+    {
+        int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
+        int64_t chunk = (n + team - 1) / team;
+        int64_t begin = me * chunk, end = std::min(n, begin + chunk);
+        if (begin < end) body(f, begin, end);
+    }
 }
 }  // namespace mt

@@ -63,8 +63,8 @@ Dims common_sizes(const Inputs& in) {
         for (int64_t d = 0; d < nd; d++) {
             int64_t da = d - (nd - sizes.size()), db = d - (nd - b.size);
             int64_t sa = da < 0 ? 1 : sizes[da], sb = db < 0 ? 1 : b[db];
-            MT_CHECK(sa == sb || sa == 1 || sb == 1, "The size of tensor a (", sa, ") must match the size of tensor b (", sb,
-                     ") at non-singleton dimension ", d);
+            MT_CHECK(sa == sb || sa == 1 || sb == 1, "The size of tensor a (", sa,
+                     ") must match the size of tensor b (", sb, ") at non-singleton dimension ", d);
             out[d] = sa == 1 ? sb : sa;
         }
         sizes = out;
@@ -196,7 +196,8 @@ void pointwise_square(ShapeCall& c) {
 void div_mode(ShapeCall& c) {
     if (c.is_none(c.param(2))) return pointwise_float(c);
     std::string_view mode = c.string(c.param(2));
-    MT_CHECK(mode == "trunc" || mode == "floor", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", mode, "'");
+    MT_CHECK(mode == "trunc" || mode == "floor",
+             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", mode, "'");
     pointwise(c);
 }
 
@@ -211,7 +212,8 @@ void where_shape(ShapeCall& c) {
     state_output(c, in, result_type(c, 1));
 }
 
-KERNELS {
+KERNELS
+{
     shape("pointwise", pointwise);
     shape("pointwise_float", pointwise_float);
     shape("pointwise_bool", pointwise_bool);

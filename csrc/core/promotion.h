@@ -7,7 +7,7 @@
 namespace mt {
 
 class ResultType {
-   public:
+  public:
     void add(const Tensor& t) {
         if (t.is_wrapped_number())
             add_number(t.dtype);
@@ -24,7 +24,7 @@ class ResultType {
     }
     DType get() const { return over(dimensioned_, over(zero_dim_, number_)); }
 
-   private:
+  private:
     static void join(DType& into, DType t) { into = into == DType::Undefined || into == t ? t : promote(into, t); }
     void add_number(DType t) {
         join(number_, mt::is_complex(t) ? to_complex(default_dtype()) : mt::is_floating(t) ? default_dtype() : t);

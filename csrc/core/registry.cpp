@@ -14,7 +14,9 @@ std::unordered_map<std::string, ShapeFn>& shape_rules() {
     static auto* table = new std::unordered_map<std::string, ShapeFn>;
     return *table;
 }
-std::string key_of(const std::string& name, const std::string& overload) { return overload.empty() ? name : name + "." + overload; }
+std::string key_of(const std::string& name, const std::string& overload) {
+    return overload.empty() ? name : name + "." + overload;
+}
 
 }  // namespace
 
@@ -38,7 +40,8 @@ Registry& Registry::get() {
 
 Operator* Registry::define(Schema schema) {
     std::string key = key_of(schema.full_name(), schema.overload);
-    MT_CHECK(!operators_.count(key), "Tried to register an operator (", schema.text(), ") with the same name and overload name multiple times.");
+    MT_CHECK(!operators_.count(key), "Tried to register an operator (", schema.text(),
+             ") with the same name and overload name multiple times.");
     auto op = std::make_unique<Operator>();
     op->name = schema.name;
     op->full_name = key;
@@ -93,7 +96,8 @@ Operator* Registry::define(Schema schema) {
         op->form = Form::Out;
     op->is_view = !op->mutates && op->nrets > 0 && !schema.returns[0].alias.empty();
     op->schema = std::move(schema);
-    // The moved vectors keep their buffers, so default_value's pointers stay valid; strings are read through the schema.
+    // The moved vectors keep their buffers, so default_value's pointers stay valid; strings are read through the
+    // schema.
     for (Argument& a : op->schema.args)
         if (a.has_default && a.default_value.tag == Tag::Str) {
             a.default_value.str = a.default_str.c_str();
@@ -135,7 +139,8 @@ void Operator::erase_kernel(Key key) {
     resolve();
 }
 
-// Which kernel answers each key: its own registration; else the alias that covers it; else the behaviour derived from the row.
+// Which kernel answers each key: its own registration; else the alias that covers it; else the behaviour derived from
+// the row.
 void Operator::resolve() {
     auto get = [&](Key k) -> const Kernel* {
         auto found = registered.find(static_cast<int>(k));

@@ -54,14 +54,14 @@ struct Operator {
     std::string node_name;  // "AddBackward0"
     Form form = Form::Functional;
     int nargs = 0, nrets = 0;
-    int self_index = -1;         // in-place: position of the argument written
-    int out_index = -1;          // out=: position of the first output argument
-    bool is_view = false;        // returns an alias of its first argument
+    int self_index = -1;   // in-place: position of the argument written
+    int out_index = -1;    // out=: position of the first output argument
+    bool is_view = false;  // returns an alias of its first argument
     bool mutates = false;
-    int device_arg = -1;         // position of a Device argument
-    uint64_t tensor_args = 0;    // bit i: argument i may hold tensors
-    KeySet active;               // keys with something to run
-    Kernel table[kKeyCount];     // resolved
+    int device_arg = -1;                         // position of a Device argument
+    uint64_t tensor_args = 0;                    // bit i: argument i may hold tensors
+    KeySet active;                               // keys with something to run
+    Kernel table[kKeyCount];                     // resolved
     std::unordered_map<int, Kernel> registered;  // by key, aliases included
     ShapeFn shape = nullptr;
     PyObject* shape_python = nullptr;
@@ -79,14 +79,14 @@ struct Operator {
 };
 
 class Registry {
-   public:
+  public:
     static Registry& get();
     Operator* define(Schema schema);  // RuntimeError if it exists
     Operator* find(const std::string& name, const std::string& overload);
     void erase(Operator* op);
     std::vector<Operator*> all() const;
 
-   private:
+  private:
     std::unordered_map<std::string, std::unique_ptr<Operator>> operators_;  // "aten::add.Tensor"
 };
 
@@ -117,11 +117,11 @@ extern thread_local ThreadState g_thread;
 
 // Excludes keys from dispatch on this thread for a scope.
 class ExcludeKeys {
-   public:
+  public:
     explicit ExcludeKeys(KeySet keys) : saved_(g_thread.exclude) { g_thread.exclude = saved_ | keys; }
     ~ExcludeKeys() { g_thread.exclude = saved_; }
 
-   private:
+  private:
     KeySet saved_;
 };
 
@@ -148,9 +148,9 @@ void run_autograd(Call& c);
 void run_adinplaceorview(Call& c);
 
 // ---- values and Python ----
-PyObject* box(const Value& v);           // new reference
+PyObject* box(const Value& v);                 // new reference
 PyObject* box_argument(const Call& c, int i);  // new reference; the caller's own object where there is one
-PyObject* box_results(Call& c);          // steals c.rets; tuple (or namedtuple) unless there is one result
+PyObject* box_results(Call& c);                // steals c.rets; tuple (or namedtuple) unless there is one result
 void release_results(Call& c);
 // Fills `v` from a Python result of a kernel; the reference is stolen.
 void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op);

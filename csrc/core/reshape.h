@@ -15,7 +15,8 @@ inline Dims infer_sizes(IntSpan sizes, int64_t numel) {
             unknown = i;
         } else {
             MT_CHECK(sizes[i] >= 0, "invalid shape dimension ", sizes[i], " at index ", i, " of shape ", sizes);
-            MT_CHECK(!__builtin_mul_overflow(known, sizes[i], &known), "shape '", sizes, "' is invalid for input of size ", numel);
+            MT_CHECK(!__builtin_mul_overflow(known, sizes[i], &known), "shape '", sizes,
+                     "' is invalid for input of size ", numel);
         }
     }
     if (unknown >= 0) {

@@ -41,7 +41,7 @@ const std::unordered_map<std::string, BaseType>& base_types() {
 }
 
 class Parser {
-   public:
+  public:
     explicit Parser(const std::string& text) : text_(text) {}
 
     Schema schema() {
@@ -87,7 +87,7 @@ class Parser {
         return s;
     }
 
-   private:
+  private:
     [[noreturn]] void fail(const std::string& what) {
         MT_THROW(Runtime, what, ":\n", text_, "\n", std::string(at_, ' '), "~ <--- HERE\n");
     }
@@ -189,7 +189,8 @@ class Parser {
         Argument a;
         type(a);
         skip();
-        if (at_ < text_.size() && (std::isalpha(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) a.name = identifier();
+        if (at_ < text_.size() && (std::isalpha(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+            a.name = identifier();
         return a;
     }
 
@@ -215,8 +216,14 @@ class Parser {
             int64_t v = std::strtoll(n.c_str(), &end, 10);
             if (*end == 0) return Value::of(v);
             // Names that PyTorch allows for numbers.
-            static const std::unordered_map<std::string, int64_t> names = {
-                {"Mean", 1}, {"Sum", 2}, {"contiguous_format", 0}, {"preserve_format", 1}, {"strided", 0}, {"long", 4}, {"float", 6}, {"double", 7}};
+            static const std::unordered_map<std::string, int64_t> names = {{"Mean", 1},
+                                                                           {"Sum", 2},
+                                                                           {"contiguous_format", 0},
+                                                                           {"preserve_format", 1},
+                                                                           {"strided", 0},
+                                                                           {"long", 4},
+                                                                           {"float", 6},
+                                                                           {"double", 7}};
             auto found = names.find(n);
             if (found == names.end()) fail(concat("invalid numeric default value '", n, "'"));
             return Value::of(found->second);

@@ -23,7 +23,8 @@ void contiguous_like_rule(ShapeCall& c) {
     }
 }
 
-KERNELS {
+KERNELS
+{
     shape("like", like_rule);
     shape("contiguous_like", contiguous_like_rule);
 }

@@ -40,7 +40,7 @@ std::ostream& operator<<(std::ostream& s, const Span<T>& v) {
 
 template <class T, int N>
 class SmallVector {
-   public:
+  public:
     SmallVector() = default;
     explicit SmallVector(int64_t n, T fill = T()) { resize(n, fill); }
     SmallVector(Span<T> s) { assign(s); }
@@ -100,7 +100,7 @@ class SmallVector {
     const T* end() const { return data_ + size_; }
     operator Span<T>() const { return Span<T>(data_, size_); }
 
-   private:
+  private:
     T* data_ = inline_;
     int64_t size_ = 0;
     int64_t capacity_ = N;

@@ -1,8 +1,8 @@
 // The caching allocator for CPU memory, and storages.
 //
-// Small blocks come from size classes of 64 bytes with a free list each. Larger ones are rounded up (to an eighth of their size) and kept
-// when freed: a fresh page costs the system several times what a pointwise kernel costs on it. Blocks of 2 MiB and more are aligned for
-// and advised to use huge pages.
+// Small blocks come from size classes of 64 bytes with a free list each. Larger ones are rounded up (to an eighth of
+// their size) and kept when freed: a fresh page costs the system several times what a pointwise kernel costs on it.
+// Blocks of 2 MiB and more are aligned for and advised to use huge pages.
 #include "storage.h"
 
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ size_t block_size(size_t n) {
 }
 
 class Allocator {
-   public:
+  public:
     void* take(size_t block) {
         std::lock_guard<std::mutex> lock(mutex_);
         stats_.allocations++;
@@ -59,7 +59,8 @@ class Allocator {
             }
         }
         // Do not sit on cached blocks of other sizes while asking the system for more than was ever in use.
-        if (block > kSmallLimit && stats_.cached > 0 && stats_.reserved + static_cast<int64_t>(block) > stats_.reserved_peak &&
+        if (block > kSmallLimit && stats_.cached > 0 &&
+            stats_.reserved + static_cast<int64_t>(block) > stats_.reserved_peak &&
             stats_.cached >= stats_.allocated_peak / 4)
             trim(static_cast<int64_t>(block));
         void* p = system(block);
@@ -69,8 +70,9 @@ class Allocator {
         }
         if (!p) {
             stats_.allocated -= static_cast<int64_t>(block);
-            MT_THROW(Runtime, "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ", block,
-                     " bytes. Error code 12 (Cannot allocate memory)");
+            MT_THROW(Runtime,
+                     "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ",
+                     block, " bytes. Error code 12 (Cannot allocate memory)");
         }
         stats_.reserved += static_cast<int64_t>(block);
         stats_.reserved_peak = std::max(stats_.reserved_peak, stats_.reserved);
@@ -100,7 +102,7 @@ class Allocator {
         stats_.reserved_peak = stats_.reserved;
     }
 
-   private:
+  private:
     void hit(size_t block) {
         stats_.cache_hits++;
         stats_.cached -= static_cast<int64_t>(block);
@@ -177,7 +179,8 @@ Storage* storage_alloc(size_t nbytes, Device device) {
     if (device.is_meta()) return s;
     if (!device.is_cpu()) {
         delete s;
-        MT_THROW(Runtime, "cannot allocate memory on device '", device_name(device), "': no back end is registered for it");
+        MT_THROW(Runtime, "cannot allocate memory on device '", device_name(device),
+                 "': no back end is registered for it");
     }
     if (nbytes) {
         s->block = block_size(nbytes);

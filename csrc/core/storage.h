@@ -15,10 +15,10 @@ struct Storage {
     size_t nbytes = 0;
     Device device;
     bool resizable = true;
-    uint32_t version = 0;              // bumped by each in-place write through any view
+    uint32_t version = 0;                 // bumped by each in-place write through any view
     void (*release)(Storage*) = nullptr;  // gives `data` (and the struct) back
-    void* context = nullptr;           // what `release` needs (a Python object, a mapping, ...)
-    size_t block = 0;                  // bytes of the allocator's block
+    void* context = nullptr;              // what `release` needs (a Python object, a mapping, ...)
+    size_t block = 0;                     // bytes of the allocator's block
 
     void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
     void drop() {

@@ -44,7 +44,8 @@ void set_dims_storage(Tensor& t, int64_t ndim) {
         std::free(t.dims_);
         t.dims_ = t.inline_;
     }
-    if (!fits && t.dims_ == t.inline_) t.dims_ = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * 2 * static_cast<size_t>(ndim)));
+    if (!fits && t.dims_ == t.inline_)
+        t.dims_ = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * 2 * static_cast<size_t>(ndim)));
     t.ndim = static_cast<int32_t>(ndim);
 }
 
@@ -86,7 +87,9 @@ int64_t checked_numel(IntSpan sizes) {
         empty = empty || s == 0;
     }
     if (empty) return 0;
-    for (int64_t s : sizes) MT_CHECK(!__builtin_mul_overflow(n, s, &n) && n < (int64_t(1) << 58), "Storage size calculation overflowed with sizes=", sizes);
+    for (int64_t s : sizes)
+        MT_CHECK(!__builtin_mul_overflow(n, s, &n) && n < (int64_t(1) << 58),
+                 "Storage size calculation overflowed with sizes=", sizes);
     return n;
 }
 
@@ -183,8 +186,8 @@ Dims broadcast_sizes(IntSpan a, IntSpan b) {
     for (int64_t i = 0; i < n; i++) {
         int64_t ia = i - (n - a.size), ib = i - (n - b.size);
         int64_t sa = ia >= 0 ? a[ia] : 1, sb = ib >= 0 ? b[ib] : 1;
-        MT_CHECK(sa == sb || sa == 1 || sb == 1, "The size of tensor a (", sa, ") must match the size of tensor b (", sb,
-                 ") at non-singleton dimension ", i);
+        MT_CHECK(sa == sb || sa == 1 || sb == 1, "The size of tensor a (", sa, ") must match the size of tensor b (",
+                 sb, ") at non-singleton dimension ", i);
         out[i] = sa == 1 ? sb : sa;
     }
     return out;
@@ -196,7 +199,8 @@ int64_t wrap_dim(int64_t dim, int64_t ndim, bool wrap_scalar) {
         MT_CHECK_INDEX(wrap_scalar, "Dimension specified as ", dim, " but tensor has no dimensions");
         n = 1;
     }
-    MT_CHECK_INDEX(dim >= -n && dim < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim, ")");
+    MT_CHECK_INDEX(dim >= -n && dim < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1,
+                   "], but got ", dim, ")");
     return dim < 0 ? dim + n : dim;
 }
 
@@ -206,7 +210,8 @@ size_t storage_bytes_needed(IntSpan sizes, IntSpan strides, int64_t itemsize, in
     for (int64_t i = 0; i < sizes.size; i++) {
         if (sizes[i] == 0) return 0;
         int64_t span = 0;
-        fits = fits && !__builtin_mul_overflow(sizes[i] - 1, strides[i], &span) && !__builtin_add_overflow(last, span, &last);
+        fits = fits && !__builtin_mul_overflow(sizes[i] - 1, strides[i], &span) &&
+               !__builtin_add_overflow(last, span, &last);
     }
     int64_t bytes = 0;
     fits = fits && last != INT64_MAX && !__builtin_mul_overflow(last + 1, itemsize, &bytes);
@@ -253,7 +258,8 @@ TensorRef empty(IntSpan sizes, DType dtype, Device device) {
 TensorRef empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
     checked_numel(sizes);
     MT_CHECK(sizes.size == strides.size, "mismatch in length of strides and shape");
-    for (int64_t s : strides) MT_CHECK(s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+    for (int64_t s : strides)
+        MT_CHECK(s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
     device = resolved(device);
     Tensor* t = make(device, dtype);
     TensorRef held = TensorRef::steal(t);
@@ -308,7 +314,8 @@ void resize(Tensor& t, IntSpan sizes) {
 }
 
 void check_same_device(const Tensor& a, const Tensor& b, const char* op) {
-    MT_CHECK(a.device.type == b.device.type, op, "(): Expected all tensors to be on the same device, but found at least two devices, ",
+    MT_CHECK(a.device.type == b.device.type, op,
+             "(): Expected all tensors to be on the same device, but found at least two devices, ",
              device_name(a.device), " and ", device_name(b.device), "!");
 }
 

@@ -28,20 +28,19 @@ enum TensorFlag : uint8_t {
 };
 
 struct Tensor {
-    PyObject_HEAD
-    PyObject* dict;
+    PyObject_HEAD PyObject* dict;
     PyObject* weakrefs;
     Storage* storage;
     AutogradMeta* autograd;  // null: plain data
     int64_t offset;          // in elements
     int64_t numel_;
-    int64_t* dims_;          // sizes then strides (elements); inline_ while ndim <= kInlineDims
+    int64_t* dims_;  // sizes then strides (elements); inline_ while ndim <= kInlineDims
     KeySet keys;
     int32_t ndim;
     DType dtype;
     Device device;
     uint8_t flags;
-    uint32_t* own_version;   // null: the storage's counter
+    uint32_t* own_version;  // null: the storage's counter
     static constexpr int kInlineDims = 5;
     int64_t inline_[2 * kInlineDims];
 
@@ -70,7 +69,7 @@ struct Tensor {
 
 // Owning reference.
 class TensorRef {
-   public:
+  public:
     TensorRef() = default;
     static TensorRef steal(Tensor* t) {
         TensorRef r;
@@ -94,12 +93,12 @@ class TensorRef {
     Tensor* operator->() const { return t_; }
     explicit operator bool() const { return t_ != nullptr; }
 
-   private:
+  private:
     Tensor* t_ = nullptr;
 };
 
-bool tensor_check(PyObject* o);          // isinstance(o, TensorBase)
-bool tensor_check_exact(PyObject* o);    // Tensor or Parameter itself: no __torch_function__ to ask
+bool tensor_check(PyObject* o);        // isinstance(o, TensorBase)
+bool tensor_check_exact(PyObject* o);  // Tensor or Parameter itself: no __torch_function__ to ask
 
 // New tensors. Contents are uninitialised. Contiguous unless strides are given.
 TensorRef empty(IntSpan sizes, DType dtype, Device device = Device());

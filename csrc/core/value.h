@@ -32,7 +32,8 @@ enum class Tag : uint8_t {
 
 enum class MemoryFormat : int64_t { Contiguous = 0, Preserve = 1, ChannelsLast = 2, ChannelsLast3d = 3 };
 
-// Values in `args` borrow (the caller of the operator keeps them alive); values in `rets` own their tensors and objects.
+// Values in `args` borrow (the caller of the operator keeps them alive); values in `rets` own their tensors and
+// objects.
 struct Value {
     Tag tag = Tag::None;
     uint32_t len = 0;  // of a list or string
@@ -104,9 +105,17 @@ struct Value {
         return tag == Tag::Double ? d : tag == Tag::Int ? static_cast<double>(i) : tag == Tag::Bool ? double(b) : z[0];
     }
     int64_t as_int() const {
-        return tag == Tag::Int ? i : tag == Tag::Bool ? int64_t(b) : tag == Tag::Double ? static_cast<int64_t>(d) : static_cast<int64_t>(z[0]);
+        return tag == Tag::Int      ? i
+               : tag == Tag::Bool   ? int64_t(b)
+               : tag == Tag::Double ? static_cast<int64_t>(d)
+                                    : static_cast<int64_t>(z[0]);
     }
-    bool as_bool() const { return tag == Tag::Complex ? (z[0] != 0 || z[1] != 0) : tag == Tag::Double ? d != 0 : tag == Tag::Int ? i != 0 : b; }
+    bool as_bool() const {
+        return tag == Tag::Complex  ? (z[0] != 0 || z[1] != 0)
+               : tag == Tag::Double ? d != 0
+               : tag == Tag::Int    ? i != 0
+                                    : b;
+    }
     c128 as_complex() const { return tag == Tag::Complex ? c128(z[0], z[1]) : c128(as_double(), 0); }
     template <class T>
     T to() const {

@@ -57,8 +57,9 @@ void prelu_kernel_cpu(Call& c) {
 
 void hardtanh_cpu(Call& c) {
     MT_CHECK(!is_bool(c.tensor(0).dtype), "Bool inputs not supported for hardtanh");
-    pointwise_as(c, Reals{}, c.tensor(0).dtype, {0, 1, 2},
-                 []<class T>(T a, T lo, T hi) -> T { return a < lo ? lo : a > hi ? hi : a; });
+    pointwise_as(c, Reals{}, c.tensor(0).dtype, {0, 1, 2}, []<class T>(T a, T lo, T hi) -> T {
+        return a < lo ? lo : a > hi ? hi : a;
+    });
 }
 
 void hardsigmoid_cpu(Call& c) {
@@ -91,8 +92,8 @@ void softshrink_cpu(Call& c) {
                      : t == DType::Float16  ? 65504.0
                      : t == DType::BFloat16 ? 3.3895313892515355e38
                                             : std::numeric_limits<float>::max();
-    MT_CHECK(lambd >= 0 && lambd <= largest, "lambda must be in range [0, ", largest, "] for input dtype ", dtype_class_name(t),
-             ", but found ", lambd);
+    MT_CHECK(lambd >= 0 && lambd <= largest, "lambda must be in range [0, ", largest, "] for input dtype ",
+             dtype_class_name(t), ", but found ", lambd);
     unary(c, Floats{}, [=]<class T>(T a) -> T {
         return a > T(lambd) ? a - T(lambd) : a < T(-lambd) ? a + T(lambd) : a * T(0);
     });
@@ -120,7 +121,8 @@ void log_sigmoid_forward_cpu(Call& c) {
     });
 }
 
-KERNELS {
+KERNELS
+{
     structured("_prelu_kernel", prelu_kernel_cpu);
     structured("elu", elu_cpu, kInputMayAlias);
     structured("gelu", gelu_cpu, kInputMayAlias);

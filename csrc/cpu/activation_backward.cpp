@@ -46,8 +46,10 @@ void mish_backward_cpu(Call& c) {
 void elu_backward_cpu(Call& c) {
     double negative = c.real(1) * c.real(2), positive = c.real(2), inner = c.real(3);
     bool is_result = c.boolean(4);
-    MT_CHECK(!is_result || c.real(1) >= 0, "In-place elu backward calculation is triggered with a negative slope which is not "
-             "supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place "
+    MT_CHECK(!is_result || c.real(1) >= 0,
+             "In-place elu backward calculation is triggered with a negative slope which is not "
+             "supported. This is caused by calling in-place forward function with a negative slope, please call "
+             "out-of-place "
              "version instead.");
     DType t = c.tensor(5).dtype;
     if (is_result)
@@ -63,10 +65,13 @@ void elu_backward_cpu(Call& c) {
 // leaky_relu_backward(grad_output, self, negative_slope, self_is_result)
 void leaky_relu_backward_cpu(Call& c) {
     double slope = c.real(2);
-    MT_CHECK(!c.boolean(3) || slope >= 0, "In-place leakyReLu backward calculation is triggered with a negative slope which is not "
-             "supported. This is caused by calling in-place forward function with a negative slope, please call out-of-place "
-             "version instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
-             "leakRelu backward calculation with negative slope");
+    MT_CHECK(
+        !c.boolean(3) || slope >= 0,
+        "In-place leakyReLu backward calculation is triggered with a negative slope which is not "
+        "supported. This is caused by calling in-place forward function with a negative slope, please call "
+        "out-of-place "
+        "version instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+        "leakRelu backward calculation with negative slope");
     binary(c, Floats{}, [=]<class T>(T g, T a) -> T { return a > 0 ? g : g * T(slope); });
 }
 
@@ -80,15 +85,19 @@ void prelu_kernel_backward_cpu(Call& c) {
                     {&c.tensor(1), nullptr, compute},
                     {&c.tensor(2), nullptr, compute}};
     visit(Floats{}, compute, c.name(), [&]<class T>() {
-        run_pointwise(o, 5, 2, [](char* const* p, int64_t n, const void*) {
-            T *gs = reinterpret_cast<T*>(p[0]), *gw = reinterpret_cast<T*>(p[1]);
-            const T *g = reinterpret_cast<const T*>(p[2]), *a = reinterpret_cast<const T*>(p[3]), *w = reinterpret_cast<const T*>(p[4]);
+        run_pointwise(
+            o, 5, 2,
+            [](char* const* p, int64_t n, const void*) {
+                T *gs = reinterpret_cast<T*>(p[0]), *gw = reinterpret_cast<T*>(p[1]);
+                const T *g = reinterpret_cast<const T*>(p[2]), *a = reinterpret_cast<const T*>(p[3]),
+                        *w = reinterpret_cast<const T*>(p[4]);
 #pragma GCC ivdep
-            for (int64_t i = 0; i < n; i++) {
-                gs[i] = a[i] > 0 ? g[i] : w[i] * g[i];
-                gw[i] = a[i] > 0 ? T(0) : a[i] * g[i];
-            }
-        }, nullptr);
+                for (int64_t i = 0; i < n; i++) {
+                    gs[i] = a[i] > 0 ? g[i] : w[i] * g[i];
+                    gw[i] = a[i] > 0 ? T(0) : a[i] * g[i];
+                }
+            },
+            nullptr);
     });
 }
 
@@ -166,7 +175,8 @@ void log_sigmoid_backward_cpu(Call& c) {
     });
 }
 
-KERNELS {
+KERNELS
+{
     structured("_prelu_kernel_backward", prelu_kernel_backward_cpu);
     structured("elu_backward", elu_backward_cpu);
     structured("gelu_backward", gelu_backward_cpu);

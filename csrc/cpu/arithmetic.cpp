@@ -5,7 +5,9 @@
 namespace mt {
 namespace {
 
-bool is_one(const Value& v) { return v.tag == Tag::Int ? v.i == 1 : v.tag == Tag::Double ? v.d == 1 : v.tag == Tag::Bool && v.b; }
+bool is_one(const Value& v) {
+    return v.tag == Tag::Int ? v.i == 1 : v.tag == Tag::Double ? v.d == 1 : v.tag == Tag::Bool && v.b;
+}
 
 void check_alpha(const Value& alpha, DType result) {
     MT_CHECK(alpha.tag != Tag::Bool || is_bool(result), "Boolean alpha only supported for Boolean results.");
@@ -31,9 +33,11 @@ void check_subtraction(const Call& c) {
         return v.tag == Tag::Bool || (v.tag == Tag::Tensor && is_bool(v.t->dtype));
     };
     bool a = is_bool_arg(0), b = is_bool_arg(1);
-    MT_CHECK(!(a && b), "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    MT_CHECK(!(a && b),
+             "Subtraction, the `-` operator, with two bool tensors is not supported. "
              "Use the `^` or `logical_xor()` operator instead.");
-    MT_CHECK(!(a || b), "Subtraction, the `-` operator, with a bool tensor is not supported. "
+    MT_CHECK(!(a || b),
+             "Subtraction, the `-` operator, with a bool tensor is not supported. "
              "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
 }
 
@@ -61,7 +65,8 @@ void mul_cpu(Call& c) {
 }
 
 void neg_cpu(Call& c) {
-    MT_CHECK(!is_bool(c.tensor(0).dtype), "Negation, the `-` operator, on a bool tensor is not supported. "
+    MT_CHECK(!is_bool(c.tensor(0).dtype),
+             "Negation, the `-` operator, on a bool tensor is not supported. "
              "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
     unary(c, NumbersFast{}, [](auto a) { return num::neg(a); });
 }
@@ -79,13 +84,13 @@ void addcmul_cpu(Call& c) {
 void addcdiv_cpu(Call& c) {
     const int args[3] = {0, 1, 2};
     DType t = promoted(c, args, 3);
-    MT_CHECK(is_differentiable(t) ||
-                 !(is_integer(c.tensor(1).dtype) && is_integer(c.tensor(2).dtype)),
-             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-             "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-             "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
-             "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
-             "tensor2), for all dtypes.");
+    MT_CHECK(
+        is_differentiable(t) || !(is_integer(c.tensor(1).dtype) && is_integer(c.tensor(2).dtype)),
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+        "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+        "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+        "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+        "tensor2), for all dtypes.");
     pointwise_as(c, FloatsComplex{}, t, {0, 1, 2, 3}, [](auto a, auto x, auto y, auto k) { return a + k * x / y; });
 }
 
@@ -104,8 +109,7 @@ void lerp_cpu(Call& c) {
 
 void abs_cpu(Call& c) {
     DType t = c.tensor(0).dtype;
-    if (is_complex(t))
-        return pointwise_as(c, Types<c64, c128>{}, t, {0}, [](auto a) { return std::abs(a); });
+    if (is_complex(t)) return pointwise_as(c, Types<c64, c128>{}, t, {0}, [](auto a) { return std::abs(a); });
     unary(c, RealsFast{}, []<class T>(T a) -> T {
         if constexpr (num::is_flt<T>)
             return a < 0 ? -a : a == 0 ? T(0) : a;
@@ -141,7 +145,8 @@ void rsqrt_cpu(Call& c) {
     unary_float(c, FloatsComplex{}, []<class T>(T a) { return T(1) / num::sqrt(a); });
 }
 
-KERNELS {
+KERNELS
+{
     structured("abs", abs_cpu, kInputMayAlias);
     structured("add", add_cpu, kInputMayAlias);
     structured("addcdiv", addcdiv_cpu, kInputMayAlias);

@@ -1,6 +1,6 @@
-// Scaled dot product attention, forward and backward, in blocks: the scores of one block of queries against one block of keys
-// are all that exists at a time. The softmax runs along (maximum and sum are corrected as keys come in), and the backward
-// pass computes the scores again from the saved log of the sum.
+// Scaled dot product attention, forward and backward, in blocks: the scores of one block of queries against one block
+// of keys are all that exists at a time. The softmax runs along (maximum and sum are corrected as keys come in), and
+// the backward pass computes the scores again from the saved log of the sum.
 //
 // Works in float32 (16-bit inputs are widened first) or float64. Key and value heads may be fewer than query heads.
 #include <cmath>
@@ -48,20 +48,23 @@ struct Attention {
         return kept ? kept + ((b * heads + h) * queries + l) * keys : nullptr;
     }
     // Keys that query l sees, of those in [begin, end).
-    int64_t visible(int64_t l, int64_t begin, int64_t end) const { return causal ? std::max<int64_t>(0, std::min(end, l + 1) - begin) : end - begin; }
+    int64_t visible(int64_t l, int64_t begin, int64_t end) const {
+        return causal ? std::max<int64_t>(0, std::min(end, l + 1) - begin) : end - begin;
+    }
 };
 
-inline void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b,
-                    int64_t ldb, float beta, float* c, int64_t ldc) {
+inline void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
+                    const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
     sgemm_here(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
-             double beta, double* c, int64_t ldc) {
+void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
+             const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double sum = 0;
-            for (int64_t q = 0; q < k; q++) sum += (ta ? a[q * lda + i] : a[i * lda + q]) * (tb ? b[j * ldb + q] : b[q * ldb + j]);
+            for (int64_t q = 0; q < k; q++)
+                sum += (ta ? a[q * lda + i] : a[i * lda + q]) * (tb ? b[j * ldb + q] : b[q * ldb + j]);
             c[i * ldc + j] = alpha * sum + (beta == 0 ? 0 : beta * c[i * ldc + j]);
         }
 }
@@ -145,7 +148,8 @@ void forward_block(const Attention& a, int64_t b, int64_t h, int64_t first, int6
     bool started = false;
     for (int64_t j = 0; j < end; j += kKeyBlock) {
         const int64_t width = std::min(kKeyBlock, end - j);
-        product(false, true, rows, width, a.features, T(a.scale), q, a.q.position, a.k.at<T>(b, hk, j), a.k.position, T(0), scores, width);
+        product(false, true, rows, width, a.features, T(a.scale), q, a.q.position, a.k.at<T>(b, hk, j), a.k.position,
+                T(0), scores, width);
         for (int64_t r = 0; r < rows; r++) {
             T* s = scores + r * width;
             const int64_t seen = a.visible(first + r, j, j + width);
@@ -172,8 +176,8 @@ void forward_block(const Attention& a, int64_t b, int64_t h, int64_t first, int6
             }
             top[r] = best;
         }
-        product(false, false, rows, a.value_features, width, T(1), scores, width, a.v.at<T>(b, hk, j), a.v.position, started ? T(1) : T(0), out,
-                a.out.position);
+        product(false, false, rows, a.value_features, width, T(1), scores, width, a.v.at<T>(b, hk, j), a.v.position,
+                started ? T(1) : T(0), out, a.out.position);
         started = true;
     }
     for (int64_t r = 0; r < rows; r++) {
@@ -197,7 +201,8 @@ void forward(const Attention& a) {
         Buffer<T> scores(block * std::min(a.keys, kKeyBlock)), top(block), sums(block);
         for (int64_t i = begin; i < end; i++) {
             const int64_t first = i % blocks * block, head = i / blocks % a.heads, batch = i / blocks / a.heads;
-            forward_block<T>(a, batch, head, first, std::min(block, a.queries - first), scores.data(), top.data(), sums.data());
+            forward_block<T>(a, batch, head, first, std::min(block, a.queries - first), scores.data(), top.data(),
+                             sums.data());
         }
     });
 }
@@ -208,7 +213,8 @@ struct Gradients {
 
 // From scores and d(probabilities) of one row to what the products need: s becomes the dropped-out probabilities, d the
 // gradient of the scores.
-void score_gradients(float* s, float* d, const float* mask, int64_t n, float lse, float dot, const uint8_t* kept, float keep_scale) {
+void score_gradients(float* s, float* d, const float* mask, int64_t n, float lse, float dot, const uint8_t* kept,
+                     float keep_scale) {
     using namespace simd;
     const Vec shift = splat(lse), minus = splat(dot);
     int64_t i = 0;
@@ -236,7 +242,8 @@ void score_gradients(float* s, float* d, const float* mask, int64_t n, float lse
     }
 }
 
-void score_gradients(double* s, double* d, const double* mask, int64_t n, double lse, double dot, const uint8_t* kept, double keep_scale) {
+void score_gradients(double* s, double* d, const double* mask, int64_t n, double lse, double dot, const uint8_t* kept,
+                     double keep_scale) {
     for (int64_t i = 0; i < n; i++) {
         double p = std::exp(s[i] + (mask ? mask[i] : 0.0) - lse), factor = kept ? kept[i] * keep_scale : 1.0;
         s[i] = p * factor;
@@ -269,23 +276,29 @@ void backward_head(const Attention& a, const Gradients& g, int64_t b, int64_t hk
             for (int64_t j = 0; j < end; j += kKeyBlock) {
                 const int64_t width = std::min(kKeyBlock, end - j);
                 const T *k = a.k.at<T>(b, hk, j), *v = a.v.at<T>(b, hk, j);
-                product(false, true, rows, width, a.features, T(a.scale), q, a.q.position, k, a.k.position, T(0), scores, width);
-                product(false, true, rows, width, a.value_features, T(1), go, g.out.position, v, a.v.position, T(0), slopes, width);
+                product(false, true, rows, width, a.features, T(a.scale), q, a.q.position, k, a.k.position, T(0),
+                        scores, width);
+                product(false, true, rows, width, a.value_features, T(1), go, g.out.position, v, a.v.position, T(0),
+                        slopes, width);
                 for (int64_t r = 0; r < rows; r++) {
                     T *s = scores + r * width, *d = slopes + r * width;
                     const int64_t seen = a.visible(first + r, j, j + width);
                     const uint8_t* kept = a.kept_at(b, h, first + r);
-                    score_gradients(s, d, a.mask.data ? a.mask.at<T>(b, h, first + r) + j : nullptr, seen, a.lse_at<T>(b, h, first + r), dots[r],
-                                    kept ? kept + j : nullptr, T(a.keep_scale));
+                    score_gradients(s, d, a.mask.data ? a.mask.at<T>(b, h, first + r) + j : nullptr, seen,
+                                    a.lse_at<T>(b, h, first + r), dots[r], kept ? kept + j : nullptr, T(a.keep_scale));
                     std::fill(s + seen, s + width, T(0));
                     std::fill(d + seen, d + width, T(0));
                 }
-                product(true, false, width, a.value_features, rows, T(1), scores, width, go, g.out.position, T(1), g.v.at<T>(b, hk, j), g.v.position);
-                product(true, false, width, a.features, rows, T(a.scale), slopes, width, q, a.q.position, T(1), g.k.at<T>(b, hk, j), g.k.position);
-                product(false, false, rows, a.features, width, T(a.scale), slopes, width, k, a.k.position, j == 0 ? T(0) : T(1), dq, g.q.position);
+                product(true, false, width, a.value_features, rows, T(1), scores, width, go, g.out.position, T(1),
+                        g.v.at<T>(b, hk, j), g.v.position);
+                product(true, false, width, a.features, rows, T(a.scale), slopes, width, q, a.q.position, T(1),
+                        g.k.at<T>(b, hk, j), g.k.position);
+                product(false, false, rows, a.features, width, T(a.scale), slopes, width, k, a.k.position,
+                        j == 0 ? T(0) : T(1), dq, g.q.position);
             }
             if (end <= 0)
-                for (int64_t r = 0; r < rows; r++) std::fill(dq + r * g.q.position, dq + r * g.q.position + a.features, T(0));
+                for (int64_t r = 0; r < rows; r++)
+                    std::fill(dq + r * g.q.position, dq + r * g.q.position + a.features, T(0));
         }
 }
 
@@ -296,7 +309,8 @@ void backward(const Attention& a, const Gradients& g) {
     parallel_for(a.batches * a.key_heads, 1, [&](int64_t begin, int64_t end) {
         const int64_t area = block * std::min(a.keys, kKeyBlock);
         Buffer<T> scores(area), slopes(area), dots(block);
-        for (int64_t i = begin; i < end; i++) backward_head<T>(a, g, i / a.key_heads, i % a.key_heads, scores.data(), slopes.data(), dots.data());
+        for (int64_t i = begin; i < end; i++)
+            backward_head<T>(a, g, i / a.key_heads, i % a.key_heads, scores.data(), slopes.data(), dots.data());
     });
 }
 
@@ -315,7 +329,8 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const char*
     if (!is_floating(q.dtype)) unsupported_dtype(op, q.dtype);
     MT_CHECK(q.dtype == k.dtype && q.dtype == v.dtype, op, ": Q/K/V should have the same data type");
     MT_CHECK(q.size(0) == k.size(0) && k.size(0) == v.size(0), op, ": Q/K/V should have the same batch size");
-    MT_CHECK(k.size(1) == v.size(1) && k.size(1) > 0 && q.size(1) % k.size(1) == 0, op, ": the heads of K and V must divide those of Q");
+    MT_CHECK(k.size(1) == v.size(1) && k.size(1) > 0 && q.size(1) % k.size(1) == 0, op,
+             ": the heads of K and V must divide those of Q");
     MT_CHECK(q.size(3) == k.size(3), op, ": Q/K should have the same head size");
     MT_CHECK(k.size(2) == v.size(2), op, ": K/V should have the same sequence length");
 }
@@ -326,7 +341,8 @@ struct Inputs {
     TensorRef q, k, v, mask;
     DType work;
 
-    Inputs(const Call& c, int iq, int ik, int iv, bool causal, const Tensor* attn_mask, const Value& scale, const char* op) {
+    Inputs(const Call& c, int iq, int ik, int iv, bool causal, const Tensor* attn_mask, const Value& scale,
+           const char* op) {
         const Tensor &tq = c.tensor(iq), &tk = c.tensor(ik), &tv = c.tensor(iv);
         check_inputs(tq, tk, tv, op);
         work = tq.dtype == DType::Float64 ? DType::Float64 : DType::Float32;
@@ -342,7 +358,8 @@ struct Inputs {
     }
 
     TensorRef ready(const Tensor& t) const {
-        if (t.dtype == work && (t.stride(3) == 1 || t.size(3) <= 1) && t.stride(2) >= t.size(3)) return TensorRef::share(&t);
+        if (t.dtype == work && (t.stride(3) == 1 || t.size(3) <= 1) && t.stride(2) >= t.size(3))
+            return TensorRef::share(&t);
         if (t.dtype != work && t.stride(3) == 1) {  // keep the order of dimensions
             TensorRef wide = empty_strided(t.sizes(), dense_strides_like(t, t.sizes()), work);
             copy_into(*wide, t);
@@ -351,15 +368,15 @@ struct Inputs {
         return contiguous(t, work);
     }
 
-   private:
+  private:
     void set_mask(const Tensor& t, const char* op) {
         MT_CHECK(t.ndim >= 1 && t.ndim <= 4, op, ": attn_mask must have 1 to 4 dimensions, got ", t.ndim);
         const int64_t want[4] = {a.batches, a.heads, a.queries, a.keys};
         Dims sizes(4, 1), strides(4, 0);
         for (int64_t i = 0; i < t.ndim; i++) {
             int64_t to = 4 - t.ndim + i;
-            MT_CHECK(t.size(i) == want[to] || t.size(i) == 1, "The size of tensor a (", want[to], ") must match the size of tensor b (", t.size(i),
-                     ") at non-singleton dimension ", to);
+            MT_CHECK(t.size(i) == want[to] || t.size(i) == 1, "The size of tensor a (", want[to],
+                     ") must match the size of tensor b (", t.size(i), ") at non-singleton dimension ", to);
             if (t.size(i) != 1 && t.stride(i) != 0) sizes[to] = t.size(i), strides[to] = t.stride(i);
         }
         sizes[3] = a.keys;
@@ -404,7 +421,8 @@ void run_forward(Inputs& in, Tensor& out, Tensor& lse) {
                          ? TensorRef::share(&out)
                          : empty_strided(out.sizes(), dense_strides_like(out, out.sizes()), in.work);
     Dims by_query{in.a.heads * in.a.queries, 1, in.a.heads};
-    TensorRef log = is_contiguous_as(lse, by_query) ? TensorRef::share(&lse) : empty_strided(lse.sizes(), by_query, lse.dtype);
+    TensorRef log =
+        is_contiguous_as(lse, by_query) ? TensorRef::share(&lse) : empty_strided(lse.sizes(), by_query, lse.dtype);
     in.a.out = heads_of(*wide);
     in.a.lse = log->raw();
     if (in.work == DType::Float64)
@@ -467,7 +485,8 @@ void run_backward(Inputs& in, Call& c) {
     for (int i = 0; i < 3; i++) {
         Tensor& t = c.out(i);
         bool direct_write = t.dtype == in.work && (t.stride(3) == 1 || t.size(3) <= 1);
-        targets[i] = direct_write ? TensorRef::share(&t) : empty_strided(t.sizes(), dense_strides_like(t, t.sizes()), in.work);
+        targets[i] =
+            direct_write ? TensorRef::share(&t) : empty_strided(t.sizes(), dense_strides_like(t, t.sizes()), in.work);
     }
     Gradients g{heads_of(*grad), heads_of(*targets[0]), heads_of(*targets[1]), heads_of(*targets[2])};
     if (in.a.keys == 0)
@@ -497,7 +516,8 @@ void dropout_backward_cpu(Call& c) {
     run_backward(in, c);
 }
 
-KERNELS {
+KERNELS
+{
     shape("attention", forward_shape);
     shape("attention_dropout", dropout_forward_shape);
     shape("attention_backward", backward_shape);

@@ -32,7 +32,7 @@ TensorRef laid_out(const Planes& p, const Tensor& t, DType type) {
 }
 // An output in that layout: itself, or a stand-in to copy from.
 class LaidOut {
-   public:
+  public:
     LaidOut(const Planes& p, Tensor& out, DType type) : out_(out) {
         Dims strides = p.last ? channels_last_strides(out.sizes()) : contiguous_strides(out.sizes());
         if (out.dtype != type || !is_contiguous_as(out, strides)) stand_in_ = empty_strided(out.sizes(), strides, type);
@@ -42,7 +42,7 @@ class LaidOut {
         if (stand_in_) copy_into(out_, *stand_in_);
     }
 
-   private:
+  private:
     Tensor& out_;
     TensorRef stand_in_;
 };
@@ -59,7 +59,7 @@ Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor 
 template <class X, class A, class B>
 void channel_sums(const Planes& p, const A& a, const B& b, double* sum_a, double* sum_b) {
     if (!p.last) {
-        parallel_for(p.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.count())), [&](int64_t first, int64_t end) {
+        parallel_for(p.channels, grain_for(p.count()), [&](int64_t first, int64_t end) {
             for (int64_t c = first; c < end; c++) {
                 double ta = 0, tb = 0;
                 for (int64_t i = 0; i < p.n; i++)
@@ -76,7 +76,7 @@ void channel_sums(const Planes& p, const A& a, const B& b, double* sum_a, double
     }
     constexpr int64_t kWidth = 64;
     int64_t blocks = (p.channels + kWidth - 1) / kWidth;
-    parallel_for(blocks, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.count() * kWidth)), [&](int64_t first, int64_t end) {
+    parallel_for(blocks, grain_for(p.count() * kWidth), [&](int64_t first, int64_t end) {
         for (int64_t k = first; k < end; k++) {
             int64_t c0 = k * kWidth, w = std::min(kWidth, p.channels - c0);
             for (int64_t j = 0; j < w; j++) sum_a[c0 + j] = sum_b[c0 + j] = 0;
@@ -101,16 +101,15 @@ void channel_sums(const Planes& p, const A& a, const B& b, double* sum_a, double
 template <class F>
 void for_planes(const Planes& p, const F& f) {
     int64_t inner = p.last ? p.channels : p.places;
-    parallel_for(p.last ? p.count() : p.n * p.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner)),
-                 [&](int64_t first, int64_t end) {
-                     for (int64_t r = first; r < end; r++) {
-                         int64_t base = r * inner;
-                         if (p.last)
-                             for (int64_t j = 0; j < inner; j++) f(base + j, j);
-                         else
-                             for (int64_t j = 0, c = r % p.channels; j < inner; j++) f(base + j, c);
-                     }
-                 });
+    parallel_for(p.last ? p.count() : p.n * p.channels, grain_for(inner), [&](int64_t first, int64_t end) {
+        for (int64_t r = first; r < end; r++) {
+            int64_t base = r * inner;
+            if (p.last)
+                for (int64_t j = 0; j < inner; j++) f(base + j, j);
+            else
+                for (int64_t j = 0, c = r % p.channels; j < inner; j++) f(base + j, c);
+        }
+    });
 }
 
 // Means and variances (not corrected) of the channels.
@@ -147,7 +146,8 @@ void update_running(Tensor* running, const std::vector<double>& value, double mo
     if (!running) return;
     TensorRef t = contiguous(*running, DType::Float64), r = clone(*t);
     for (int64_t c = 0; c < r->numel(); c++)
-        r->data<double>()[c] = (1 - momentum) * t->data<double>()[c] + momentum * factor * value[static_cast<size_t>(c)];
+        r->data<double>()[c] =
+            (1 - momentum) * t->data<double>()[c] + momentum * factor * value[static_cast<size_t>(c)];
     copy_into(*running, *r);
 }
 
@@ -157,16 +157,19 @@ void update_running(Tensor* running, const std::vector<double>& value, double mo
 void batch_norm_shape(ShapeCall& c) {
     const Tensor& input = c.tensor(c.param(0));
     MT_CHECK(input.ndim >= 2, "batch_norm: expected an input of at least two dimensions, got ", input.ndim);
-    MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"batch_norm\" not implemented for '", dtype_class_name(input.dtype), "'");
+    MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"batch_norm\" not implemented for '",
+                dtype_class_name(input.dtype), "'");
     const Tensor* weight = c.tensor_or_null(c.param(1));
     bool training = c.param(2) >= 0 && c.boolean(c.param(2));
     for (int k : {1, 3, 4, 5}) {
         const Tensor* t = c.param(k) >= 0 ? c.tensor_or_null(c.param(k)) : nullptr;
         const char* names[] = {"", "weight", "", "running_mean", "running_var", "bias"};
-        MT_CHECK(!t || t->numel() == input.size(1), names[k], " should contain ", input.size(1), " elements not ", t ? t->numel() : 0);
+        MT_CHECK(!t || t->numel() == input.size(1), names[k], " should contain ", input.size(1), " elements not ",
+                 t ? t->numel() : 0);
     }
     c.output_like(0, input);
-    DType statistics = is_reduced_float(input.dtype) && weight && weight->dtype == DType::Float32 ? DType::Float32 : input.dtype;
+    DType statistics =
+        is_reduced_float(input.dtype) && weight && weight->dtype == DType::Float32 ? DType::Float32 : input.dtype;
     int64_t saved = training ? input.size(1) : 0;
     for (int i = 1; i < 3; i++) c.output(i, IntSpan(&saved, 1), statistics);
 }
@@ -176,12 +179,14 @@ void batch_norm_into(Call& c, Tensor* running_mean, Tensor* running_var, bool tr
     Planes p = planes_of(input);
     DType wide = broad_type(input.dtype);
     LaidOut result(p, c.out(0), wide);
-    TensorRef x = laid_out(p, input, wide), weight = as_type(c.tensor_or_null(1), wide), bias = as_type(c.tensor_or_null(2), wide);
-    MT_CHECK(training || (running_mean && running_var), "batch_norm: running_mean and running_var are needed in evaluation");
+    TensorRef x = laid_out(p, input, wide), weight = as_type(c.tensor_or_null(1), wide),
+              bias = as_type(c.tensor_or_null(2), wide);
+    MT_CHECK(training || (running_mean && running_var),
+             "batch_norm: running_mean and running_var are needed in evaluation");
     const Tensor* per_channel[] = {weight.get(), bias.get(), running_mean, running_var};
     for (const Tensor* t : per_channel)
-        MT_CHECK(!t || t->numel() == p.channels, "batch_norm: expected ", p.channels, " elements for each channel's values, got ",
-                 t ? t->numel() : 0);
+        MT_CHECK(!t || t->numel() == p.channels, "batch_norm: expected ", p.channels,
+                 " elements for each channel's values, got ", t ? t->numel() : 0);
     std::vector<double> mean, variance, scale;
     visit(PlainFloatTypes{}, wide, "batch_norm", [&]<class X>() {
         if (training) {
@@ -228,17 +233,21 @@ void batch_norm_no_training_cpu(Call& c) {
     batch_norm_into(c, mutable_or_null(c, 3), mutable_or_null(c, 4), false, c.real(5), c.real(6));
 }
 
-// native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
+// native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
+// output_mask)
 void native_batch_norm_backward_cpu(Call& c) {
     const Tensor& input = c.tensor(1);
     Planes p = planes_of(input);
     DType wide = broad_type(input.dtype);
     bool train = c.boolean(7);
     double eps = c.real(8);
-    TensorRef g = laid_out(p, c.tensor(0), wide), x = laid_out(p, input, wide), weight = as_type(c.tensor_or_null(2), wide);
+    TensorRef g = laid_out(p, c.tensor(0), wide), x = laid_out(p, input, wide),
+              weight = as_type(c.tensor_or_null(2), wide);
     Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
-    TensorRef m = contiguous(c.tensor(train ? 5 : 3), DType::Float64), v = contiguous(c.tensor(train ? 6 : 4), DType::Float64);
-    MT_CHECK(m->numel() == p.channels && v->numel() == p.channels, "batch_norm_backward: statistics should contain ", p.channels, " elements");
+    TensorRef m = contiguous(c.tensor(train ? 5 : 3), DType::Float64),
+              v = contiguous(c.tensor(train ? 6 : 4), DType::Float64);
+    MT_CHECK(m->numel() == p.channels && v->numel() == p.channels, "batch_norm_backward: statistics should contain ",
+             p.channels, " elements");
     size_t n = static_cast<size_t>(p.channels);
     visit(PlainFloatTypes{}, wide, "batch_norm_backward", [&]<class X>() {
         const X *grad = g->data<X>(), *from = x->data<X>();
@@ -263,7 +272,9 @@ void native_batch_norm_backward_cpu(Call& c) {
             LaidOut result(p, *dx, wide);
             X* to = result.tensor().data<X>();
             const X *gf = grad_factor.data(), *al = along.data(), *lv = level.data();
-            for_planes(p, [=](int64_t i, int64_t ch) { to[i] = vec::fma(gf[ch], grad[i], vec::fma(al[ch], from[i] - mu[ch], lv[ch])); });
+            for_planes(p, [=](int64_t i, int64_t ch) {
+                to[i] = vec::fma(gf[ch], grad[i], vec::fma(al[ch], from[i] - mu[ch], lv[ch]));
+            });
             result.finish();
         }
         for (size_t i = 0; i < n; i++) dot[i] *= inverse[i];
@@ -281,10 +292,11 @@ void channel_norm_backward_shape(ShapeCall& c) {
     const Tensor& input = c.tensor(c.param(0));
     const Tensor* weight = c.tensor_or_null(c.param(2));
     Span<bool> mask = c.bools(c.param(1));
-    MT_CHECK(input.ndim >= 2 && mask.size == 3, c.name(), ": expected an input of at least two dimensions and three flags");
+    MT_CHECK(input.ndim >= 2 && mask.size == 3, c.name(),
+             ": expected an input of at least two dimensions and three flags");
     int64_t channels = input.size(1);
-    MT_CHECK(c.tensor(c.param(3)).sizes() == input.sizes(), c.name(), ": the gradient's sizes ", c.tensor(c.param(3)).sizes(),
-             " are not the input's, ", input.sizes());
+    MT_CHECK(c.tensor(c.param(3)).sizes() == input.sizes(), c.name(), ": the gradient's sizes ",
+             c.tensor(c.param(3)).sizes(), " are not the input's, ", input.sizes());
     MT_CHECK(!weight || weight->numel() == channels, c.name(), ": weight should contain ", channels, " elements");
     mask[0] ? c.output_like(0, input) : c.output_none(0);
     for (int i = 1; i < 3; i++)
@@ -299,29 +311,37 @@ void group_norm_shape(ShapeCall& c) {
     const Tensor* weight = c.tensor_or_null(c.param(1));
     int64_t n = c.integer(c.param(2)), channels = c.integer(c.param(3)), group = c.integer(c.param(5));
     MT_CHECK(group > 0, "Expected num groups to be greater than 0, got ", group);
-    MT_CHECK(channels % group == 0, "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
+    MT_CHECK(channels % group == 0,
+             "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
              input.sizes(), " and num_groups=", group);
-    MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"GroupNormKernelImpl\" not implemented for '", dtype_class_name(input.dtype), "'");
-    MT_CHECK(n >= 0 && channels >= 0 && input.numel() == n * channels * c.integer(c.param(4)),
-             "Expected input of ", n, " x ", channels, " x ", c.integer(c.param(4)), " elements, but got shape ", input.sizes());
+    MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"GroupNormKernelImpl\" not implemented for '",
+                dtype_class_name(input.dtype), "'");
+    MT_CHECK(n >= 0 && channels >= 0 && input.numel() == n * channels * c.integer(c.param(4)), "Expected input of ", n,
+             " x ", channels, " x ", c.integer(c.param(4)), " elements, but got shape ", input.sizes());
     for (int k : {1, 6}) {
         const Tensor* t = c.param(k) >= 0 ? c.tensor_or_null(c.param(k)) : nullptr;
         MT_CHECK(!t || t->numel() == channels, "Expected ", k == 1 ? "weight" : "bias",
-                 " to be a vector of size equal to the number of channels in input, but got ", k == 1 ? "weight" : "bias", " of shape ",
-                 t ? t->sizes() : IntSpan(), " and input of shape ", input.sizes());
+                 " to be a vector of size equal to the number of channels in input, but got ",
+                 k == 1 ? "weight" : "bias", " of shape ", t ? t->sizes() : IntSpan(), " and input of shape ",
+                 input.sizes());
     }
-    DType statistics = is_reduced_float(input.dtype) && weight && weight->dtype == DType::Float32 ? DType::Float32 : input.dtype;
+    DType statistics =
+        is_reduced_float(input.dtype) && weight && weight->dtype == DType::Float32 ? DType::Float32 : input.dtype;
     c.output_like(0, input);
     for (int i = 1; i < 3; i++) c.output(i, {n, group}, statistics);
 }
 
 // The sizes come as numbers beside the input: what they promise must be there.
-void check_group_norm(const Tensor& input, const Tensor* weight, int64_t samples, int64_t channels, int64_t places, int64_t groups) {
-    MT_CHECK(groups > 0 && channels >= 0 && channels % groups == 0, "Expected number of channels in input to be divisible by num_groups, ",
-             "but got C = ", channels, " and num_groups = ", groups);
-    MT_CHECK(samples >= 0 && places >= 0 && input.numel_ == samples * channels * places, "Expected an input of N * C * HxW = ", samples, " * ",
-             channels, " * ", places, " elements, but got one of shape ", input.sizes());
-    MT_CHECK(!weight || weight->numel_ == channels, "Expected weight to be a vector of size equal to the number of channels in input, ",
+void check_group_norm(const Tensor& input, const Tensor* weight, int64_t samples, int64_t channels, int64_t places,
+                      int64_t groups) {
+    MT_CHECK(groups > 0 && channels >= 0 && channels % groups == 0,
+             "Expected number of channels in input to be divisible by num_groups, ", "but got C = ", channels,
+             " and num_groups = ", groups);
+    MT_CHECK(samples >= 0 && places >= 0 && input.numel_ == samples * channels * places,
+             "Expected an input of N * C * HxW = ", samples, " * ", channels, " * ", places,
+             " elements, but got one of shape ", input.sizes());
+    MT_CHECK(!weight || weight->numel_ == channels,
+             "Expected weight to be a vector of size equal to the number of channels in input, ",
              "but got weight of shape ", weight ? weight->sizes() : IntSpan(), " and C = ", channels);
 }
 
@@ -335,10 +355,11 @@ void native_group_norm_cpu(Call& c) {
     double eps = c.real(7);
     int64_t width = groups ? channels / groups : 0, rows = samples * groups, n = width * places;
     Converted result(c.out(0), wide), mean(c.out(1), wide), rstd(c.out(2), wide);
-    TensorRef x = contiguous(input, wide), weight = as_type(c.tensor_or_null(1), wide), bias = as_type(c.tensor_or_null(2), wide);
+    TensorRef x = contiguous(input, wide), weight = as_type(c.tensor_or_null(1), wide),
+              bias = as_type(c.tensor_or_null(2), wide);
     visit(PlainFloatTypes{}, wide, "GroupNormKernelImpl", [&]<class X>() {
         const X *w = data_or_null<X>(weight), *b = data_or_null<X>(bias);
-        parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [&](int64_t first, int64_t end) {
+        parallel_for(rows, grain_for(n), [&](int64_t first, int64_t end) {
             for (int64_t r = first; r < end; r++) {
                 const X* from = x->data<X>() + r * n;
                 X* to = result.tensor().data<X>() + r * n;
@@ -374,8 +395,10 @@ void native_group_norm_backward_cpu(Call& c) {
     int64_t samples = c.integer(5), channels = c.integer(6), places = c.integer(7), groups = c.integer(8);
     check_group_norm(input, c.tensor_or_null(4), samples, channels, places, groups);
     check_group_norm(c.tensor(0), nullptr, samples, channels, places, groups);
-    MT_CHECK(c.tensor(2).numel_ == samples * groups && c.tensor(3).numel_ == samples * groups, "Expected mean and rstd of N * group elements");
-    MT_CHECK(groups > 0 && channels % groups == 0 && input.numel() == samples * channels * places && input.size(1) == channels,
+    MT_CHECK(c.tensor(2).numel_ == samples * groups && c.tensor(3).numel_ == samples * groups,
+             "Expected mean and rstd of N * group elements");
+    MT_CHECK(groups > 0 && channels % groups == 0 && input.numel() == samples * channels * places &&
+                 input.size(1) == channels,
              "group_norm_backward: N, C, HxW and group do not fit an input of shape ", input.sizes());
     int64_t width = channels / groups, planes = samples * channels;
     MT_CHECK(c.tensor(2).numel() == samples * groups && c.tensor(3).numel() == samples * groups,
@@ -384,10 +407,11 @@ void native_group_norm_backward_cpu(Call& c) {
     TensorRef rstd = contiguous(c.tensor(3), wide), weight = as_type(c.tensor_or_null(4), wide);
     Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
     visit(PlainFloatTypes{}, wide, "GroupNormBackwardKernelImpl", [&]<class X>() {
-        const X *grad = g->data<X>(), *from = x->data<X>(), *m = mean->data<X>(), *k = rstd->data<X>(), *w = data_or_null<X>(weight);
+        const X *grad = g->data<X>(), *from = x->data<X>(), *m = mean->data<X>(), *k = rstd->data<X>(),
+                *w = data_or_null<X>(weight);
         // Of each sample's channel: the sum of the gradient, and of gradient times input about the group's mean.
         std::vector<double> sum(static_cast<size_t>(planes)), dot(static_cast<size_t>(planes));
-        parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, places)), [&](int64_t first, int64_t end) {
+        parallel_for(planes, grain_for(places), [&](int64_t first, int64_t end) {
             for (int64_t q = first; q < end; q++) {
                 const X *gq = grad + q * places, *xq = from + q * places;
                 X centre = m[q / width];
@@ -405,25 +429,25 @@ void native_group_norm_backward_cpu(Call& c) {
             Converted result(*dx, wide);
             X* to = result.tensor().data<X>();
             double count = static_cast<double>(width * places);
-            parallel_for(samples * groups, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, width * places)),
-                         [&](int64_t first, int64_t end) {
-                             for (int64_t r = first; r < end; r++) {
-                                 double level = 0, along = 0;
-                                 for (int64_t ch = 0; ch < width; ch++) {
-                                     size_t q = static_cast<size_t>(r * width + ch);
-                                     double f = w ? w[r % groups * width + ch] : X(1);
-                                     level += f * sum[q];
-                                     along += f * dot[q];
-                                 }
-                                 X s = k[r], p = static_cast<X>(-along * s * s * s / count), o = static_cast<X>(-level * s / count), mu = m[r];
-                                 for (int64_t ch = 0; ch < width; ch++) {
-                                     X f = w ? s * w[r % groups * width + ch] : s;
-                                     int64_t at = (r * width + ch) * places;
-                                     for (int64_t i = at; i < at + places; i++)
-                                         to[i] = vec::fma(f, grad[i], vec::fma(p, from[i] - mu, o));
-                                 }
-                             }
-                         });
+            parallel_for(samples * groups, grain_for(width * places), [&](int64_t first, int64_t end) {
+                for (int64_t r = first; r < end; r++) {
+                    double level = 0, along = 0;
+                    for (int64_t ch = 0; ch < width; ch++) {
+                        size_t q = static_cast<size_t>(r * width + ch);
+                        double f = w ? w[r % groups * width + ch] : X(1);
+                        level += f * sum[q];
+                        along += f * dot[q];
+                    }
+                    X s = k[r], p = static_cast<X>(-along * s * s * s / count), o = static_cast<X>(-level * s / count),
+                      mu = m[r];
+                    for (int64_t ch = 0; ch < width; ch++) {
+                        X f = w ? s * w[r % groups * width + ch] : s;
+                        int64_t at = (r * width + ch) * places;
+                        for (int64_t i = at; i < at + places; i++)
+                            to[i] = vec::fma(f, grad[i], vec::fma(p, from[i] - mu, o));
+                    }
+                }
+            });
             result.finish();
         }
         for (bool of_weight : {true, false}) {
@@ -446,7 +470,8 @@ void native_group_norm_backward_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("batch_norm", batch_norm_shape);
     shape("group_norm", group_norm_shape);
     shape("channel_norm_backward", channel_norm_backward_shape);

@@ -61,7 +61,8 @@ void lcm_cpu(Call& c) {
     });
 }
 
-KERNELS {
+KERNELS
+{
     structured("bitwise_and", bitwise_and_cpu, kInputMayAlias);
     structured("bitwise_left_shift", left_shift_cpu, kInputMayAlias);
     structured("bitwise_not", bitwise_not_cpu, kInputMayAlias);

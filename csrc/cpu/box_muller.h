@@ -1,4 +1,5 @@
-// Sixteen uniforms into sixteen normals, in vectors: PyTorch's order (pairs eight apart) and its single-precision formulas.
+// Sixteen uniforms into sixteen normals, in vectors: PyTorch's order (pairs eight apart) and its single-precision
+// formulas.
 #pragma once
 
 #include <cmath>
@@ -8,8 +9,8 @@
 namespace mt {
 namespace {
 
-// Natural logarithm and sine/cosine after Cephes (S. Moshier), the polynomials that PyTorch's AVX2 path evaluates too: the
-// last bit of seeded normals depends on them.
+// Natural logarithm and sine/cosine after Cephes (S. Moshier), the polynomials that PyTorch's AVX2 path evaluates too:
+// the last bit of seeded normals depends on them.
 inline float cephes_log(float x) {
     uint32_t bits;
     std::memcpy(&bits, &x, 4);

@@ -25,7 +25,8 @@ void warn_discarded_imaginary(DType from, DType to) {
     static bool warned = false;
     if (warned || !is_complex(from) || is_complex(to) || is_bool(to)) return;
     warned = true;
-    if (PyErr_WarnEx(PyExc_UserWarning, "Casting complex values to real discards the imaginary part", 1) < 0) throw PythonError();
+    if (PyErr_WarnEx(PyExc_UserWarning, "Casting complex values to real discards the imaginary part", 1) < 0)
+        throw PythonError();
 }
 
 TensorRef copy_as(const Tensor& self, DType dtype, Device device, MemoryFormat format) {
@@ -73,7 +74,8 @@ void fill_scalar_cpu(Call& c) {
 void fill_tensor_cpu(Call& c) {
     Tensor& self = c.mutable_tensor(0);
     const Tensor& value = c.tensor(1);
-    MT_CHECK(value.ndim == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.ndim, " dimensions.");
+    MT_CHECK(value.ndim == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.ndim,
+             " dimensions.");
     if (!self.is_meta()) copy_into(self, value);
     c.ret(0, self);
 }
@@ -117,7 +119,8 @@ void convert_to(Call& c, DType dtype, const Value& device, ToArguments at) {
     if (stays && !copy) return c.ret(0, self);
     Value none, self_value = Value::of(const_cast<Tensor*>(&self));
     Value non_blocking = at.non_blocking >= 0 ? c.args[at.non_blocking] : Value::of(false);
-    c.ret(0, to_copy({self_value, dtype == self.dtype ? none : Value::of(dtype), none, device, none, non_blocking, c.args[at.format]}));
+    c.ret(0, to_copy({self_value, dtype == self.dtype ? none : Value::of(dtype), none, device, none, non_blocking,
+                      c.args[at.format]}));
 }
 
 template <int kDtype, int kDevice, int kNonBlocking, int kCopy, int kFormat>
@@ -143,7 +146,8 @@ void type_as_cpu(Call& c) {
     static OperatorName to_copy("aten::_to_copy");
     if (self.dtype == other.dtype && same_device(self.device, other.device)) return c.ret(0, self);
     Value none;
-    c.ret(0, to_copy({Value::of(const_cast<Tensor*>(&self)), Value::of(other.dtype), none, device_value(other.device)}));
+    c.ret(0,
+          to_copy({Value::of(const_cast<Tensor*>(&self)), Value::of(other.dtype), none, device_value(other.device)}));
 }
 
 template <DType kTo>
@@ -163,7 +167,8 @@ void contiguous_cpu(Call& c) {
     c.ret(0, clone({Value::of(const_cast<Tensor*>(&self)), c.args[1]}));
 }
 
-KERNELS {
+KERNELS
+{
     direct("_to_copy", to_copy_cpu);
     direct("bfloat16", method_cpu<DType::BFloat16>);
     direct("bool", method_cpu<DType::Bool>);

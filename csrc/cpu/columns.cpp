@@ -18,14 +18,27 @@ std::ostream& operator<<(std::ostream& s, const Pair& p) { return s << "(" << p.
 struct Blocks {
     Pair kernel, dilation, padding, stride;
     Blocks(const Call& c, int at)
-        : kernel(c.ints(at), "kernel_size"), dilation(c.ints(at + 1), "dilation"), padding(c.ints(at + 2), "padding"), stride(c.ints(at + 3), "stride") {
-        MT_CHECK(kernel.h > 0 && kernel.w > 0, "kernel size should be greater than zero, but got kernel_height: ", kernel.h, " kernel_width: ", kernel.w);
-        MT_CHECK(dilation.h > 0 && dilation.w > 0, "dilation should be greater than zero, but got dilation_height: ", dilation.h, " dilation_width: ", dilation.w);
-        MT_CHECK(padding.h >= 0 && padding.w >= 0, "padding should be non-negative, but got pad_height: ", padding.h, " pad_width: ", padding.w);
-        MT_CHECK(stride.h > 0 && stride.w > 0, "stride should be greater than zero, but got stride_height: ", stride.h, " stride_width: ", stride.w);
+        : kernel(c.ints(at), "kernel_size"),
+          dilation(c.ints(at + 1), "dilation"),
+          padding(c.ints(at + 2), "padding"),
+          stride(c.ints(at + 3), "stride") {
+        MT_CHECK(kernel.h > 0 && kernel.w > 0,
+                 "kernel size should be greater than zero, but got kernel_height: ", kernel.h,
+                 " kernel_width: ", kernel.w);
+        MT_CHECK(dilation.h > 0 && dilation.w > 0,
+                 "dilation should be greater than zero, but got dilation_height: ", dilation.h,
+                 " dilation_width: ", dilation.w);
+        MT_CHECK(padding.h >= 0 && padding.w >= 0, "padding should be non-negative, but got pad_height: ", padding.h,
+                 " pad_width: ", padding.w);
+        MT_CHECK(stride.h > 0 && stride.w > 0, "stride should be greater than zero, but got stride_height: ", stride.h,
+                 " stride_width: ", stride.w);
     }
-    int64_t rows(int64_t height) const { return (height + 2 * padding.h - dilation.h * (kernel.h - 1) - 1) / stride.h + 1; }
-    int64_t cols(int64_t width) const { return (width + 2 * padding.w - dilation.w * (kernel.w - 1) - 1) / stride.w + 1; }
+    int64_t rows(int64_t height) const {
+        return (height + 2 * padding.h - dilation.h * (kernel.h - 1) - 1) / stride.h + 1;
+    }
+    int64_t cols(int64_t width) const {
+        return (width + 2 * padding.w - dilation.w * (kernel.w - 1) - 1) / stride.w + 1;
+    }
     Geometry geometry(int64_t batch, int64_t channels, int64_t height, int64_t width) const {
         Geometry g;
         g.spatial = 2, g.batch = batch, g.channels = channels, g.filters = 1;
@@ -38,13 +51,18 @@ struct Blocks {
 void im2col_shape(ShapeCall& c) {
     const Tensor& x = c.tensor(0);
     Blocks b(c, 1);
-    MT_CHECK((x.ndim == 3 && x.size(0) && x.size(1) && x.size(2)) || (x.ndim == 4 && x.size(1) && x.size(2) && x.size(3)),
-             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ", x.sizes());
+    MT_CHECK(
+        (x.ndim == 3 && x.size(0) && x.size(1) && x.size(2)) || (x.ndim == 4 && x.size(1) && x.size(2) && x.size(3)),
+        "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
+        "got: ",
+        x.sizes());
     const int64_t channels = x.size(x.ndim - 3), height = x.size(x.ndim - 2), width = x.size(x.ndim - 1);
     const int64_t rows = height + 2 * b.padding.h < b.dilation.h * (b.kernel.h - 1) + 1 ? 0 : b.rows(height),
                   cols = width + 2 * b.padding.w < b.dilation.w * (b.kernel.w - 1) + 1 ? 0 : b.cols(width);
-    MT_CHECK(rows >= 1 && cols >= 1, "Given input with spatial size (", height, ", ", width, "), kernel_size=", b.kernel, ", dilation=", b.dilation, ", padding=", b.padding,
-             ", calculated shape of the array of sliding blocks as (", rows, ", ", cols, "), but its components must be at least one.");
+    MT_CHECK(rows >= 1 && cols >= 1, "Given input with spatial size (", height, ", ", width,
+             "), kernel_size=", b.kernel, ", dilation=", b.dilation, ", padding=", b.padding,
+             ", calculated shape of the array of sliding blocks as (", rows, ", ", cols,
+             "), but its components must be at least one.");
     Dims sizes;
     if (x.ndim == 4) sizes.push_back(x.size(0));
     sizes.push_back(channels * b.kernel.h * b.kernel.w);
@@ -55,7 +73,9 @@ void im2col_shape(ShapeCall& c) {
 void im2col_cpu(Call& c) {
     TensorRef x = contiguous(c.tensor(0));
     Blocks b(c, 1);
-    conv::image_to_columns(b.geometry(x->ndim == 4 ? x->size(0) : 1, x->size(x->ndim - 3), x->size(x->ndim - 2), x->size(x->ndim - 1)), *x, c.out());
+    conv::image_to_columns(
+        b.geometry(x->ndim == 4 ? x->size(0) : 1, x->size(x->ndim - 3), x->size(x->ndim - 2), x->size(x->ndim - 1)), *x,
+        c.out());
 }
 
 // (self, output_size, kernel_size, dilation, padding, stride)
@@ -64,14 +84,19 @@ void col2im_shape(ShapeCall& c) {
     Pair out(c.ints(1), "output_size");
     Blocks b(c, 2);
     MT_CHECK((x.ndim == 2 && x.size(0) && x.size(1)) || (x.ndim == 3 && x.size(1) && x.size(2)),
-             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: ", x.sizes());
+             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+             "input, but got: ",
+             x.sizes());
     const int64_t d = x.ndim - 2, planes = x.size(d), area = b.kernel.h * b.kernel.w;
-    MT_CHECK(planes % area == 0, "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)=", planes, " and kernel_size=", b.kernel,
-             ".");
+    MT_CHECK(
+        planes % area == 0,
+        "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)=",
+        planes, " and kernel_size=", b.kernel, ".");
     const int64_t rows = b.rows(out.h), cols = b.cols(out.w);
-    MT_CHECK(x.size(d + 1) == rows * cols, "Given output_size=", out, ", kernel_size=", b.kernel, ", dilation=", b.dilation, ", padding=", b.padding, ", stride=", b.stride,
-             ", expected size of input's dimension 2 to match the calculated number of sliding blocks ", rows, " * ", cols, " = ", rows * cols, ", but got input.size(2)=",
-             x.size(d + 1), ".");
+    MT_CHECK(x.size(d + 1) == rows * cols, "Given output_size=", out, ", kernel_size=", b.kernel,
+             ", dilation=", b.dilation, ", padding=", b.padding, ", stride=", b.stride,
+             ", expected size of input's dimension 2 to match the calculated number of sliding blocks ", rows, " * ",
+             cols, " = ", rows * cols, ", but got input.size(2)=", x.size(d + 1), ".");
     Dims sizes;
     if (x.ndim == 3) sizes.push_back(x.size(0));
     for (int64_t n : {planes / area, out.h, out.w}) sizes.push_back(n);
@@ -82,10 +107,13 @@ void col2im_cpu(Call& c) {
     TensorRef x = contiguous(c.tensor(0));
     Blocks b(c, 2);
     Tensor& out = c.out();
-    conv::columns_to_image(b.geometry(out.ndim == 4 ? out.size(0) : 1, out.size(out.ndim - 3), out.size(out.ndim - 2), out.size(out.ndim - 1)), *x, out);
+    conv::columns_to_image(b.geometry(out.ndim == 4 ? out.size(0) : 1, out.size(out.ndim - 3), out.size(out.ndim - 2),
+                                      out.size(out.ndim - 1)),
+                           *x, out);
 }
 
-KERNELS {
+KERNELS
+{
     shape("im2col", im2col_shape);
     shape("col2im", col2im_shape);
     structured("im2col", im2col_cpu, kContiguousOutputs);

@@ -6,7 +6,8 @@
 namespace mt {
 namespace {
 
-// Numbers outside the range of an integer tensor's dtype compare as numbers: int8 tensors through int64_t do so already.
+// Numbers outside the range of an integer tensor's dtype compare as numbers: int8 tensors through int64_t do so
+// already.
 using Comparable = Types<float, double, int64_t, int32_t, uint8_t>;
 using Equatable = Types<float, double, int64_t, int32_t, uint8_t, c64, c128>;
 
@@ -19,8 +20,8 @@ DType comparing(const Call& c) {
     return !tensors && is_integer(t) ? DType::Int64 : t == DType::Bool ? DType::Int64 : t;
 }
 
-#define MT_COMPARISON(name, list, expression)                                                     \
-    void name##_cpu(Call& c) {                                                                    \
+#define MT_COMPARISON(name, list, expression)                                                                \
+    void name##_cpu(Call& c) {                                                                               \
         pointwise_as(c, list{}, comparing(c), {0, 1}, []<class T>(T a, T b) -> bool { return expression; }); \
     }
 MT_COMPARISON(eq, Equatable, a == b)
@@ -146,7 +147,9 @@ void equal_cpu(Call& c) {
              dtype_class_name(b.dtype), " for argument #2 'other' in call to cpu_equal");
     bool same = a.sizes() == b.sizes();
     if (same && a.numel()) {
-        DType t = is_reduced_float(a.dtype) || is_float8(a.dtype) ? DType::Float32 : a.dtype == DType::Bool ? DType::UInt8 : a.dtype;
+        DType t = is_reduced_float(a.dtype) || is_float8(a.dtype) ? DType::Float32
+                  : a.dtype == DType::Bool                        ? DType::UInt8
+                                                                  : a.dtype;
         TensorRef x = t == DType::UInt8 && is_bool(a.dtype) ? contiguous(a) : contiguous(a, t);
         TensorRef y = t == DType::UInt8 && is_bool(b.dtype) ? contiguous(b) : contiguous(b, t);
         switch (t) {
@@ -169,7 +172,8 @@ void equal_cpu(Call& c) {
     c.ret_value(0, Value::of(same));
 }
 
-KERNELS {
+KERNELS
+{
     structured("eq", eq_cpu, kInputMayAlias);
     structured("ge", ge_cpu, kInputMayAlias);
     structured("gt", gt_cpu, kInputMayAlias);

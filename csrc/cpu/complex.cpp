@@ -18,7 +18,8 @@ void conj_physical_cpu(Call& c) {
     unary(c, ComplexOnly{}, [](auto a) { return std::conj(a); });
 }
 
-KERNELS {
+KERNELS
+{
     structured("angle", angle_cpu, kInputMayAlias);
     structured("conj_physical", conj_physical_cpu, kInputMayAlias);
 }

@@ -37,7 +37,8 @@ struct Parameters {
     Parameters(const Call& c, int at, int64_t spatial) {
         auto expand = [&](int i, const char* name) {
             IntSpan given = c.ints(i);
-            MT_CHECK(given.size == 1 || given.size == spatial, "expected ", name, " to be a single integer value or a list of ", spatial,
+            MT_CHECK(given.size == 1 || given.size == spatial, "expected ", name,
+                     " to be a single integer value or a list of ", spatial,
                      " values to match the convolution dimensions, but got ", name, "=", given);
             Dims d(spatial, given[0]);
             for (int64_t j = 0; j < given.size && given.size == spatial; j++) d[j] = given[j];
@@ -66,19 +67,22 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
     MT_CHECK(all(p.padding, [](int64_t v) { return v >= 0; }), "negative padding is not supported");
     MT_CHECK(all(p.output_padding, [](int64_t v) { return v >= 0; }), "negative output_padding is not supported");
     MT_CHECK(all(p.stride, [](int64_t v) { return v > 0; }), "non-positive stride is not supported");
-    MT_CHECK(all(p.dilation, [](int64_t v) { return v > 0; }), "dilation should be greater than zero, but got ", IntSpan(p.dilation));
+    MT_CHECK(all(p.dilation, [](int64_t v) { return v > 0; }), "dilation should be greater than zero, but got ",
+             IntSpan(p.dilation));
     MT_CHECK(p.groups > 0, "non-positive groups is not supported");
-    MT_CHECK(input.ndim == k, "Expected ", k, "-dimensional input for ", k, "-dimensional weight ", weight.sizes(), ", but got ", input.ndim,
-             "-dimensional input of size ", input.sizes(), " instead");
+    MT_CHECK(input.ndim == k, "Expected ", k, "-dimensional input for ", k, "-dimensional weight ", weight.sizes(),
+             ", but got ", input.ndim, "-dimensional input of size ", input.sizes(), " instead");
     MT_CHECK(weight.size(0) >= p.groups, "Given groups=", p.groups, ", expected weight to be at least ", p.groups,
              " at dimension 0, but got weight of size ", weight.sizes(), " instead");
-    MT_CHECK(weight.size(0) % p.groups == 0, "Given groups=", p.groups, ", expected weight to be divisible by ", p.groups,
-             " at dimension 0, but got weight of size [", weight.sizes(), "] instead");
+    MT_CHECK(weight.size(0) % p.groups == 0, "Given groups=", p.groups, ", expected weight to be divisible by ",
+             p.groups, " at dimension 0, but got weight of size [", weight.sizes(), "] instead");
     if (!p.transposed) {
-        MT_CHECK(input.size(1) == weight.size(1) * p.groups, "Given groups=", p.groups, ", weight of size ", weight.sizes(), ", expected input",
-                 input.sizes(), " to have ", weight.size(1) * p.groups, " channels, but got ", input.size(1), " channels instead");
+        MT_CHECK(input.size(1) == weight.size(1) * p.groups, "Given groups=", p.groups, ", weight of size ",
+                 weight.sizes(), ", expected input", input.sizes(), " to have ", weight.size(1) * p.groups,
+                 " channels, but got ", input.size(1), " channels instead");
         MT_CHECK(!bias || (bias->ndim == 1 && bias->size(0) == weight.size(0)), "Given weight of size ", weight.sizes(),
-                 ", expected bias to be 1-dimensional with ", weight.size(0), " elements, but got bias of size ", bias->sizes(), " instead");
+                 ", expected bias to be 1-dimensional with ", weight.size(0), " elements, but got bias of size ",
+                 bias->sizes(), " instead");
         Dims padded, kernel;
         bool fits = true;
         for (int64_t i = 0; i < spatial; i++) {
@@ -86,14 +90,15 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
             kernel.push_back(p.dilation[i] * (weight.size(i + 2) - 1) + 1);
             fits &= padded[i] >= kernel[i];
         }
-        MT_CHECK(fits, "Calculated padded input size per channel: (", Joined{padded}, "). Kernel size: (", Joined{kernel},
-                 "). Kernel size can't be greater than actual input size");
+        MT_CHECK(fits, "Calculated padded input size per channel: (", Joined{padded}, "). Kernel size: (",
+                 Joined{kernel}, "). Kernel size can't be greater than actual input size");
     } else {
-        MT_CHECK(input.size(1) == weight.size(0), "Given transposed=1, weight of size ", weight.sizes(), ", expected input", input.sizes(),
-                 " to have ", weight.size(0), " channels, but got ", input.size(1), " channels instead");
-        MT_CHECK(!bias || (bias->ndim == 1 && bias->size(0) == weight.size(1) * p.groups), "Given transposed=1, weight of size ", weight.sizes(),
-                 ", expected bias to be 1-dimensional with ", weight.size(1) * p.groups, " elements, but got bias of size ", bias->sizes(),
-                 " instead");
+        MT_CHECK(input.size(1) == weight.size(0), "Given transposed=1, weight of size ", weight.sizes(),
+                 ", expected input", input.sizes(), " to have ", weight.size(0), " channels, but got ", input.size(1),
+                 " channels instead");
+        MT_CHECK(!bias || (bias->ndim == 1 && bias->size(0) == weight.size(1) * p.groups),
+                 "Given transposed=1, weight of size ", weight.sizes(), ", expected bias to be 1-dimensional with ",
+                 weight.size(1) * p.groups, " elements, but got bias of size ", bias->sizes(), " instead");
         static const char* const names[3][3] = {{"width"}, {"height", "width"}, {"depth", "height", "width"}};
         for (int64_t i = 0; i < spatial; i++) {
             if (p.output_padding[i] < p.stride[i] || p.output_padding[i] < p.dilation[i]) continue;
@@ -107,15 +112,19 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
             MT_THROW(Runtime, "output padding must be smaller than either stride or dilation, but got", text);
         }
     }
-    if (bias) MT_CHECK(input.dtype == bias->dtype, "Input type (", type_name(input.dtype), ") and bias type (", type_name(bias->dtype), ") should be the same");
-    MT_CHECK(input.dtype == weight.dtype, "expected scalar type ", dtype_class_name(input.dtype), " but found ", dtype_class_name(weight.dtype));
+    if (bias)
+        MT_CHECK(input.dtype == bias->dtype, "Input type (", type_name(input.dtype), ") and bias type (",
+                 type_name(bias->dtype), ") should be the same");
+    MT_CHECK(input.dtype == weight.dtype, "expected scalar type ", dtype_class_name(input.dtype), " but found ",
+             dtype_class_name(weight.dtype));
     if (input.dtype == DType::Bool) unsupported_dtype("slow_conv2d_cpu", input.dtype);
 }
 
 // A 1 x 1 kernel is dense in both orders: that counts as row-major.
 bool wants_channels_last(const Tensor& input, const Tensor& weight) {
     return (input.ndim == 4 || input.ndim == 5) && is_floating(input.dtype) && input.dtype != DType::Float64 &&
-           ((is_channels_last(input) && !input.is_contiguous()) || (is_channels_last(weight) && !weight.is_contiguous()));
+           ((is_channels_last(input) && !input.is_contiguous()) ||
+            (is_channels_last(weight) && !weight.is_contiguous()));
 }
 
 Dims output_sizes(const Tensor& input, const Tensor& weight, const Parameters& p) {
@@ -129,7 +138,8 @@ Dims output_sizes(const Tensor& input, const Tensor& weight, const Parameters& p
     }
     if (p.transposed)
         for (int64_t out : Span<int64_t>(bad))
-            MT_CHECK(out > 0 || input.size(2) == 0, "Given input size per channel: (", Joined{IntSpan(input.sizes().data + 2, input.ndim - 2)},
+            MT_CHECK(out > 0 || input.size(2) == 0, "Given input size per channel: (",
+                     Joined{IntSpan(input.sizes().data + 2, input.ndim - 2)},
                      "). Calculated output size per channel: (", Joined{bad}, "). Output size is too small");
     return sizes;
 }
@@ -179,16 +189,18 @@ void convolution_shape(ShapeCall& c) {
 }
 
 void add_bias(Tensor& out, const Tensor& bias) {
-    const int64_t channels = out.size(1), inner = out.stride(1) == 1 ? channels : out.numel() / std::max<int64_t>(1, out.size(0) * channels);
+    const int64_t channels = out.size(1),
+                  inner = out.stride(1) == 1 ? channels : out.numel() / std::max<int64_t>(1, out.size(0) * channels);
     TensorRef dense = contiguous(bias);
     const bool last = out.stride(1) == 1 && !out.is_contiguous();
     visit(NumberTypes{}, out.dtype, "convolution", [&]<class T>() {
         const T* b = dense->data<T>();
         T* data = out.data<T>();
         const int64_t rows = inner ? out.numel() / inner : 0;
-        parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner)), [&](int64_t begin, int64_t end) {
+        parallel_for(rows, grain_for(inner), [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; i++)
-                for (int64_t j = 0; j < inner; j++) data[i * inner + j] = static_cast<T>(data[i * inner + j] + b[last ? j : i % channels]);
+                for (int64_t j = 0; j < inner; j++)
+                    data[i * inner + j] = static_cast<T>(data[i * inner + j] + b[last ? j : i % channels]);
         });
     });
 }
@@ -200,7 +212,8 @@ void convolution_cpu(Call& c) {
     if (out.numel() == 0) return;
     Parameters p(c, 3, weight.ndim - 2);
     const bool last = wants_channels_last(input, weight);
-    TensorRef x = laid_out(input, last), w = laid_out(weight, last && is_channels_last(weight)), to = target_for(out, last);
+    TensorRef x = laid_out(input, last), w = laid_out(weight, last && is_channels_last(weight)),
+              to = target_for(out, last);
     TensorRef dense_bias = bias ? contiguous(*bias) : TensorRef();
     if (p.transposed) {
         Geometry g = geometry(p, out.sizes(), input.sizes(), weight.sizes());
@@ -235,13 +248,15 @@ void convolution_backward_shape(ShapeCall& c) {
 
 void bias_gradient(const Tensor& grad, bool channels_last, Tensor& out) {
     const int64_t channels = grad.size(1);
-    if (channels_last) return column_sums(grad.dtype, grad.raw(), channels ? grad.numel() / channels : 0, channels, channels, out.raw());
+    if (channels_last)
+        return column_sums(grad.dtype, grad.raw(), channels ? grad.numel() / channels : 0, channels, channels,
+                           out.raw());
     const int64_t inner = grad.numel() / std::max<int64_t>(1, grad.size(0) * channels);
     visit(NumberTypes{}, grad.dtype, "sum", [&]<class T>() {
         using A = opmath_t<T>;
         const T* data = grad.data<T>();
         T* to = out.data<T>();
-        parallel_for(channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner * grad.size(0))), [&](int64_t begin, int64_t end) {
+        parallel_for(channels, grain_for(inner * grad.size(0)), [&](int64_t begin, int64_t end) {
             constexpr int kParts = 16;
             for (int64_t i = begin; i < end; i++) {
                 A total(0);
@@ -305,10 +320,12 @@ bool widen(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
 
 namespace conv {
 
-void forward(const Geometry& g, const Tensor& image, const Tensor& weight, const Tensor* bias, Tensor& map, bool channels_last) {
+void forward(const Geometry& g, const Tensor& image, const Tensor& weight, const Tensor* bias, Tensor& map,
+             bool channels_last) {
     if (onednn_forward(g, image, weight, bias, map, channels_last)) return;
     DType work = widen(image.dtype) ? DType::Float32 : image.dtype;
-    if (work == image.dtype && !channels_last && weight.is_contiguous()) return columns_forward(g, image, weight, bias, map);
+    if (work == image.dtype && !channels_last && weight.is_contiguous())
+        return columns_forward(g, image, weight, bias, map);
     TensorRef b = bias ? contiguous(*bias, work) : TensorRef(), to = empty(map.sizes(), work);
     forward(g, *contiguous(image, work), *contiguous(weight, work), b.get(), *to, false);
     copy_into(map, *to);
@@ -317,7 +334,8 @@ void forward(const Geometry& g, const Tensor& image, const Tensor& weight, const
 void backward_data(const Geometry& g, const Tensor& map, const Tensor& weight, Tensor& image, bool channels_last) {
     if (onednn_backward_data(g, map, weight, image, channels_last)) return;
     DType work = widen(map.dtype) ? DType::Float32 : map.dtype;
-    if (work == map.dtype && !channels_last && weight.is_contiguous()) return columns_backward_data(g, map, weight, image);
+    if (work == map.dtype && !channels_last && weight.is_contiguous())
+        return columns_backward_data(g, map, weight, image);
     TensorRef to = empty(image.sizes(), work);
     backward_data(g, *contiguous(map, work), *contiguous(weight, work), *to, false);
     copy_into(image, *to);
@@ -325,10 +343,12 @@ void backward_data(const Geometry& g, const Tensor& map, const Tensor& weight, T
 
 void backward_weight(const Geometry& g, const Tensor& image, const Tensor& map, Tensor& weight, bool channels_last) {
     // A matrix product sums over the pixels faster than the primitive, reorders counted.
-    if (g.is_pointwise() && !channels_last && map.dtype == DType::Float32 && weight.is_contiguous()) return columns_backward_weight(g, image, map, weight);
+    if (g.is_pointwise() && !channels_last && map.dtype == DType::Float32 && weight.is_contiguous())
+        return columns_backward_weight(g, image, map, weight);
     if (onednn_backward_weight(g, image, map, weight, channels_last)) return;
     DType work = widen(map.dtype) ? DType::Float32 : map.dtype;
-    if (work == map.dtype && !channels_last && weight.is_contiguous()) return columns_backward_weight(g, image, map, weight);
+    if (work == map.dtype && !channels_last && weight.is_contiguous())
+        return columns_backward_weight(g, image, map, weight);
     TensorRef to = empty(weight.sizes(), work);
     backward_weight(g, *contiguous(image, work), *contiguous(map, work), *to, false);
     copy_into(weight, *to);
@@ -338,7 +358,8 @@ void backward_weight(const Geometry& g, const Tensor& image, const Tensor& map, 
 
 namespace {
 
-KERNELS {
+KERNELS
+{
     shape("convolution", convolution_shape);
     shape("convolution_backward", convolution_backward_shape);
     structured("convolution", convolution_cpu);

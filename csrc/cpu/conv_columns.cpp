@@ -1,5 +1,5 @@
-// Convolution as a matrix product over columns: for dtypes and shapes that oneDNN has no primitive for, and 1 x 1 kernels,
-// whose columns are the image itself.
+// Convolution as a matrix product over columns: for dtypes and shapes that oneDNN has no primitive for, and 1 x 1
+// kernels, whose columns are the image itself.
 #include "conv.h"
 #include "gemm.h"
 
@@ -8,8 +8,8 @@ namespace {
 
 // The geometry as three spatial dimensions.
 struct Cube {
-    int64_t image[3] = {1, 1, 1}, map[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0},
-            dilation[3] = {1, 1, 1};
+    int64_t image[3] = {1, 1, 1}, map[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
+            padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
     int64_t image_size = 1, map_size = 1, kernel_size = 1;
     explicit Cube(const Geometry& g) {
         for (int i = 0; i < g.spatial; i++) {
@@ -46,23 +46,27 @@ struct Cube {
 struct Sizes {
     int64_t channels, filters, column;  // in one group; rows of the columns
     Cube cube;
-    explicit Sizes(const Geometry& g) : channels(g.channels / g.groups), filters(g.filters / g.groups), cube(g) { column = channels * cube.kernel_size; }
+    explicit Sizes(const Geometry& g) : channels(g.channels / g.groups), filters(g.filters / g.groups), cube(g) {
+        column = channels * cube.kernel_size;
+    }
 };
 
 template <class T>
 void to_columns(const Sizes& s, const T* image, T* columns) {
-    parallel_for(s.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.cube.kernel_size * s.cube.map_size)), [&](int64_t begin, int64_t end) {
+    parallel_for(s.channels, grain_for(s.cube.kernel_size * s.cube.map_size), [&](int64_t begin, int64_t end) {
         for (int64_t c = begin; c < end; c++) {
             const T* from = image + c * s.cube.image_size;
             T* to = columns + c * s.cube.kernel_size * s.cube.map_size;
-            s.cube.walk([&](int64_t row, int64_t at, int64_t source) { to[row * s.cube.map_size + at] = source < 0 ? T() : from[source]; });
+            s.cube.walk([&](int64_t row, int64_t at, int64_t source) {
+                to[row * s.cube.map_size + at] = source < 0 ? T() : from[source];
+            });
         }
     });
 }
 
 template <class T>
 void from_columns(const Sizes& s, const T* columns, T* image) {
-    parallel_for(s.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.cube.kernel_size * s.cube.map_size)), [&](int64_t begin, int64_t end) {
+    parallel_for(s.channels, grain_for(s.cube.kernel_size * s.cube.map_size), [&](int64_t begin, int64_t end) {
         for (int64_t c = begin; c < end; c++) {
             T* to = image + c * s.cube.image_size;
             std::fill(to, to + s.cube.image_size, T());
@@ -103,7 +107,8 @@ void columns_forward(const Geometry& g, const Tensor& image, const Tensor& weigh
         for (int64_t n = 0; n < (pointwise ? 1 : g.batch); n++) {
             char* source = at(image, (n * g.channels + group * s.channels) * s.cube.image_size);
             if (!pointwise)
-                visit(NumberTypes{}, image.dtype, kName, [&]<class T>() { to_columns(s, reinterpret_cast<T*>(source), columns->data<T>()); });
+                visit(NumberTypes{}, image.dtype, kName,
+                      [&]<class T>() { to_columns(s, reinterpret_cast<T*>(source), columns->data<T>()); });
             p.b = pointwise ? source : columns->raw();
             p.c = at(map, (n * g.filters + group * s.filters) * s.cube.map_size);
             gemm(p, kName);
@@ -113,7 +118,7 @@ void columns_forward(const Geometry& g, const Tensor& image, const Tensor& weigh
         visit(NumberTypes{}, map.dtype, kName, [&]<class T>() {
             const T* b = bias->data<T>();
             T* data = map.data<T>();
-            parallel_for(g.batch * g.filters, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.cube.map_size)), [&](int64_t begin, int64_t end) {
+            parallel_for(g.batch * g.filters, grain_for(s.cube.map_size), [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; i++) {
                     const T add = b[i % g.filters];
                     T* row = data + i * s.cube.map_size;
@@ -143,7 +148,8 @@ void columns_backward_data(const Geometry& g, const Tensor& map, const Tensor& w
             p.c = pointwise ? target : columns->raw();
             gemm(p, kName);
             if (!pointwise)
-                visit(NumberTypes{}, map.dtype, kName, [&]<class T>() { from_columns(s, columns->data<T>(), reinterpret_cast<T*>(target)); });
+                visit(NumberTypes{}, map.dtype, kName,
+                      [&]<class T>() { from_columns(s, columns->data<T>(), reinterpret_cast<T*>(target)); });
         }
     }
 }
@@ -156,12 +162,14 @@ void columns_backward_weight(const Geometry& g, const Tensor& image, const Tenso
     p.dtype = map.dtype;
     p.m = s.filters, p.n = s.column, p.k = s.cube.map_size;
     p.a_row = s.cube.map_size, p.b_row = 1, p.b_col = s.cube.map_size, p.c_row = s.column;
-    if (g.batch == 0 && weight.numel()) std::memset(weight.raw(), 0, static_cast<size_t>(weight.numel() * weight.itemsize()));
+    if (g.batch == 0 && weight.numel())
+        std::memset(weight.raw(), 0, static_cast<size_t>(weight.numel() * weight.itemsize()));
     for (int64_t group = 0; group < g.groups; group++)
         for (int64_t n = 0; n < g.batch; n++) {
             char* source = at(image, (n * g.channels + group * s.channels) * s.cube.image_size);
             if (!pointwise)
-                visit(NumberTypes{}, map.dtype, kName, [&]<class T>() { to_columns(s, reinterpret_cast<T*>(source), columns->data<T>()); });
+                visit(NumberTypes{}, map.dtype, kName,
+                      [&]<class T>() { to_columns(s, reinterpret_cast<T*>(source), columns->data<T>()); });
             p.a = at(map, (n * g.filters + group * s.filters) * s.cube.map_size);
             p.b = pointwise ? source : columns->raw();
             p.c = at(weight, group * s.filters * s.column);
@@ -174,7 +182,8 @@ void image_to_columns(const Geometry& g, const Tensor& image, Tensor& columns) {
     Sizes s(g);
     visit(AllTypes{}, image.dtype, "im2col", [&]<class T>() {
         for (int64_t n = 0; n < g.batch; n++)
-            to_columns(s, image.data<T>() + n * g.channels * s.cube.image_size, columns.data<T>() + n * s.column * s.cube.map_size);
+            to_columns(s, image.data<T>() + n * g.channels * s.cube.image_size,
+                       columns.data<T>() + n * s.column * s.cube.map_size);
     });
 }
 
@@ -182,7 +191,8 @@ void columns_to_image(const Geometry& g, const Tensor& columns, Tensor& image) {
     Sizes s(g);
     visit(NumberTypes{}, image.dtype, "col2im", [&]<class T>() {
         for (int64_t n = 0; n < g.batch; n++)
-            from_columns(s, columns.data<T>() + n * s.column * s.cube.map_size, image.data<T>() + n * g.channels * s.cube.image_size);
+            from_columns(s, columns.data<T>() + n * s.column * s.cube.map_size,
+                         image.data<T>() + n * g.channels * s.cube.image_size);
     });
 }
 

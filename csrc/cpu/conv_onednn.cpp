@@ -1,7 +1,7 @@
 // Convolution through oneDNN's primitives.
 //
-// Row-major tensors go through the layout that the primitive prefers, with reorders at its edges (3 x 3 in NCHW as it stands
-// is up to twice as slow); gradients of images with few channels do better as they stand.
+// Row-major tensors go through the layout that the primitive prefers, with reorders at its edges (3 x 3 in NCHW as it
+// stands is up to twice as slow); gradients of images with few channels do better as they stand.
 #include "conv.h"
 #include "onednn.h"
 
@@ -19,8 +19,8 @@ struct Problem {
     Operand image, weight, map, bias;
     bool has_bias, free_layout;
 
-    Problem(Kind kind_, const Geometry& geometry, const Tensor& image_, const Tensor& weight_, const Tensor* bias_, const Tensor& map_,
-            bool channels_last)
+    Problem(Kind kind_, const Geometry& geometry, const Tensor& image_, const Tensor& weight_, const Tensor* bias_,
+            const Tensor& map_, bool channels_last)
         : kind(kind_), g(geometry), type(onednn::data_type(image_.dtype)), has_bias(bias_ != nullptr) {
         image = Operand(image_.sizes(), image_.strides(), type);
         map = Operand(map_.sizes(), map_.strides(), type);
@@ -33,7 +33,8 @@ struct Problem {
         weight = Operand(sizes, strides, type);
         if (bias_) bias = Operand(bias_->sizes(), bias_->strides(), type);
         const bool one_by_one = std::all_of(g.kernel.begin(), g.kernel.end(), [](int64_t k) { return k == 1; });
-        free_layout = !channels_last && !(one_by_one && g.groups == 1 && kind != kBackwardWeight) && !(kind == kBackwardData && g.channels <= 4);
+        free_layout = !channels_last && !(one_by_one && g.groups == 1 && kind != kBackwardWeight) &&
+                      !(kind == kBackwardData && g.channels <= 4);
     }
 
     onednn::Key key() const {
@@ -56,22 +57,22 @@ struct Problem {
             stride[i] = g.stride[i], dilation[i] = g.dilation[i] - 1;
             near[i] = g.padding[i], far[i] = g.far_padding(i);
         }
-        dnnl_memory_desc_t di = free_layout ? image.any() : image.plain(), dw = weight.any(), dm = free_layout ? map.any() : map.plain(),
-                           db = has_bias ? bias.plain() : nullptr;
+        dnnl_memory_desc_t di = free_layout ? image.any() : image.plain(), dw = weight.any(),
+                           dm = free_layout ? map.any() : map.plain(), db = has_bias ? bias.plain() : nullptr;
         dnnl_primitive_desc_t hint = nullptr, made = nullptr;
         dnnl_status_t status = api.dnnl_convolution_forward_primitive_desc_create(
-            &hint, api.engine, dnnl_forward_training, dnnl_convolution_direct, di, dw,
-            kind == kForward ? db : nullptr, dm, stride, dilation, near, far, nullptr);
+            &hint, api.engine, dnnl_forward_training, dnnl_convolution_direct, di, dw, kind == kForward ? db : nullptr,
+            dm, stride, dilation, near, far, nullptr);
         if (status == dnnl_success && kind == kBackwardData)
-            status = api.dnnl_convolution_backward_data_primitive_desc_create(&made, api.engine, dnnl_convolution_direct, di, dw, dm, stride,
-                                                                              dilation, near, far, hint, nullptr);
+            status = api.dnnl_convolution_backward_data_primitive_desc_create(
+                &made, api.engine, dnnl_convolution_direct, di, dw, dm, stride, dilation, near, far, hint, nullptr);
         if (status == dnnl_success && kind == kBackwardWeight)
-            status = api.dnnl_convolution_backward_weights_primitive_desc_create(&made, api.engine, dnnl_convolution_direct, di, dw, nullptr, dm,
-                                                                                 stride, dilation, near, far, hint, nullptr);
+            status = api.dnnl_convolution_backward_weights_primitive_desc_create(
+                &made, api.engine, dnnl_convolution_direct, di, dw, nullptr, dm, stride, dilation, near, far, hint,
+                nullptr);
         for (dnnl_memory_desc_t d : {di, dw, dm, db})
             if (d) api.dnnl_memory_desc_destroy(d);
-        if (kind == kForward)
-            std::swap(made, hint);
+        if (kind == kForward) std::swap(made, hint);
         if (hint) api.dnnl_primitive_desc_destroy(hint);
         if (status != dnnl_success) return false;
         fresh.create(made);
@@ -105,7 +106,8 @@ onednn::Primitive* primitive_for(const Problem& problem) {
 
 }  // namespace
 
-bool onednn_forward(const Geometry& g, const Tensor& image, const Tensor& weight, const Tensor* bias, Tensor& map, bool channels_last) {
+bool onednn_forward(const Geometry& g, const Tensor& image, const Tensor& weight, const Tensor* bias, Tensor& map,
+                    bool channels_last) {
     onednn::Primitive* p = primitive_for(Problem(kForward, g, image, weight, bias, map, channels_last));
     if (!p) return false;
     if (bias)
@@ -115,14 +117,16 @@ bool onednn_forward(const Geometry& g, const Tensor& image, const Tensor& weight
     return true;
 }
 
-bool onednn_backward_data(const Geometry& g, const Tensor& map, const Tensor& weight, Tensor& image, bool channels_last) {
+bool onednn_backward_data(const Geometry& g, const Tensor& map, const Tensor& weight, Tensor& image,
+                          bool channels_last) {
     onednn::Primitive* p = primitive_for(Problem(kBackwardData, g, image, weight, nullptr, map, channels_last));
     if (!p) return false;
     p->execute({map.raw(), weight.raw(), image.raw()});
     return true;
 }
 
-bool onednn_backward_weight(const Geometry& g, const Tensor& image, const Tensor& map, Tensor& weight, bool channels_last) {
+bool onednn_backward_weight(const Geometry& g, const Tensor& image, const Tensor& map, Tensor& weight,
+                            bool channels_last) {
     onednn::Primitive* p = primitive_for(Problem(kBackwardWeight, g, image, weight, nullptr, map, channels_last));
     if (!p) return false;
     p->execute({image.raw(), map.raw(), weight.raw()});

@@ -1,7 +1,7 @@
 // Conversion of runs of elements between dtypes.
 //
-// Not a loop for each of the 20 x 20 pairs: each dtype converts to and from a few hub types (float, double, int64 and the
-// two complex types), and a pair without a direct loop goes through a buffer of its hub.
+// Not a loop for each of the 20 x 20 pairs: each dtype converts to and from a few hub types (float, double, int64 and
+// the two complex types), and a pair without a direct loop goes through a buffer of its hub.
 #include "convert.h"
 
 #include <cmath>
@@ -88,7 +88,8 @@ inline D convert(S s) {
         if constexpr (std::is_same_v<D, c32>)
             return c32{Half(static_cast<float>(real_part(s))), Half(static_cast<float>(imag_part(s)))};
         else if constexpr (is_complex_type<D>)
-            return D(static_cast<typename D::value_type>(real_part(s)), static_cast<typename D::value_type>(imag_part(s)));
+            return D(static_cast<typename D::value_type>(real_part(s)),
+                     static_cast<typename D::value_type>(imag_part(s)));
         else
             return convert<D>(real_part(s));
     } else if constexpr (is_complex_type<D>) {
@@ -124,7 +125,8 @@ void run(char* d, int64_t ds, const char* s, int64_t ss, int64_t n) {
         }
         return;
     }
-    for (int64_t i = 0; i < n; i++) *reinterpret_cast<D*>(d + i * ds) = convert<D>(*reinterpret_cast<const S*>(s + i * ss));
+    for (int64_t i = 0; i < n; i++)
+        *reinterpret_cast<D*>(d + i * ds) = convert<D>(*reinterpret_cast<const S*>(s + i * ss));
 }
 
 template <class S>

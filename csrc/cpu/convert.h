@@ -5,9 +5,9 @@
 
 namespace mt {
 
-// n elements of dtype `from` at `src` become dtype `to` at `dst`; strides in bytes. Source and destination may be the same
-// memory when neither element size nor stride differs. Values convert as PyTorch's casts do: floats to integers truncate,
-// integers wrap, complex to real drops the imaginary part, anything to bool is `!= 0`.
+// n elements of dtype `from` at `src` become dtype `to` at `dst`; strides in bytes. Source and destination may be the
+// same memory when neither element size nor stride differs. Values convert as PyTorch's casts do: floats to integers
+// truncate, integers wrap, complex to real drops the imaginary part, anything to bool is `!= 0`.
 void cast_run(void* dst, int64_t dst_stride, DType to, const void* src, int64_t src_stride, DType from, int64_t n);
 
 // Contiguous 16-bit floats to float and back.

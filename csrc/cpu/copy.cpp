@@ -26,7 +26,7 @@ void transpose(const StridedLoop& w, int64_t across) {
     constexpr int64_t size = sizeof(T);
     int64_t n0 = w.sizes[0], n1 = w.sizes[across], outer = w.numel / (n0 * n1);
     int64_t tiles1 = (n1 + kTile - 1) / kTile;
-    parallel_for(outer * tiles1, std::max<int64_t>(1, kGrain / (kTile * n0)), [&](int64_t begin, int64_t end) {
+    parallel_for(outer * tiles1, grain_for(kTile * n0), [&](int64_t begin, int64_t end) {
         for (int64_t job = begin; job < end; job++) {
             int64_t rest = job / tiles1, i1 = job % tiles1 * kTile;
             int64_t at_dst = i1 * w.strides[0][across], at_src = i1 * w.strides[1][across];
@@ -93,7 +93,8 @@ void copy_cpu(Tensor& dst, const Tensor& src) {
     }
     if (!(dst.sizes() == src.sizes())) {
         Dims both = broadcast_sizes(dst.sizes(), src.sizes());
-        MT_CHECK(IntSpan(both) == dst.sizes(), "output with shape ", dst.sizes(), " doesn't match the broadcast shape ", IntSpan(both));
+        MT_CHECK(IntSpan(both) == dst.sizes(), "output with shape ", dst.sizes(), " doesn't match the broadcast shape ",
+                 IntSpan(both));
     }
     StridedLoop w;
     w.start(dst);
@@ -110,7 +111,7 @@ void copy_cpu(Tensor& dst, const Tensor& src) {
         if (w.sizes[0] < 16 && w.ndim > 1) {
             int64_t rows = w.numel / w.sizes[0];
             return visit_size(ds, [&]<class T>() {
-                parallel_for(rows, std::max<int64_t>(1, kGrain / w.sizes[0]),
+                parallel_for(rows, grain_for(w.sizes[0]),
                              [&](int64_t begin, int64_t end) { move_short_rows<T>(w, begin, end); });
             });
         }
@@ -172,7 +173,10 @@ void fill_cpu(Tensor& t, const Value& v) {
     });
 }
 
-KERNELS { set_copy_kernel(copy_cpu, fill_cpu); }
+KERNELS
+{
+    set_copy_kernel(copy_cpu, fill_cpu);
+}
 
 }  // namespace
 }  // namespace mt

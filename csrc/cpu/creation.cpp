@@ -12,8 +12,10 @@ void check_sizes(IntSpan sizes) {
 }
 
 void check_format(MemoryFormat format, IntSpan sizes) {
-    if (format == MemoryFormat::ChannelsLast) MT_CHECK(sizes.size == 4, "required rank 4 tensor to use channels_last format");
-    if (format == MemoryFormat::ChannelsLast3d) MT_CHECK(sizes.size == 5, "required rank 5 tensor to use channels_last_3d format");
+    if (format == MemoryFormat::ChannelsLast)
+        MT_CHECK(sizes.size == 4, "required rank 4 tensor to use channels_last format");
+    if (format == MemoryFormat::ChannelsLast3d)
+        MT_CHECK(sizes.size == 5, "required rank 5 tensor to use channels_last_3d format");
 }
 
 // rule("factory", "size", "dtype"[, "memory_format"]): sizes as given, default dtype
@@ -23,7 +25,8 @@ void factory_shape(ShapeCall& c) {
         for (int64_t s : sizes) MT_CHECK(s >= 0, "zeros: Dimension size must be non-negative.");
     check_sizes(sizes);
     DType dtype = c.dtype_or(c.param(1), default_dtype());
-    MemoryFormat format = c.param(2) >= 0 ? c.memory_format_or(c.param(2), MemoryFormat::Contiguous) : MemoryFormat::Contiguous;
+    MemoryFormat format =
+        c.param(2) >= 0 ? c.memory_format_or(c.param(2), MemoryFormat::Contiguous) : MemoryFormat::Contiguous;
     check_format(format, sizes);
     MT_CHECK(format != MemoryFormat::Preserve, "Unsupported memory format option Preserve");
     if (format != MemoryFormat::Contiguous) return c.output_strided(0, sizes, channels_last_strides(sizes), dtype);
@@ -70,7 +73,8 @@ void full_shape(ShapeCall& c) {
 
 void check_strides(IntSpan sizes, IntSpan strides) {
     check_sizes(sizes);
-    MT_CHECK(sizes.size == strides.size, "dimensionality of sizes (", sizes.size, ") must match dimensionality of strides (", strides.size, ")");
+    MT_CHECK(sizes.size == strides.size, "dimensionality of sizes (", sizes.size,
+             ") must match dimensionality of strides (", strides.size, ")");
     for (int64_t s : strides)
         MT_CHECK(s >= 0, "empty_strided(): Negative strides are not supported at the moment, got strides: ", strides);
 }
@@ -85,13 +89,15 @@ void new_empty_strided_shape(ShapeCall& c) {
 void empty_permuted_shape(ShapeCall& c) {
     IntSpan sizes = c.ints(0), order = c.ints(1);
     check_sizes(sizes);
-    MT_CHECK(sizes.size == order.size, "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ", sizes.size,
-             " is not equal to len(physical_layout) = ", order.size);
+    MT_CHECK(sizes.size == order.size,
+             "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ",
+             sizes.size, " is not equal to len(physical_layout) = ", order.size);
     Dims strides(sizes.size, -1);
     int64_t step = 1;
     for (int64_t i = order.size - 1; i >= 0; i--) {
-        MT_CHECK(order[i] >= 0 && order[i] < sizes.size, "Dimension out of range (expected to be between 0 and ", sizes.size - 1, ", but got ",
-                 order[i], " at index ", i, ").  NB: negative dims not currently supported; file an issue if you want it.");
+        MT_CHECK(order[i] >= 0 && order[i] < sizes.size, "Dimension out of range (expected to be between 0 and ",
+                 sizes.size - 1, ", but got ", order[i], " at index ", i,
+                 ").  NB: negative dims not currently supported; file an issue if you want it.");
         MT_CHECK(strides[order[i]] == -1, "Duplicate dim not allowed");
         strides[order[i]] = step;
         step *= std::max<int64_t>(1, sizes[order[i]]);
@@ -151,10 +157,13 @@ void arange_shape(ShapeCall& c) {
         // In integers: a double cannot tell the largest ones apart.
         int64_t first = r.start.as_int(), last = r.end.as_int(), by = r.step.as_int();
         MT_CHECK(by != 0, "step must be nonzero");
-        MT_CHECK((by > 0 && last >= first) || (by < 0 && last <= first), "upper bound and lower bound inconsistent with step sign");
-        size = static_cast<int64_t>(std::ceil((static_cast<double>(last) - static_cast<double>(first)) / static_cast<double>(by)));
+        MT_CHECK((by > 0 && last >= first) || (by < 0 && last <= first),
+                 "upper bound and lower bound inconsistent with step sign");
+        size = static_cast<int64_t>(
+            std::ceil((static_cast<double>(last) - static_cast<double>(first)) / static_cast<double>(by)));
     } else {
-        MT_CHECK((step > 0 && end >= start) || (step < 0 && end <= start), "upper bound and lower bound inconsistent with step sign");
+        MT_CHECK((step > 0 && end >= start) || (step < 0 && end <= start),
+                 "upper bound and lower bound inconsistent with step sign");
         double steps = std::ceil((end - start) / step);
         MT_CHECK(steps >= 0 && steps < 9.2e18, "invalid size, possible overflow?");
         size = static_cast<int64_t>(steps);
@@ -177,7 +186,8 @@ void arange_cpu(Call& c) {
         } else {
             double start = r.start.as_double(), step = r.step.as_double();
             parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; i++) p[i] = T(static_cast<opmath_t<T>>(start + static_cast<double>(i) * step));
+                for (int64_t i = begin; i < end; i++)
+                    p[i] = T(static_cast<opmath_t<T>>(start + static_cast<double>(i) * step));
             });
         }
     });
@@ -191,7 +201,8 @@ void steps_shape(ShapeCall& c) {
     c.output(0, IntSpan(&steps, 1), c.dtype_or(c.param(3), complex ? to_complex(default_dtype()) : default_dtype()));
 }
 
-// Calls put(i, value) with the i-th of `steps` evenly spaced numbers: counted from the nearer end, so both ends are exact.
+// Calls put(i, value) with the i-th of `steps` evenly spaced numbers: counted from the nearer end, so both ends are
+// exact.
 template <class T, class Put>
 void each_step(T start, T end, int64_t steps, Put put) {
     if (steps == 1) return put(0, start);
@@ -213,7 +224,8 @@ void linspace_cpu(Call& c) {
             each_step<T>(c.scalar(0).to<T>(), c.scalar(1).to<T>(), steps, [&](int64_t i, T v) { p[i] = v; });
         } else if constexpr (std::is_integral_v<T>) {
             T start = c.scalar(0).to<T>(), end = c.scalar(1).to<T>();
-            each_step<double>(static_cast<double>(start), static_cast<double>(end), steps, [&](int64_t i, double v) { p[i] = static_cast<T>(v); });
+            each_step<double>(static_cast<double>(start), static_cast<double>(end), steps,
+                              [&](int64_t i, double v) { p[i] = static_cast<T>(v); });
         } else {
             using Acc = opmath_t<T>;
             Acc start = static_cast<Acc>(c.scalar(0).to<T>()), end = static_cast<Acc>(c.scalar(1).to<T>());
@@ -231,14 +243,17 @@ void logspace_cpu(Call& c) {
         T* p = out.data<T>();
         if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
             using Real = typename T::value_type;
-            each_step<T>(c.scalar(0).to<T>(), c.scalar(1).to<T>(), steps, [&](int64_t i, T v) { p[i] = std::pow(T(static_cast<Real>(base)), v); });
+            each_step<T>(c.scalar(0).to<T>(), c.scalar(1).to<T>(), steps,
+                         [&](int64_t i, T v) { p[i] = std::pow(T(static_cast<Real>(base)), v); });
         } else if constexpr (std::is_integral_v<T>) {
             double start = static_cast<double>(c.scalar(0).to<T>()), end = static_cast<double>(c.scalar(1).to<T>());
-            each_step<double>(start, end, steps, [&](int64_t i, double v) { p[i] = static_cast<T>(std::pow(base, v)); });
+            each_step<double>(start, end, steps,
+                              [&](int64_t i, double v) { p[i] = static_cast<T>(std::pow(base, v)); });
         } else {
             using Acc = opmath_t<T>;
             Acc start = static_cast<Acc>(c.scalar(0).to<T>()), end = static_cast<Acc>(c.scalar(1).to<T>());
-            each_step<Acc>(start, end, steps, [&](int64_t i, Acc v) { p[i] = T(static_cast<Acc>(std::pow(static_cast<Acc>(base), v))); });
+            each_step<Acc>(start, end, steps,
+                           [&](int64_t i, Acc v) { p[i] = T(static_cast<Acc>(std::pow(static_cast<Acc>(base), v))); });
         }
     });
 }
@@ -269,9 +284,10 @@ void complex_pair_shape(ShapeCall& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
     bool fits = a.dtype == DType::Float32 || a.dtype == DType::Float64 || a.dtype == DType::Float16;
     MT_CHECK(fits && (b.dtype == DType::Float32 || b.dtype == DType::Float64 || b.dtype == DType::Float16),
-             "Expected both inputs to be Half, Float or Double tensors but got ", dtype_class_name(a.dtype), " and ", dtype_class_name(b.dtype));
-    MT_CHECK(a.dtype == b.dtype, "Expected object of scalar type ", dtype_class_name(a.dtype), " but got scalar type ", dtype_class_name(b.dtype),
-             " for second argument");
+             "Expected both inputs to be Half, Float or Double tensors but got ", dtype_class_name(a.dtype), " and ",
+             dtype_class_name(b.dtype));
+    MT_CHECK(a.dtype == b.dtype, "Expected object of scalar type ", dtype_class_name(a.dtype), " but got scalar type ",
+             dtype_class_name(b.dtype), " for second argument");
     c.output(0, broadcast_sizes(a.sizes(), b.sizes()), to_complex(a.dtype));
 }
 
@@ -293,13 +309,15 @@ void complex_pair_cpu(Call& c) {
         walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
                 T x = pa[at[1] + i * steps[1]], y = pb[at[2] + i * steps[2]];
-                po[at[0] + i * steps[0]] = Polar ? std::complex<T>(x * std::cos(y), x * std::sin(y)) : std::complex<T>(x, y);
+                po[at[0] + i * steps[0]] =
+                    Polar ? std::complex<T>(x * std::cos(y), x * std::sin(y)) : std::complex<T>(x, y);
             }
         });
     });
 }
 
-KERNELS {
+KERNELS
+{
     shape("factory", factory_shape);
     shape("factory_like", factory_like_shape);
     shape("factory_new", factory_new_shape);

@@ -23,17 +23,20 @@ Scores scores_of(const Tensor& self) {
 struct Targets {
     TensorRef held;
     const int64_t* index;
-    Targets(const Tensor& t, int64_t classes, int64_t ignored) : held(contiguous(t, DType::Int64)), index(held->data<int64_t>()) {
+    Targets(const Tensor& t, int64_t classes, int64_t ignored)
+        : held(contiguous(t, DType::Int64)), index(held->data<int64_t>()) {
         for (int64_t i = 0; i < held->numel(); i++)
-            MT_CHECK_INDEX(index[i] == ignored || (index[i] >= 0 && index[i] < classes), "Target ", index[i], " is out of bounds.");
+            MT_CHECK_INDEX(index[i] == ignored || (index[i] >= 0 && index[i] < classes), "Target ", index[i],
+                           " is out of bounds.");
     }
 };
 
 void check_nll(const Tensor& self, const Tensor& target, const Tensor* weight) {
-    MT_CHECK(target.dtype == DType::Int64 || target.dtype == DType::UInt8, "expected target dtype to be Long or Byte, but got ",
-             dtype_class_name(target.dtype));
+    MT_CHECK(target.dtype == DType::Int64 || target.dtype == DType::UInt8,
+             "expected target dtype to be Long or Byte, but got ", dtype_class_name(target.dtype));
     int64_t classes = self.size(self.ndim > 1 ? 1 : 0);
-    MT_CHECK(!weight || (weight->ndim == 1 && weight->numel() == classes), "weight tensor should be defined either for all ", classes,
+    MT_CHECK(!weight || (weight->ndim == 1 && weight->numel() == classes),
+             "weight tensor should be defined either for all ", classes,
              " classes or no classes but got weight tensor of shape: ", weight ? weight->sizes() : IntSpan());
 }
 
@@ -45,7 +48,8 @@ void nll_shape(ShapeCall& c) {
     MT_CHECK(self.ndim > 0 && self.ndim <= 2, "input tensor should be 1D or 2D");
     MT_CHECK(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported");
     bool single = self.ndim == 1 && target.ndim == 0;
-    MT_CHECK(single || self.size(0) == target.size(0), "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
+    MT_CHECK(single || self.size(0) == target.size(0), "size mismatch (got input: ", self.sizes(),
+             ", target: ", target.sizes(), ")");
     check_nll(self, target, weight);
     bool each = c.integer(c.param(3)) == kNone && self.ndim == 2;
     c.output(0, each ? IntSpan(target.sizes()) : IntSpan(), self.dtype);
@@ -54,10 +58,12 @@ void nll_shape(ShapeCall& c) {
 
 void nll2d_shape(ShapeCall& c) {
     const Tensor &self = c.tensor(c.param(0)), &target = c.tensor(c.param(1));
-    MT_CHECK(target.ndim == 3, "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.ndim);
-    MT_CHECK(self.ndim == 4, "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", self.ndim);
-    MT_CHECK(self.size(0) == target.size(0) && self.size(2) == target.size(1) && self.size(3) == target.size(2), "size mismatch (got input: ",
-             self.sizes(), " , target: ", target.sizes());
+    MT_CHECK(target.ndim == 3,
+             "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.ndim);
+    MT_CHECK(self.ndim == 4,
+             "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", self.ndim);
+    MT_CHECK(self.size(0) == target.size(0) && self.size(2) == target.size(1) && self.size(3) == target.size(2),
+             "size mismatch (got input: ", self.sizes(), " , target: ", target.sizes());
     check_nll(self, target, c.tensor_or_null(c.param(2)));
     c.output(0, c.integer(c.param(3)) == kNone ? target.sizes() : IntSpan(), self.dtype);
     c.output(1, IntSpan(), self.dtype);
@@ -101,8 +107,8 @@ void nll_backward_cpu(Call& c) {
     MT_CHECK(self.ndim > 0, c.name(), ": expected scores of at least one dimension");
     Scores s = scores_of(self);
     int64_t graded = c.tensor(0).numel();
-    MT_CHECK(c.tensor(2).numel() == s.n * s.places && (graded == 1 || graded == s.n * s.places) && c.tensor(6).numel() == 1 &&
-                 (c.is_none(3) || c.tensor(3).numel() == s.classes),
+    MT_CHECK(c.tensor(2).numel() == s.n * s.places && (graded == 1 || graded == s.n * s.places) &&
+                 c.tensor(6).numel() == 1 && (c.is_none(3) || c.tensor(3).numel() == s.classes),
              c.name(), ": gradient, target, weight or total_weight do not fit scores of sizes ", self.sizes());
     Targets target(c.tensor(2), s.classes, ignored);
     DType wide = broad_type(self.dtype);
@@ -119,7 +125,8 @@ void nll_backward_cpu(Call& c) {
         for (int64_t i = 0; i < s.n; i++)
             for (int64_t p = 0; p < s.places; p++) {
                 int64_t k = i * s.places + p, t = target.index[k];
-                if (t != ignored) dx[(i * s.classes + t) * s.places + p] = -grad[each ? k : 0] * (weight ? weight[t] : T(1)) * scale;
+                if (t != ignored)
+                    dx[(i * s.classes + t) * s.places + p] = -grad[each ? k : 0] * (weight ? weight[t] : T(1)) * scale;
             }
     });
     result.finish();
@@ -131,8 +138,8 @@ void nll_backward_cpu(Call& c) {
 
 void cross_entropy_shape(ShapeCall& c) {
     const Tensor &self = c.tensor(c.param(0)), &target = c.tensor(c.param(1));
-    MT_CHECK(self.ndim == 2 && target.ndim == 1 && self.size(0) == target.size(0), "size mismatch (got input: ", self.sizes(),
-             ", target: ", target.sizes(), ")");
+    MT_CHECK(self.ndim == 2 && target.ndim == 1 && self.size(0) == target.size(0),
+             "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
     check_nll(self, target, c.tensor_or_null(c.param(2)));
     DType wide = is_reduced_float(self.dtype) ? DType::Float32 : self.dtype;
     c.output(0, c.integer(c.param(3)) == kNone ? target.sizes() : IntSpan(), self.dtype);
@@ -151,7 +158,7 @@ void cross_entropy_forward(Call& c, const Scores& s, const int64_t* target, int6
     const X* weight = w ? w->data<X>() : nullptr;
     X *max = c.out(1).data<X>(), *log_sum = max + s.n;
     std::vector<double> losses(static_cast<size_t>(s.n));
-    parallel_for(s.n, std::max<int64_t>(1, kGrain / s.classes), [&](int64_t b, int64_t e) {
+    parallel_for(s.n, grain_for(s.classes), [&](int64_t b, int64_t e) {
         RowIn<T> in(s.classes);
         for (int64_t i = b; i < e; i++) {
             const X* row = in.read(from + i * s.classes);
@@ -189,7 +196,8 @@ void cross_entropy_cpu(Call& c) {
     Scores s = scores_of(c.tensor(0));
     int64_t ignored = c.integer(4);
     Targets target(c.tensor(1), s.classes, ignored);
-    visit(FloatTypes{}, c.tensor(0).dtype, "cross_entropy", [&]<class T>() { cross_entropy_forward<T>(c, s, target.index, ignored); });
+    visit(FloatTypes{}, c.tensor(0).dtype, "cross_entropy",
+          [&]<class T>() { cross_entropy_forward<T>(c, s, target.index, ignored); });
 }
 
 // (grad_output, self, target, weight, reduction, ignore_index, label_smoothing, statistics, total_weight)
@@ -199,7 +207,8 @@ void cross_entropy_backward(Call& c, const Scores& s, const int64_t* target, int
     X smoothing = static_cast<X>(c.real(6)), classes = static_cast<X>(s.classes);
     int64_t reduction = c.integer(4);
     DType wide = dtype_of<X>::value;
-    TensorRef g = contiguous(c.tensor(0), wide), x = contiguous(c.tensor(1)), w = c.is_none(3) ? TensorRef() : contiguous(c.tensor(3), wide);
+    TensorRef g = contiguous(c.tensor(0), wide), x = contiguous(c.tensor(1)),
+              w = c.is_none(3) ? TensorRef() : contiguous(c.tensor(3), wide);
     TensorRef statistics = contiguous(c.tensor(7), wide), total = contiguous(c.tensor(8), wide);
     const T* from = x->data<T>();
     const X *weight = w ? w->data<X>() : nullptr, *grad = g->data<X>();
@@ -208,7 +217,7 @@ void cross_entropy_backward(Call& c, const Scores& s, const int64_t* target, int
     X all_weights = classes;
     if (weight) all_weights = lane_sum<X>(s.classes, [=](int64_t j) { return weight[j]; });
     T* dx = c.out().data<T>();
-    parallel_for(s.n, std::max<int64_t>(1, kGrain / s.classes), [&](int64_t b, int64_t e) {
+    parallel_for(s.n, grain_for(s.classes), [&](int64_t b, int64_t e) {
         RowIn<T> in(s.classes);
         RowOut<T> out(s.classes);
         for (int64_t i = b; i < e; i++) {
@@ -239,7 +248,8 @@ void cross_entropy_backward_cpu(Call& c) {
     MT_CHECK(c.tensor(1).ndim == 2, "cross_entropy_backward: expected a matrix of scores");
     Scores s = scores_of(c.tensor(1));
     MT_CHECK(c.tensor(2).numel() == s.n && c.tensor(7).numel() == 2 * s.n && c.tensor(8).numel() == 1 &&
-                 c.tensor(0).numel() == (c.integer(4) == kNone ? s.n : 1) && (c.is_none(3) || c.tensor(3).numel() == s.classes),
+                 c.tensor(0).numel() == (c.integer(4) == kNone ? s.n : 1) &&
+                 (c.is_none(3) || c.tensor(3).numel() == s.classes),
              "cross_entropy_backward: the arguments do not fit scores of sizes ", c.tensor(1).sizes());
     int64_t ignored = c.integer(5);
     Targets target(c.tensor(2), s.classes, ignored);
@@ -250,7 +260,8 @@ void cross_entropy_backward_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("nll_loss", nll_shape);
     shape("nll_loss2d", nll2d_shape);
     shape("cross_entropy", cross_entropy_shape);

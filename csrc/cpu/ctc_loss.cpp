@@ -31,28 +31,36 @@ struct Problem {
     std::vector<int64_t> input_lengths, target_lengths, offsets;
     int64_t blank;
 
-    Problem(const Tensor& log_probs, const Tensor& target, std::vector<int64_t> inputs, std::vector<int64_t> lengths, int64_t blank)
-        : time(log_probs.size(0)), batch(log_probs.size(1)), classes(log_probs.size(2)), targets(contiguous(target, DType::Int64)),
-          input_lengths(std::move(inputs)), target_lengths(std::move(lengths)), blank(blank) {
+    Problem(const Tensor& log_probs, const Tensor& target, std::vector<int64_t> inputs, std::vector<int64_t> lengths,
+            int64_t blank)
+        : time(log_probs.size(0)),
+          batch(log_probs.size(1)),
+          classes(log_probs.size(2)),
+          targets(contiguous(target, DType::Int64)),
+          input_lengths(std::move(inputs)),
+          target_lengths(std::move(lengths)),
+          blank(blank) {
         MT_CHECK(blank >= 0 && blank < classes, "blank must be in label range");
         MT_CHECK(static_cast<int64_t>(input_lengths.size()) == batch, "input_lengths must be of size batch_size");
         MT_CHECK(static_cast<int64_t>(target_lengths.size()) == batch, "target_lengths must be of size batch_size");
         int64_t sum = 0;
         for (int64_t b = 0; b < batch; b++) {
             int64_t length = target_lengths[static_cast<size_t>(b)], frames = input_lengths[static_cast<size_t>(b)];
-            MT_CHECK(length >= 0, "Expected target_lengths to have value at least 0, but got value ", length, " (while checking arguments for ctc_loss_cpu)");
-            MT_CHECK(frames >= 0 && frames <= time, "Expected input_lengths to have value at most ", time, ", but got value ", frames,
+            MT_CHECK(length >= 0, "Expected target_lengths to have value at least 0, but got value ", length,
                      " (while checking arguments for ctc_loss_cpu)");
+            MT_CHECK(frames >= 0 && frames <= time, "Expected input_lengths to have value at most ", time,
+                     ", but got value ", frames, " (while checking arguments for ctc_loss_cpu)");
             longest = std::max(longest, length);
             offsets.push_back(target.ndim == 1 ? sum : b * target.size(1));
             sum += length;
         }
         if (target.ndim == 1)
-            MT_CHECK(target.size(0) == sum, "Expected tensor to have size ", sum, " at dimension 0, but got size ", target.size(0),
-                     " for argument #2 'targets' (while checking arguments for ctc_loss_cpu)");
+            MT_CHECK(target.size(0) == sum, "Expected tensor to have size ", sum, " at dimension 0, but got size ",
+                     target.size(0), " for argument #2 'targets' (while checking arguments for ctc_loss_cpu)");
         else
-            MT_CHECK(target.ndim == 2 && target.size(0) == batch && target.size(1) >= longest, "Expected tensor to have size at least ",
-                     longest, " at dimension 1, but got size ", target.ndim == 2 ? target.size(1) : 0,
+            MT_CHECK(target.ndim == 2 && target.size(0) == batch && target.size(1) >= longest,
+                     "Expected tensor to have size at least ", longest, " at dimension 1, but got size ",
+                     target.ndim == 2 ? target.size(1) : 0,
                      " for argument #2 'targets' (while checking arguments for ctc_loss_cpu)");
     }
     int64_t states(int64_t b) const { return 2 * target_lengths[static_cast<size_t>(b)] + 1; }
@@ -101,7 +109,8 @@ void ctc_loss_cpu(Call& c) {
     c.ret(1, std::move(alphas));
 }
 
-// _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity)
+// _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank,
+// zero_infinity)
 void ctc_loss_backward_cpu(Call& c) {
     TensorRef log_probs = contiguous(c.tensor(1));
     Problem p(*log_probs, c.tensor(2), lengths_of(c, 3), lengths_of(c, 4), c.integer(7));
@@ -114,7 +123,8 @@ void ctc_loss_backward_cpu(Call& c) {
         const X* y = log_probs->data<X>();
         X* dy = result->data<X>();
         parallel_for(p.batch, 1, [&](int64_t first, int64_t end) {
-            std::vector<X> beta(static_cast<size_t>(width)), next(beta.size()), occupied(static_cast<size_t>(p.classes));
+            std::vector<X> beta(static_cast<size_t>(width)), next(beta.size()),
+                occupied(static_cast<size_t>(p.classes));
             for (int64_t b = first; b < end; b++) {
                 const X* alpha = alphas->data<X>() + b * p.time * width;
                 int64_t frames = p.input_lengths[static_cast<size_t>(b)], states = p.states(b);
@@ -130,7 +140,8 @@ void ctc_loss_backward_cpu(Call& c) {
                         } else {
                             total = beta[k];
                             if (s + 1 < states) total = log_add(total, beta[k + 1]);
-                            if (s + 2 < states && p.label(b, s) != p.label(b, s + 2)) total = log_add(total, beta[k + 2]);
+                            if (s + 2 < states && p.label(b, s) != p.label(b, s + 2))
+                                total = log_add(total, beta[k + 2]);
                         }
                         next[k] = total + row[p.label(b, s)];
                     }
@@ -153,7 +164,8 @@ void ctc_loss_backward_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     direct("_ctc_loss", ctc_loss_cpu);
     direct("_ctc_loss.Tensor", ctc_loss_cpu);
     direct("_ctc_loss_backward", ctc_loss_backward_cpu);

@@ -70,8 +70,8 @@ void cdist_shape(ShapeCall& c) {
     const Tensor &a = c.tensor(c.param(0)), &b = c.tensor(c.param(1));
     MT_CHECK(a.ndim >= 2, "cdist only supports at least 2D tensors, X1 got: ", a.ndim, "D");
     MT_CHECK(b.ndim >= 2, "cdist only supports at least 2D tensors, X2 got: ", b.ndim, "D");
-    MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 1), "X1 and X2 must have the same number of columns. X1: ", a.size(a.ndim - 1),
-             " X2: ", b.size(b.ndim - 1));
+    MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 1),
+             "X1 and X2 must have the same number of columns. X1: ", a.size(a.ndim - 1), " X2: ", b.size(b.ndim - 1));
     MT_CHECK(is_floating(a.dtype), "cdist only supports floating-point dtypes, X1 got: ", dtype_class_name(a.dtype));
     MT_CHECK(is_floating(b.dtype), "cdist only supports floating-point dtypes, X2 got: ", dtype_class_name(b.dtype));
     check_order(c.real(c.param(2)), "cdist");
@@ -91,10 +91,11 @@ void cdist_cpu(Call& c) {
     int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
     visit(PlainFloatTypes{}, wide, "cdist", [&]<class X>() {
         X* to = result.tensor().data<X>();
-        parallel_for(numel_of(batch) * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, columns * n)), [&](int64_t first, int64_t end) {
+        parallel_for(numel_of(batch) * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
             for (int64_t r = first; r < end; r++)
                 for (int64_t j = 0; j < columns; j++)
-                    to[r * columns + j] = distance(x->data<X>() + r * n, y->data<X>() + (r / rows * columns + j) * n, n, p);
+                    to[r * columns + j] =
+                        distance(x->data<X>() + r * n, y->data<X>() + (r / rows * columns + j) * n, n, p);
         });
     });
     result.finish();
@@ -120,12 +121,12 @@ void cdist_backward_cpu(Call& c) {
     int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
     visit(PlainFloatTypes{}, wide, "cdist_backward", [&]<class X>() {
         X* to = result.tensor().data<X>();
-        parallel_for(numel_of(batch) * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, columns * n)), [&](int64_t first, int64_t end) {
+        parallel_for(numel_of(batch) * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
             for (int64_t r = first; r < end; r++) {
                 std::fill(to + r * n, to + (r + 1) * n, X(0));
                 for (int64_t j = 0; j < columns; j++)
-                    add_slope(x->data<X>() + r * n, y->data<X>() + (r / rows * columns + j) * n, n, p, grad->data<X>()[r * columns + j],
-                              dist->data<X>()[r * columns + j], to + r * n);
+                    add_slope(x->data<X>() + r * n, y->data<X>() + (r / rows * columns + j) * n, n, p,
+                              grad->data<X>()[r * columns + j], dist->data<X>()[r * columns + j], to + r * n);
             }
         });
     });
@@ -161,7 +162,8 @@ void pdist_cpu(Call& c) {
 void pdist_backward_cpu(Call& c) {
     DType wide = broad_type(c.out().dtype);
     Converted result(c.out(), wide);
-    TensorRef self = contiguous(c.tensor(1), wide), grad = contiguous(c.tensor(0), wide), dist = contiguous(c.tensor(3), wide);
+    TensorRef self = contiguous(c.tensor(1), wide), grad = contiguous(c.tensor(0), wide),
+              dist = contiguous(c.tensor(3), wide);
     int64_t rows = self->size(0), n = self->size(1);
     visit(PlainFloatTypes{}, wide, "pdist_backward", [&]<class X>() {
         const X *x = self->data<X>(), *g = grad->data<X>(), *d = dist->data<X>();
@@ -178,7 +180,8 @@ void pdist_backward_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("cdist", cdist_shape);
     shape("cdist_backward", cdist_backward_shape);
     shape("pdist", pdist_shape);

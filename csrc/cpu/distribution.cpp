@@ -29,11 +29,13 @@ double next_normal(Generator& g) {
 void multinomial_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(0);
     int64_t samples = c.integer(1);
-    MT_CHECK(is_floating(self.dtype), "multinomial only supports floating-point dtypes for input, got: ", dtype_class_name(self.dtype));
+    MT_CHECK(is_floating(self.dtype),
+             "multinomial only supports floating-point dtypes for input, got: ", dtype_class_name(self.dtype));
     MT_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
     MT_CHECK(self.size(self.dim() - 1) < (int64_t(1) << 24), "number of categories cannot exceed 2^24");
     MT_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
-    MT_CHECK(c.boolean(2) || samples <= self.size(self.dim() - 1), "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+    MT_CHECK(c.boolean(2) || samples <= self.size(self.dim() - 1),
+             "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
     Dims sizes(self.sizes());
     sizes[self.dim() - 1] = samples;
     c.output(0, sizes, DType::Int64);
@@ -43,7 +45,8 @@ template <class T>
 void check_weights(const T* p, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         double v = static_cast<double>(static_cast<opmath_t<T>>(p[i]));
-        MT_CHECK(v >= 0 && v <= std::numeric_limits<double>::max(), "probability tensor contains either `inf`, `nan` or element < 0");
+        MT_CHECK(v >= 0 && v <= std::numeric_limits<double>::max(),
+                 "probability tensor contains either `inf`, `nan` or element < 0");
     }
 }
 
@@ -77,7 +80,8 @@ void multinomial_race(const T* weights, int64_t rows, int64_t categories, int64_
 
 // With replacement: a uniform number looked up in the running sums.
 template <class T>
-void multinomial_lookup(const T* weights, int64_t rows, int64_t categories, int64_t samples, int64_t* out, Generator& g) {
+void multinomial_lookup(const T* weights, int64_t rows, int64_t categories, int64_t samples, int64_t* out,
+                        Generator& g) {
     using Acc = opmath_t<T>;
     std::vector<T> sums(static_cast<size_t>(categories));
     for (int64_t r = 0; r < rows; r++) {
@@ -88,7 +92,8 @@ void multinomial_lookup(const T* weights, int64_t rows, int64_t categories, int6
             sums[static_cast<size_t>(j)] = T(total);
         }
         MT_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
-        MT_CHECK(std::isfinite(static_cast<double>(total)), "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+        MT_CHECK(std::isfinite(static_cast<double>(total)),
+                 "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
         if (total != Acc(1))
             for (T& s : sums) s = T(static_cast<Acc>(s) / total);
         sums.back() = T(Acc(1));
@@ -109,7 +114,8 @@ void multinomial_lookup(const T* weights, int64_t rows, int64_t categories, int6
 
 void multinomial_cpu(Call& c) {
     TensorRef self = contiguous(c.tensor(0));
-    int64_t samples = c.integer(1), categories = self->size(self->dim() - 1), rows = self->dim() == 2 ? self->size(0) : 1;
+    int64_t samples = c.integer(1), categories = self->size(self->dim() - 1),
+            rows = self->dim() == 2 ? self->size(0) : 1;
     bool replacement = c.boolean(2);
     Generator& g = generator_of(c.args[3]);
     int64_t* out = c.out().data<int64_t>();
@@ -140,7 +146,9 @@ int64_t sample_poisson(double rate, Mt19937& e) {
             if (us >= 0.07 && v <= vr) return k;
             if (k < 0 || (us < 0.013 && v > us)) continue;
             double kd = static_cast<double>(k);
-            if (std::log(v) + std::log(inverse) - std::log(a / (us * us) + b) <= -rate + kd * loglam - std::lgamma(kd + 1)) return k;
+            if (std::log(v) + std::log(inverse) - std::log(a / (us * us) + b) <=
+                -rate + kd * loglam - std::lgamma(kd + 1))
+                return k;
         }
     }
     if (rate == 0) return 0;
@@ -160,7 +168,8 @@ void each_element(Tensor& out, const Tensor& in, Sample&& sample) {
     T* to = out.data<T>();
     walk.run([&](const auto& at, int64_t n, const auto& steps) {
         for (int64_t i = 0; i < n; i++)
-            to[at[0] + i * steps[0]] = T(static_cast<opmath_t<T>>(sample(static_cast<double>(static_cast<opmath_t<T>>(from[at[1] + i * steps[1]])))));
+            to[at[0] + i * steps[0]] = T(static_cast<opmath_t<T>>(
+                sample(static_cast<double>(static_cast<opmath_t<T>>(from[at[1] + i * steps[1]])))));
     });
 }
 
@@ -168,7 +177,8 @@ void poisson_cpu(Call& c) {
     Generator& g = generator_of(c.args[1]);
     GeneratorLock lock(g);
     visit(FloatTypes{}, c.tensor(0).dtype, "poisson_cpu", [&]<class T>() {
-        each_element<T>(c.out(), c.tensor(0), [&](double rate) { return static_cast<double>(sample_poisson(rate, g.engine)); });
+        each_element<T>(c.out(), c.tensor(0),
+                        [&](double rate) { return static_cast<double>(sample_poisson(rate, g.engine)); });
     });
 }
 
@@ -176,8 +186,9 @@ void poisson_cpu(Call& c) {
 
 template <class R>
 R stirling_tail(R k) {
-    static const R table[] = {0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
-                                   0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
+    static const R table[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
+                              0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
+                              0.00925546218271273, 0.00833056343336287};
     if (k <= 9) return table[static_cast<size_t>(k)];
     R square = (k + 1) * (k + 1);
     return static_cast<R>((1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1));
@@ -199,17 +210,20 @@ R binomial_inversion(R count, R p, Mt19937& e) {
 template <class R>
 R binomial_rejection(R count, R p, Mt19937& e) {
     R deviation = std::sqrt(count * p * (1 - p));
-    R b = static_cast<R>(1.15 + 2.53 * deviation), a = static_cast<R>(-0.0873 + 0.0248 * b + 0.01 * p), center = static_cast<R>(count * p + 0.5);
-    R vr = static_cast<R>(0.92 - 4.2 / b), ratio = p / (1 - p), alpha = static_cast<R>((2.83 + 5.1 / b) * deviation), m = std::floor((count + 1) * p);
+    R b = static_cast<R>(1.15 + 2.53 * deviation), a = static_cast<R>(-0.0873 + 0.0248 * b + 0.01 * p),
+      center = static_cast<R>(count * p + 0.5);
+    R vr = static_cast<R>(0.92 - 4.2 / b), ratio = p / (1 - p), alpha = static_cast<R>((2.83 + 5.1 / b) * deviation),
+      m = std::floor((count + 1) * p);
     while (true) {
         R u = static_cast<R>(uniform_double(e) - 0.5), v = static_cast<R>(uniform_double(e));
         R us = static_cast<R>(0.5 - std::fabs(u)), k = std::floor((2 * a / us + b) * u + center);
         if (us >= 0.07 && v <= vr) return k;
         if (k < 0 || k > count) continue;
         v = std::log(v * alpha / (a / (us * us) + b));
-        R bound = static_cast<R>((m + 0.5) * std::log((m + 1) / (ratio * (count - m + 1))) + (count + 1) * std::log((count - m + 1) / (count - k + 1)) +
-                       (k + 0.5) * std::log(ratio * (count - k + 1) / (k + 1)) + stirling_tail(m) + stirling_tail(count - m) - stirling_tail(k) -
-                       stirling_tail(count - k));
+        R bound = static_cast<R>((m + 0.5) * std::log((m + 1) / (ratio * (count - m + 1))) +
+                                 (count + 1) * std::log((count - m + 1) / (count - k + 1)) +
+                                 (k + 0.5) * std::log(ratio * (count - k + 1) / (k + 1)) + stirling_tail(m) +
+                                 stirling_tail(count - m) - stirling_tail(k) - stirling_tail(count - k));
         if (v <= bound) return k;
     }
 }
@@ -249,7 +263,8 @@ void binomial_cpu(Call& c) {
         T* to = out.data<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++)
-                to[at[0] + i * steps[0]] = T(sample_binomial<Acc>(static_cast<Acc>(count[at[1] + i * steps[1]]), static_cast<Acc>(p[at[2] + i * steps[2]]), g.engine));
+                to[at[0] + i * steps[0]] = T(sample_binomial<Acc>(static_cast<Acc>(count[at[1] + i * steps[1]]),
+                                                                  static_cast<Acc>(p[at[2] + i * steps[2]]), g.engine));
         });
     });
 }
@@ -291,7 +306,8 @@ void standard_gamma_cpu(Call& c) {
     Generator& g = generator_of(c.args[1]);
     GeneratorLock lock(g);
     visit(FloatTypes{}, c.tensor(0).dtype, "gamma_cpu", [&]<class T>() {
-        each_element<T>(c.out(), c.tensor(0), [&](double alpha) { return std::max(smallest<T>(), sample_gamma(alpha, g)); });
+        each_element<T>(c.out(), c.tensor(0),
+                        [&](double alpha) { return std::max(smallest<T>(), sample_gamma(alpha, g)); });
     });
 }
 
@@ -304,31 +320,35 @@ void dirichlet_cpu(Call& c) {
     visit(FloatTypes{}, alpha->dtype, "dirichlet", [&]<class T>() {
         std::vector<double> gammas(static_cast<size_t>(alpha->numel()));
         for (int64_t i = 0; i < alpha->numel(); i++)
-            gammas[static_cast<size_t>(i)] = sample_gamma(static_cast<double>(static_cast<opmath_t<T>>(alpha->data<T>()[i])), g);
+            gammas[static_cast<size_t>(i)] =
+                sample_gamma(static_cast<double>(static_cast<opmath_t<T>>(alpha->data<T>()[i])), g);
         for (int64_t r = 0; r < rows; r++) {
             double sum = 0;
             for (int64_t j = 0; j < width; j++) sum += gammas[static_cast<size_t>(r * width + j)];
             for (int64_t j = 0; j < width; j++) {
                 double v = gammas[static_cast<size_t>(r * width + j)] / sum;
                 double largest = 1 - (std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24);
-                out.data<T>()[r * width + j] = T(static_cast<opmath_t<T>>(std::min(largest, std::max(smallest<T>(), v))));
+                out.data<T>()[r * width + j] =
+                    T(static_cast<opmath_t<T>>(std::min(largest, std::max(smallest<T>(), v))));
             }
         }
     });
 }
 
-// d sample / d alpha of a standard gamma number, at fixed probability: -(dF/dalpha) / (dF/dx), with F from its power series
-// and the derivative of its terms; beyond the series' reach, from the normal approximation of the cube root.
+// d sample / d alpha of a standard gamma number, at fixed probability: -(dF/dalpha) / (dF/dx), with F from its power
+// series and the derivative of its terms; beyond the series' reach, from the normal approximation of the cube root.
 double gamma_slope(double alpha, double x) {
     if (x <= 0) return 0;
     double log_x = std::log(x);
     if (x < alpha + 30 && x < 700) {
-        // F = sum over n of x^(alpha+n) e^-x / Gamma(alpha+n+1); the slope of a term is term * (log x - psi(alpha+n+1)).
+        // F = sum over n of x^(alpha+n) e^-x / Gamma(alpha+n+1); the slope of a term is term * (log x -
+        // psi(alpha+n+1)).
         auto digamma = [](double v) {
             double shift = 0;
             while (v < 10) shift -= 1 / v++;
             double f = 1 / (v * v);
-            return shift + std::log(v) - 0.5 / v - f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f / 132))));
+            return shift + std::log(v) - 0.5 / v -
+                   f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f / 132))));
         };
         double psi = digamma(alpha + 1), sum = 0, largest = 0;
         // Terms relative to the density x^(alpha-1) e^-x / Gamma(alpha).
@@ -345,7 +365,8 @@ double gamma_slope(double alpha, double x) {
     }
     // Wilson and Hilferty: x = alpha (1 - 1/(9 alpha) + z / (3 sqrt(alpha)))^3 with z fixed.
     double root = std::cbrt(x / alpha), z = (root - 1 + 1 / (9 * alpha)) * 3 * std::sqrt(alpha);
-    return root * root * root + 3 * alpha * root * root * (1 / (9 * alpha * alpha) - z / (6 * alpha * std::sqrt(alpha)));
+    return root * root * root +
+           3 * alpha * root * root * (1 / (9 * alpha * alpha) - z / (6 * alpha * std::sqrt(alpha)));
 }
 
 void standard_gamma_grad_cpu(Call& c) {
@@ -355,12 +376,14 @@ void standard_gamma_grad_cpu(Call& c) {
     visit(FloatTypes{}, alpha.dtype, "_standard_gamma_grad_cpu", [&]<class T>() {
         using Acc = opmath_t<T>;
         for (int64_t i = 0; i < alpha.numel(); i++)
-            out.data<T>()[i] = T(static_cast<Acc>(gamma_slope(static_cast<double>(static_cast<Acc>(dense->data<T>()[i])),
-                                                              static_cast<double>(static_cast<Acc>(sample->data<T>()[i])))));
+            out.data<T>()[i] =
+                T(static_cast<Acc>(gamma_slope(static_cast<double>(static_cast<Acc>(dense->data<T>()[i])),
+                                               static_cast<double>(static_cast<Acc>(sample->data<T>()[i])))));
     });
 }
 
-KERNELS {
+KERNELS
+{
     shape("multinomial", multinomial_shape);
     structured("multinomial", multinomial_cpu, kContiguousOutputs);
     structured("poisson", poisson_cpu);

@@ -80,8 +80,7 @@ void pow_scalar_exponent(Call& c, DType t, const Value& e) {
     if (real && x == 2) return pointwise_as(c, list, t, {0}, [](auto a) { return num::mul(a, a); });
     if (real && x == 3) return pointwise_as(c, list, t, {0}, [](auto a) { return num::mul(num::mul(a, a), a); });
     if (real && x == 0.5) return pointwise_as(c, list, t, {0}, [](auto a) { return num::sqrt(a); });
-    if (real && x == -0.5)
-        return pointwise_as(c, list, t, {0}, []<class T>(T a) { return T(1) / num::sqrt(a); });
+    if (real && x == -0.5) return pointwise_as(c, list, t, {0}, []<class T>(T a) { return T(1) / num::sqrt(a); });
     if (real && x == -1) return pointwise_as(c, list, t, {0}, []<class T>(T a) { return T(1) / a; });
     if (real && x == -2) return pointwise_as(c, list, t, {0}, []<class T>(T a) { return T(1) / num::mul(a, a); });
     pointwise_as(c, list, t, {0, 1}, [](auto a, auto b) { return num::pow(a, b); });
@@ -97,7 +96,8 @@ void pow_cpu(Call& c) {
     pointwise_as(c, FloatsComplex{}, t, {0, 1}, [](auto a, auto b) { return num::pow(a, b); });
 }
 
-KERNELS {
+KERNELS
+{
     structured("div", true_divide, kInputMayAlias);
     structured("div.Scalar_mode", div_mode_cpu, kInputMayAlias);
     structured("div.Tensor_mode", div_mode_cpu, kInputMayAlias);

@@ -27,7 +27,8 @@ void scale_by_mask(const T* x, const uint8_t* mask, float scale, T* y, int64_t n
 
 // A dense tensor's elements in memory order: itself, or a contiguous copy.
 TensorRef in_order_of(const Tensor& like, const Tensor& t, DType type) {
-    if (t.dtype == type && t.strides() == like.strides() && like.is_non_overlapping_and_dense()) return TensorRef::share(&t);
+    if (t.dtype == type && t.strides() == like.strides() && like.is_non_overlapping_and_dense())
+        return TensorRef::share(&t);
     TensorRef r = empty_strided(like.sizes(), like.strides(), type);
     copy_into(*r, t);
     return r;
@@ -36,12 +37,14 @@ TensorRef in_order_of(const Tensor& like, const Tensor& t, DType type) {
 // Words: input, or input and mask dtype. y like input; bool mask.
 void dropout_shape(ShapeCall& c) {
     const Tensor& input = c.tensor(c.param(0));
-    MT_CHECK(is_floating(input.dtype) || is_complex(input.dtype), "result type Float can't be cast to the desired output type ", dtype_class_name(input.dtype));
+    MT_CHECK(is_floating(input.dtype) || is_complex(input.dtype),
+             "result type Float can't be cast to the desired output type ", dtype_class_name(input.dtype));
     c.output_like(0, input);
     c.output_like(1, input, DType::Bool);
 }
 
-// The words are drawn by one thread, since the stream is one; the scaling follows block by block while both are in cache.
+// The words are drawn by one thread, since the stream is one; the scaling follows block by block while both are in
+// cache.
 template <class T>
 void drop(Mt19937& engine, const T* x, double keep, float scale, T* y, uint8_t* mask, int64_t n) {
     for (int64_t i = 0; i < n; i += kBlock) {
@@ -70,9 +73,7 @@ void dropout_into(Call& c, double keep, bool train, const Value& generator) {
     });
 }
 
-void native_dropout_cpu(Call& c) {
-    dropout_into(c, 1 - c.real(1), c.is_none(2) || c.boolean(2), Value());
-}
+void native_dropout_cpu(Call& c) { dropout_into(c, 1 - c.real(1), c.is_none(2) || c.boolean(2), Value()); }
 void fused_dropout_cpu(Call& c) { dropout_into(c, c.real(1), true, c.args[2]); }
 
 // native_dropout_backward(grad_output, mask, scale)
@@ -89,7 +90,8 @@ void native_dropout_backward_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("dropout", dropout_shape);
     structured("native_dropout", native_dropout_cpu);
     structured("_fused_dropout", fused_dropout_cpu);

@@ -8,9 +8,10 @@ namespace mt {
 namespace {
 
 void check_indices(const Tensor& indices, const char* op) {
-    MT_CHECK(indices.dtype == DType::Int64 || indices.dtype == DType::Int32, "Expected tensor for argument #1 'indices' to have one of the "
-             "following scalar types: Long, Int; but got torch.", dtype_class_name(indices.dtype), "Tensor instead (while checking arguments for ", op,
-             ")");
+    MT_CHECK(indices.dtype == DType::Int64 || indices.dtype == DType::Int32,
+             "Expected tensor for argument #1 'indices' to have one of the "
+             "following scalar types: Long, Int; but got torch.",
+             dtype_class_name(indices.dtype), "Tensor instead (while checking arguments for ", op, ")");
 }
 
 TensorRef dense64(const Tensor& indices) {
@@ -32,7 +33,8 @@ void embedding_shape(ShapeCall& c) {
 
 void embedding_cpu(Call& c) {
     const Tensor& weight = c.tensor(0);
-    TensorRef indices = dense64(c.tensor(1)), table = weight.stride(1) == 1 || weight.size(1) <= 1 ? TensorRef::share(&weight) : contiguous(weight);
+    TensorRef indices = dense64(c.tensor(1)),
+              table = weight.stride(1) == 1 || weight.size(1) <= 1 ? TensorRef::share(&weight) : contiguous(weight);
     Tensor& out = c.out();
     const int64_t* rows = indices->data<int64_t>();
     int64_t n = indices->numel(), count = weight.size(0), bytes = weight.size(1) * weight.itemsize();
@@ -44,7 +46,8 @@ void embedding_cpu(Call& c) {
     const char* from = table->raw();
     char* to = out.raw();
     parallel_for(n, std::max<int64_t>(1, 4 * kGrain / bytes), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) std::memcpy(to + i * bytes, from + rows[i] * stride, static_cast<size_t>(bytes));
+        for (int64_t i = begin; i < end; i++)
+            std::memcpy(to + i * bytes, from + rows[i] * stride, static_cast<size_t>(bytes));
     });
 }
 
@@ -85,7 +88,8 @@ void embedding_dense_backward_cpu(Call& c) {
                     for (int64_t j = 0; j < width; j++) t[j] = T(static_cast<Acc>(t[j]) + static_cast<Acc>(s[j]));
                 } else {
                     Acc scale = Acc(1) / static_cast<Acc>(counts[static_cast<size_t>(r)]);
-                    for (int64_t j = 0; j < width; j++) t[j] = T(static_cast<Acc>(t[j]) + static_cast<Acc>(s[j]) * scale);
+                    for (int64_t j = 0; j < width; j++)
+                        t[j] = T(static_cast<Acc>(t[j]) + static_cast<Acc>(s[j]) * scale);
                 }
             }
         });
@@ -143,8 +147,12 @@ Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_o
     if (include_last_offset) MT_CHECK(given >= 1, "include_last_offset: number of offset should be at least 1");
     bags.count = include_last_offset ? given - 1 : given;
     if (given > 0) {
-        MT_CHECK(s[0] == 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got ", s[0]);
-        MT_CHECK(s[given - 1] <= n, "offsets[-1] can not be greater than input's length ", n, " but got offsets[-1] of ", s[given - 1]);
+        MT_CHECK(s[0] == 0,
+                 "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                 "However, got ",
+                 s[0]);
+        MT_CHECK(s[given - 1] <= n, "offsets[-1] can not be greater than input's length ", n,
+                 " but got offsets[-1] of ", s[given - 1]);
     }
     bags.bag_of = zeros(IntSpan(&n, 1), DType::Int64);
     bags.sizes = zeros(IntSpan(&bags.count, 1), DType::Int64);
@@ -157,13 +165,15 @@ Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_o
     return bags;
 }
 
-// args: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+// args: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+// padding_idx
 void embedding_bag_cpu(Call& c) {
     const Tensor& weight = c.tensor(0);
     check_indices(c.tensor(1), "embedding_bag");
     int64_t mode = c.integer(4), padding = c.integer(8), width = weight.size(1);
     const Tensor* scale = c.tensor_or_null(6);
-    MT_CHECK(!scale || mode == kSum, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
+    MT_CHECK(!scale || mode == kSum,
+             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
     Bags bags = make_bags(c.tensor(1), c.tensor(2), c.boolean(7));
     TensorRef table = contiguous(weight), scales = scale ? contiguous(*scale, weight.dtype) : TensorRef();
     int64_t out_sizes[2] = {bags.count, width}, n = bags.indices->numel();
@@ -174,7 +184,8 @@ void embedding_bag_cpu(Call& c) {
     int64_t covered = 0;
     for (int64_t b = 0; b < bags.count; b++) covered += sizes[b];
     for (int64_t i = 0; i < n; i++) {
-        MT_CHECK(rows[i] >= 0 && rows[i] < weight.size(0), "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ", rows[i]);
+        MT_CHECK(rows[i] >= 0 && rows[i] < weight.size(0),
+                 "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ", rows[i]);
         if (rows[i] == padding && i < covered) sizes[bag_of[i]]--;
     }
     visit(FloatTypes{}, weight.dtype, "embedding_bag", [&]<class T>() {
@@ -215,16 +226,18 @@ void embedding_bag_cpu(Call& c) {
         c.ret(3, clone(*bags.sizes));
 }
 
-// args: grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx
+// args: grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+// per_sample_weights, padding_idx
 void embedding_bag_dense_backward_shape(ShapeCall& c) {
     int64_t sizes[2] = {c.integer(5), c.tensor(0).size(1)};
     c.output(0, IntSpan(sizes, 2), c.tensor(0).dtype);
 }
 void embedding_bag_dense_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1)), bag_of = dense64(c.tensor(2)), sizes = dense64(c.tensor(3)),
-              winners = dense64(c.tensor(4));
+    TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1)), bag_of = dense64(c.tensor(2)),
+              sizes = dense64(c.tensor(3)), winners = dense64(c.tensor(4));
     Tensor& out = c.out();
-    int64_t weights = c.integer(5), mode = c.integer(7), padding = c.integer(9), width = out.size(1), bags = grad->size(0);
+    int64_t weights = c.integer(5), mode = c.integer(7), padding = c.integer(9), width = out.size(1),
+            bags = grad->size(0);
     const Tensor* scale = c.tensor_or_null(8);
     TensorRef scales = scale ? contiguous(*scale, out.dtype) : TensorRef();
     std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
@@ -266,7 +279,8 @@ void embedding_bag_dense_backward_cpu(Call& c) {
 // args: grad, weight, indices, offsets, offset2bag, mode, padding_idx
 void per_sample_weights_backward_shape(ShapeCall& c) { c.output(0, c.tensor(2).sizes(), c.tensor(0).dtype); }
 void per_sample_weights_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0)), table = contiguous(c.tensor(1)), indices = dense64(c.tensor(2)), bag_of = dense64(c.tensor(4));
+    TensorRef grad = contiguous(c.tensor(0)), table = contiguous(c.tensor(1)), indices = dense64(c.tensor(2)),
+              bag_of = dense64(c.tensor(4));
     Tensor& out = c.out();
     int64_t padding = c.integer(6), width = table->size(1), n = indices->numel();
     visit(FloatTypes{}, out.dtype, "_embedding_bag_per_sample_weights_backward", [&]<class T>() {
@@ -276,13 +290,15 @@ void per_sample_weights_backward_cpu(Call& c) {
             Acc sum = 0;
             if (r != padding)
                 for (int64_t j = 0; j < width; j++)
-                    sum += static_cast<Acc>(grad->data<T>()[b * width + j]) * static_cast<Acc>(table->data<T>()[r * width + j]);
+                    sum += static_cast<Acc>(grad->data<T>()[b * width + j]) *
+                           static_cast<Acc>(table->data<T>()[r * width + j]);
             out.data<T>()[i] = T(sum);
         }
     });
 }
 
-KERNELS {
+KERNELS
+{
     structured("embedding", embedding_cpu, kContiguousOutputs);
     shape("embedding", embedding_shape);
     structured("embedding_dense_backward", embedding_dense_backward_cpu, kContiguousOutputs);

@@ -21,9 +21,8 @@ void fmin_cpu(Call& c) {
 
 void clamp_between(Call& c, int low, int high, DType t) {
     if (low >= 0 && high >= 0)
-        pointwise_as(c, RealsFast{}, t, {0, low, high}, []<class T>(T a, T lo, T hi) -> T {
-            return num::minimum(num::maximum(a, lo), hi);
-        });
+        pointwise_as(c, RealsFast{}, t, {0, low, high},
+                     []<class T>(T a, T lo, T hi) -> T { return num::minimum(num::maximum(a, lo), hi); });
     else if (low >= 0)
         pointwise_as(c, RealsFast{}, t, {0, low}, []<class T>(T a, T lo) -> T { return num::maximum(a, lo); });
     else
@@ -77,7 +76,8 @@ void nextafter_cpu(Call& c) {
 }
 
 void heaviside_cpu(Call& c) {
-    MT_CHECK(c.tensor(0).dtype == c.tensor(1).dtype, "heaviside is not yet implemented for tensors with different dtypes.");
+    MT_CHECK(c.tensor(0).dtype == c.tensor(1).dtype,
+             "heaviside is not yet implemented for tensors with different dtypes.");
     pointwise(c, Reals{}, {0, 1}, []<class T>(T a, T b) -> T { return a == 0 ? b : a != a ? a : T(a > 0); });
 }
 
@@ -122,23 +122,27 @@ void select(char* const* p, int64_t n, const void*) {
 void where_cpu(Call& c) {
     const Tensor& condition = c.tensor(0);
     MT_CHECK(is_bool(condition.dtype) || condition.dtype == DType::UInt8,
-             "where expected condition to be a boolean tensor, but got a tensor with dtype ", dtype_class_name(condition.dtype));
+             "where expected condition to be a boolean tensor, but got a tensor with dtype ",
+             dtype_class_name(condition.dtype));
     Tensor& out = c.out(0);
     auto operand = [&](int i, DType t) {
         const Value& v = c.args[i];
         return v.tag == Tag::Tensor ? Operand{v.t, nullptr, t} : Operand{nullptr, &v, t};
     };
-    Operand o[4] = {{&out, nullptr, out.dtype}, {&condition, nullptr, DType::Bool}, operand(1, out.dtype), operand(2, out.dtype)};
+    Operand o[4] = {
+        {&out, nullptr, out.dtype}, {&condition, nullptr, DType::Bool}, operand(1, out.dtype), operand(2, out.dtype)};
     visit_size(out.itemsize(), [&]<class T>() { run_pointwise(o, 4, 1, select<T>, nullptr); });
 }
 
 // masked_fill(self, mask, value): value is a number or a 0-dim tensor.
 void masked_fill_cpu(Call& c) {
     const Tensor &self = c.tensor(0), &mask = c.tensor(1);
-    MT_CHECK(is_bool(mask.dtype), "masked_fill_ only supports boolean masks, but got mask with dtype ", dtype_name(mask.dtype));
+    MT_CHECK(is_bool(mask.dtype), "masked_fill_ only supports boolean masks, but got mask with dtype ",
+             dtype_name(mask.dtype));
     const Value& v = c.args[2];
     MT_CHECK(v.tag != Tag::Tensor || v.t->ndim == 0,
-             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", v.t->ndim, " dimension(s).");
+             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", v.t->ndim,
+             " dimension(s).");
     DType value_dtype = v.tag == Tag::Tensor ? v.t->dtype : v.scalar_dtype();
     bool fits = is_complex(self.dtype) || !is_complex(value_dtype);
     if (v.tag != Tag::Tensor || v.t->is_wrapped_number())
@@ -149,7 +153,8 @@ void masked_fill_cpu(Call& c) {
     visit_size(out.itemsize(), [&]<class T>() { run_pointwise(o, 4, 1, select<T>, nullptr); });
 }
 
-KERNELS {
+KERNELS
+{
     structured("clamp", clamp_cpu, kInputMayAlias);
     structured("clamp_max", clamp_max_cpu, kInputMayAlias);
     structured("clamp_min", clamp_min_cpu, kInputMayAlias);

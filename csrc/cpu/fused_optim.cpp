@@ -19,7 +19,7 @@ struct Item {
 
 // The tensors of one position of all lists; those laid out unlike the parameter work on a copy that is written back.
 class Items {
-   public:
+  public:
     Items(const Call& c, int lists, const char* name) : name_(name) {
         Span<Tensor*> first = c.tensors(0);
         items_.resize(static_cast<size_t>(first.size));
@@ -29,7 +29,8 @@ class Items {
                 for (Item& item : items_) item.data[l] = nullptr;
                 continue;
             }
-            MT_CHECK(list.size == first.size, name, ": expected lists of equal length, got ", first.size, " and ", list.size);
+            MT_CHECK(list.size == first.size, name, ": expected lists of equal length, got ", first.size, " and ",
+                     list.size);
             for (int64_t i = 0; i < first.size; i++) add(items_[static_cast<size_t>(i)], l, *first[i], *list[i]);
         }
     }
@@ -75,19 +76,21 @@ class Items {
         for (auto& [to, from] : copies_) copy_into(*to, *from);
     }
 
-   private:
+  private:
     void add(Item& item, int l, const Tensor& parameter, Tensor& t) {
         if (l == 0) {
             item.dtype = parameter.dtype;
             item.n = parameter.numel();
             item.step = 0;
         }
-        MT_CHECK(t.sizes() == parameter.sizes(), name_, ": params, grads and states must have same sizes, got ", parameter.sizes(), " and ", t.sizes());
+        MT_CHECK(t.sizes() == parameter.sizes(), name_, ": params, grads and states must have same sizes, got ",
+                 parameter.sizes(), " and ", t.sizes());
         if (t.dtype == parameter.dtype && t.is_non_overlapping_and_dense() && t.strides() == parameter.strides()) {
             item.data[l] = t.raw();
             return;
         }
-        TensorRef copy = empty_strided(parameter.sizes(), preserved_strides(parameter.sizes(), parameter.strides()), parameter.dtype);
+        TensorRef copy = empty_strided(parameter.sizes(), preserved_strides(parameter.sizes(), parameter.strides()),
+                                       parameter.dtype);
         if (!parameter.is_non_overlapping_and_dense()) copy = empty(parameter.sizes(), parameter.dtype);
         copy_into(*copy, t);
         item.data[l] = copy->raw();
@@ -108,7 +111,7 @@ double scale_of(const Call& c, int i) { return c.tensor_or_null(i) ? number(c, i
 // Part [begin, end) of a tensor's memory as floats or doubles; 16-bit memory through a buffer that store() writes back.
 template <class T>
 class Part {
-   public:
+  public:
     using X = Compute<T>;
     Part(const Item& item, int l, int64_t begin, int64_t end) : n_(end - begin), memory_(nullptr) {
         if (!item.data[l]) return;
@@ -129,7 +132,7 @@ class Part {
             if (memory_) from_floats(buffer_.data(), memory_, n_);
     }
 
-   private:
+  private:
     int64_t n_;
     T* memory_;
     std::vector<float> buffer_;
@@ -148,24 +151,26 @@ void prepare(X* grad, int64_t n, double scale) {
 template <bool kDecoupled>
 void fused_adam_cpu(Call& c) {
     if (skipped(c, 14)) return;
-    double lr = number(c, 6), beta1 = c.real(7), beta2 = c.real(8), decay = c.real(9), eps = c.real(10), scale = scale_of(c, 13);
+    double lr = number(c, 6), beta1 = c.real(7), beta2 = c.real(8), decay = c.real(9), eps = c.real(10),
+           scale = scale_of(c, 13);
     bool amsgrad = c.boolean(11), maximize = c.boolean(12);
     Items items(c, 5, "fused_adam");
     items.set_steps(c.tensors(5));
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
-        Part<T> p(item, 0, begin, end), g(item, 1, begin, end), m(item, 2, begin, end), v(item, 3, begin, end), top(item, 4, begin, end);
+        Part<T> p(item, 0, begin, end), g(item, 1, begin, end), m(item, 2, begin, end), v(item, 3, begin, end),
+            top(item, 4, begin, end);
         X *param = p.data(), *grad = g.data(), *average = m.data(), *square = v.data(), *highest = top.data();
         int64_t n = end - begin;
         prepare(grad, n, scale);
         if (scale != 1) g.store();
         double correction1 = 1 - std::pow(beta1, item.step), correction2 = 1 - std::pow(beta2, item.step);
-        X step_size = static_cast<X>(lr / correction1), root = static_cast<X>(1 / std::sqrt(correction2)), e = static_cast<X>(eps);
-        X b1 = static_cast<X>(1 - beta1), b2 = static_cast<X>(beta2), c2 = static_cast<X>(1 - beta2), sign = maximize ? X(-1) : X(1);
+        X step_size = static_cast<X>(lr / correction1), root = static_cast<X>(1 / std::sqrt(correction2)),
+          e = static_cast<X>(eps);
+        X b1 = static_cast<X>(1 - beta1), b2 = static_cast<X>(beta2), c2 = static_cast<X>(1 - beta2),
+          sign = maximize ? X(-1) : X(1);
         X shrink = kDecoupled ? static_cast<X>(lr * decay) : X(0), add = kDecoupled ? X(0) : static_cast<X>(decay);
-        auto step = [=](int64_t i, X s) {
-            param[i] = param[i] - step_size * average[i] / (vec::sqrt(s) * root + e);
-        };
+        auto step = [=](int64_t i, X s) { param[i] = param[i] - step_size * average[i] / (vec::sqrt(s) * root + e); };
         auto update = [=](int64_t i) {
             X x = param[i], d = grad[i] * sign + add * x;
             param[i] = x - x * shrink;
@@ -202,7 +207,8 @@ void fused_sgd_cpu(Call& c) {
         int64_t n = end - begin;
         prepare(grad, n, scale);
         if (scale != 1) g.store();
-        X rate = static_cast<X>(lr), mu = static_cast<X>(momentum), keep = static_cast<X>(1 - dampening), wd = static_cast<X>(decay);
+        X rate = static_cast<X>(lr), mu = static_cast<X>(momentum), keep = static_cast<X>(1 - dampening),
+          wd = static_cast<X>(decay);
         X sign = maximize ? X(-1) : X(1);
         if (momentum == 0 || !buffer) {
 #pragma GCC ivdep
@@ -238,7 +244,8 @@ void fused_adagrad_cpu(Call& c) {
         int64_t n = end - begin;
         prepare(grad, n, scale);
         if (scale != 1) g.store();
-        X rate = static_cast<X>(lr / (1 + (item.step - 1) * lr_decay)), wd = static_cast<X>(decay), e = static_cast<X>(eps);
+        X rate = static_cast<X>(lr / (1 + (item.step - 1) * lr_decay)), wd = static_cast<X>(decay),
+          e = static_cast<X>(eps);
         X sign = maximize ? X(-1) : X(1);
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) {
@@ -253,7 +260,8 @@ void fused_adagrad_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     direct("_fused_adam_", fused_adam_cpu<false>);
     direct("_fused_adamw_", fused_adam_cpu<true>);
     direct("_fused_sgd_", fused_sgd_cpu);

@@ -5,6 +5,8 @@
 // widened in blocks. float64 and complex go to OpenBLAS; integers to a loop. The measurements: docs/decisions/gemm.md.
 #include "gemm.h"
 
+#include <omp.h>
+
 #include <vector>
 
 #include "onednn.h"
@@ -85,7 +87,8 @@ void axpys(const Product& p, const float* a, const float* b, float* c, int64_t b
                 if (width == kLanes)
                     simd::store(to, beta == 0 ? v : simd::fma(simd::load(to), simd::splat(beta), v));
                 else
-                    simd::store_first(to, beta == 0 ? v : simd::fma(simd::load_first(to, width), simd::splat(beta), v), width);
+                    simd::store_first(to, beta == 0 ? v : simd::fma(simd::load_first(to, width), simd::splat(beta), v),
+                                      width);
             }
     };
     int64_t j = begin;
@@ -139,10 +142,11 @@ void small_float(const Product& p) {
                      [&](int64_t begin, int64_t end) { small_rows(p, a, b, c, begin, end); });
         return;
     }
-    parallel_for(p.batch, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(p.m * p.n * p.k, 1)), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-            small_rows(p, a + i * p.a_batch, b + i * p.b_batch, c + i * p.c_batch, 0, p.n);
-    });
+    parallel_for(p.batch, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(p.m * p.n * p.k, 1)),
+                 [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; i++)
+                         small_rows(p, a + i * p.a_batch, b + i * p.b_batch, c + i * p.c_batch, 0, p.n);
+                 });
 }
 
 // ---- float32 through oneDNN ----
@@ -197,7 +201,8 @@ void float_product(const Product& p, const Layout& a, const Layout& b) {
     };
     NoGil released(p.batch * p.m * p.n * p.k > 50000);
     if (p.bias) copy_bias(p);
-    if (p.batch == 1 || omp_in_parallel() || num_threads() == 1 || (p.batch < num_threads() && p.m * p.n * p.k > (1 << 18))) {
+    if (p.batch == 1 || omp_in_parallel() || num_threads() == 1 ||
+        (p.batch < num_threads() && p.m * p.n * p.k > (1 << 18))) {
         for (int64_t i = 0; i < p.batch; i++) one(i);
         return;
     }
@@ -221,8 +226,9 @@ struct Scratch {
 };
 
 template <class T>
-void pack(const void* from, int64_t batch_stride, int64_t row, int64_t col, T* to, int64_t batch, int64_t rows, int64_t cols) {
-    parallel_for(batch * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), [&](int64_t begin, int64_t end) {
+void pack(const void* from, int64_t batch_stride, int64_t row, int64_t col, T* to, int64_t batch, int64_t rows,
+          int64_t cols) {
+    parallel_for(batch * rows, grain_for(cols), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
             const T* src = static_cast<const T*>(from) + i / rows * batch_stride + i % rows * row;
             T* dst = to + i * cols;
@@ -235,7 +241,8 @@ const void* packed(Scratch& scratch, int64_t item, const void* from, int64_t& ba
                    int64_t batch, int64_t rows, int64_t cols) {
     int64_t copies = batch_stride == 0 ? 1 : batch;
     char* to = scratch.take(static_cast<size_t>(copies * rows * cols * item));
-    visit_size(item, [&]<class T>() { pack<T>(from, batch_stride, row, col, reinterpret_cast<T*>(to), copies, rows, cols); });
+    visit_size(item,
+               [&]<class T>() { pack<T>(from, batch_stride, row, col, reinterpret_cast<T*>(to), copies, rows, cols); });
     batch_stride = batch_stride == 0 ? 0 : rows * cols;
     row = cols;
     col = 1;
@@ -247,7 +254,7 @@ const void* packed(Scratch& scratch, int64_t item, const void* from, int64_t& ba
 template <class T>
 void integer_product(const Product& p) {
     const T alpha = static_cast<T>(p.alpha.real()), beta = static_cast<T>(p.beta.real());
-    parallel_for(p.batch * p.m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.n * p.k)), [&](int64_t begin, int64_t end) {
+    parallel_for(p.batch * p.m, grain_for(p.n * p.k), [&](int64_t begin, int64_t end) {
         std::vector<T> sums(static_cast<size_t>(p.n));
         for (int64_t i = begin; i < end; i++) {
             int64_t batch = i / p.m, r = i % p.m;
@@ -274,9 +281,9 @@ void integer_product(const Product& p) {
 }
 
 template <class T>
-void convert_rows(const void* from, int64_t batch_stride, int64_t row, int64_t col, float* to, int64_t batch, int64_t rows,
-                  int64_t cols) {
-    parallel_for(batch * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), [&](int64_t begin, int64_t end) {
+void convert_rows(const void* from, int64_t batch_stride, int64_t row, int64_t col, float* to, int64_t batch,
+                  int64_t rows, int64_t cols) {
+    parallel_for(batch * rows, grain_for(cols), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
             const T* src = static_cast<const T*>(from) + i / rows * batch_stride + i % rows * row;
             float* dst = to + i * cols;
@@ -290,8 +297,8 @@ void convert_rows(const void* from, int64_t batch_stride, int64_t row, int64_t c
 
 // A 16-bit operand as float32, in the order in which it is stored.
 template <class T>
-const float* widened(Scratch& scratch, const void* from, int64_t& batch_stride, int64_t& row, int64_t& col, int64_t batch,
-                     int64_t rows, int64_t cols) {
+const float* widened(Scratch& scratch, const void* from, int64_t& batch_stride, int64_t& row, int64_t& col,
+                     int64_t batch, int64_t rows, int64_t cols) {
     int64_t copies = batch_stride == 0 ? 1 : batch;
     float* to = reinterpret_cast<float*>(scratch.take(static_cast<size_t>(copies * rows * cols) * sizeof(float)));
     if (row == 1 && col != 1) {
@@ -325,13 +332,14 @@ void widened_product(const Product& p, const char* op) {
         w.bias = bias;
     }
     gemm(w, op);
-    parallel_for(p.batch * p.m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.n)), [&](int64_t begin, int64_t end) {
+    parallel_for(p.batch * p.m, grain_for(p.n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             simd::from_float(c + i * p.n, static_cast<T*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row, p.n);
     });
 }
 
-// bfloat16 as it is, where the processor multiplies pairs; without that, widening is ten times faster than oneDNN's emulation.
+// bfloat16 as it is, where the processor multiplies pairs; without that, widening is ten times faster than oneDNN's
+// emulation.
 constexpr int64_t kOneDnnBfloat16Work = 1 << 15;
 
 bool bfloat16_product(const Product& p) {
@@ -339,8 +347,8 @@ bool bfloat16_product(const Product& p) {
     if (p.alpha != 1.0 || p.beta != 0.0 || p.batch * p.m * p.n * p.k < kOneDnnBfloat16Work) return false;
     onednn::Key key;
     key.add(int64_t{1});
-    for (int64_t v : {p.batch, p.m, p.n, p.k, p.a_batch, p.a_row, p.a_col, p.b_batch, p.b_row, p.b_col, p.c_batch, p.c_row,
-                      int64_t(p.bias != nullptr)})
+    for (int64_t v : {p.batch, p.m, p.n, p.k, p.a_batch, p.a_row, p.a_col, p.b_batch, p.b_row, p.b_col, p.c_batch,
+                      p.c_row, int64_t(p.bias != nullptr)})
         key.add(v);
     onednn::Primitive& primitive = onednn::cached(key, [&](onednn::Primitive& fresh) {
         bool batched = p.batch > 1;
@@ -349,12 +357,14 @@ bool bfloat16_product(const Product& p) {
             Dims strides = batched ? Dims{batch_stride == 0 ? rows * cols : batch_stride, row, col} : Dims{row, col};
             return onednn::Operand(sizes, strides, dnnl_bf16);
         };
-        onednn::Operand a = operand(p.a_batch, p.m, p.k, p.a_row, p.a_col), b = operand(p.b_batch, p.k, p.n, p.b_row, p.b_col),
+        onednn::Operand a = operand(p.a_batch, p.m, p.k, p.a_row, p.a_col),
+                        b = operand(p.b_batch, p.k, p.n, p.b_row, p.b_col),
                         c = operand(p.c_batch, p.m, p.n, p.c_row, 1), bias = operand(0, 1, p.n, p.n, 1);
         const onednn::Api& api = onednn::api();
         dnnl_memory_desc_t da = a.plain(), db = b.plain(), dc = c.plain(), dbias = p.bias ? bias.plain() : nullptr;
         dnnl_primitive_desc_t description = nullptr;
-        dnnl_status_t status = api.dnnl_matmul_primitive_desc_create(&description, api.engine, da, db, dbias, dc, nullptr);
+        dnnl_status_t status =
+            api.dnnl_matmul_primitive_desc_create(&description, api.engine, da, db, dbias, dc, nullptr);
         for (dnnl_memory_desc_t d : {da, db, dc, dbias})
             if (d) api.dnnl_memory_desc_destroy(d);
         onednn::check(status, "bfloat16 matmul");
@@ -401,7 +411,8 @@ void add_bias_rows(const Product& p) {
 void gemm(const Product& given, const char* op) {
     Product p = given;
     if (p.batch == 0 || p.m == 0 || p.n == 0) return;
-    if (p.dtype == DType::Bool || (!is_floating(p.dtype) && !is_complex(p.dtype) && !is_integer(p.dtype))) unsupported_dtype(op, p.dtype);
+    if (p.dtype == DType::Bool || (!is_floating(p.dtype) && !is_complex(p.dtype) && !is_integer(p.dtype)))
+        unsupported_dtype(op, p.dtype);
     if (p.k == 0) {
         visit(NumberTypes{}, p.dtype, op, [&]<class T>() { scale_only<T>(p); });
         return;
@@ -450,15 +461,16 @@ void prepare_sgemm() {
     onednn::use_our_thread_count();
 }
 
-void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
-                const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
+                int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
     if (m <= 4 && !transpose_a) {
         Product p;
         p.m = m, p.n = n, p.k = k, p.a_row = lda, p.c_row = ldc, p.alpha = alpha, p.beta = beta;
         p.b_row = transpose_b ? 1 : ldb, p.b_col = transpose_b ? ldb : 1;
         return small_rows(p, a, b, c, 0, n);
     }
-    onednn::api().dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    onednn::api().dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c,
+                             ldc);
 }
 
 void column_sums(DType dtype, const void* from, int64_t rows, int64_t cols, int64_t row_stride, void* to) {
@@ -466,7 +478,7 @@ void column_sums(DType dtype, const void* from, int64_t rows, int64_t cols, int6
         using A = opmath_t<T>;
         const T* src = static_cast<const T*>(from);
         T* dst = static_cast<T*>(to);
-        parallel_for(cols, std::max<int64_t>(64, kGrain / std::max<int64_t>(1, rows)), [&](int64_t begin, int64_t end) {
+        parallel_for(cols, std::max<int64_t>(64, grain_for(rows)), [&](int64_t begin, int64_t end) {
             constexpr int64_t kWidth = 512;
             A sums[kWidth], part[kWidth];
             for (int64_t j = begin; j < end; j += kWidth) {

@@ -20,13 +20,14 @@ struct Product {
     c128 alpha = 1, beta = 0;
 };
 
-// Raises RuntimeError `"<op>" not implemented for 'Bool'` for dtypes without arithmetic. Releases the GIL on large work.
+// Raises RuntimeError `"<op>" not implemented for 'Bool'` for dtypes without arithmetic. Releases the GIL on large
+// work.
 void gemm(const Product& p, const char* op);
 
 // One float32 product on the calling thread, for use inside parallel loops: no GIL, nothing thrown.
 // lda, ldb: distance of two rows of the operand as it is stored (m x k, or k x m when transposed).
-void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
-                const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
+void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
+                int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
 // Must have been called, with the GIL, before sgemm_here() is used.
 void prepare_sgemm();
 

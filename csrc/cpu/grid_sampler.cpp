@@ -104,7 +104,7 @@ struct Sizes {
 
 template <class T>
 void forward(const Sizes& z, const Settings& s, const T* image, const T* grid, T* out) {
-    parallel_for(z.batch * z.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, z.cols * z.channels * 4)), [&](int64_t begin, int64_t end) {
+    parallel_for(z.batch * z.rows, grain_for(z.cols * z.channels * 4), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             for (int64_t j = 0; j < z.cols; j++) {
                 const T* at = grid + (i * z.cols + j) * 2;
@@ -115,7 +115,8 @@ void forward(const Sizes& z, const Settings& s, const T* image, const T* grid, T
                     T sum = 0;
                     for (int p = 0; p < y.count; p++)
                         for (int q = 0; q < x.count; q++)
-                            if (y.index[p] >= 0 && x.index[q] >= 0) sum += y.w[p] * x.w[q] * plane[y.index[p] * z.width + x.index[q]];
+                            if (y.index[p] >= 0 && x.index[q] >= 0)
+                                sum += y.w[p] * x.w[q] * plane[y.index[p] * z.width + x.index[q]];
                     out[((n * z.channels + c) * z.rows + i % z.rows) * z.cols + j] = sum;
                 }
             }
@@ -123,7 +124,8 @@ void forward(const Sizes& z, const Settings& s, const T* image, const T* grid, T
 }
 
 template <class T>
-void backward(const Sizes& z, const Settings& s, const T* grad, const T* image, const T* grid, T* to_image, T* to_grid) {
+void backward(const Sizes& z, const Settings& s, const T* grad, const T* image, const T* grid, T* to_image,
+              T* to_grid) {
     parallel_for(z.batch, 1, [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; n++)
             for (int64_t i = 0; i < z.rows * z.cols; i++) {
@@ -151,17 +153,24 @@ void backward(const Sizes& z, const Settings& s, const T* grad, const T* image, 
 }
 
 void check(const Tensor& image, const Tensor& grid) {
-    MT_CHECK(image.ndim == 4 && grid.ndim == 4, "grid_sampler(): expected 4D input and grid with same number of dimensions, but got input with sizes ", image.sizes(),
-             " and grid with sizes ", grid.sizes());
-    MT_CHECK(image.size(0) == grid.size(0), "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ", image.sizes(),
-             " and grid with sizes ", grid.sizes());
-    MT_CHECK(grid.size(3) == 2, "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes ", grid.sizes());
-    MT_CHECK(image.size(2) > 0 && image.size(3) > 0, "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes ", image.sizes());
-    MT_CHECK(image.dtype == grid.dtype, "grid_sampler(): expected input and grid to have same dtype, but input has ", dtype_name(image.dtype), " and grid has ",
-             dtype_name(grid.dtype));
+    MT_CHECK(image.ndim == 4 && grid.ndim == 4,
+             "grid_sampler(): expected 4D input and grid with same number of dimensions, but got input with sizes ",
+             image.sizes(), " and grid with sizes ", grid.sizes());
+    MT_CHECK(image.size(0) == grid.size(0),
+             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ",
+             image.sizes(), " and grid with sizes ", grid.sizes());
+    MT_CHECK(grid.size(3) == 2,
+             "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes ", grid.sizes());
+    MT_CHECK(image.size(2) > 0 && image.size(3) > 0,
+             "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes ",
+             image.sizes());
+    MT_CHECK(image.dtype == grid.dtype, "grid_sampler(): expected input and grid to have same dtype, but input has ",
+             dtype_name(image.dtype), " and grid has ", dtype_name(grid.dtype));
 }
 
-Sizes sizes_of(const Tensor& image, const Tensor& grid) { return {image.size(0), image.size(1), image.size(2), image.size(3), grid.size(1), grid.size(2)}; }
+Sizes sizes_of(const Tensor& image, const Tensor& grid) {
+    return {image.size(0), image.size(1), image.size(2), image.size(3), grid.size(1), grid.size(2)};
+}
 
 Settings settings_of(const Call& c, int at) {
     return {static_cast<Mode>(c.integer(at)), static_cast<Outside>(c.integer(at + 1)), c.boolean(at + 2)};
@@ -180,8 +189,9 @@ void grid_cpu(Call& c) {
     const DType work = working(c.out().dtype);
     TensorRef image = contiguous(c.tensor(0), work), grid = contiguous(c.tensor(1), work);
     TensorRef to = work == c.out().dtype ? TensorRef::share(&c.out()) : empty(c.out().sizes(), work);
-    visit(PlainFloatTypes{}, work, "grid_sampler_2d_cpu",
-          [&]<class T>() { forward<T>(sizes_of(*image, *grid), settings_of(c, 2), image->data<T>(), grid->data<T>(), to->data<T>()); });
+    visit(PlainFloatTypes{}, work, "grid_sampler_2d_cpu", [&]<class T>() {
+        forward<T>(sizes_of(*image, *grid), settings_of(c, 2), image->data<T>(), grid->data<T>(), to->data<T>());
+    });
     if (to.get() != &c.out()) copy_into(c.out(), *to);
 }
 
@@ -194,17 +204,20 @@ void grid_backward_shape(ShapeCall& c) {
 void grid_backward_cpu(Call& c) {
     Span<bool> mask = c.bools(6);
     const DType dtype = c.tensor(1).dtype, work = working(dtype);
-    TensorRef grad = contiguous(c.tensor(0), work), image = contiguous(c.tensor(1), work), grid = contiguous(c.tensor(2), work);
-    TensorRef to_image = mask[0] ? zeros(image->sizes(), work) : TensorRef(), to_grid = mask[1] ? empty(grid->sizes(), work) : TensorRef();
+    TensorRef grad = contiguous(c.tensor(0), work), image = contiguous(c.tensor(1), work),
+              grid = contiguous(c.tensor(2), work);
+    TensorRef to_image = mask[0] ? zeros(image->sizes(), work) : TensorRef(),
+              to_grid = mask[1] ? empty(grid->sizes(), work) : TensorRef();
     visit(PlainFloatTypes{}, work, "grid_sampler_2d_backward_cpu", [&]<class T>() {
-        backward<T>(sizes_of(*image, *grid), settings_of(c, 3), grad->data<T>(), image->data<T>(), grid->data<T>(), mask[0] ? to_image->data<T>() : nullptr,
-                    mask[1] ? to_grid->data<T>() : nullptr);
+        backward<T>(sizes_of(*image, *grid), settings_of(c, 3), grad->data<T>(), image->data<T>(), grid->data<T>(),
+                    mask[0] ? to_image->data<T>() : nullptr, mask[1] ? to_grid->data<T>() : nullptr);
     });
     if (mask[0]) copy_into(c.out(0), *to_image);
     if (mask[1]) copy_into(c.out(1), *to_grid);
 }
 
-KERNELS {
+KERNELS
+{
     shape("grid_sampler_2d", grid_shape);
     shape("grid_sampler_2d_backward", grid_backward_shape);
     structured("grid_sampler_2d", grid_cpu, kContiguousOutputs);

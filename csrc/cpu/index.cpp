@@ -1,4 +1,5 @@
-// Indexing by tensors: index, index_put and what they share (masks to positions, broadcasting, the shape of the result).
+// Indexing by tensors: index, index_put and what they share (masks to positions, broadcasting, the shape of the
+// result).
 #include <vector>
 
 #include "core/kernel.h"
@@ -46,10 +47,11 @@ std::vector<TensorRef> positions_of(const Tensor& self, Span<Tensor*> indices) {
             case DType::UInt8: {
                 int64_t at = static_cast<int64_t>(result.size());
                 for (int64_t d = 0; d < t->dim(); d++)
-                    MT_CHECK_INDEX(at + d < self.dim() && t->size(d) == self.size(at + d), "The shape of the mask ", t->sizes(),
-                                   " at index ", d, " does not match the shape of the indexed tensor ", self.sizes(), " at index ",
-                                   at + d);
-                if (t->dim() == 0) MT_THROW(Index, "a mask of no dimensions must be turned into a dimension before indexing");
+                    MT_CHECK_INDEX(at + d < self.dim() && t->size(d) == self.size(at + d), "The shape of the mask ",
+                                   t->sizes(), " at index ", d, " does not match the shape of the indexed tensor ",
+                                   self.sizes(), " at index ", at + d);
+                if (t->dim() == 0)
+                    MT_THROW(Index, "a mask of no dimensions must be turned into a dimension before indexing");
                 for (TensorRef& p : nonzero_columns(*t)) result.push_back(std::move(p));
                 break;
             }
@@ -66,8 +68,8 @@ std::vector<TensorRef> positions_of(const Tensor& self, Span<Tensor*> indices) {
                 MT_THROW(Index, "tensors used as indices must be long, int, byte or bool tensors");
         }
     }
-    MT_CHECK_INDEX(static_cast<int64_t>(result.size()) <= self.dim(), "too many indices for tensor of dimension ", self.dim(),
-                   " (got ", result.size(), ")");
+    MT_CHECK_INDEX(static_cast<int64_t>(result.size()) <= self.dim(), "too many indices for tensor of dimension ",
+                   self.dim(), " (got ", result.size(), ")");
     return result;
 }
 
@@ -87,7 +89,8 @@ Plan make_plan(const Tensor& self, Span<Tensor*> given) {
         for (int64_t i = 0; i < n; i++) {
             int64_t a = i < plan.index.size() ? plan.index[plan.index.size() - 1 - i] : 1;
             int64_t b = i < t->dim() ? t->size(t->dim() - 1 - i) : 1;
-            MT_CHECK_INDEX(a == b || a == 1 || b == 1, "shape mismatch: indexing tensors could not be broadcast together with shapes ",
+            MT_CHECK_INDEX(a == b || a == 1 || b == 1,
+                           "shape mismatch: indexing tensors could not be broadcast together with shapes ",
                            shapes_text(indices));
             wide[n - 1 - i] = a == 1 ? b : a;
         }
@@ -126,7 +129,8 @@ Plan make_plan(const Tensor& self, Span<Tensor*> given) {
                 picks[at[0] + i * steps[0]] += (v < 0 ? v + size : v) * stride;
             }
         });
-        MT_CHECK_INDEX(!out_of_bounds, "index ", wrong, " is out of bounds for dimension ", indexed - 1, " with size ", size);
+        MT_CHECK_INDEX(!out_of_bounds, "index ", wrong, " is out of bounds for dimension ", indexed - 1, " with size ",
+                       size);
     }
     bool adjacent = last_dim - first_dim + 1 == indexed;
     for (int64_t d = 0; d < self.dim(); d++) {
@@ -167,7 +171,7 @@ void index_cpu(Call& c) {
     std::vector<int64_t> outer = offsets_of(plan.before, plan.before_strides);
     int64_t picks = static_cast<int64_t>(plan.picks.size()), block = numel_of(plan.after);
     int64_t rows = static_cast<int64_t>(outer.size()) * picks;
-    int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, block));
+    int64_t grain = grain_for(block);
     bool dense = dense_block(plan.after, plan.after_strides);
     std::vector<int64_t> inner = dense ? std::vector<int64_t>() : offsets_of(plan.after, plan.after_strides);
     visit_size(self.itemsize(), [&]<class T>() {
@@ -175,7 +179,8 @@ void index_cpu(Call& c) {
         T* to = result->data<T>();
         parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end; r++) {
-                const T* source = from + outer[static_cast<size_t>(r / picks)] + plan.picks[static_cast<size_t>(r % picks)];
+                const T* source =
+                    from + outer[static_cast<size_t>(r / picks)] + plan.picks[static_cast<size_t>(r % picks)];
                 T* target = to + r * block;
                 if (block == 1)
                     *target = *source;
@@ -196,8 +201,8 @@ Dims broadcast_strides(const Tensor& values, const Dims& sizes) {
         int64_t at = lead + d;
         fits = at < 0 ? values.size(d) == 1 : values.size(d) == sizes[at] || values.size(d) == 1;
     }
-    MT_CHECK(fits, "shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result of shape ",
-             IntSpan(sizes));
+    MT_CHECK(fits, "shape mismatch: value tensor of shape ", values.sizes(),
+             " cannot be broadcast to indexing result of shape ", IntSpan(sizes));
     Dims strides(sizes.size(), 0);
     for (int64_t d = std::max<int64_t>(0, -lead); d < values.dim(); d++)
         strides[lead + d] = values.size(d) == 1 ? 0 : values.stride(d);
@@ -235,7 +240,8 @@ void put_all(Tensor& out, const Plan& plan, const Tensor& values, const Dims& va
 // out (self, already holding its values) with `values` put or added at the indices.
 void put_into(Tensor& out, Span<Tensor*> indices, const Tensor& values, bool accumulate) {
     MT_CHECK(out.dtype == values.dtype, "Index put requires the source and destination dtypes match, got ",
-             dtype_class_name(out.dtype), " for the destination and ", dtype_class_name(values.dtype), " for the source.");
+             dtype_class_name(out.dtype), " for the destination and ", dtype_class_name(values.dtype),
+             " for the source.");
     Plan plan = make_plan(out, indices);
     Dims value_strides = broadcast_strides(values, plan.result());
     if (numel_of(plan.result()) == 0) return;
@@ -256,7 +262,8 @@ void index_put_cpu(Call& c) {
     put_into(out, c.tensors(1), c.tensor(2), c.boolean(3));
 }
 
-KERNELS {
+KERNELS
+{
     direct("index.Tensor", index_cpu);
     direct("_unsafe_index.Tensor", index_cpu);
     structured("index_put", index_put_cpu, kInputMayAlias);

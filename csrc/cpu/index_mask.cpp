@@ -176,7 +176,8 @@ void masked_scatter_cpu(Call& c) {
     MT_CHECK(enough, "masked_scatter: expected source to have at least as many elements as the number of ones in mask");
 }
 
-KERNELS {
+KERNELS
+{
     direct("nonzero", nonzero_cpu);
     structured("nonzero_static", nonzero_static_cpu, kContiguousOutputs);
     shape("nonzero_static", nonzero_static_shape);

@@ -85,29 +85,33 @@ int64_t size_or_1(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; 
 void check_gather(const Tensor& self, int64_t dim, const Tensor& index) {
     check_index_dtype(index, "gather");
     if (index.numel() == 0) return;
-    MT_CHECK(at_least_1(self) == at_least_1(index), "Index tensor must have the same number of dimensions as input tensor");
+    MT_CHECK(at_least_1(self) == at_least_1(index),
+             "Index tensor must have the same number of dimensions as input tensor");
     for (int64_t d = 0; d < index.dim(); d++)
-        MT_CHECK(d == dim || index.size(d) <= size_or_1(self, d), "Size does not match at dimension ", d, " expected index ",
-                 index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
+        MT_CHECK(d == dim || index.size(d) <= size_or_1(self, d), "Size does not match at dimension ", d,
+                 " expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
+                 " apart from dimension ", dim);
 }
 
 void check_scatter(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src) {
     check_index_dtype(index, op);
-    if (src)
-        MT_CHECK(self.dtype == src->dtype, op, "(): Expected self.dtype to be equal to src.dtype");
+    if (src) MT_CHECK(self.dtype == src->dtype, op, "(): Expected self.dtype to be equal to src.dtype");
     if (index.numel() == 0) return;
-    MT_CHECK(at_least_1(self) == at_least_1(index), "Index tensor must have the same number of dimensions as self tensor");
+    MT_CHECK(at_least_1(self) == at_least_1(index),
+             "Index tensor must have the same number of dimensions as self tensor");
     bool fits = true;
     for (int64_t d = 0; d < index.dim(); d++) {
         if (d != dim && index.size(d) > size_or_1(self, d)) fits = false;
         if (src && index.size(d) > size_or_1(*src, d)) fits = false;
     }
     if (src) {
-        MT_CHECK(at_least_1(*src) == at_least_1(index), "Index tensor must have the same number of dimensions as src tensor");
-        MT_CHECK(fits, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim,
-                 " and to be no larger size than src ", src->sizes());
+        MT_CHECK(at_least_1(*src) == at_least_1(index),
+                 "Index tensor must have the same number of dimensions as src tensor");
+        MT_CHECK(fits, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
+                 " apart from dimension ", dim, " and to be no larger size than src ", src->sizes());
     } else {
-        MT_CHECK(fits, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
+        MT_CHECK(fits, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
+                 " apart from dimension ", dim);
     }
 }
 
@@ -118,7 +122,8 @@ void check_bounds(const Tensor& dense_index, int64_t dim, int64_t size) {
     for (int64_t i = 0; i < n; i++) worst |= static_cast<uint64_t>(p[i] < 0 || p[i] >= size);
     if (!worst) return;
     for (int64_t i = 0; i < n; i++)
-        MT_CHECK(p[i] >= 0 && p[i] < size, "index ", p[i], " is out of bounds for dimension ", dim, " with size ", size);
+        MT_CHECK(p[i] >= 0 && p[i] < size, "index ", p[i], " is out of bounds for dimension ", dim, " with size ",
+                 size);
 }
 
 // Strides of t with that of `dim` taken out: the index gives the position there.
@@ -155,7 +160,8 @@ void gather_cpu(Call& c) {
     TensorRef index = contiguous(*index64(c.tensor(2)));
     check_bounds(*index, dim, size_or_1(self, dim));
     Dims sizes = sizes_of(*index);
-    Dims from = strides_without(self, dim, sizes.size()), at_strides = strides_of(*index, sizes.size()), to = strides_of(out, sizes.size());
+    Dims from = strides_without(self, dim, sizes.size()), at_strides = strides_of(*index, sizes.size()),
+         to = strides_of(out, sizes.size());
     int64_t stride = self.dim() ? self.stride(dim) : 1;
     StridedWalk<3> walk(sizes, {IntSpan(to), IntSpan(at_strides), IntSpan(from)});
     const int64_t* picks = index->data<int64_t>();
@@ -187,8 +193,8 @@ void scatter_each(Tensor& out, int64_t dim, const Tensor& index, const T* source
 }
 
 template <class T>
-void scatter_reduce_typed(Tensor& out, int64_t dim, const Tensor& index, const T* source, IntSpan source_strides, Reduce reduce,
-                          bool include_self) {
+void scatter_reduce_typed(Tensor& out, int64_t dim, const Tensor& index, const T* source, IntSpan source_strides,
+                          Reduce reduce, bool include_self) {
     if (!include_self) {
         T start = identity<T>(reduce);
         T dummy = T(0);
@@ -201,10 +207,12 @@ void scatter_reduce_typed(Tensor& out, int64_t dim, const Tensor& index, const T
             break;
         case Reduce::Sum:
         case Reduce::Mean:
-            scatter_each<T>(out, dim, index, source, source_strides, [](T& a, const T& b) { a = static_cast<T>(a + b); });
+            scatter_each<T>(out, dim, index, source, source_strides,
+                            [](T& a, const T& b) { a = static_cast<T>(a + b); });
             break;
         default:
-            scatter_each<T>(out, dim, index, source, source_strides, [reduce](T& a, const T& b) { a = combine(reduce, a, b); });
+            scatter_each<T>(out, dim, index, source, source_strides,
+                            [reduce](T& a, const T& b) { a = combine(reduce, a, b); });
     }
 }
 
@@ -290,7 +298,8 @@ int64_t flat_position(int64_t i, int64_t n) {
 }
 
 void take_cpu(Call& c) {
-    MT_CHECK(c.tensor(1).dtype == DType::Int64, "take(): Expected a long tensor for index, but got ", dtype_class_name(c.tensor(1).dtype));
+    MT_CHECK(c.tensor(1).dtype == DType::Int64, "take(): Expected a long tensor for index, but got ",
+             dtype_class_name(c.tensor(1).dtype));
     MT_CHECK_INDEX(c.tensor(0).numel() > 0 || c.tensor(1).numel() == 0, "take(): tried to take from an empty tensor");
     TensorRef self = contiguous(c.tensor(0)), index = contiguous(c.tensor(1));
     Tensor& out = c.out();
@@ -306,10 +315,13 @@ void take_cpu(Call& c) {
 void put_cpu(Call& c) {
     const Tensor &self = c.tensor(0), &source = c.tensor(2);
     Tensor& out = c.out();
-    MT_CHECK(self.dtype == source.dtype, "put_(): self and source expected to have the same dtype, but got self.dtype = ",
+    MT_CHECK(self.dtype == source.dtype,
+             "put_(): self and source expected to have the same dtype, but got self.dtype = ",
              dtype_class_name(self.dtype), " and source.dtype = ", dtype_class_name(source.dtype));
-    MT_CHECK(c.tensor(1).dtype == DType::Int64, "put_(): Expected a long tensor for index, but got ", dtype_class_name(c.tensor(1).dtype));
-    MT_CHECK(c.tensor(1).numel() == source.numel(), "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
+    MT_CHECK(c.tensor(1).dtype == DType::Int64, "put_(): Expected a long tensor for index, but got ",
+             dtype_class_name(c.tensor(1).dtype));
+    MT_CHECK(c.tensor(1).numel() == source.numel(),
+             "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
              source.numel(), ", index.numel() = ", c.tensor(1).numel());
     TensorRef index = contiguous(c.tensor(1)), from = contiguous(source), work = contiguous(self);
     if (work.get() == &self) work = clone(self);
@@ -341,7 +353,8 @@ Slices slices_of(const Tensor& t, int64_t dim) {
 
 void check_vector_index(const Tensor& index, const char* op) {
     MT_CHECK_INDEX(index.dim() <= 1, op, "(): Index is supposed to be a vector");
-    MT_CHECK(index.dtype == DType::Int64 || index.dtype == DType::Int32, op, "(): Expected dtype int32 or int64 for index");
+    MT_CHECK(index.dtype == DType::Int64 || index.dtype == DType::Int32, op,
+             "(): Expected dtype int32 or int64 for index");
 }
 
 void index_select_shape(ShapeCall& c) {
@@ -350,7 +363,8 @@ void index_select_shape(ShapeCall& c) {
     check_vector_index(index, "index_select");
     Dims sizes(self.sizes());
     if (self.dim()) sizes[dim] = index.numel();
-    MT_CHECK(self.dim() || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
+    MT_CHECK(self.dim() || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ",
+             index.numel(), " value(s)");
     c.output(0, sizes, self.dtype);
 }
 
@@ -363,7 +377,7 @@ void index_select_cpu(Call& c) {
     int64_t n = index->numel();
     for (int64_t i = 0; i < n; i++) MT_CHECK_INDEX(picks[i] >= 0 && picks[i] < s.size, "index out of range in self");
     if (out.numel() == 0) return;
-    int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.inner));
+    int64_t grain = grain_for(s.inner);
     visit_size(self->itemsize(), [&]<class T>() {
         const T* from = self->data<T>();
         T* to = out.data<T>();
@@ -385,7 +399,8 @@ void each_slice(Tensor& out, int64_t dim, const Tensor& index, const Tensor* sou
     const int64_t* picks = index.data<int64_t>();
     int64_t n = index.numel(), size = size_or_1(out, dim);
     int64_t stride = out.dim() ? out.stride(dim) : 1, source_stride = source && source->dim() ? source->stride(dim) : 0;
-    Dims sizes(out.sizes()), to(out.strides()), from = source && source->dim() ? Dims(source->strides()) : Dims(out.dim(), 0);
+    Dims sizes(out.sizes()), to(out.strides()),
+        from = source && source->dim() ? Dims(source->strides()) : Dims(out.dim(), 0);
     if (out.dim()) sizes[dim] = 1;
     StridedWalk<2> walk(sizes, {IntSpan(to), IntSpan(from)});
     T none = T(0);
@@ -404,17 +419,19 @@ void each_slice(Tensor& out, int64_t dim, const Tensor& index, const Tensor* sou
 
 void check_slice_source(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
     check_vector_index(index, op);
-    MT_CHECK(self.dtype == source.dtype, op, "(): self (", dtype_class_name(self.dtype), ") and source (", dtype_class_name(source.dtype),
-             ") must have the same scalar type");
-    MT_CHECK(source.dim() == 0 || dim < source.dim(), op, "(): Indexing dim ", dim, " is out of bounds of the source tensor with dim ",
-             source.dim());
+    MT_CHECK(self.dtype == source.dtype, op, "(): self (", dtype_class_name(self.dtype), ") and source (",
+             dtype_class_name(source.dtype), ") must have the same scalar type");
+    MT_CHECK(source.dim() == 0 || dim < source.dim(), op, "(): Indexing dim ", dim,
+             " is out of bounds of the source tensor with dim ", source.dim());
     int64_t length = source.dim() ? source.size(dim) : 1;
-    MT_CHECK(index.numel() == length, op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", length,
-             "), for dim: ", dim);
+    MT_CHECK(index.numel() == length, op, "(): Number of indices (", index.numel(),
+             ") should be equal to source.size(dim): (", length, "), for dim: ", dim);
     bool same = self.dim() == source.dim();
     for (int64_t d = 0; same && d < self.dim(); d++) same = d == dim || self.size(d) == source.size(d);
-    MT_CHECK_INDEX(same || (self.dim() <= 1 && source.dim() <= 1), "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ", self.sizes(),
-             " source.shape = ", source.sizes());
+    MT_CHECK_INDEX(
+        same || (self.dim() <= 1 && source.dim() <= 1),
+        "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ",
+        self.sizes(), " source.shape = ", source.sizes());
 }
 
 TensorRef checked_slices(const Tensor& index, const Tensor& self, int64_t dim, bool negative, const char* text) {
@@ -436,7 +453,8 @@ void index_add_cpu(Call& c) {
     if (out.raw() != self.raw()) copy_into(out, self);
     visit(AllTypes{}, out.dtype, "index_add_cpu_", [&]<class T>() {
         T alpha = c.scalar(4).to<T>();
-        each_slice<T>(out, dim, *index, &source, [alpha](T& a, const T& b, int64_t) { a = static_cast<T>(a + static_cast<T>(alpha * b)); });
+        each_slice<T>(out, dim, *index, &source,
+                      [alpha](T& a, const T& b, int64_t) { a = static_cast<T>(a + static_cast<T>(alpha * b)); });
     });
 }
 
@@ -466,8 +484,9 @@ void index_fill_cpu(Call& c) {
     TensorRef index = checked_slices(c.tensor(2), self, dim, true, "index out of range in self");
     if (out.raw() != self.raw()) copy_into(out, self);
     const Tensor* given = c.tensor_or_null(3);
-    MT_CHECK(!given || given->dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
-             given ? given->dim() : 0, " dimension(s).");
+    MT_CHECK(!given || given->dim() == 0,
+             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", given ? given->dim() : 0,
+             " dimension(s).");
     visit(AllTypes{}, out.dtype, "index_fill_", [&]<class T>() {
         T value;
         if (given) {
@@ -515,7 +534,8 @@ void index_reduce_cpu(Call& c) {
     });
 }
 
-KERNELS {
+KERNELS
+{
     structured("gather", gather_cpu);
     shape("gather", gather_shape);
     shape("scatter", scatter_shape);

@@ -37,15 +37,18 @@ void cat_shape(ShapeCall& c) {
     for (int64_t i = 0; i < tensors.size; i++) {
         const Tensor& t = *tensors[i];
         if (skipped(t)) continue;
-        MT_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ", model->dim(), " and ", t.dim());
+        MT_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ", model->dim(), " and ",
+                 t.dim());
         for (int64_t d = 0; d < t.dim(); d++)
-            MT_CHECK(d == dim || t.size(d) == model->size(d), "Sizes of tensors must match except in dimension ", dim, ". Expected size ",
-                     model->size(d), " but got size ", t.size(d), " for tensor number ", i, " in the list.");
+            MT_CHECK(d == dim || t.size(d) == model->size(d), "Sizes of tensors must match except in dimension ", dim,
+                     ". Expected size ", model->size(d), " but got size ", t.size(d), " for tensor number ", i,
+                     " in the list.");
         total += t.size(dim);
     }
     Dims sizes(model->sizes());
     sizes[dim] = total;
-    if (model->dim() >= 4 && all_channels_last(tensors)) return c.output_strided(0, sizes, channels_last_strides(sizes), dtype);
+    if (model->dim() >= 4 && all_channels_last(tensors))
+        return c.output_strided(0, sizes, channels_last_strides(sizes), dtype);
     c.output(0, sizes, dtype);
 }
 
@@ -65,7 +68,8 @@ bool cat_dense(Tensor& out, Span<Tensor*> tensors, int64_t dim) {
             if (skipped(*t)) continue;
             int64_t part = t->size(dim) * bytes;
             const char* from = t->raw();
-            for (int64_t r = begin; r < end; r++) std::memcpy(to + r * row + at, from + r * part, static_cast<size_t>(part));
+            for (int64_t r = begin; r < end; r++)
+                std::memcpy(to + r * row + at, from + r * part, static_cast<size_t>(part));
             at += part;
         }
     });
@@ -98,8 +102,8 @@ void stack_shape(ShapeCall& c) {
     const Tensor& first = *tensors[0];
     int64_t dim = wrap_dim(c.integer(1), first.dim() + 1);
     for (int64_t i = 1; i < tensors.size; i++)
-        MT_CHECK(tensors[i]->sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ", first.sizes(),
-                 " at entry 0 and ", tensors[i]->sizes(), " at entry ", i);
+        MT_CHECK(tensors[i]->sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ",
+                 first.sizes(), " at entry 0 and ", tensors[i]->sizes(), " at entry ", i);
     Dims sizes(first.sizes());
     sizes.insert(dim, tensors.size);
     c.output(0, sizes, joined_dtype(tensors));
@@ -117,11 +121,13 @@ void stack_cpu(Call& c) {
     if (dense) {
         int64_t n = tensors.size;
         char* to = out.raw();
-        parallel_for(outer, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, n * inner)), [&](int64_t begin, int64_t end) {
-            for (int64_t r = begin; r < end; r++)
-                for (int64_t k = 0; k < n; k++)
-                    std::memcpy(to + (r * n + k) * inner, tensors[k]->raw() + r * inner, static_cast<size_t>(inner));
-        });
+        parallel_for(outer, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, n * inner)),
+                     [&](int64_t begin, int64_t end) {
+                         for (int64_t r = begin; r < end; r++)
+                             for (int64_t k = 0; k < n; k++)
+                                 std::memcpy(to + (r * n + k) * inner, tensors[k]->raw() + r * inner,
+                                             static_cast<size_t>(inner));
+                     });
         return;
     }
     Dims sizes(out.sizes()), strides(out.strides());
@@ -134,7 +140,8 @@ void stack_cpu(Call& c) {
     }
 }
 
-KERNELS {
+KERNELS
+{
     structured("cat", cat_cpu);
     shape("cat", cat_shape);
     structured("stack", stack_cpu);

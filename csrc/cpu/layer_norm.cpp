@@ -17,18 +17,23 @@ Extent extent_of(const Tensor& input, int64_t trailing) {
 }
 
 void check_normalized_shape(const Tensor& input, IntSpan shape, const Tensor* weight, const Tensor* bias) {
-    MT_CHECK(shape.size >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = ", shape);
-    MT_CHECK(!weight || weight->sizes() == shape, "Expected weight to be of same shape as normalized_shape, but got weight of shape ",
+    MT_CHECK(shape.size >= 1,
+             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+             "normalized_shape = ",
+             shape);
+    MT_CHECK(!weight || weight->sizes() == shape,
+             "Expected weight to be of same shape as normalized_shape, but got weight of shape ",
              weight ? weight->sizes() : IntSpan(), " and normalized_shape = ", shape);
-    MT_CHECK(!bias || bias->sizes() == shape, "Expected bias to be of same shape as normalized_shape, but got bias of shape ",
+    MT_CHECK(!bias || bias->sizes() == shape,
+             "Expected bias to be of same shape as normalized_shape, but got bias of shape ",
              bias ? bias->sizes() : IntSpan(), " and normalized_shape = ", shape);
     bool fits = input.ndim >= shape.size;
     for (int64_t i = 0; fits && i < shape.size; i++) fits = input.size(input.ndim - shape.size + i) == shape[i];
     if (fits) return;
     std::string expected;
     for (int64_t i = 0; i < shape.size; i++) expected += concat(i ? ", " : "", shape[i]);
-    MT_THROW(Runtime, "Given normalized_shape=", shape, ", expected input with shape [*", shape.size ? ", " : "", expected,
-             "], but got input of size", input.sizes());
+    MT_THROW(Runtime, "Given normalized_shape=", shape, ", expected input with shape [*", shape.size ? ", " : "",
+             expected, "], but got input of size", input.sizes());
 }
 
 // The statistics' shape: the leading sizes, then ones. Statistics of 16-bit inputs with float weights are float.
@@ -48,7 +53,8 @@ void layer_norm_shape(ShapeCall& c) {
     IntSpan shape = c.ints(c.param(1));
     const Tensor *weight = c.tensor_or_null(c.param(2)), *bias = c.tensor_or_null(c.param(3));
     check_normalized_shape(input, shape, weight, bias);
-    MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"LayerNormKernelImpl\" not implemented for '", dtype_class_name(input.dtype), "'");
+    MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"LayerNormKernelImpl\" not implemented for '",
+                dtype_class_name(input.dtype), "'");
     c.output(0, input.sizes(), input.dtype);
     for (int i = 1; i < 3; i++) statistics_output(c, i, input, shape.size, statistics_type(input, weight));
 }
@@ -85,10 +91,10 @@ const X* data_or_null(const TensorRef& t) {
 // ---- forward ----
 
 template <class T, bool kCentred>
-void norm_rows(const Extent& s, const T* x, const Compute<T>* weight, const Compute<T>* bias, double eps, T* y, Compute<T>* mean,
-               Compute<T>* rstd) {
+void norm_rows(const Extent& s, const T* x, const Compute<T>* weight, const Compute<T>* bias, double eps, T* y,
+               Compute<T>* mean, Compute<T>* rstd) {
     using X = Compute<T>;
-    parallel_for(s.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.n)), [&](int64_t b, int64_t e) {
+    parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
         RowIn<T> in(s.n);
         RowOut<T> out(s.n);
         for (int64_t r = b; r < e; r++) {
@@ -121,12 +127,13 @@ void native_layer_norm_cpu(Call& c) {
     const Tensor& input = c.tensor(0);
     DType type = input.dtype, wide = broad_type(type);
     Extent s = extent_of(input, c.ints(1).size);
-    TensorRef x = contiguous(input), weight = as_type(c.tensor_or_null(2), wide), bias = as_type(c.tensor_or_null(3), wide);
+    TensorRef x = contiguous(input), weight = as_type(c.tensor_or_null(2), wide),
+              bias = as_type(c.tensor_or_null(3), wide);
     Converted mean(c.out(1), wide), rstd(c.out(2), wide);
     visit(FloatTypes{}, type, "LayerNormKernelImpl", [&]<class T>() {
         using X = Compute<T>;
-        norm_rows<T, true>(s, x->data<T>(), data_or_null<X>(weight), data_or_null<X>(bias), c.real(4), c.out(0).data<T>(),
-                           mean.tensor().data<X>(), rstd.tensor().data<X>());
+        norm_rows<T, true>(s, x->data<T>(), data_or_null<X>(weight), data_or_null<X>(bias), c.real(4),
+                           c.out(0).data<T>(), mean.tensor().data<X>(), rstd.tensor().data<X>());
     });
     mean.finish();
     rstd.finish();
@@ -146,7 +153,8 @@ void fused_rms_norm_cpu(Call& c) {
     Converted rstd(c.out(1), wide);
     visit(FloatTypes{}, type, "rms_norm", [&]<class T>() {
         using X = Compute<T>;
-        norm_rows<T, false>(s, x->data<T>(), data_or_null<X>(weight), nullptr, eps, c.out(0).data<T>(), nullptr, rstd.tensor().data<X>());
+        norm_rows<T, false>(s, x->data<T>(), data_or_null<X>(weight), nullptr, eps, c.out(0).data<T>(), nullptr,
+                            rstd.tensor().data<X>());
     });
     rstd.finish();
 }
@@ -156,7 +164,7 @@ void fused_rms_norm_cpu(Call& c) {
 // Column sums of one thread: float lanes that are emptied into doubles every kBlock rows.
 template <class X>
 class ColumnSums {
-   public:
+  public:
     explicit ColumnSums(int64_t n) : n_(n), lanes_(new X[n]()), totals_(new double[n]()) {}
     X* lanes() { return lanes_.get(); }
     void row_done() {
@@ -167,7 +175,7 @@ class ColumnSums {
         for (int64_t i = 0; i < n_; i++) totals[i] += totals_[i];
     }
 
-   private:
+  private:
     void flush() {
         for (int64_t i = 0; i < n_; i++) {
             totals_[i] += lanes_[i];
@@ -187,7 +195,7 @@ void norm_backward_rows(const Extent& s, const T* grad, const T* x, const Comput
     using X = Compute<T>;
     std::mutex merging;
     bool columns = dweight || dbias;
-    parallel_for(s.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.n)), [&](int64_t b, int64_t e) {
+    parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
         RowIn<T> grad_in(s.n), x_in(s.n);
         RowOut<T> out(s.n);
         ColumnSums<X> weight_sums(columns ? s.n : 0), bias_sums(columns ? s.n : 0);
@@ -236,11 +244,14 @@ void store(const double* totals, Tensor* out) {
 }
 
 // What a caller of the gradient's operator may get wrong: the sizes of what forward gave.
-void check_backward(const Call& c, const Extent& s, std::initializer_list<const Tensor*> of_rows, std::initializer_list<const Tensor*> of_columns) {
-    MT_CHECK(c.ints(2).size <= c.tensor(1).ndim && c.tensor(0).sizes() == c.tensor(1).sizes(), c.name(), ": the gradient's sizes ",
-             c.tensor(0).sizes(), " are not the input's, ", c.tensor(1).sizes());
-    for (const Tensor* t : of_rows) MT_CHECK(!t || t->numel() == s.rows, c.name(), ": statistics should contain ", s.rows, " elements");
-    for (const Tensor* t : of_columns) MT_CHECK(!t || t->numel() == s.n, c.name(), ": weights should contain ", s.n, " elements");
+void check_backward(const Call& c, const Extent& s, std::initializer_list<const Tensor*> of_rows,
+                    std::initializer_list<const Tensor*> of_columns) {
+    MT_CHECK(c.ints(2).size <= c.tensor(1).ndim && c.tensor(0).sizes() == c.tensor(1).sizes(), c.name(),
+             ": the gradient's sizes ", c.tensor(0).sizes(), " are not the input's, ", c.tensor(1).sizes());
+    for (const Tensor* t : of_rows)
+        MT_CHECK(!t || t->numel() == s.rows, c.name(), ": statistics should contain ", s.rows, " elements");
+    for (const Tensor* t : of_columns)
+        MT_CHECK(!t || t->numel() == s.n, c.name(), ": weights should contain ", s.n, " elements");
 }
 
 Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor ? c.rets[i].t : nullptr; }
@@ -252,13 +263,15 @@ void native_layer_norm_backward_cpu(Call& c) {
     Extent s = extent_of(input, c.ints(2).size);
     check_backward(c, s, {c.tensor_or_null(3), c.tensor_or_null(4)}, {c.tensor_or_null(5), c.tensor_or_null(6)});
     TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input);
-    TensorRef mean = contiguous(c.tensor(3), wide), rstd = contiguous(c.tensor(4), wide), weight = as_type(c.tensor_or_null(5), wide);
+    TensorRef mean = contiguous(c.tensor(3), wide), rstd = contiguous(c.tensor(4), wide),
+              weight = as_type(c.tensor_or_null(5), wide);
     Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
     std::unique_ptr<double[]> sums(new double[2 * s.n]());
     visit(FloatTypes{}, type, "LayerNormBackwardKernelImpl", [&]<class T>() {
         using X = Compute<T>;
-        norm_backward_rows<T, true>(s, grad->data<T>(), x->data<T>(), mean->data<X>(), rstd->data<X>(), data_or_null<X>(weight),
-                                    dx ? dx->data<T>() : nullptr, dweight ? sums.get() : nullptr, dbias ? sums.get() + s.n : nullptr);
+        norm_backward_rows<T, true>(s, grad->data<T>(), x->data<T>(), mean->data<X>(), rstd->data<X>(),
+                                    data_or_null<X>(weight), dx ? dx->data<T>() : nullptr,
+                                    dweight ? sums.get() : nullptr, dbias ? sums.get() + s.n : nullptr);
     });
     store(sums.get(), dweight);
     store(sums.get() + s.n, dbias);
@@ -276,15 +289,17 @@ void fused_rms_norm_backward_cpu(Call& c) {
     std::unique_ptr<double[]> sums(new double[s.n]());
     visit(FloatTypes{}, type, "rms_norm_backward", [&]<class T>() {
         using X = Compute<T>;
-        norm_backward_rows<T, false>(s, grad->data<T>(), x->data<T>(), nullptr, rstd->data<X>(), data_or_null<X>(weight),
-                                     dx ? dx->data<T>() : nullptr, dweight ? sums.get() : nullptr, nullptr);
+        norm_backward_rows<T, false>(s, grad->data<T>(), x->data<T>(), nullptr, rstd->data<X>(),
+                                     data_or_null<X>(weight), dx ? dx->data<T>() : nullptr,
+                                     dweight ? sums.get() : nullptr, nullptr);
     });
     store(sums.get(), dweight);
 }
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("layer_norm", layer_norm_shape);
     shape("rms_norm", rms_norm_shape);
     shape("norm_backward", norm_backward_shape);

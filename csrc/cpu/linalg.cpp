@@ -29,8 +29,12 @@ constexpr bool kComplex = !std::is_same_v<T, real_t<T>>;
 // hidden lengths, all 1, come last and are not read.
 template <class T, class... A>
 void lapack(const char* name, A... arguments) {
-    const char prefix = std::is_same_v<T, float> ? 's' : std::is_same_v<T, double> ? 'd' : std::is_same_v<T, c64> ? 'c' : 'z';
-    auto routine = reinterpret_cast<void (*)(A..., size_t, size_t, size_t, size_t)>(openblas::symbol((prefix + std::string(name) + "_").c_str()));
+    const char prefix = std::is_same_v<T, float>    ? 's'
+                        : std::is_same_v<T, double> ? 'd'
+                        : std::is_same_v<T, c64>    ? 'c'
+                                                    : 'z';
+    auto routine = reinterpret_cast<void (*)(A..., size_t, size_t, size_t, size_t)>(
+        openblas::symbol((prefix + std::string(name) + "_").c_str()));
     NoGil released;
     routine(arguments..., 1, 1, 1, 1);
 }
@@ -75,13 +79,15 @@ void store(Tensor& t, int64_t i, const T* from, int64_t column_length) {
 
 void check_matrix(const Tensor& a, const char* name, const char* what = "A") {
     MT_CHECK(a.ndim >= 2, name, ": The input tensor ", what, " must have at least 2 dimensions.");
-    MT_CHECK(is_floating(a.dtype) || is_complex(a.dtype), name, ": Expected a floating point or complex tensor as input. Got ", dtype_class_name(a.dtype));
+    MT_CHECK(is_floating(a.dtype) || is_complex(a.dtype), name,
+             ": Expected a floating point or complex tensor as input. Got ", dtype_class_name(a.dtype));
 }
 
 void check_square(const Tensor& a, const char* name) {
     check_matrix(a, name);
     const int64_t rows = a.size(a.ndim - 2), cols = a.size(a.ndim - 1);
-    MT_CHECK(rows == cols, name, ": A must be batches of square matrices, but they are ", rows, " by ", cols, " matrices");
+    MT_CHECK(rows == cols, name, ": A must be batches of square matrices, but they are ", rows, " by ", cols,
+             " matrices");
 }
 
 // Raises for the first matrix whose `info` is not zero, in the words of the operator `name`.
@@ -90,23 +96,34 @@ void check_info(const int32_t* info, int64_t count, std::string_view name, bool 
         const int32_t code = info[i];
         if (code == 0) continue;
         std::string where = is_matrix ? std::string(": ") : concat(": (Batch element ", i, "): ");
-        if (code < 0) MT_THROW(Runtime, name, where, "Argument ", -code, " has illegal value. Most certainly there is a bug in the implementation calling the backend library.");
+        if (code < 0)
+            MT_THROW(
+                Runtime, name, where, "Argument ", -code,
+                " has illegal value. Most certainly there is a bug in the implementation calling the backend library.");
         if (name.find("inv") != std::string_view::npos)
-            MT_THROW(LinAlg, name, where, "The diagonal element ", code, " is zero, the inversion could not be completed because the input matrix is singular.");
+            MT_THROW(LinAlg, name, where, "The diagonal element ", code,
+                     " is zero, the inversion could not be completed because the input matrix is singular.");
         if (name.find("solve") != std::string_view::npos)
             MT_THROW(LinAlg, name, where, "The solver failed because the input matrix is singular.");
         if (name.find("cholesky") != std::string_view::npos)
-            MT_THROW(LinAlg, name, where, "The factorization could not be completed because the input is not positive-definite (the leading minor of order ", code,
-                     " is not positive-definite).");
+            MT_THROW(LinAlg, name, where,
+                     "The factorization could not be completed because the input is not positive-definite (the leading "
+                     "minor of order ",
+                     code, " is not positive-definite).");
         if (name.find("eig") != std::string_view::npos)
             MT_THROW(LinAlg, name, where,
-                     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues (error code: ", code, ").");
+                     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+                     "repeated eigenvalues (error code: ",
+                     code, ").");
         if (name.find("svd") != std::string_view::npos)
             MT_THROW(LinAlg, name, where,
-                     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular values (error code: ", code, ").");
+                     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+                     "repeated singular values (error code: ",
+                     code, ").");
         if (name.find("lu_factor") != std::string_view::npos)
             MT_THROW(Runtime, name, where, "U[", code, ",", code,
-                     "] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling "
+                     "] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+                     "perform the factorization, consider calling "
                      "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)");
         MT_THROW(LinAlg, name, where, "Unknown error code: ", code, ".");
     }
@@ -161,7 +178,9 @@ void lu_factor_ex_cpu(Call& c) {
         const int rows = side(m.rows), cols = side(m.cols), lead = std::max(1, rows);
         for (int64_t i = 0; i < m.count; i++) {
             m.load(i, buffer.data(), m.rows);
-            if (k) lapack<T>("getrf", &rows, &cols, buffer.data(), &lead, pivots->data<int32_t>() + i * k, info->data<int32_t>() + i);
+            if (k)
+                lapack<T>("getrf", &rows, &cols, buffer.data(), &lead, pivots->data<int32_t>() + i * k,
+                          info->data<int32_t>() + i);
             store(*result, i, buffer.data(), m.rows);
         }
     });
@@ -178,16 +197,20 @@ void lu_solve_cpu(Call& c) {
     Matrices factors(lu), right(b);
     TensorRef pivots = contiguous(c.tensor(1), DType::Int32), result = empty(b.sizes(), b.dtype);
     const bool adjoint = c.boolean(4);
-    MT_CHECK(factors.count == right.count && factors.rows == right.rows, "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B (", factors.rows, "x",
+    MT_CHECK(factors.count == right.count && factors.rows == right.rows,
+             "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B (", factors.rows, "x",
              factors.cols, " and ", right.rows, "x", right.cols, ")");
     visit(LapackTypes{}, b.dtype, "lu_solve", [&]<class T>() {
-        std::vector<T> a(static_cast<size_t>(factors.rows * factors.rows)), x(static_cast<size_t>(right.rows * right.cols));
+        std::vector<T> a(static_cast<size_t>(factors.rows * factors.rows)),
+            x(static_cast<size_t>(right.rows * right.cols));
         const int n = side(factors.rows), many = side(right.cols), lead = std::max(1, n);
         for (int64_t i = 0; i < factors.count; i++) {
             factors.load(i, a.data(), factors.rows);
             right.load(i, x.data(), right.rows);
             int info = 0;
-            if (n && many) lapack<T>("getrs", adjoint ? (kComplex<T> ? "C" : "T") : "N", &n, &many, a.data(), &lead, pivots->data<int32_t>() + i * n, x.data(), &lead, &info);
+            if (n && many)
+                lapack<T>("getrs", adjoint ? (kComplex<T> ? "C" : "T") : "N", &n, &many, a.data(), &lead,
+                          pivots->data<int32_t>() + i * n, x.data(), &lead, &info);
             store(*result, i, x.data(), right.rows);
         }
     });
@@ -209,7 +232,9 @@ void inv_ex_cpu(Call& c) {
             m.load(i, buffer.data(), n);
             std::fill(inverse.begin(), inverse.end(), T(0));
             for (int64_t q = 0; q < n; q++) inverse[q * n + q] = T(1);
-            if (n) lapack<T>("gesv", &size, &size, buffer.data(), &lead, pivots.data(), inverse.data(), &lead, info->data<int32_t>() + i);
+            if (n)
+                lapack<T>("gesv", &size, &size, buffer.data(), &lead, pivots.data(), inverse.data(), &lead,
+                          info->data<int32_t>() + i);
             store(*result, i, inverse.data(), n);
         }
     });
@@ -224,22 +249,27 @@ void solve_triangular_cpu(Call& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
     check_square(a, "linalg.solve_triangular");
     check_matrix(b, "linalg.solve_triangular", "B");
-    MT_CHECK(a.dtype == b.dtype, "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type ", dtype_class_name(a.dtype), " and B of type ",
-             dtype_class_name(b.dtype), " instead");
+    MT_CHECK(a.dtype == b.dtype,
+             "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type ",
+             dtype_class_name(a.dtype), " and B of type ", dtype_class_name(b.dtype), " instead");
     const bool upper = c.boolean(2), left = c.boolean(3), unit = c.boolean(4);
     Matrices t(a), right(b);
-    MT_CHECK(t.rows == (left ? right.rows : right.cols), "linalg.solve_triangular: Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B", " (",
-             t.rows, "x", t.cols, " and ", right.rows, "x", right.cols, ")");
+    MT_CHECK(t.rows == (left ? right.rows : right.cols),
+             "linalg.solve_triangular: Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B",
+             " (", t.rows, "x", t.cols, " and ", right.rows, "x", right.cols, ")");
     MT_CHECK(t.count == right.count, "linalg.solve_triangular: batches of A and B differ");
     TensorRef result = empty(b.sizes(), b.dtype);
     visit(LapackTypes{}, b.dtype, "triangular_solve", [&]<class T>() {
         std::vector<T> m(static_cast<size_t>(t.rows * t.rows)), x(static_cast<size_t>(right.rows * right.cols));
-        const int rows = side(right.rows), cols = side(right.cols), lead = std::max(1, side(t.rows)), lead_x = std::max(1, rows);
+        const int rows = side(right.rows), cols = side(right.cols), lead = std::max(1, side(t.rows)),
+                  lead_x = std::max(1, rows);
         const T one(1);
         for (int64_t i = 0; i < t.count; i++) {
             t.load(i, m.data(), t.rows);
             right.load(i, x.data(), right.rows);
-            if (rows && cols) lapack<T>("trsm", left ? "L" : "R", upper ? "U" : "L", "N", unit ? "U" : "N", &rows, &cols, &one, m.data(), &lead, x.data(), &lead_x);
+            if (rows && cols)
+                lapack<T>("trsm", left ? "L" : "R", upper ? "U" : "L", "N", unit ? "U" : "N", &rows, &cols, &one,
+                          m.data(), &lead, x.data(), &lead_x);
             store(*result, i, x.data(), right.rows);
         }
     });
@@ -276,18 +306,22 @@ void orgqr(int rows, int cols, int k, T* a, const T* tau) {
 void qr_cpu(Call& c) {
     const Tensor& a = c.tensor(0);
     std::string_view mode = c.string(1);
-    MT_CHECK(mode == "reduced" || mode == "complete" || mode == "r", "qr received unrecognized mode '", mode, "' but expected one of 'reduced' (default), 'r', or 'complete'");
+    MT_CHECK(mode == "reduced" || mode == "complete" || mode == "r", "qr received unrecognized mode '", mode,
+             "' but expected one of 'reduced' (default), 'r', or 'complete'");
     check_matrix(a, "linalg.qr");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols), q_cols = mode == "complete" ? m.rows : k;
-    TensorRef q = mode == "r" ? empty({0}, a.dtype) : empty(m.sizes({m.rows, q_cols}), a.dtype), r = empty(m.sizes({q_cols, m.cols}), a.dtype);
+    TensorRef q = mode == "r" ? empty({0}, a.dtype) : empty(m.sizes({m.rows, q_cols}), a.dtype),
+              r = empty(m.sizes({q_cols, m.cols}), a.dtype);
     visit(LapackTypes{}, a.dtype, "qr_cpu", [&]<class T>() {
-        std::vector<T> buffer(static_cast<size_t>(m.rows * std::max(m.cols, q_cols))), tau(static_cast<size_t>(k) + 1), upper(static_cast<size_t>(q_cols * m.cols));
+        std::vector<T> buffer(static_cast<size_t>(m.rows * std::max(m.cols, q_cols))), tau(static_cast<size_t>(k) + 1),
+            upper(static_cast<size_t>(q_cols * m.cols));
         for (int64_t i = 0; i < m.count; i++) {
             m.load(i, buffer.data(), m.rows);
             if (k) geqrf<T>(side(m.rows), side(m.cols), buffer.data(), tau.data());
             for (int64_t j = 0; j < m.cols; j++)
-                for (int64_t l = 0; l < q_cols; l++) upper[j * q_cols + l] = l <= j && l < k ? buffer[j * m.rows + l] : T(0);
+                for (int64_t l = 0; l < q_cols; l++)
+                    upper[j * q_cols + l] = l <= j && l < k ? buffer[j * m.rows + l] : T(0);
             store(*r, i, upper.data(), q_cols);
             if (mode == "r") continue;
             if (q_cols && m.rows) {
@@ -327,11 +361,13 @@ void geqrf_cpu(Call& c) {
 void householder_product_cpu(Call& c) {
     const Tensor& a = c.tensor(0);
     check_matrix(a, "torch.linalg.householder_product", "input");
-    MT_CHECK(a.size(a.ndim - 2) >= a.size(a.ndim - 1), "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
+    MT_CHECK(a.size(a.ndim - 2) >= a.size(a.ndim - 1),
+             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
     Matrices m(a);
     TensorRef tau = contiguous(c.tensor(1), a.dtype), result = empty(a.sizes(), a.dtype);
     const int64_t k = tau->size(tau->ndim - 1);
-    MT_CHECK(k <= m.cols, "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
+    MT_CHECK(k <= m.cols,
+             "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
     visit(LapackTypes{}, a.dtype, "householder_product", [&]<class T>() {
         std::vector<T> buffer(static_cast<size_t>(m.rows * m.cols));
         for (int64_t i = 0; i < m.count; i++) {
@@ -350,11 +386,13 @@ void eigh_cpu(Call& c) {
     const Tensor& a = c.tensor(0);
     check_square(a, "linalg.eigh");
     std::string_view triangle = c.string(1);
-    MT_CHECK(triangle.size() == 1 && std::string_view("LlUu").find(triangle) != std::string_view::npos, "Expected UPLO argument to be 'L' or 'U', but got ", triangle);
+    MT_CHECK(triangle.size() == 1 && std::string_view("LlUu").find(triangle) != std::string_view::npos,
+             "Expected UPLO argument to be 'L' or 'U', but got ", triangle);
     const bool vectors = c.boolean(2);
     Matrices m(a);
     const int64_t n = m.rows;
-    TensorRef values = empty(m.sizes({n}), to_real(a.dtype)), result = empty(vectors ? Dims(a.sizes()) : Dims{0}, a.dtype);
+    TensorRef values = empty(m.sizes({n}), to_real(a.dtype)),
+              result = empty(vectors ? Dims(a.sizes()) : Dims{0}, a.dtype);
     std::vector<int32_t> infos(static_cast<size_t>(m.count));
     visit(LapackTypes{}, a.dtype, "linalg_eigh_cpu", [&]<class T>() {
         using R = real_t<T>;
@@ -370,12 +408,15 @@ void eigh_cpu(Call& c) {
             R reals_best(0);
             auto run = [&](T* work, int* length, R* reals, int* reals_length, int* ints, int* ints_length) {
                 if constexpr (kComplex<T>)
-                    lapack<T>("heevd", job, part, &size, buffer.data(), &lead, w, work, length, reals, reals_length, ints, ints_length, &info);
+                    lapack<T>("heevd", job, part, &size, buffer.data(), &lead, w, work, length, reals, reals_length,
+                              ints, ints_length, &info);
                 else
-                    lapack<T>("syevd", job, part, &size, buffer.data(), &lead, w, work, length, ints, ints_length, &info);
+                    lapack<T>("syevd", job, part, &size, buffer.data(), &lead, w, work, length, ints, ints_length,
+                              &info);
             };
             run(&best, &ask, &reals_best, &ask, &ints_best, &ask);
-            int length = std::max(1, static_cast<int>(std::real(best))), reals_length = std::max(1, static_cast<int>(reals_best)), ints_length = std::max(1, ints_best);
+            int length = std::max(1, static_cast<int>(std::real(best))),
+                reals_length = std::max(1, static_cast<int>(reals_best)), ints_length = std::max(1, ints_best);
             std::vector<T> work(static_cast<size_t>(length));
             std::vector<R> reals(static_cast<size_t>(reals_length));
             std::vector<int> ints(static_cast<size_t>(ints_length));
@@ -401,22 +442,26 @@ void eig_cpu(Call& c) {
         using R = real_t<T>;
         using Z = std::complex<R>;
         std::vector<T> buffer(static_cast<size_t>(n * n)), vectors(static_cast<size_t>(n * n));
-        std::vector<R> re(static_cast<size_t>(n) + 1), im(static_cast<size_t>(n) + 1), reals(static_cast<size_t>(2 * n) + 1);
+        std::vector<R> re(static_cast<size_t>(n) + 1), im(static_cast<size_t>(n) + 1),
+            reals(static_cast<size_t>(2 * n) + 1);
         std::vector<Z> columns(static_cast<size_t>(n * n));
         const int size = side(n), lead = std::max(1, size), one = 1;
         T none(0);
         for (int64_t i = 0; i < m.count && n; i++) {
             m.load(i, buffer.data(), n);
             for (const T& x : buffer)
-                MT_CHECK(std::isfinite(std::real(x)) && std::isfinite(std::imag(x)), "torch.linalg.eig: input tensor should not contain infs or NaNs.");
+                MT_CHECK(std::isfinite(std::real(x)) && std::isfinite(std::imag(x)),
+                         "torch.linalg.eig: input tensor should not contain infs or NaNs.");
             Z* w = values->data<Z>() + i * n;
             int ask = -1, info = 0;
             T best(0);
             auto run = [&](T* work, int* length) {
                 if constexpr (kComplex<T>)
-                    lapack<T>("geev", "N", "V", &size, buffer.data(), &lead, w, &none, &one, vectors.data(), &lead, work, length, reals.data(), &info);
+                    lapack<T>("geev", "N", "V", &size, buffer.data(), &lead, w, &none, &one, vectors.data(), &lead,
+                              work, length, reals.data(), &info);
                 else
-                    lapack<T>("geev", "N", "V", &size, buffer.data(), &lead, re.data(), im.data(), &none, &one, vectors.data(), &lead, work, length, &info);
+                    lapack<T>("geev", "N", "V", &size, buffer.data(), &lead, re.data(), im.data(), &none, &one,
+                              vectors.data(), &lead, work, length, &info);
             };
             run(&best, &ask);
             int length = std::max(1, static_cast<int>(std::real(best)));
@@ -454,19 +499,25 @@ void svd_cpu(Call& c) {
     const Tensor& a = c.tensor(0);
     check_matrix(a, "linalg.svd");
     const bool full = c.boolean(1), vectors = c.boolean(2);
-    MT_CHECK(c.is_none(3), "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.");
+    MT_CHECK(c.is_none(3),
+             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols), u_cols = full ? m.rows : k, v_rows = full ? m.cols : k;
-    TensorRef u = empty(vectors ? m.sizes({m.rows, u_cols}) : Dims{0}, a.dtype), s = empty(m.sizes({k}), to_real(a.dtype)),
+    TensorRef u = empty(vectors ? m.sizes({m.rows, u_cols}) : Dims{0}, a.dtype),
+              s = empty(m.sizes({k}), to_real(a.dtype)),
               vh = empty(vectors ? m.sizes({v_rows, m.cols}) : Dims{0}, a.dtype);
     std::vector<int32_t> infos(static_cast<size_t>(m.count));
     visit(LapackTypes{}, a.dtype, "svd_cpu", [&]<class T>() {
         using R = real_t<T>;
-        std::vector<T> buffer(static_cast<size_t>(m.rows * m.cols)), left(static_cast<size_t>(m.rows * u_cols) + 1), right(static_cast<size_t>(v_rows * m.cols) + 1);
-        const int rows = side(m.rows), cols = side(m.cols), lead = std::max(1, rows), lead_v = std::max(1, side(v_rows));
+        std::vector<T> buffer(static_cast<size_t>(m.rows * m.cols)), left(static_cast<size_t>(m.rows * u_cols) + 1),
+            right(static_cast<size_t>(v_rows * m.cols) + 1);
+        const int rows = side(m.rows), cols = side(m.cols), lead = std::max(1, rows),
+                  lead_v = std::max(1, side(v_rows));
         const char* job = !vectors ? "N" : full ? "A" : "S";
         const size_t small = static_cast<size_t>(k), large = static_cast<size_t>(std::max(m.rows, m.cols));
-        std::vector<R> reals(kComplex<T> ? std::max(5 * small * small + 5 * small, 2 * large * small + 2 * small * small + small) + 1 : 1);
+        std::vector<R> reals(
+            kComplex<T> ? std::max(5 * small * small + 5 * small, 2 * large * small + 2 * small * small + small) + 1
+                        : 1);
         std::vector<int> ints(8 * small + 1);
         for (int64_t i = 0; i < m.count; i++) {
             if (k == 0) {
@@ -478,17 +529,19 @@ void svd_cpu(Call& c) {
                 m.load(i, buffer.data(), m.rows);
                 for (const T& x : buffer)
                     if (!std::isfinite(std::real(x)) || !std::isfinite(std::imag(x)))
-                        MT_THROW(LinAlg, "linalg.svd: ", m.batch.empty() ? std::string() : concat("(Batch element ", i, "): "),
-                                 "The algorithm failed to converge because the input matrix contained non-finite values.");
+                        MT_THROW(
+                            LinAlg,
+                            "linalg.svd: ", m.batch.empty() ? std::string() : concat("(Batch element ", i, "): "),
+                            "The algorithm failed to converge because the input matrix contained non-finite values.");
                 int ask = -1, info = 0;
                 T best(0);
                 auto run = [&](T* work, int* length) {
                     if constexpr (kComplex<T>)
-                        lapack<T>("gesdd", job, &rows, &cols, buffer.data(), &lead, s->data<R>() + i * k, left.data(), &lead, right.data(), &lead_v, work, length,
-                                  reals.data(), ints.data(), &info);
+                        lapack<T>("gesdd", job, &rows, &cols, buffer.data(), &lead, s->data<R>() + i * k, left.data(),
+                                  &lead, right.data(), &lead_v, work, length, reals.data(), ints.data(), &info);
                     else
-                        lapack<T>("gesdd", job, &rows, &cols, buffer.data(), &lead, s->data<R>() + i * k, left.data(), &lead, right.data(), &lead_v, work, length,
-                                  ints.data(), &info);
+                        lapack<T>("gesdd", job, &rows, &cols, buffer.data(), &lead, s->data<R>() + i * k, left.data(),
+                                  &lead, right.data(), &lead_v, work, length, ints.data(), &info);
                 };
                 run(&best, &ask);
                 int length = std::max(1, static_cast<int>(std::real(best)));
@@ -508,7 +561,8 @@ void svd_cpu(Call& c) {
     c.ret(2, std::move(vh));
 }
 
-KERNELS {
+KERNELS
+{
     direct("_linalg_check_errors", check_errors_cpu);
     direct("linalg_cholesky_ex", cholesky_ex_cpu);
     direct("linalg_lu_factor_ex", lu_factor_ex_cpu);

@@ -9,7 +9,8 @@ enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
 // `t` broadcast to `sizes`, contiguous, of type `type`.
 TensorRef spread(const Tensor& t, IntSpan sizes, DType type) {
     if (t.sizes() == sizes) return contiguous(t, type);
-    MT_CHECK(Dims(broadcast_sizes(t.sizes(), sizes)).size() == sizes.size && IntSpan(broadcast_sizes(t.sizes(), sizes)) == sizes,
+    MT_CHECK(Dims(broadcast_sizes(t.sizes(), sizes)).size() == sizes.size &&
+                 IntSpan(broadcast_sizes(t.sizes(), sizes)) == sizes,
              "a tensor of sizes ", t.sizes(), " does not fit a loss over ", sizes);
     Dims strides(sizes.size, 0);
     for (int64_t d = 0; d < t.ndim; d++)
@@ -72,7 +73,8 @@ void forward(Call& c, const Tensor* weight, int64_t reduction, double parameter)
     const Tensor &self = c.tensor(0), &target = c.tensor(1);
     Dims sizes = broadcast_sizes(self.sizes(), target.sizes());
     DType wide = broad_type(c.out().dtype);
-    TensorRef a = spread(self, sizes, wide), b = spread(target, sizes, wide), w = weight ? spread(*weight, sizes, wide) : TensorRef();
+    TensorRef a = spread(self, sizes, wide), b = spread(target, sizes, wide),
+              w = weight ? spread(*weight, sizes, wide) : TensorRef();
     Converted result(c.out(), wide);
     int64_t n = numel_of(sizes);
     visit(PlainFloatTypes{}, wide, c.name(), [&]<class X>() {
@@ -90,7 +92,7 @@ void forward(Call& c, const Tensor* weight, int64_t reduction, double parameter)
         constexpr int64_t kParts = 64;
         double parts[kParts];
         int64_t step = std::max<int64_t>((n + kParts - 1) / kParts, 1);
-        parallel_for(kParts, std::max<int64_t>(1, kGrain / step), [&](int64_t first, int64_t last) {
+        parallel_for(kParts, grain_for(step), [&](int64_t first, int64_t last) {
             for (int64_t p = first; p < last; p++) {
                 double sum = 0;
                 for (int64_t i = p * step; i < std::min(n, (p + 1) * step); i += kFoldBlock) {
@@ -116,7 +118,8 @@ void backward(Call& c, const Tensor* weight, int64_t reduction, double parameter
     Tensor& out = c.out();
     IntSpan sizes = out.sizes();
     DType wide = broad_type(out.dtype);
-    TensorRef a = spread(self, sizes, wide), b = spread(target, sizes, wide), w = weight ? spread(*weight, sizes, wide) : TensorRef();
+    TensorRef a = spread(self, sizes, wide), b = spread(target, sizes, wide),
+              w = weight ? spread(*weight, sizes, wide) : TensorRef();
     bool single = grad.numel() == 1 && out.numel() != 1;
     TensorRef g = single ? contiguous(grad, wide) : spread(grad, sizes, wide);
     Converted result(out, wide);
@@ -180,7 +183,8 @@ void binary_cross_entropy_backward_cpu(Call& c) { backward<CrossEntropy>(c, c.te
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("loss", loss_shape);
     shape("loss_backward", loss_backward_shape);
     structured("mse_loss", mse_cpu, kContiguousOutputs);

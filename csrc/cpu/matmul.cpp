@@ -1,4 +1,5 @@
-// mm, bmm, addmm and their family, linear and matmul with their backward passes. All reduce to one strided, batched product
+// mm, bmm, addmm and their family, linear and matmul with their backward passes. All reduce to one strided, batched
+// product
 // (`multiply`), which folds batch dimensions into rows or into the summed dimension where the strides allow.
 #include <memory>
 
@@ -46,7 +47,8 @@ void fold(Batched& x) {
     }
     while (!x.sizes.empty()) {
         int64_t last = x.sizes.size() - 1, count = x.sizes[last];
-        bool rows = x.b.batch[last] == 0 && x.a.batch[last] == x.a.row * x.m && x.c.batch[last] == x.c.row * x.m && x.c.row != 0;
+        bool rows = x.b.batch[last] == 0 && x.a.batch[last] == x.a.row * x.m && x.c.batch[last] == x.c.row * x.m &&
+                    x.c.row != 0;
         bool summed = x.c.batch[last] == 0 && x.a.batch[last] == x.a.col * x.k && x.b.batch[last] == x.b.row * x.k;
         if (rows && x.c.batch[last] != 0)
             x.m *= count;
@@ -176,19 +178,21 @@ void mm_shape(ShapeCall& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
     MT_CHECK(a.ndim == 2, "self must be a matrix");
     MT_CHECK(b.ndim == 2, "mat2 must be a matrix");
-    MT_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x",
-             b.size(1), ")");
-    MT_CHECK(a.dtype == b.dtype, "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(a.dtype), " != ",
-             dtype_cpp_name(b.dtype));
+    MT_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ",
+             b.size(0), "x", b.size(1), ")");
+    MT_CHECK(a.dtype == b.dtype, "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(a.dtype),
+             " != ", dtype_cpp_name(b.dtype));
     c.output(0, {a.size(0), b.size(1)}, a.dtype);
 }
 
 void check_bmm(const Tensor& a, const Tensor& b) {
     MT_CHECK(a.ndim == 3, "batch1 must be a 3D tensor");
     MT_CHECK(b.ndim == 3, "batch2 must be a 3D tensor");
-    MT_CHECK(b.size(0) == a.size(0) && b.size(1) == a.size(2), "Expected size for first two dimensions of batch2 tensor to be: [",
-             a.size(0), ", ", a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
-    MT_CHECK(a.dtype == b.dtype, "expected scalar type ", dtype_class_name(a.dtype), " but found ", dtype_class_name(b.dtype));
+    MT_CHECK(b.size(0) == a.size(0) && b.size(1) == a.size(2),
+             "Expected size for first two dimensions of batch2 tensor to be: [", a.size(0), ", ", a.size(2),
+             "] but got: [", b.size(0), ", ", b.size(1), "].");
+    MT_CHECK(a.dtype == b.dtype, "expected scalar type ", dtype_class_name(a.dtype), " but found ",
+             dtype_class_name(b.dtype));
 }
 
 void bmm_shape(ShapeCall& c) {
@@ -198,13 +202,14 @@ void bmm_shape(ShapeCall& c) {
 }
 
 void check_expands(const Tensor& self, IntSpan target) {
-    MT_CHECK(self.ndim <= target.size, "expand(torch.", dtype_class_name(self.dtype), "Tensor{", self.sizes(), "}, size=", target,
-             "): the number of sizes provided (", target.size, ") must be greater or equal to the number of dimensions in the tensor (",
-             self.ndim, ")");
+    MT_CHECK(self.ndim <= target.size, "expand(torch.", dtype_class_name(self.dtype), "Tensor{", self.sizes(),
+             "}, size=", target, "): the number of sizes provided (", target.size,
+             ") must be greater or equal to the number of dimensions in the tensor (", self.ndim, ")");
     for (int64_t i = 1; i <= self.ndim; i++) {
         int64_t have = self.size(self.ndim - i), want = target[target.size - i];
-        MT_CHECK(have == want || have == 1, "The expanded size of the tensor (", want, ") must match the existing size (", have,
-                 ") at non-singleton dimension ", target.size - i, ".  Target sizes: ", target, ".  Tensor sizes: ", self.sizes());
+        MT_CHECK(have == want || have == 1, "The expanded size of the tensor (", want,
+                 ") must match the existing size (", have, ") at non-singleton dimension ", target.size - i,
+                 ".  Target sizes: ", target, ".  Tensor sizes: ", self.sizes());
     }
 }
 
@@ -212,11 +217,11 @@ void addmm_shape(ShapeCall& c) {
     const Tensor &self = c.tensor(0), &a = c.tensor(1), &b = c.tensor(2);
     MT_CHECK(a.ndim == 2, "mat1 must be a matrix, got ", a.ndim, "-D tensor");
     MT_CHECK(b.ndim == 2, "mat2 must be a matrix, got ", b.ndim, "-D tensor");
-    MT_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x",
-             b.size(1), ")");
+    MT_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ",
+             b.size(0), "x", b.size(1), ")");
     check_expands(self, {a.size(0), b.size(1)});
-    MT_CHECK(self.dtype == b.dtype && a.dtype == b.dtype, "self and mat2 must have the same dtype, but got ", dtype_class_name(self.dtype == b.dtype ? a.dtype : self.dtype),
-             " and ", dtype_class_name(b.dtype));
+    MT_CHECK(self.dtype == b.dtype && a.dtype == b.dtype, "self and mat2 must have the same dtype, but got ",
+             dtype_class_name(self.dtype == b.dtype ? a.dtype : self.dtype), " and ", dtype_class_name(b.dtype));
     check_alpha_beta(c, 3, 4, a.dtype);
     c.output(0, {a.size(0), b.size(1)}, a.dtype);
 }
@@ -225,8 +230,8 @@ void baddbmm_shape(ShapeCall& c) {
     const Tensor &self = c.tensor(0), &a = c.tensor(1), &b = c.tensor(2);
     if (a.ndim == 3 && b.ndim == 3) check_expands(self, {a.size(0), a.size(1), b.size(2)});
     check_bmm(a, b);
-    MT_CHECK(self.dtype == a.dtype, "Input dtypes must be the same, got: input ", dtype_class_name(self.dtype), ", batch1: ",
-             dtype_class_name(a.dtype), ", batch2: ", dtype_class_name(b.dtype));
+    MT_CHECK(self.dtype == a.dtype, "Input dtypes must be the same, got: input ", dtype_class_name(self.dtype),
+             ", batch1: ", dtype_class_name(a.dtype), ", batch2: ", dtype_class_name(b.dtype));
     check_alpha_beta(c, 3, 4, a.dtype);
     c.output(0, {a.size(0), a.size(1), b.size(2)}, a.dtype);
 }
@@ -236,27 +241,29 @@ void addbmm_shape(ShapeCall& c) {
     MT_CHECK(a.ndim == 3, "batch1 must be a 3D tensor");
     MT_CHECK(b.ndim == 3, "batch2 must be a 3D tensor");
     check_expands(self, {a.size(1), b.size(2)});
-    MT_CHECK(a.size(0) == b.size(0), "batch1 and batch2 must have same number of batches, got ", a.size(0), " and ", b.size(0));
-    MT_CHECK(a.size(2) == b.size(1), "Incompatible matrix sizes for bmm (", a.size(1), "x", a.size(2), " and ", b.size(1), "x", b.size(2),
-             ")");
-    MT_CHECK(a.dtype == b.dtype && self.dtype == a.dtype, "expected scalar type ", dtype_class_name(self.dtype), " but found ",
-             dtype_class_name(a.dtype == self.dtype ? b.dtype : a.dtype));
+    MT_CHECK(a.size(0) == b.size(0), "batch1 and batch2 must have same number of batches, got ", a.size(0), " and ",
+             b.size(0));
+    MT_CHECK(a.size(2) == b.size(1), "Incompatible matrix sizes for bmm (", a.size(1), "x", a.size(2), " and ",
+             b.size(1), "x", b.size(2), ")");
+    MT_CHECK(a.dtype == b.dtype && self.dtype == a.dtype, "expected scalar type ", dtype_class_name(self.dtype),
+             " but found ", dtype_class_name(a.dtype == self.dtype ? b.dtype : a.dtype));
     check_alpha_beta(c, 3, 4, a.dtype);
     c.output(0, {a.size(1), b.size(2)}, a.dtype);
 }
 
 void check_matvec(const Tensor& input, const Tensor& mat, const Tensor& vec, IntSpan shown) {
     (void)input;
-    MT_CHECK(mat.ndim == 2 && vec.ndim == 1, "vector + matrix @ vector expected, got ", shown[0], ", ", mat.ndim, ", ", vec.ndim);
+    MT_CHECK(mat.ndim == 2 && vec.ndim == 1, "vector + matrix @ vector expected, got ", shown[0], ", ", mat.ndim, ", ",
+             vec.ndim);
 }
 
 void mv_shape(ShapeCall& c) {
     const Tensor &a = c.tensor(0), &v = c.tensor(1);
     check_matvec(a, a, v, {1});
-    MT_CHECK(a.size(1) == v.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x", a.size(1), "), vec (", v.size(0),
-             ")");
-    MT_CHECK(a.dtype == v.dtype, "addmv input tensors must have the same dtype, but got ", dtype_class_name(v.dtype), ", ",
-             dtype_class_name(a.dtype), ", and ", dtype_class_name(v.dtype));
+    MT_CHECK(a.size(1) == v.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x", a.size(1),
+             "), vec (", v.size(0), ")");
+    MT_CHECK(a.dtype == v.dtype, "addmv input tensors must have the same dtype, but got ", dtype_class_name(v.dtype),
+             ", ", dtype_class_name(a.dtype), ", and ", dtype_class_name(v.dtype));
     c.output(0, {a.size(0)}, a.dtype);
 }
 
@@ -264,8 +271,8 @@ void addmv_shape(ShapeCall& c) {
     const Tensor &self = c.tensor(0), &a = c.tensor(1), &v = c.tensor(2);
     check_matvec(self, a, v, {self.ndim});
     MT_CHECK(self.ndim <= 1, "vector + matrix @ vector expected, got ", self.ndim, ", ", a.ndim, ", ", v.ndim);
-    MT_CHECK(a.size(1) == v.size(0) && (self.numel() == a.size(0) || self.numel() == 1), "size mismatch, got input (", self.numel(), "), mat (",
-             a.size(0), "x", a.size(1), "), vec (", v.size(0), ")");
+    MT_CHECK(a.size(1) == v.size(0) && (self.numel() == a.size(0) || self.numel() == 1), "size mismatch, got input (",
+             self.numel(), "), mat (", a.size(0), "x", a.size(1), "), vec (", v.size(0), ")");
     MT_CHECK(a.dtype == v.dtype && self.dtype == a.dtype, "addmv input tensors must have the same dtype, but got ",
              dtype_class_name(self.dtype), ", ", dtype_class_name(a.dtype), ", and ", dtype_class_name(v.dtype));
     check_alpha_beta(c, 3, 4, a.dtype);
@@ -274,8 +281,8 @@ void addmv_shape(ShapeCall& c) {
 
 void check_dot(const Tensor& a, const Tensor& b, const char* name) {
     MT_CHECK(a.ndim == 1 && b.ndim == 1, "1D tensors expected, but got ", a.ndim, "D and ", b.ndim, "D tensors");
-    MT_CHECK(a.dtype == b.dtype, name, " : expected both vectors to have same dtype, but found ", dtype_class_name(a.dtype), " and ",
-             dtype_class_name(b.dtype));
+    MT_CHECK(a.dtype == b.dtype, name, " : expected both vectors to have same dtype, but found ",
+             dtype_class_name(a.dtype), " and ", dtype_class_name(b.dtype));
     MT_CHECK(a.numel() == b.numel(), "inconsistent tensor size, expected tensor ", a.sizes(), " and src ", b.sizes(),
              " to have the same number of elements, but got ", a.numel(), " and ", b.numel(), " elements respectively");
 }
@@ -291,11 +298,18 @@ void add_product(Call& c, IntSpan sizes, const char* op) {
     Tensor& out = c.out();
     if (a->storage == out.storage) a = clone(*a);
     if (b->storage == out.storage) b = clone(*b);
-    Batched x{out.dtype, Dims(sizes), a->size(a->ndim - 2), b->size(b->ndim - 1), a->size(a->ndim - 1), broadcast_operand(*a, sizes),
-              broadcast_operand(*b, sizes), result_operand(out, sizes)};
+    Batched x{out.dtype,
+              Dims(sizes),
+              a->size(a->ndim - 2),
+              b->size(b->ndim - 1),
+              a->size(a->ndim - 1),
+              broadcast_operand(*a, sizes),
+              broadcast_operand(*b, sizes),
+              result_operand(out, sizes)};
     x.beta = c.scalar(3).as_complex();
     x.alpha = c.scalar(4).as_complex();
-    if (x.beta == 1.0 && x.alpha == 1.0 && self.ndim == 1 && out.ndim == 2 && self.size(0) == out.size(1) && self.is_contiguous())
+    if (x.beta == 1.0 && x.alpha == 1.0 && self.ndim == 1 && out.ndim == 2 && self.size(0) == out.size(1) &&
+        self.is_contiguous())
         x.bias = self.raw(), x.beta = 0;
     else if (x.beta != 0.0 && self.raw() != out.raw())
         copy_into(out, self);
@@ -305,7 +319,14 @@ void add_product(Call& c, IntSpan sizes, const char* op) {
 
 void mm_cpu(Call& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    multiply({a.dtype, {}, a.size(0), b.size(1), a.size(1), broadcast_operand(a, {}), broadcast_operand(b, {}), result_operand(c.out(), {})},
+    multiply({a.dtype,
+              {},
+              a.size(0),
+              b.size(1),
+              a.size(1),
+              broadcast_operand(a, {}),
+              broadcast_operand(b, {}),
+              result_operand(c.out(), {})},
              "addmm_impl_cpu_");
 }
 
@@ -329,10 +350,15 @@ void addbmm_cpu(Call& c) {
     Tensor& target = wide ? *wide : out;
     TensorRef a = wide ? contiguous(c.tensor(1), DType::Float32) : TensorRef::share(&c.tensor(1));
     TensorRef b = wide ? contiguous(c.tensor(2), DType::Float32) : TensorRef::share(&c.tensor(2));
-    if (c.scalar(3).as_complex() != 0.0)
-        copy_into(target, c.tensor(0));
+    if (c.scalar(3).as_complex() != 0.0) copy_into(target, c.tensor(0));
     Dims sizes{a->size(0)};
-    Batched x{target.dtype, sizes, a->size(1), b->size(2), a->size(2), broadcast_operand(*a, sizes), broadcast_operand(*b, sizes),
+    Batched x{target.dtype,
+              sizes,
+              a->size(1),
+              b->size(2),
+              a->size(2),
+              broadcast_operand(*a, sizes),
+              broadcast_operand(*b, sizes),
               result_operand(target, sizes)};
     x.c.batch[0] = 0;
     x.beta = c.scalar(3).as_complex();
@@ -345,7 +371,14 @@ void addbmm_cpu(Call& c) {
 }
 
 void matvec(const Tensor& a, const Tensor& v, Tensor& out, c128 alpha, c128 beta) {
-    Batched x{a.dtype, {}, a.size(0), 1, a.size(1), broadcast_operand(a, {}), {v.raw(), {}, v.stride(0), 1}, {out.raw(), {}, 1, 1}};
+    Batched x{a.dtype,
+              {},
+              a.size(0),
+              1,
+              a.size(1),
+              broadcast_operand(a, {}),
+              {v.raw(), {}, v.stride(0), 1},
+              {out.raw(), {}, 1, 1}};
     if (v.size(0) == 1) x.b.row = 1;
     x.alpha = alpha, x.beta = beta;
     multiply(x, "addmv_impl_cpu");
@@ -362,7 +395,15 @@ void addmv_cpu(Call& c) {
 
 void inner_product(const Tensor& a, const Tensor& b, Tensor& out, const char* op) {
     int64_t n = a.numel();
-    multiply({a.dtype, {}, 1, 1, n, {a.raw(), {}, n + 2, a.stride(0)}, {b.raw(), {}, b.stride(0), n + 2}, {out.raw(), {}, 1, 1}}, op);
+    multiply({a.dtype,
+              {},
+              1,
+              1,
+              n,
+              {a.raw(), {}, n + 2, a.stride(0)},
+              {b.raw(), {}, b.stride(0), n + 2},
+              {out.raw(), {}, 1, 1}},
+             op);
 }
 
 void dot_cpu(Call& c) { inner_product(c.tensor(0), c.tensor(1), c.out(), "dot"); }
@@ -384,7 +425,7 @@ struct Rows {
         }
     }
 
-   private:
+  private:
     bool measure(const Tensor& t) {
         count = 1;
         stride = std::max<int64_t>(1, t.ndim ? t.size(t.ndim - 1) : 1);
@@ -405,14 +446,16 @@ struct Rows {
 void linear_shape(ShapeCall& c) {
     const Tensor &x = c.tensor(0), &w = c.tensor(1);
     const Tensor* bias = c.tensor_or_null(2);
-    MT_CHECK(x.ndim > 0 && w.ndim > 0, "both arguments to linear need to be at least 1D, but they are ", x.ndim, "D and ", w.ndim, "D");
+    MT_CHECK(x.ndim > 0 && w.ndim > 0, "both arguments to linear need to be at least 1D, but they are ", x.ndim,
+             "D and ", w.ndim, "D");
     MT_CHECK(w.ndim <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", w.ndim, "D");
     int64_t k = x.size(x.ndim - 1), in = w.size(w.ndim - 1), rows = 1;
     for (int64_t i = 0; i + 1 < x.ndim; i++) rows *= x.size(i);
     Dims sizes(x.sizes());
     sizes.pop_back();
     if (w.ndim == 2) {
-        MT_CHECK(k == in, "mat1 and mat2 shapes cannot be multiplied (", rows, "x", k, " and ", in, "x", w.size(0), ")");
+        MT_CHECK(k == in, "mat1 and mat2 shapes cannot be multiplied (", rows, "x", k, " and ", in, "x", w.size(0),
+                 ")");
         sizes.push_back(w.size(0));
     } else {
         MT_CHECK(k == in, "size mismatch, got input (", rows, "), mat (", rows, "x", k, "), vec (", in, ")");
@@ -425,8 +468,8 @@ void linear_shape(ShapeCall& c) {
         else
             check_expands(*bias, sizes);
     }
-    MT_CHECK(x.dtype == w.dtype, "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(x.dtype), " != ",
-             dtype_cpp_name(w.dtype));
+    MT_CHECK(x.dtype == w.dtype, "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(x.dtype),
+             " != ", dtype_cpp_name(w.dtype));
     c.output(0, sizes, x.dtype);
 }
 
@@ -481,7 +524,8 @@ void linear_backward_cpu(Call& c) {
         p.dtype = x.dtype;
         p.m = grad.count, p.n = k, p.k = n;
         p.a = grad.owner->raw(), p.a_row = grad.stride, p.a_col = grad_col;
-        p.b = conj->raw(), p.b_row = w.ndim == 2 ? conj->stride(0) : k, p.b_col = k == 1 ? 1 : conj->stride(conj->ndim - 1);
+        p.b = conj->raw(), p.b_row = w.ndim == 2 ? conj->stride(0) : k,
+        p.b_col = k == 1 ? 1 : conj->stride(conj->ndim - 1);
         p.c = c.out(0).raw(), p.c_row = k;
         gemm(p, "addmm_impl_cpu_");
     }
@@ -510,29 +554,33 @@ struct MatmulSizes {
 };
 
 MatmulSizes matmul_sizes(const Tensor& a, const Tensor& b) {
-    MT_CHECK(a.ndim > 0 && b.ndim > 0, "both arguments to matmul need to be at least 1D, but they are ", a.ndim, "D and ", b.ndim, "D");
+    MT_CHECK(a.ndim > 0 && b.ndim > 0, "both arguments to matmul need to be at least 1D, but they are ", a.ndim,
+             "D and ", b.ndim, "D");
     MatmulSizes s;
     s.m = a.ndim > 1 ? a.size(a.ndim - 2) : 1;
     s.k = a.size(a.ndim - 1);
     s.n = b.ndim > 1 ? b.size(b.ndim - 1) : 1;
-    IntSpan batch_a(a.sizes().data, std::max<int64_t>(0, a.ndim - 2)), batch_b(b.sizes().data, std::max<int64_t>(0, b.ndim - 2));
+    IntSpan batch_a(a.sizes().data, std::max<int64_t>(0, a.ndim - 2)),
+        batch_b(b.sizes().data, std::max<int64_t>(0, b.ndim - 2));
     int64_t have = b.size(b.ndim > 1 ? b.ndim - 2 : 0);
     if (a.ndim == 1 && b.ndim == 1) {
         check_dot(a, b, "dot");
     } else if (b.ndim == 1) {
         int64_t rows = numel_of(batch_a) * s.m;
         MT_CHECK(s.k == have, "size mismatch, got input (", rows, "), mat (", rows, "x", s.k, "), vec (", have, ")");
-        MT_CHECK(a.dtype == b.dtype, "addmv input tensors must have the same dtype, but got ", dtype_class_name(b.dtype), ", ",
-                 dtype_class_name(a.dtype), ", and ", dtype_class_name(b.dtype));
+        MT_CHECK(a.dtype == b.dtype, "addmv input tensors must have the same dtype, but got ",
+                 dtype_class_name(b.dtype), ", ", dtype_class_name(a.dtype), ", and ", dtype_class_name(b.dtype));
     } else if (b.ndim == 2) {
-        MT_CHECK(s.k == have, "mat1 and mat2 shapes cannot be multiplied (", numel_of(batch_a) * s.m, "x", s.k, " and ", have, "x", s.n, ")");
-        MT_CHECK(a.dtype == b.dtype, "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(a.dtype), " != ",
-                 dtype_cpp_name(b.dtype));
+        MT_CHECK(s.k == have, "mat1 and mat2 shapes cannot be multiplied (", numel_of(batch_a) * s.m, "x", s.k, " and ",
+                 have, "x", s.n, ")");
+        MT_CHECK(a.dtype == b.dtype, "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(a.dtype),
+                 " != ", dtype_cpp_name(b.dtype));
     } else {
         Dims common = broadcast_sizes(batch_a, batch_b);
-        MT_CHECK(s.k == have, "Expected size for first two dimensions of batch2 tensor to be: [", numel_of(common), ", ", s.k,
-                 "] but got: [", numel_of(common), ", ", have, "].");
-        MT_CHECK(a.dtype == b.dtype, "expected scalar type ", dtype_class_name(a.dtype), " but found ", dtype_class_name(b.dtype));
+        MT_CHECK(s.k == have, "Expected size for first two dimensions of batch2 tensor to be: [", numel_of(common),
+                 ", ", s.k, "] but got: [", numel_of(common), ", ", have, "].");
+        MT_CHECK(a.dtype == b.dtype, "expected scalar type ", dtype_class_name(a.dtype), " but found ",
+                 dtype_class_name(b.dtype));
     }
     s.batch = broadcast_sizes(batch_a, batch_b);
     return s;
@@ -559,12 +607,17 @@ TensorRef result_matrix(const Tensor& t, bool a_vector, bool b_vector) {
     if (!a_vector && !b_vector) return TensorRef::share(&t);
     Dims sizes(t.sizes()), strides(t.strides());
     if (b_vector) sizes.push_back(1), strides.push_back(1);
-    if (a_vector) sizes.insert(sizes.size() - 1, 1), strides.insert(strides.size() - 1, sizes.back() * (strides.empty() ? 1 : strides.back()));
+    if (a_vector)
+        sizes.insert(sizes.size() - 1, 1),
+            strides.insert(strides.size() - 1, sizes.back() * (strides.empty() ? 1 : strides.back()));
     return as_strided(t, sizes, strides, t.offset);
 }
 
 const char* matmul_name(const Tensor& a, const Tensor& b) {
-    return a.ndim == 1 && b.ndim == 1 ? "dot" : b.ndim == 1 ? "addmv_impl_cpu" : b.ndim == 2 ? "addmm_impl_cpu_" : "bmm";
+    return a.ndim == 1 && b.ndim == 1 ? "dot"
+           : b.ndim == 1              ? "addmv_impl_cpu"
+           : b.ndim == 2              ? "addmm_impl_cpu_"
+                                      : "bmm";
 }
 
 void matmul_cpu(Call& c) {
@@ -572,7 +625,8 @@ void matmul_cpu(Call& c) {
     MatmulSizes s = matmul_sizes(ta, tb);
     TensorRef a = as_matrix(ta, true), b = as_matrix(tb, false);
     TensorRef out = result_matrix(c.out(), ta.ndim == 1, tb.ndim == 1);
-    multiply({ta.dtype, s.batch, s.m, s.n, s.k, broadcast_operand(*a, s.batch), broadcast_operand(*b, s.batch), result_operand(*out, s.batch)},
+    multiply({ta.dtype, s.batch, s.m, s.n, s.k, broadcast_operand(*a, s.batch), broadcast_operand(*b, s.batch),
+              result_operand(*out, s.batch)},
              matmul_name(ta, tb));
 }
 
@@ -585,8 +639,8 @@ void matmul_backward_shape(ShapeCall& c) {
 }
 
 // target = left right, summed over the batch dimensions that the target lacks.
-void product_into(Tensor& target, const Tensor& left, bool flip_left, const Tensor& right, bool flip_right, const MatmulSizes& s, int64_t m,
-                  int64_t n, int64_t k, bool target_is_left) {
+void product_into(Tensor& target, const Tensor& left, bool flip_left, const Tensor& right, bool flip_right,
+                  const MatmulSizes& s, int64_t m, int64_t n, int64_t k, bool target_is_left) {
     TensorRef l = TensorRef::share(&left), r = TensorRef::share(&right), wide;
     TensorRef matrix = as_matrix(target, target_is_left);
     bool sums = false;
@@ -606,7 +660,9 @@ void product_into(Tensor& target, const Tensor& left, bool flip_left, const Tens
         return;
     }
     Operand a = broadcast_operand(*l, s.batch), b = broadcast_operand(*r, s.batch);
-    multiply({to.dtype, s.batch, m, n, k, flip_left ? transposed(a) : a, flip_right ? transposed(b) : b, result_operand(to, s.batch)}, "matmul");
+    multiply({to.dtype, s.batch, m, n, k, flip_left ? transposed(a) : a, flip_right ? transposed(b) : b,
+              result_operand(to, s.batch)},
+             "matmul");
     if (wide) copy_into(*matrix, *wide);
 }
 
@@ -614,7 +670,8 @@ void matmul_backward_cpu(Call& c) {
     const Tensor &ta = c.tensor(1), &tb = c.tensor(2);
     Span<bool> mask = c.bools(3);
     MatmulSizes s = matmul_sizes(ta, tb);
-    TensorRef a = as_matrix(ta, true), b = as_matrix(tb, false), grad = result_matrix(c.tensor(0), ta.ndim == 1, tb.ndim == 1);
+    TensorRef a = as_matrix(ta, true), b = as_matrix(tb, false),
+              grad = result_matrix(c.tensor(0), ta.ndim == 1, tb.ndim == 1);
     // A batch that folds into rows in the forward pass folds into the summed dimension here if the gradient is dense.
     if (tb.ndim <= 2 && ta.ndim > 2) grad = contiguous(*grad);
     if (mask[0]) product_into(c.out(0), *grad, false, *conjugated(*b), true, s, s.m, s.k, s.n, true);
@@ -631,11 +688,13 @@ void grouped_mm_cpu(Call& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
     const Tensor* offsets = c.tensor_or_null(2);
     MT_CHECK((a.ndim == 2 || a.ndim == 3) && (b.ndim == 2 || b.ndim == 3), "mat_a and mat_b have to be 2d or 3d");
-    MT_CHECK(a.dtype == b.dtype, "Expected mat_a and mat_b to have the same dtype, got ", dtype_class_name(a.dtype), " and ",
-             dtype_class_name(b.dtype));
+    MT_CHECK(a.dtype == b.dtype, "Expected mat_a and mat_b to have the same dtype, got ", dtype_class_name(a.dtype),
+             " and ", dtype_class_name(b.dtype));
     const bool ragged = a.ndim == 2 || b.ndim == 2;
-    MT_CHECK(ragged == (offsets != nullptr), "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d");
-    if (!(a.ndim == 2 && b.ndim == 2)) MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 2), "contraction dimension of mat_a and mat_b must match");
+    MT_CHECK(ragged == (offsets != nullptr),
+             "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d");
+    if (!(a.ndim == 2 && b.ndim == 2))
+        MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 2), "contraction dimension of mat_a and mat_b must match");
     TensorRef bounds;
     if (offsets) {
         MT_CHECK(offsets->ndim == 1, "offs has to be 1D");
@@ -649,11 +708,14 @@ void grouped_mm_cpu(Call& c) {
     Dims sizes = ragged && a.ndim + b.ndim == 5 ? Dims{m, n} : Dims{groups, m, n};
     TensorRef out = zeros(sizes, a.dtype);
     const int64_t item = a.itemsize(), limit = a.ndim == 2 && b.ndim == 2 ? a.size(1) : a.ndim == 2 ? m : n;
-    Operand oa = broadcast_operand(a, Dims(a.ndim - 2)), ob = broadcast_operand(b, Dims(b.ndim - 2)), oc = result_operand(*out, Dims(out->ndim - 2));
+    Operand oa = broadcast_operand(a, Dims(a.ndim - 2)), ob = broadcast_operand(b, Dims(b.ndim - 2)),
+            oc = result_operand(*out, Dims(out->ndim - 2));
     int64_t begin = 0;
     for (int64_t g = 0; g < groups; g++) {
         int64_t end = bounds ? bounds->data<int32_t>()[g] : 0;
-        if (bounds) MT_CHECK(end >= begin && end <= limit, "offsets must grow and stay within the matrix, got ", end, " at ", g);
+        if (bounds)
+            MT_CHECK(end >= begin && end <= limit, "offsets must grow and stay within the matrix, got ", end, " at ",
+                     g);
         Batched x{a.dtype, {}, m, n, a.size(a.ndim - 1), oa, ob, oc};
         x.a.batch.clear(), x.b.batch.clear(), x.c.batch.clear();
         if (a.ndim == 3) x.a.data += g * a.stride(0) * item;
@@ -674,7 +736,8 @@ void grouped_mm_cpu(Call& c) {
     c.ret(0, std::move(out));
 }
 
-KERNELS {
+KERNELS
+{
     shape("mm", mm_shape);
     shape("bmm", bmm_shape);
     shape("addmm", addmm_shape);

@@ -79,7 +79,7 @@ void variance_rows(const Rows& v, double correction, bool root, RealOf<T>* sprea
         }
         return;
     }
-    parallel_for(v.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(v.red, 1)), [&](int64_t b, int64_t e) {
+    parallel_for(v.outer, grain_for(v.red), [&](int64_t b, int64_t e) {
         for (int64_t o = b; o < e; o++) spread_of_row(o, fold_row(SumOp<T>(), x + o * v.red, v.red) / n);
     });
 }
@@ -170,8 +170,9 @@ void check_identity(const Tensor& self, uint64_t mask, const Value& dim, double 
     MT_CHECK(given, "linalg.vector_norm cannot compute the ", text,
              " norm on an empty tensor because the operation does not have an identity");
     for (int64_t d = 0; d < self.ndim; d++)
-        MT_CHECK(!(mask >> d & 1) || self.size(d) != 0, "linalg.vector_norm cannot compute the ", text, " norm on the dimension ",
-                 d, "because this dimension is empty and the operation does not have an identity");
+        MT_CHECK(!(mask >> d & 1) || self.size(d) != 0, "linalg.vector_norm cannot compute the ", text,
+                 " norm on the dimension ", d,
+                 "because this dimension is empty and the operation does not have an identity");
 }
 
 // linalg_vector_norm(self, ord, dim, keepdim, *, dtype)
@@ -208,7 +209,8 @@ void vector_norm_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     structured("var.correction", var_cpu<false>, kContiguousOutputs);
     structured("std.correction", var_cpu<true>, kContiguousOutputs);
     structured("var_mean.correction", var_mean_cpu<false>, kContiguousOutputs);

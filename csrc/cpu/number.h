@@ -51,8 +51,8 @@ MT_INLINE T neg(T a) {
         return -a;
 }
 
-// Result has the dividend's sign. In double the quotient of two floats below 2^29 truncates to an integer that is right or one too
-// large, and its product with the divisor is exact.
+// Result has the dividend's sign. In double the quotient of two floats below 2^29 truncates to an integer that is right
+// or one too large, and its product with the divisor is exact.
 template <class T>
 MT_INLINE T fmod_float(T a, T b) {
     if constexpr (std::is_same_v<T, float>) {
@@ -147,13 +147,13 @@ MT_INLINE T sign(T a) {
     return T(int(a > T(0)) - int(a < T(0)));
 }
 
-#define MT_FLOAT_AND_COMPLEX(name)                           \
-    template <class T>                                       \
-    MT_INLINE T name(T x) {                                  \
-        if constexpr (is_cx<T>)                              \
-            return std::name(x);                             \
-        else                                                 \
-            return vec::name(x);                             \
+#define MT_FLOAT_AND_COMPLEX(name) \
+    template <class T>             \
+    MT_INLINE T name(T x) {        \
+        if constexpr (is_cx<T>)    \
+            return std::name(x);   \
+        else                       \
+            return vec::name(x);   \
     }
 MT_FLOAT_AND_COMPLEX(acos)
 MT_FLOAT_AND_COMPLEX(acosh)

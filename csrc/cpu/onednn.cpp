@@ -1,6 +1,8 @@
 // Loading oneDNN, and the per-thread caches of primitives.
 #include "onednn.h"
 
+#include <omp.h>
+
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -12,8 +14,8 @@ namespace mt::onednn {
 namespace {
 
 Api load() {
-    void* library = open_shared_library({"*/../../libdnnl.so.3", "*/lib/libdnnl.so.3", "*/../../../libdnnl.so.3", "libdnnl.so.3"},
-                                        "onednn-cpu-gomp");
+    void* library = open_shared_library(
+        {"*/../../libdnnl.so.3", "*/lib/libdnnl.so.3", "*/../../../libdnnl.so.3", "libdnnl.so.3"}, "onednn-cpu-gomp");
     Api a;
 #define MT_LOOK_UP(name) a.name = reinterpret_cast<decltype(a.name)>(symbol_of(library, #name));
     MT_ONEDNN_FUNCTIONS(MT_LOOK_UP)
@@ -26,7 +28,8 @@ Api load() {
 struct KeyHash {
     size_t operator()(const Key& key) const {
         uint64_t h = 0x9e3779b97f4a7c15ull;
-        for (int i = 0; i < key.used; i++) h = (h ^ static_cast<uint64_t>(key.words[i])) * 0xff51afd7ed558ccdull, h ^= h >> 29;
+        for (int i = 0; i < key.used; i++)
+            h = (h ^ static_cast<uint64_t>(key.words[i])) * 0xff51afd7ed558ccdull, h ^= h >> 29;
         return h;
     }
 };
@@ -41,14 +44,16 @@ const Api& api() {
 }
 
 void check(dnnl_status_t status, const char* what) {
-    MT_CHECK(status == dnnl_success, "oneDNN could not make or run: ", what, " (status ", static_cast<int>(status), ")");
+    MT_CHECK(status == dnnl_success, "oneDNN could not make or run: ", what, " (status ", static_cast<int>(status),
+             ")");
 }
 
 bool Key::operator==(const Key& other) const {
     return used == other.used && std::memcmp(words, other.words, sizeof(int64_t) * static_cast<size_t>(used)) == 0;
 }
 
-Operand::Operand(IntSpan sizes_, IntSpan strides_, dnnl_data_type_t type_) : ndim(static_cast<int>(sizes_.size)), type(type_) {
+Operand::Operand(IntSpan sizes_, IntSpan strides_, dnnl_data_type_t type_)
+    : ndim(static_cast<int>(sizes_.size)), type(type_) {
     for (int i = 0; i < ndim; i++) sizes[i] = sizes_[i], strides[i] = strides_[i];
 }
 
@@ -115,8 +120,8 @@ void Primitive::bind(int arg, const Operand& outside, dnnl_query_t query, int in
         check(a.dnnl_memory_create(&g.inside, theirs, a.engine, DNNL_MEMORY_NONE), "memory");
         g.inside_bytes = a.dnnl_memory_desc_get_size(theirs);
         dnnl_primitive_desc_t reorder;
-        check(a.dnnl_reorder_primitive_desc_create(&reorder, is_output ? theirs : ours, a.engine, is_output ? ours : theirs,
-                                                   a.engine, nullptr),
+        check(a.dnnl_reorder_primitive_desc_create(&reorder, is_output ? theirs : ours, a.engine,
+                                                   is_output ? ours : theirs, a.engine, nullptr),
               "reorder");
         check(a.dnnl_primitive_create(&g.reorder, reorder), "reorder");
         a.dnnl_primitive_desc_destroy(reorder);
@@ -136,7 +141,8 @@ void Primitive::execute(std::initializer_list<void*> data) {
         args[i] = {g.arg, g.inside ? g.inside : g.outside};
         if (g.inside) {
             buffers[i] = storage_alloc(g.inside_bytes + 64, Device());
-            void* aligned = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(buffers[i]->data) + 63) & ~uintptr_t(63));
+            void* aligned =
+                reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(buffers[i]->data) + 63) & ~uintptr_t(63));
             a.dnnl_memory_set_data_handle(g.inside, aligned);
         }
         i++;

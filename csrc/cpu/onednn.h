@@ -1,7 +1,7 @@
 // oneDNN: the library (loaded at the first use), its engine and stream, and caches of primitives by shape.
 //
-// Creating a primitive costs 120 to 140 us, so each thread keeps those it has made; a cached one owns its memory objects,
-// of which only the data pointers change from call to call.
+// Creating a primitive costs 120 to 140 us, so each thread keeps those it has made; a cached one owns its memory
+// objects, of which only the data pointers change from call to call.
 #pragma once
 
 #include <dnnl.h>
@@ -14,33 +14,33 @@
 namespace mt::onednn {
 
 // The functions of the C API that we call.
-#define MT_ONEDNN_FUNCTIONS(F)                    \
-    F(dnnl_engine_create)                         \
-    F(dnnl_stream_create)                         \
-    F(dnnl_memory_desc_create_with_strides)       \
-    F(dnnl_memory_desc_create_with_tag)           \
-    F(dnnl_memory_desc_destroy)                   \
-    F(dnnl_memory_desc_equal)                     \
-    F(dnnl_memory_desc_get_size)                  \
-    F(dnnl_memory_create)                         \
-    F(dnnl_memory_set_data_handle)                \
-    F(dnnl_memory_destroy)                        \
-    F(dnnl_primitive_attr_create)                 \
-    F(dnnl_primitive_attr_destroy)                \
-    F(dnnl_primitive_attr_set_scratchpad_mode)    \
-    F(dnnl_matmul_primitive_desc_create)          \
-    F(dnnl_convolution_forward_primitive_desc_create)          \
-    F(dnnl_convolution_backward_data_primitive_desc_create)    \
-    F(dnnl_convolution_backward_weights_primitive_desc_create) \
+#define MT_ONEDNN_FUNCTIONS(F)                                   \
+    F(dnnl_engine_create)                                        \
+    F(dnnl_stream_create)                                        \
+    F(dnnl_memory_desc_create_with_strides)                      \
+    F(dnnl_memory_desc_create_with_tag)                          \
+    F(dnnl_memory_desc_destroy)                                  \
+    F(dnnl_memory_desc_equal)                                    \
+    F(dnnl_memory_desc_get_size)                                 \
+    F(dnnl_memory_create)                                        \
+    F(dnnl_memory_set_data_handle)                               \
+    F(dnnl_memory_destroy)                                       \
+    F(dnnl_primitive_attr_create)                                \
+    F(dnnl_primitive_attr_destroy)                               \
+    F(dnnl_primitive_attr_set_scratchpad_mode)                   \
+    F(dnnl_matmul_primitive_desc_create)                         \
+    F(dnnl_convolution_forward_primitive_desc_create)            \
+    F(dnnl_convolution_backward_data_primitive_desc_create)      \
+    F(dnnl_convolution_backward_weights_primitive_desc_create)   \
     F(dnnl_deconvolution_forward_primitive_desc_create)          \
     F(dnnl_deconvolution_backward_data_primitive_desc_create)    \
     F(dnnl_deconvolution_backward_weights_primitive_desc_create) \
-    F(dnnl_reorder_primitive_desc_create)         \
-    F(dnnl_primitive_desc_query_md)               \
-    F(dnnl_primitive_desc_destroy)                \
-    F(dnnl_primitive_create)                      \
-    F(dnnl_primitive_execute)                     \
-    F(dnnl_primitive_destroy)                     \
+    F(dnnl_reorder_primitive_desc_create)                        \
+    F(dnnl_primitive_desc_query_md)                              \
+    F(dnnl_primitive_desc_destroy)                               \
+    F(dnnl_primitive_create)                                     \
+    F(dnnl_primitive_execute)                                    \
+    F(dnnl_primitive_destroy)                                    \
     F(dnnl_sgemm)
 
 struct Api {
@@ -86,10 +86,10 @@ struct Key {
     bool operator==(const Key& other) const;
 };
 
-// A primitive with one memory object for each argument. Arguments whose layout differs from the tensor's own go through a
-// reorder into (or out of) a buffer that lives with the call.
+// A primitive with one memory object for each argument. Arguments whose layout differs from the tensor's own go through
+// a reorder into (or out of) a buffer that lives with the call.
 class Primitive {
-   public:
+  public:
     Primitive() = default;
     Primitive(const Primitive&) = delete;
     Primitive& operator=(const Primitive&) = delete;
@@ -97,12 +97,13 @@ class Primitive {
 
     // Takes the descriptor over.
     void create(dnnl_primitive_desc_t description);
-    // Argument `arg` of the primitive is a tensor laid out as `outside`; `query` names the layout that the primitive wants.
+    // Argument `arg` of the primitive is a tensor laid out as `outside`; `query` names the layout that the primitive
+    // wants.
     void bind(int arg, const Operand& outside, dnnl_query_t query, int index, bool is_output);
     bool is_made() const { return primitive_ != nullptr; }
     void execute(std::initializer_list<void*> data);  // pointers in the order of the bind() calls
 
-   private:
+  private:
     static constexpr int kMaxArguments = 5;
     struct Argument {
         int arg;
@@ -122,8 +123,7 @@ class Primitive {
 Primitive& cached(const Key& key, void (*make)(Primitive&, void* context), void* context);
 template <class F>
 Primitive& cached(const Key& key, F&& make) {
-    return cached(
-        key, [](Primitive& p, void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(p); }, &make);
+    return cached(key, [](Primitive& p, void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(p); }, &make);
 }
 
 // Makes OpenMP's thread count of this thread what torch.get_num_threads() says.

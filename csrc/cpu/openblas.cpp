@@ -9,15 +9,15 @@ namespace mt::openblas {
 namespace {
 
 void* library() {
-    static void* const loaded =
-        open_shared_library({"*/scipy_openblas32/lib/libscipy_openblas.so", "libscipy_openblas.so"}, "scipy-openblas32");
+    static void* const loaded = open_shared_library(
+        {"*/scipy_openblas32/lib/libscipy_openblas.so", "libscipy_openblas.so"}, "scipy-openblas32");
     return loaded;
 }
 
 template <class T>
 using RealGemm = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
-using ComplexGemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
-                             int);
+using ComplexGemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*,
+                             void*, int);
 
 constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
 
@@ -34,21 +34,22 @@ void use_our_thread_count() {
 
 void gemm(DType dtype, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c128 alpha, const void* a,
           int64_t lda, const void* b, int64_t ldb, c128 beta, void* c, int64_t ldc) {
-    MT_CHECK(m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && lda <= INT32_MAX && ldb <= INT32_MAX && ldc <= INT32_MAX,
-             "matrix product: a dimension exceeds the 32-bit range of BLAS");
+    MT_CHECK(
+        m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && lda <= INT32_MAX && ldb <= INT32_MAX && ldc <= INT32_MAX,
+        "matrix product: a dimension exceeds the 32-bit range of BLAS");
     use_our_thread_count();
     int ta = transpose_a ? kTransposed : kPlain, tb = transpose_b ? kTransposed : kPlain;
     int im = int(m), in = int(n), ik = int(k), ia = int(lda), ib = int(ldb), ic = int(ldc);
     if (dtype == DType::Float64) {
         static const auto f = reinterpret_cast<RealGemm<double>>(symbol("cblas_dgemm"));
         NoGil released(m * n * k > 20000);
-        f(kRowMajor, ta, tb, im, in, ik, alpha.real(), static_cast<const double*>(a), ia, static_cast<const double*>(b), ib,
-          beta.real(), static_cast<double*>(c), ic);
+        f(kRowMajor, ta, tb, im, in, ik, alpha.real(), static_cast<const double*>(a), ia, static_cast<const double*>(b),
+          ib, beta.real(), static_cast<double*>(c), ic);
     } else if (dtype == DType::Float32) {
         static const auto f = reinterpret_cast<RealGemm<float>>(symbol("cblas_sgemm"));
         NoGil released(m * n * k > 20000);
-        f(kRowMajor, ta, tb, im, in, ik, float(alpha.real()), static_cast<const float*>(a), ia, static_cast<const float*>(b), ib,
-          float(beta.real()), static_cast<float*>(c), ic);
+        f(kRowMajor, ta, tb, im, in, ik, float(alpha.real()), static_cast<const float*>(a), ia,
+          static_cast<const float*>(b), ib, float(beta.real()), static_cast<float*>(c), ic);
     } else if (dtype == DType::Complex64) {
         static const auto f = reinterpret_cast<ComplexGemm>(symbol("cblas_cgemm"));
         c64 al(alpha), be(beta);

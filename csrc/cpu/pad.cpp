@@ -10,16 +10,19 @@ void constant_shape(ShapeCall& c) {
     const Tensor& x = c.tensor(0);
     IntSpan pad = c.ints(1);
     MT_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
-    MT_CHECK(x.ndim * 2 >= pad.size, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ", pad.size,
-             " while the input has ", x.ndim, " dimensions.");
+    MT_CHECK(x.ndim * 2 >= pad.size,
+             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ",
+             pad.size, " while the input has ", x.ndim, " dimensions.");
     Dims sizes(x.sizes());
     for (int64_t i = 0; i < pad.size / 2; i++) {
         int64_t& size = sizes[x.ndim - 1 - i];
         const int64_t was = size;
-        MT_CHECK(was + std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0) >= 0, "narrow(): length must be non-negative.");
+        MT_CHECK(was + std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0) >= 0,
+                 "narrow(): length must be non-negative.");
         size += pad[2 * i] + pad[2 * i + 1];
         MT_CHECK(size >= 0, "The input size ", was, ", plus negative padding ", pad[2 * i], " and ", pad[2 * i + 1],
-                 " resulted in a negative output size, which is invalid. Check dimension ", x.ndim - 1 - i, " of your input.");
+                 " resulted in a negative output size, which is invalid. Check dimension ", x.ndim - 1 - i,
+                 " of your input.");
     }
     if (is_channels_last(x) && !x.is_contiguous())
         c.output_strided(0, sizes, channels_last_strides(sizes), x.dtype);
@@ -69,7 +72,8 @@ struct Plan {
     int64_t planes = 1;
     Plan(Edge edge, IntSpan sizes, IntSpan pad) {
         const int64_t spatial = pad.size / 2;
-        for (int64_t i = 0; i < spatial; i++) axes[2 - i] = axis(edge, sizes[sizes.size - 1 - i], pad[2 * i], pad[2 * i + 1]);
+        for (int64_t i = 0; i < spatial; i++)
+            axes[2 - i] = axis(edge, sizes[sizes.size - 1 - i], pad[2 * i], pad[2 * i + 1]);
         for (int64_t i = 0; i < sizes.size - spatial; i++) planes *= sizes[i];
     }
 };
@@ -79,15 +83,16 @@ Dims padded_sizes(const Tensor& x, IntSpan pad) {
     MT_CHECK(pad.size == 2 * D, "padding size is expected to be ", 2 * D, ", but got: ", pad.size);
     bool valid = x.ndim == D + 1 || x.ndim == D + 2;
     for (int64_t i = x.ndim - D - 1; valid && i < x.ndim; i++) valid = x.size(i) != 0;
-    MT_CHECK(valid, "Expected ", D + 1, "D or ", D + 2, "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
+    MT_CHECK(valid, "Expected ", D + 1, "D or ", D + 2,
+             "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
              x.sizes());
     Dims sizes(x.sizes());
     for (int i = 0; i < D; i++) {
         const int64_t d = x.ndim - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
         if (E == Edge::Reflect)
             MT_CHECK(before < x.size(d) && after < x.size(d), "Argument #", 4 + 2 * i,
-                     ": Padding size should be less than the corresponding input dimension, but got: padding (", before, ", ", after,
-                     ") at dimension ", d, " of input ", x.sizes());
+                     ": Padding size should be less than the corresponding input dimension, but got: padding (", before,
+                     ", ", after, ") at dimension ", d, " of input ", x.sizes());
         sizes[d] += before + after;
         MT_CHECK(sizes[d] >= 1, "input (size: ", x.size(d), ") is too small. Calculated output size: ", sizes[d]);
     }
@@ -111,7 +116,8 @@ template <Edge E, int D>
 void edge_backward_shape(ShapeCall& c) {
     const Tensor &grad = c.tensor(0), &x = c.tensor(1);
     Dims sizes = padded_sizes<E, D>(x, c.ints(2));
-    MT_CHECK(grad.sizes() == IntSpan(sizes), "grad_output sizes ", grad.sizes(), " do not match the padded sizes ", IntSpan(sizes));
+    MT_CHECK(grad.sizes() == IntSpan(sizes), "grad_output sizes ", grad.sizes(), " do not match the padded sizes ",
+             IntSpan(sizes));
     c.output(0, x.sizes(), grad.dtype);
 }
 
@@ -130,7 +136,8 @@ void both(const char* forward, const char* backward) {
     structured(backward, edge_backward_cpu<E, D>, kContiguousOutputs);
 }
 
-KERNELS {
+KERNELS
+{
     shape("constant_pad_nd", constant_shape);
     structured("constant_pad_nd", constant_cpu);
     both<Edge::Reflect, 1>("reflection_pad1d", "reflection_pad1d_backward");

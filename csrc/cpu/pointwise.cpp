@@ -7,9 +7,9 @@
 namespace mt {
 namespace {
 
-constexpr int64_t kChunk = 512;                  // elements of a buffer
+constexpr int64_t kChunk = 512;  // elements of a buffer
 constexpr int64_t kBufferBytes = kChunk * 16;
-constexpr int64_t kShortRow = 48;                // below, several rows are gathered into one buffer
+constexpr int64_t kShortRow = 48;  // below, several rows are gathered into one buffer
 
 // Writes n copies of the element at `src`.
 void splat(void* dst, const void* src, int64_t size, int64_t n) {
@@ -218,9 +218,8 @@ void run_pointwise(const Operand* operands, int count, int outputs, LoopFn loop,
     Strided s{operands, count, outputs, loop, f, {}, {}, {}, {}, false, {}};
     s.prepare();
     bool short_rows = s.walk.ndim > 1 && s.walk.sizes[0] < kShortRow;
-    parallel_for(s.walk.numel, kGrain / 2, [&](int64_t begin, int64_t end) {
-        short_rows ? s.short_rows(begin, end) : s.long_rows(begin, end);
-    });
+    parallel_for(s.walk.numel, kGrain / 2,
+                 [&](int64_t begin, int64_t end) { short_rows ? s.short_rows(begin, end) : s.long_rows(begin, end); });
 }
 
 }  // namespace mt

@@ -1,12 +1,12 @@
-// Element-wise kernels. The author writes one generic lambda; it is compiled once for each type it computes in, as a loop
-// over contiguous runs. Everything else (strides, broadcasting, scalars, mixed dtypes, 16-bit floats, threads) is done by
-// run_pointwise, which is compiled once: operands that are not contiguous memory of the computing type pass through small
-// buffers in the first-level cache.
+// Element-wise kernels. The author writes one generic lambda; it is compiled once for each type it computes in, as a
+// loop over contiguous runs. Everything else (strides, broadcasting, scalars, mixed dtypes, 16-bit floats, threads) is
+// done by run_pointwise, which is compiled once: operands that are not contiguous memory of the computing type pass
+// through small buffers in the first-level cache.
 //
 //     void add_cpu(Call& c) { pointwise(c, Numbers{}, {0, 1}, [](auto a, auto b) { return a + b; }); }
 //
-// The computing type is chosen from the promoted dtype of the arguments: that type itself if the list has it, else float
-// for the 16-bit floats and int64_t for the other integers and bool. The lambda's result type may differ (bool).
+// The computing type is chosen from the promoted dtype of the arguments: that type itself if the list has it, else
+// float for the 16-bit floats and int64_t for the other integers and bool. The lambda's result type may differ (bool).
 #pragma once
 
 #include <initializer_list>
@@ -28,7 +28,7 @@ using NumbersFast = Types<float, double, int64_t, int32_t, c64, c128>;
 using Integers = Types<int64_t, bool>;
 
 struct Operand {
-    const Tensor* t = nullptr;       // null: the scalar
+    const Tensor* t = nullptr;  // null: the scalar
     const Value* scalar = nullptr;
     DType dtype = DType::Undefined;  // that the loop reads or writes
 };

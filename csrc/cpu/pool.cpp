@@ -1,4 +1,5 @@
-// Pooling: maximum (with indices) and average over windows, regular and adaptive, and gradients, for 1 to 3 spatial dimensions.
+// Pooling: maximum (with indices) and average over windows, regular and adaptive, and gradients, for 1 to 3 spatial
+// dimensions.
 #include <atomic>
 #include <limits>
 #include <vector>
@@ -55,18 +56,20 @@ struct Windows {
     int64_t grain() const {
         int64_t work = out_size;
         for (const Axis& a : axes) work *= a.adaptive ? (a.in + a.out - 1) / std::max<int64_t>(1, a.out) : a.kernel;
-        return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work));
+        return grain_for(work);
     }
 };
 
 int64_t expanded(IntSpan list, int i) { return list.size == 1 ? list[0] : list[i]; }
 
 void check_list(const char* name, const char* what, IntSpan list, int spatial) {
-    static const char* const described[3] = {"a single int", "either be a single int, or a tuple of two ints", "either be a single int, or a tuple of three ints"};
+    static const char* const described[3] = {"a single int", "either be a single int, or a tuple of two ints",
+                                             "either be a single int, or a tuple of three ints"};
     MT_CHECK(list.size == 1 || list.size == spatial, name, ": ", what, " must ", described[spatial - 1]);
 }
 
-// Arguments of the regular poolings, from position `at`: kernel_size, stride, padding, then dilation (max only), ceil_mode.
+// Arguments of the regular poolings, from position `at`: kernel_size, stride, padding, then dilation (max only),
+// ceil_mode.
 Windows windows_of(const Call& c, int at, bool dilated, int spatial, IntSpan sizes, const char* name) {
     IntSpan kernel = c.ints(at), stride = c.ints(at + 1), padding = c.ints(at + 2);
     const int64_t one = 1;
@@ -81,13 +84,15 @@ Windows windows_of(const Call& c, int at, bool dilated, int spatial, IntSpan siz
     for (int i = 0; i < spatial; i++) {
         Axis& a = w.axes[3 - spatial + i];
         a.in = sizes[sizes.size - spatial + i];
-        a.kernel = expanded(kernel, i), a.stride = expanded(stride, i), a.padding = expanded(padding, i), a.dilation = expanded(dilation, i);
+        a.kernel = expanded(kernel, i), a.stride = expanded(stride, i), a.padding = expanded(padding, i),
+        a.dilation = expanded(dilation, i);
         MT_CHECK(a.stride != 0, "stride should not be zero");
         MT_CHECK(a.kernel > 0, "kernel size should be greater than zero, but got ", a.kernel);
         MT_CHECK(a.stride > 0, "stride should be greater than zero, but got ", a.stride);
         MT_CHECK(a.dilation > 0, "dilation should be greater than zero, but got ", a.dilation);
         MT_CHECK(a.padding >= 0, "pad must be non-negative, but got pad: ", a.padding);
-        MT_CHECK(a.padding <= ((a.kernel - 1) * a.dilation + 1) / 2, "pad should be at most half of effective kernel size, but got pad=", a.padding,
+        MT_CHECK(a.padding <= ((a.kernel - 1) * a.dilation + 1) / 2,
+                 "pad should be at most half of effective kernel size, but got pad=", a.padding,
                  ", kernel_size=", a.kernel, " and dilation=", a.dilation);
         const int64_t room = a.in + 2 * a.padding - a.dilation * (a.kernel - 1) - 1 + (ceil ? a.stride - 1 : 0);
         a.out = (room >= 0 ? room / a.stride : -((-room + a.stride - 1) / a.stride)) + 1;
@@ -99,17 +104,19 @@ Windows windows_of(const Call& c, int at, bool dilated, int spatial, IntSpan siz
 
 Windows adaptive_windows(IntSpan sizes, IntSpan out, int spatial) {
     Windows w;
-    for (int i = 0; i < spatial; i++) w.axes[3 - spatial + i] = Axis::adapting(sizes[sizes.size - spatial + i], expanded(out, i));
+    for (int i = 0; i < spatial; i++)
+        w.axes[3 - spatial + i] = Axis::adapting(sizes[sizes.size - spatial + i], expanded(out, i));
     w.finish(sizes, spatial);
     return w;
 }
 
 void check_input(const Tensor& x, int spatial) {
     const int64_t batch_dims = spatial + 2;
-    MT_CHECK(x.ndim == spatial + 1 || x.ndim == batch_dims, "non-empty ", spatial + 1, "D or ", batch_dims, "D (batch mode) tensor expected for input");
+    MT_CHECK(x.ndim == spatial + 1 || x.ndim == batch_dims, "non-empty ", spatial + 1, "D or ", batch_dims,
+             "D (batch mode) tensor expected for input");
     for (int64_t i = x.ndim == batch_dims ? 1 : 0; i < x.ndim; i++)
-        MT_CHECK(x.size(i) != 0, "Expected ", spatial + 1, "D or ", batch_dims, "D (batch mode) tensor with optional 0 dim batch size for input, but got:",
-                 x.sizes());
+        MT_CHECK(x.size(i) != 0, "Expected ", spatial + 1, "D or ", batch_dims,
+                 "D (batch mode) tensor with optional 0 dim batch size for input, but got:", x.sizes());
 }
 
 Dims result_sizes(const Windows& w, const Tensor& x) {
@@ -124,7 +131,8 @@ Dims result_sizes(const Windows& w, const Tensor& x) {
         out += concat("x", a.out);
     }
     const int64_t channels = x.size(x.ndim - w.spatial - 1);
-    MT_CHECK(good, "Given input size: (", channels, in, "). Calculated output size: (", channels, out, "). Output size is too small");
+    MT_CHECK(good, "Given input size: (", channels, in, "). Calculated output size: (", channels, out,
+             "). Output size is too small");
     return sizes;
 }
 
@@ -140,7 +148,8 @@ void set_result(ShapeCall& c, int i, const Tensor& x, IntSpan sizes, DType dtype
 template <class T>
 void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, T* best, int32_t* where) {
     const Axis &z = w.axes[0], &y = w.axes[1], &x = w.axes[2];
-    const T lowest = std::numeric_limits<T>::has_infinity ? static_cast<T>(-std::numeric_limits<T>::infinity()) : std::numeric_limits<T>::lowest();
+    const T lowest = std::numeric_limits<T>::has_infinity ? static_cast<T>(-std::numeric_limits<T>::infinity())
+                                                          : std::numeric_limits<T>::lowest();
     const int64_t z0 = z.begin(a), z1 = z.end(a), y0 = y.begin(b), y1 = y.end(b);
     for (int64_t o = 0; o < x.out; o++) {
         best[o] = lowest;
@@ -213,7 +222,8 @@ void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
 void max_into(Call& c, const Windows& w, const char* name) {
     TensorRef x = contiguous(c.tensor(0));
     MT_CHECK(w.in_size <= INT32_MAX, name, ": a plane of more than 2^31 items is not supported");
-    visit(RealTypes{}, x->dtype, name, [&]<class T>() { max_forward<T>(w, x->data<T>(), c.out(0).data<T>(), c.out(1).data<int64_t>()); });
+    visit(RealTypes{}, x->dtype, name,
+          [&]<class T>() { max_forward<T>(w, x->data<T>(), c.out(0).data<T>(), c.out(1).data<int64_t>()); });
 }
 
 template <int D>
@@ -240,8 +250,8 @@ void max_cpu(Call& c) {
 void max_backward(Call& c, int at, int spatial, const char* name) {
     TensorRef grad = contiguous(c.tensor(0)), indices = contiguous(c.tensor(at));
     Tensor& out = c.out();
-    MT_CHECK(grad->sizes() == indices->sizes(), name, ": expected sizes of grad_output and indices to match, but got ", grad->sizes(), " and ",
-             indices->sizes());
+    MT_CHECK(grad->sizes() == indices->sizes(), name, ": expected sizes of grad_output and indices to match, but got ",
+             grad->sizes(), " and ", indices->sizes());
     int64_t in_size = 1, out_size = 1, planes = 1;
     for (int64_t i = 0; i < out.ndim; i++)
         if (i >= out.ndim - spatial)
@@ -254,7 +264,7 @@ void max_backward(Call& c, int at, int spatial, const char* name) {
         const T* g = grad->data<T>();
         const int64_t* at_index = indices->data<int64_t>();
         T* to = out.data<T>();
-        parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, out_size)), [&](int64_t begin, int64_t end) {
+        parallel_for(planes, grain_for(out_size), [&](int64_t begin, int64_t end) {
             for (int64_t p = begin; p < end; p++)
                 for (int64_t i = p * out_size; i < (p + 1) * out_size; i++) {
                     const int64_t k = at_index[i];
@@ -292,7 +302,8 @@ struct Divisor {
         if (fixed) return fixed;
         const Axis &z = w.axes[0], &y = w.axes[1], &x = w.axes[2];
         if (include_pad) return z.padded_count(a) * y.padded_count(b) * x.padded_count(o);
-        return std::max<int64_t>(0, z.end(a) - z.begin(a)) * std::max<int64_t>(0, y.end(b) - y.begin(b)) * std::max<int64_t>(0, x.end(o) - x.begin(o));
+        return std::max<int64_t>(0, z.end(a) - z.begin(a)) * std::max<int64_t>(0, y.end(b) - y.begin(b)) *
+               std::max<int64_t>(0, x.end(o) - x.begin(o));
     }
 };
 
@@ -386,8 +397,8 @@ Divisor divisor_of(const Call& c, int at) {
 template <int D>
 void avg_shape(ShapeCall& c) {
     const Tensor& x = c.tensor(0);
-    MT_CHECK_INDEX(x.ndim > D, "Dimension out of range (expected to be in range of [", -std::max<int64_t>(1, x.ndim), ", ",
-                   std::max<int64_t>(1, x.ndim) - 1, "], but got ", -(D + 1), ")");
+    MT_CHECK_INDEX(x.ndim > D, "Dimension out of range (expected to be in range of [", -std::max<int64_t>(1, x.ndim),
+                   ", ", std::max<int64_t>(1, x.ndim) - 1, "], but got ", -(D + 1), ")");
     Windows w = windows_of(c, 1, false, D, x.sizes(), avg_name<D>());
     divisor_of(c, 4);
     check_input(x, D);
@@ -399,7 +410,8 @@ void avg_cpu(Call& c) {
     TensorRef x = contiguous(c.tensor(0));
     Windows w = windows_of(c, 1, false, D, x->sizes(), avg_name<D>());
     Divisor divisor = divisor_of(c, 4);
-    visit(Types<float, double, Half, BFloat16, int64_t>{}, x->dtype, avg_name<D>(), [&]<class T>() { average<T>(w, divisor, x->data<T>(), c.out().data<T>()); });
+    visit(Types<float, double, Half, BFloat16, int64_t>{}, x->dtype, avg_name<D>(),
+          [&]<class T>() { average<T>(w, divisor, x->data<T>(), c.out().data<T>()); });
 }
 
 // (grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -409,7 +421,8 @@ void avg_backward_cpu(Call& c) {
     const Tensor& x = c.tensor(1);
     Windows w = windows_of(c, 2, false, D, x.sizes(), avg_name<D>());
     Divisor divisor = divisor_of(c, 5);
-    MT_CHECK(grad->numel() == w.planes * w.out_size, "avg_pool", D, "d_backward: grad_output has the wrong sizes ", grad->sizes());
+    MT_CHECK(grad->numel() == w.planes * w.out_size, "avg_pool", D, "d_backward: grad_output has the wrong sizes ",
+             grad->sizes());
     visit(Types<float, double, Half, BFloat16, int64_t>{}, grad->dtype, avg_name<D>(),
           [&]<class T>() { average_backward<T>(w, divisor, grad->data<T>(), c.out().data<T>()); });
 }
@@ -418,16 +431,19 @@ void avg_backward_cpu(Call& c) {
 
 template <int D>
 Dims adaptive_sizes(const Tensor& x, IntSpan out, const char* name, const char* shown_prefix) {
-    MT_CHECK(x.ndim == D + 1 || x.ndim == D + 2, name, "(): Expected ", D + 1, "D or ", D + 2, "D tensor, but got", shown_prefix, " ", x.sizes());
+    MT_CHECK(x.ndim == D + 1 || x.ndim == D + 2, name, "(): Expected ", D + 1, "D or ", D + 2, "D tensor, but got",
+             shown_prefix, " ", x.sizes());
     for (int64_t i = x.ndim - D; i < x.ndim; i++)
-        MT_CHECK(x.size(i) > 0, name, "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
+        MT_CHECK(x.size(i) > 0, name,
+                 "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
                  " with dimension ", i, " being empty");
     MT_CHECK(out.size == 1 || out.size == D, name, "(): output_size must be ", D);
     Dims sizes(x.sizes());
     for (int i = 0; i < D; i++) {
         sizes[x.ndim - D + i] = expanded(out, i);
-        MT_CHECK(expanded(out, i) >= 0, name, "(): elements of output_size must be greater than or equal to 0 but received {", expanded(out, 0), ", ",
-                 expanded(out, D - 1), "}");
+        MT_CHECK(expanded(out, i) >= 0, name,
+                 "(): elements of output_size must be greater than or equal to 0 but received {", expanded(out, 0),
+                 ", ", expanded(out, D - 1), "}");
     }
     return sizes;
 }
@@ -435,7 +451,8 @@ Dims adaptive_sizes(const Tensor& x, IntSpan out, const char* name, const char* 
 template <int D>
 void adaptive_avg_shape(ShapeCall& c) {
     const Tensor& x = c.tensor(0);
-    set_result(c, 0, x, adaptive_sizes<D>(x, c.ints(1), D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d", ""), x.dtype);
+    set_result(c, 0, x, adaptive_sizes<D>(x, c.ints(1), D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d", ""),
+               x.dtype);
 }
 
 template <int D>
@@ -452,7 +469,8 @@ void adaptive_avg_backward_cpu(Call& c) {
     TensorRef grad = contiguous(c.tensor(0));
     const Tensor& x = c.tensor(1);
     Windows w = adaptive_windows(x.sizes(), IntSpan(grad->sizes().data + grad->ndim - D, D), D);
-    visit(FloatTypes{}, grad->dtype, "adaptive_avg_pool_backward", [&]<class T>() { average_backward<T>(w, Divisor(), grad->data<T>(), c.out().data<T>()); });
+    visit(FloatTypes{}, grad->dtype, "adaptive_avg_pool_backward",
+          [&]<class T>() { average_backward<T>(w, Divisor(), grad->data<T>(), c.out().data<T>()); });
 }
 
 template <int D>
@@ -466,10 +484,12 @@ void adaptive_max_shape(ShapeCall& c) {
 template <int D>
 void adaptive_max_cpu(Call& c) {
     if (c.out().numel() == 0) return;
-    max_into(c, adaptive_windows(c.tensor(0).sizes(), c.ints(1), D), D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d");
+    max_into(c, adaptive_windows(c.tensor(0).sizes(), c.ints(1), D),
+             D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d");
 }
 
-KERNELS {
+KERNELS
+{
     shape("max_pool2d", max_shape<2>);
     shape("max_pool3d", max_shape<3>);
     shape("avg_pool2d", avg_shape<2>);

@@ -22,7 +22,8 @@ void fill_random(Tensor& out, Generator& g, Produce&& produce) {
 // ---- uniform ----
 
 void uniform_into(Tensor& out, Generator& g, double from, double to) {
-    if (is_complex(out.dtype)) MT_THROW(NotImplemented, "\"check_uniform_bounds\" not implemented for '", dtype_class_name(out.dtype), "'");
+    if (is_complex(out.dtype))
+        MT_THROW(NotImplemented, "\"check_uniform_bounds\" not implemented for '", dtype_class_name(out.dtype), "'");
     visit(FloatTypes{}, out.dtype, "check_uniform_bounds", [&]<class T>() {
         using Acc = opmath_t<T>;
         // One rounding for the product and the sum, as PyTorch's kernels have on every processor of the last ten years.
@@ -49,11 +50,13 @@ void uniform_into(Tensor& out, Generator& g, double from, double to) {
 void uniform_inplace(Call& c) {
     Tensor& self = c.mutable_tensor(0);
     double from = c.real(1), to = c.real(2);
-    MT_CHECK(is_floating(self.dtype), "\"check_uniform_bounds\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK(is_floating(self.dtype), "\"check_uniform_bounds\" not implemented for '", dtype_class_name(self.dtype),
+             "'");
     MT_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
-    MT_CHECK(to - from <= (self.dtype == DType::Float64 ? std::numeric_limits<double>::max() : double(std::numeric_limits<float>::max())),
-             "uniform_ expects to-from <= std::numeric_limits<", dtype_class_name(self.dtype), ">::max(), but found to=", to, " and from=", from,
-             " which result in to-from to exceed the limit");
+    MT_CHECK(to - from <= (self.dtype == DType::Float64 ? std::numeric_limits<double>::max()
+                                                        : double(std::numeric_limits<float>::max())),
+             "uniform_ expects to-from <= std::numeric_limits<", dtype_class_name(self.dtype),
+             ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
     uniform_into(self, generator_of(c.args[3]), from, to);
     c.ret(0, self);
 }
@@ -198,7 +201,8 @@ void integers_into(Tensor& out, Generator& g, uint64_t range, int64_t base) {
     });
 }
 
-using RandomTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, bool, uint16_t, uint32_t, uint64_t>;
+using RandomTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, bool, uint16_t,
+                          uint32_t, uint64_t>;
 
 // The largest whole number up to which a float type holds every one.
 int64_t last_exact(DType t) {
@@ -272,8 +276,10 @@ void random_from_to(Tensor& out, Generator& g, int64_t from, int64_t to) {
     MT_CHECK(from < to, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
     double low, high;
     bounds_of(out.dtype, low, high);
-    MT_CHECK(static_cast<double>(from) >= low && static_cast<double>(from) <= high, "from is out of bounds for ", c_name(out.dtype));
-    MT_CHECK(static_cast<double>(to - 1) >= low && static_cast<double>(to - 1) <= high, "to - 1 is out of bounds for ", c_name(out.dtype));
+    MT_CHECK(static_cast<double>(from) >= low && static_cast<double>(from) <= high, "from is out of bounds for ",
+             c_name(out.dtype));
+    MT_CHECK(static_cast<double>(to - 1) >= low && static_cast<double>(to - 1) <= high, "to - 1 is out of bounds for ",
+             c_name(out.dtype));
     visit(RandomTypes{}, out.dtype, "random_from_to_kernel_cpu",
           [&]<class T>() { integers_into<T>(out, g, static_cast<uint64_t>(to) - static_cast<uint64_t>(from), from); });
 }
@@ -328,8 +334,10 @@ void random_from_inplace(Call& c) {
         } else {
             int64_t last = last_exact(self.dtype);
             if constexpr (std::is_integral_v<T>) last = static_cast<int64_t>(std::numeric_limits<T>::max());
-            MT_CHECK(from <= last, "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but got from=", from,
-                     " > to_inc=", last);
+            MT_CHECK(from <= last,
+                     "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but "
+                     "got from=",
+                     from, " > to_inc=", last);
             integers_into<T>(self, g, static_cast<uint64_t>(last - from) + 1, from);
         }
     });
@@ -380,7 +388,9 @@ void randperm_cpu(Call& c) {
 
 // ---- Bernoulli ----
 
-void check_probability(double p, const char* op) { MT_CHECK(p >= 0 && p <= 1, op, " expects p to be in [0, 1], but got p=", p); }
+void check_probability(double p, const char* op) {
+    MT_CHECK(p >= 0 && p <= 1, op, " expects p to be in [0, 1], but got p=", p);
+}
 
 void bernoulli_number(Tensor& out, Generator& g, double p) {
     check_probability(p, "bernoulli_");
@@ -405,8 +415,9 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
     int64_t lead = out.dim() - p.dim();
     MT_CHECK(lead >= 0, "the probabilities have more dimensions than the tensor to fill");
     for (int64_t d = 0; d < p.dim(); d++) {
-        MT_CHECK(p.size(d) == out.size(lead + d) || p.size(d) == 1, "The expanded size of the tensor (", out.size(lead + d), ") must match the existing size (",
-                 p.size(d), ") at non-singleton dimension ", lead + d, ".  Target sizes: ", out.sizes(), ".  Tensor sizes: ", p.sizes());
+        MT_CHECK(p.size(d) == out.size(lead + d) || p.size(d) == 1, "The expanded size of the tensor (",
+                 out.size(lead + d), ") must match the existing size (", p.size(d), ") at non-singleton dimension ",
+                 lead + d, ".  Target sizes: ", out.sizes(), ".  Tensor sizes: ", p.sizes());
         strides[lead + d] = p.size(d) == 1 ? 0 : probability->stride(d);
     }
     GeneratorLock lock(g);
@@ -416,9 +427,11 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
                 int64_t k = at[1] + i * steps[1];
-                double chance = wide ? probability->data<double>()[k] : static_cast<double>(probability->data<float>()[k]);
+                double chance =
+                    wide ? probability->data<double>()[k] : static_cast<double>(probability->data<float>()[k]);
                 MT_CHECK(chance >= 0 && chance <= 1, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
-                bool hit = wide ? uniform_double(g.engine) < chance : uniform_float(g.engine) < static_cast<float>(chance);
+                bool hit =
+                    wide ? uniform_double(g.engine) < chance : uniform_float(g.engine) < static_cast<float>(chance);
                 to[at[0] + i * steps[0]] = hit ? T(1) : T(0);
             }
         });
@@ -487,7 +500,8 @@ void log_normal_inplace(Call& c) {
     c.ret(0, c.tensor(0));
 }
 
-KERNELS {
+KERNELS
+{
     direct("uniform_", uniform_inplace);
     structured("rand", rand_cpu<-1>);
     structured("rand.generator", rand_cpu<1>);

@@ -99,7 +99,8 @@ void roll_cpu(Call& c) {
 void repeat_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(0);
     IntSpan repeats = c.ints(1);
-    MT_CHECK(repeats.size >= self.dim(), "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+    MT_CHECK(repeats.size >= self.dim(),
+             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
     Dims sizes(repeats.size);
     for (int64_t i = 0; i < repeats.size; i++) {
         int64_t d = i - (repeats.size - self.dim());
@@ -143,7 +144,8 @@ void repeat_interleave_cpu(Call& c) {
         total += p[i];
     }
     if (!c.is_none(1))
-        MT_CHECK(c.integer(1) == total, "Allocated size does not match required size: output_size is ", c.integer(1), ", the sum of repeats is ", total);
+        MT_CHECK(c.integer(1) == total, "Allocated size does not match required size: output_size is ", c.integer(1),
+                 ", the sum of repeats is ", total);
     TensorRef wide = empty(IntSpan(&total, 1), DType::Int64);
     int64_t* out = wide->data<int64_t>();
     for (int64_t i = 0; i < n; i++) out = std::fill_n(out, p[i], i);
@@ -169,7 +171,7 @@ void triangle(Call& c, bool lower) {
         const T* source = self.data<T>();
         T* target = out.data<T>();
         batches.run([&](const auto& at, int64_t count, const auto& steps) {
-            parallel_for(count * rows, std::max<int64_t>(1, kGrain / columns), [&](int64_t begin, int64_t end) {
+            parallel_for(count * rows, grain_for(columns), [&](int64_t begin, int64_t end) {
                 for (int64_t r = begin; r < end; r++) {
                     int64_t b = r / rows, i = r % rows;
                     T* t = target + at[0] + b * steps[0] + i * to_row;
@@ -227,7 +229,8 @@ void triu_indices_shape(ShapeCall& c) { triangle_indices_shape(c, false); }
 void tril_indices_cpu(Call& c) { triangle_indices(c, true); }
 void triu_indices_cpu(Call& c) { triangle_indices(c, false); }
 
-KERNELS {
+KERNELS
+{
     structured("flip", flip_cpu);
     structured("roll", roll_cpu);
     structured("repeat", repeat_cpu);

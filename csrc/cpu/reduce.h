@@ -1,8 +1,8 @@
-// Loops that reductions, scans and normalisations share: a tensor seen as [outer, reduced, inner], and lane-wise folding of a
-// row or of columns.
+// Loops that reductions, scans and normalisations share: a tensor seen as [outer, reduced, inner], and lane-wise
+// folding of a row or of columns.
 //
-// g++ keeps the order of float additions, so a plain sum does not vectorise: each fold keeps an array of lanes, which does, and
-// which is pairwise summation as well. Blocks of lanes end in a wider type.
+// g++ keeps the order of float additions, so a plain sum does not vectorise: each fold keeps an array of lanes, which
+// does, and which is pairwise summation as well. Blocks of lanes end in a wider type.
 #pragma once
 
 #include <cmath>
@@ -50,7 +50,8 @@ inline void from_floats(const float* x, Half* y, int64_t n) {
     for (; i + 16 <= n; i += 16)
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
 #elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
 #endif
     for (; i < n; i++) y[i] = x[i];
 }
@@ -70,8 +71,8 @@ struct Rows {
     }
 };
 
-// `mask`: the dimensions that are reduced. With `flat` the reduced ones come last (inner == 1). `any_order`: the order of elements
-// within a reduction does not matter, so memory order will do.
+// `mask`: the dimensions that are reduced. With `flat` the reduced ones come last (inner == 1). `any_order`: the order
+// of elements within a reduction does not matter, so memory order will do.
 inline Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat = false, bool any_order = true) {
     Rows r;
     int64_t kept_dims[64], red_dims[64], nk = 0, nr = 0;
@@ -95,7 +96,8 @@ inline Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat = 
         for (int64_t d = 0; d < self.ndim; d++)
             if (self.size(d) != 1) order[n++] = d;
         for (int64_t i = 1; i < n; i++)
-            for (int64_t j = i; j > 0 && self.stride(order[j - 1]) < self.stride(order[j]); j--) std::swap(order[j - 1], order[j]);
+            for (int64_t j = i; j > 0 && self.stride(order[j - 1]) < self.stride(order[j]); j--)
+                std::swap(order[j - 1], order[j]);
         int64_t i = 0, last_kept = -1, last_red = -1, outer = 1, inner = 1;
         bool fits = true;
         for (; i < n && !(mask >> order[i] & 1); i++) {
@@ -140,8 +142,8 @@ inline Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat = 
 
 // ---- folds ----
 //
-// An Op has: Lane and Total types; Lane start(); Lane step(Lane, X) for an element of the compute type; Lane join(Lane, Lane);
-// Total lift(Lane); Total merge(Total, Total). start() is neutral for join and merge.
+// An Op has: Lane and Total types; Lane start(); Lane step(Lane, X) for an element of the compute type; Lane join(Lane,
+// Lane); Total lift(Lane); Total merge(Total, Total). start() is neutral for join and merge.
 
 constexpr int64_t kFoldBlock = 4096;
 
@@ -180,7 +182,8 @@ constexpr int64_t kFoldColumns = 1024;
 
 // totals[j] for `columns` (<= kFoldColumns) adjacent columns of `rows` rows that lie `stride` apart.
 template <class Op, class T>
-[[gnu::noinline]] void fold_columns(const Op& op, const T* x, int64_t rows, int64_t stride, int64_t columns, typename Op::Total* totals) {
+[[gnu::noinline]] void fold_columns(const Op& op, const T* x, int64_t rows, int64_t stride, int64_t columns,
+                                    typename Op::Total* totals) {
     using Lane = typename Op::Lane;
     Lane lanes[kFoldColumns];
     for (int64_t j = 0; j < columns; j++) totals[j] = op.lift(op.start());
@@ -213,7 +216,7 @@ void fold(const Rows& v, const Op& op, const F& finish) {
             constexpr int64_t kParts = 64;
             Total parts[kParts];
             int64_t step = ((v.red + kParts - 1) / kParts + 63) / 64 * 64;
-            parallel_for(kParts, std::max<int64_t>(1, kGrain / step), [&](int64_t b, int64_t e) {
+            parallel_for(kParts, grain_for(step), [&](int64_t b, int64_t e) {
                 for (int64_t p = b; p < e; p++) {
                     int64_t from = std::min(p * step, v.red), to = std::min(from + step, v.red);
                     parts[p] = fold_row(op, x + from, to - from);
@@ -223,7 +226,7 @@ void fold(const Rows& v, const Op& op, const F& finish) {
             for (int64_t p = 1; p < kParts; p++) total = op.merge(total, parts[p]);
             return finish(0, total);
         }
-        parallel_for(v.outer, std::max<int64_t>(1, kGrain / work), [&](int64_t b, int64_t e) {
+        parallel_for(v.outer, grain_for(work), [&](int64_t b, int64_t e) {
             for (int64_t o = b; o < e; o++) finish(o, fold_row(op, x + o * v.red, v.red));
         });
         return;
@@ -232,7 +235,7 @@ void fold(const Rows& v, const Op& op, const F& finish) {
     int64_t share = (v.inner * v.outer + num_threads() - 1) / num_threads();
     int64_t width = std::min(kFoldColumns, std::max<int64_t>(64, (std::min(share, v.inner) + 63) / 64 * 64));
     int64_t blocks = (v.inner + width - 1) / width;
-    parallel_for(v.outer * blocks, std::max<int64_t>(1, kGrain / (work * std::min(width, v.inner))), [&](int64_t b, int64_t e) {
+    parallel_for(v.outer * blocks, grain_for(work * std::min(width, v.inner)), [&](int64_t b, int64_t e) {
         Total totals[kFoldColumns];
         for (int64_t k = b; k < e; k++) {
             int64_t o = k / blocks, c0 = k % blocks * width, n = std::min(width, v.inner - c0);
@@ -293,8 +296,8 @@ struct ExtremumOp {
     Total merge(Total a, Total b) const { return step(a, b); }
 };
 
-// The type that stands in for `t` where a kernel is compiled for few types: float for 16-bit floats, int64 for integers,
-// complex128 for complex. It holds every value of `t`.
+// The type that stands in for `t` where a kernel is compiled for few types: float for 16-bit floats, int64 for
+// integers, complex128 for complex. It holds every value of `t`.
 inline DType broad_type(DType t) {
     if (is_reduced_float(t)) return DType::Float32;
     if (is_complex(t)) return DType::Complex128;
@@ -303,7 +306,7 @@ inline DType broad_type(DType t) {
 
 // A stand-in for an output of another type: written instead of it, then copied into it.
 class Converted {
-   public:
+  public:
     Converted(Tensor& out, DType type) : out_(out) {
         if (out.dtype != type) temporary_ = empty(out.sizes(), type);
     }
@@ -312,7 +315,7 @@ class Converted {
         if (temporary_) copy_into(out_, *temporary_);
     }
 
-   private:
+  private:
     Tensor& out_;
     TensorRef temporary_;
 };

@@ -53,7 +53,8 @@ T narrow(Total t) {
 void sum_into(Tensor& out, const Tensor& self, uint64_t mask, double divisor) {
     double scale = divisor >= 0 ? divisor : 1;
     // Narrow inputs of common kinds are read as they are.
-    if (out.dtype == DType::Int64 && (is_bool(self.dtype) || self.dtype == DType::UInt8 || self.dtype == DType::Int32)) {
+    if (out.dtype == DType::Int64 &&
+        (is_bool(self.dtype) || self.dtype == DType::UInt8 || self.dtype == DType::Int32)) {
         visit(Types<uint8_t, int32_t>{}, is_bool(self.dtype) ? DType::UInt8 : self.dtype, "sum_cpu", [&]<class T>() {
             fold<T>(as_rows(self, mask, self.dtype), SumOp<T>(),
                     [y = out.data<int64_t>()](int64_t o, int64_t t) { y[o] = t; });
@@ -62,12 +63,14 @@ void sum_into(Tensor& out, const Tensor& self, uint64_t mask, double divisor) {
     }
     if (out.dtype == DType::Float32 && is_reduced_float(self.dtype)) {
         visit(Types<Half, BFloat16>{}, self.dtype, "sum_cpu", [&]<class T>() {
-            fold_into<T>(self, mask, SumOp<T>(), out.data<float>(), [=](double t) { return static_cast<float>(t / scale); });
+            fold_into<T>(self, mask, SumOp<T>(), out.data<float>(),
+                         [=](double t) { return static_cast<float>(t / scale); });
         });
         return;
     }
     Converted result(out, is_reduced_float(out.dtype) ? out.dtype : broad_type(out.dtype));
-    TensorRef exact = is_floating(out.dtype) || self.dtype == out.dtype ? TensorRef::share(&self) : contiguous(self, out.dtype);
+    TensorRef exact =
+        is_floating(out.dtype) || self.dtype == out.dtype ? TensorRef::share(&self) : contiguous(self, out.dtype);
     visit(Types<float, double, Half, BFloat16, int64_t, c128>{}, result.tensor().dtype, "sum_cpu", [&]<class T>() {
         using Total = typename SumOp<T>::Total;
         fold_into<T>(*exact, mask, SumOp<T>(), result.tensor().data<T>(), [=](Total t) {
@@ -106,7 +109,8 @@ void nansum_cpu(Call& c) {
     if (!is_floating(c.out().dtype)) return sum_into(c.out(), c.tensor(0), mask, -1);
     Converted result(c.out(), broad_type(c.out().dtype));
     visit(PlainFloatTypes{}, result.tensor().dtype, "nansum_cpu", [&]<class T>() {
-        fold_into<T>(c.tensor(0), mask, NanSumOp<T>(), result.tensor().data<T>(), [](double t) { return narrow<T>(t); });
+        fold_into<T>(c.tensor(0), mask, NanSumOp<T>(), result.tensor().data<T>(),
+                     [](double t) { return narrow<T>(t); });
     });
     result.finish();
 }
@@ -159,9 +163,7 @@ template <int kDim>
 void all_cpu(Call& c) {
     count_into(c.out(), c.tensor(0), truth_mask<kDim>(c), Ask::All);
 }
-void count_nonzero_cpu(Call& c) {
-    count_into(c.out(), c.tensor(0), mask_of<1>(c), Ask::Count);
-}
+void count_nonzero_cpu(Call& c) { count_into(c.out(), c.tensor(0), mask_of<1>(c), Ask::Count); }
 
 // ---- trace ----
 
@@ -181,7 +183,8 @@ void trace_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     structured("sum", sum_cpu<-1>, kContiguousOutputs);
     structured("sum.dim_IntList", sum_cpu<1>, kContiguousOutputs);
     structured("mean", mean_cpu<-1>, kContiguousOutputs);

@@ -10,7 +10,8 @@ template <bool kMax>
 void extremum_into(Tensor& out, const Tensor& self, uint64_t mask, const char* name) {
     DType type = is_bool(self.dtype) ? DType::UInt8 : self.dtype;
     visit(RealTypes{}, type, name, [&]<class T>() {
-        fold<T>(as_rows(self, mask, self.dtype), ExtremumOp<T, kMax>(), [y = out.data<T>()](int64_t o, Compute<T> t) { y[o] = T(t); });
+        fold<T>(as_rows(self, mask, self.dtype), ExtremumOp<T, kMax>(),
+                [y = out.data<T>()](int64_t o, Compute<T> t) { y[o] = T(t); });
     });
 }
 
@@ -84,7 +85,8 @@ void positions_in_columns(const T* x, int64_t rows, int64_t stride, int64_t colu
 
 template <bool kMax>
 void positions(const Tensor& self, uint64_t mask, const char* name, Tensor* values, Tensor& indices) {
-    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype), "\"", name, "\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype), "\"", name, "\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
     DType type = broad_type(self.dtype);
     Converted converted(values ? *values : indices, values ? type : indices.dtype);
     visit(Types<float, double, int64_t>{}, type, name, [&]<class T>() {
@@ -94,7 +96,7 @@ void positions(const Tensor& self, uint64_t mask, const char* name, Tensor* valu
         int64_t* index = indices.data<int64_t>();
         if (v.red == 0 || v.outer == 0 || v.inner == 0) return;
         if (v.inner == 1) {
-            parallel_for(v.outer, std::max<int64_t>(1, kGrain / v.red), [&](int64_t b, int64_t e) {
+            parallel_for(v.outer, grain_for(v.red), [&](int64_t b, int64_t e) {
                 for (int64_t o = b; o < e; o++) {
                     index[o] = position_in_row<kMax>(x + o * v.red, v.red);
                     if (value) value[o] = x[o * v.red + index[o]];
@@ -103,7 +105,7 @@ void positions(const Tensor& self, uint64_t mask, const char* name, Tensor* valu
             return;
         }
         int64_t blocks = (v.inner + kFoldColumns - 1) / kFoldColumns;
-        parallel_for(v.outer * blocks, 1 + kGrain / (v.red * std::min(kFoldColumns, v.inner)), [&](int64_t b, int64_t e) {
+        parallel_for(v.outer * blocks, grain_for(v.red * std::min(kFoldColumns, v.inner)), [&](int64_t b, int64_t e) {
             for (int64_t k = b; k < e; k++) {
                 int64_t o = k / blocks, c0 = k % blocks * kFoldColumns, n = std::min(kFoldColumns, v.inner - c0);
                 const T* from = x + o * v.red * v.inner + c0;
@@ -131,7 +133,8 @@ void indexed_extremum_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     structured("amax", extremum_cpu<true, 1>, kContiguousOutputs);
     structured("amin", extremum_cpu<false, 1>, kContiguousOutputs);
     structured("max", extremum_cpu<true, -1>, kContiguousOutputs);

@@ -60,16 +60,18 @@ ReduceArgs reduce_args(ShapeCall& c) {
     const Tensor& self = c.tensor(c.param(0));
     int dtype = c.param(1), dim = c.param(2), keep = c.param(3);
     uint64_t mask = reduced_dims(dim >= 0 ? c.args[dim] : Value(), self.ndim);
-    return {self, dtype >= 0 ? c.dtype_or(dtype, DType::Undefined) : DType::Undefined, mask, keep >= 0 && c.boolean(keep)};
+    return {self, dtype >= 0 ? c.dtype_or(dtype, DType::Undefined) : DType::Undefined, mask,
+            keep >= 0 && c.boolean(keep)};
 }
 
 void check_not_empty(ShapeCall& c, const ReduceArgs& a) {
     if (a.self.numel() != 0) return;
     int dim = c.param(2);
     bool given = dim >= 0 && !c.is_none(dim) && !(c.args[dim].tag == Tag::IntList && c.args[dim].len == 0);
-    MT_CHECK(given, c.name(),
-             "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
-             "argument.");
+    MT_CHECK(
+        given, c.name(),
+        "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+        "argument.");
     for (int64_t d = 0; d < a.self.ndim; d++)
         MT_CHECK_INDEX(!(a.mask >> d & 1) || a.self.size(d) != 0, c.name(), "(): Expected reduction dim ", d,
                        " to have non-zero size.");
@@ -205,8 +207,8 @@ void softmax_shape(ShapeCall& c) {
     wrap_dim(c.integer(c.param(1)), self.ndim);
     bool widen = c.param(2) >= 0 && c.boolean(c.param(2));
     MT_CHECK(!widen, "softmax with half to float conversion is not supported on CPU");
-    MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"", c.name() + 1, "_lastdim_kernel_impl\" not implemented for '",
-                dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"", c.name() + 1,
+                "_lastdim_kernel_impl\" not implemented for '", dtype_class_name(self.dtype), "'");
     c.output_like(0, self);
 }
 
@@ -214,14 +216,15 @@ void softmax_shape(ShapeCall& c) {
 void softmax_backward_shape(ShapeCall& c) {
     const Tensor& output = c.tensor(c.param(1));
     wrap_dim(c.integer(c.param(2)), output.ndim);
-    MT_CHECK(c.tensor(c.param(0)).sizes() == output.sizes(), c.name(), ": the gradient's sizes ", c.tensor(c.param(0)).sizes(),
-             " are not the output's, ", output.sizes());
+    MT_CHECK(c.tensor(c.param(0)).sizes() == output.sizes(), c.name(), ": the gradient's sizes ",
+             c.tensor(c.param(0)).sizes(), " are not the output's, ", output.sizes());
     c.output_like(0, c.tensor(c.param(0)), c.dtype_or(c.param(3), output.dtype));
 }
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("reduce", reduce_shape);
     shape("reduce_extremum", extremum_shape);
     shape("reduce_sum", sum_shape);

@@ -12,7 +12,7 @@ std::vector<A> as(const std::vector<double>& w) {
 int64_t grain(const AxisTaps axes[3]) {
     int64_t work = 1;
     for (int i = 0; i < 3; i++) work *= axes[i].out * axes[i].taps;
-    return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work));
+    return grain_for(work);
 }
 
 template <class T>
@@ -67,7 +67,8 @@ void backward(const AxisTaps axes[3], int64_t planes, const T* grad, T* out) {
                 for (int64_t b = 0; b < y.out; b++, from += x.out) {
                     std::fill(row.begin(), row.end(), A(0));
                     for (int64_t c = 0; c < x.out; c++)
-                        for (int64_t k = c * x.taps; k < (c + 1) * x.taps; k++) row[x.index[k]] += wx[k] * static_cast<A>(from[c]);
+                        for (int64_t k = c * x.taps; k < (c + 1) * x.taps; k++)
+                            row[x.index[k]] += wx[k] * static_cast<A>(from[c]);
                     for (int64_t i = a * z.taps; i < (a + 1) * z.taps; i++)
                         for (int64_t j = b * y.taps; j < (b + 1) * y.taps; j++) {
                             const A w = wz[i] * wy[j];
@@ -96,7 +97,8 @@ void resample(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& 
             for (int64_t p = 0; p < planes; p++)
                 for (int64_t a = 0; a < z.out; a++)
                     for (int64_t b = 0; b < y.out; b++)
-                        for (int64_t c = 0; c < x.out; c++) *to++ = data[p * in_size + (z.index[a] * y.in + y.index[b]) * x.in + x.index[c]];
+                        for (int64_t c = 0; c < x.out; c++)
+                            *to++ = data[p * in_size + (z.index[a] * y.in + y.index[b]) * x.in + x.index[c]];
         });
         return;
     }
@@ -105,14 +107,16 @@ void resample(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& 
             TensorRef wide = contiguous(in, DType::Float32), result = empty(out.sizes(), DType::Float32);
             forward<float>(axes, planes, wide->data<float>(), result->data<float>());
             for (int64_t i = 0; i < out.numel(); i++)
-                out.data<uint8_t>()[i] = static_cast<uint8_t>(std::min(255.0f, std::max(0.0f, result->data<float>()[i] + 0.5f)));
+                out.data<uint8_t>()[i] =
+                    static_cast<uint8_t>(std::min(255.0f, std::max(0.0f, result->data<float>()[i] + 0.5f)));
         } else {
             forward<T>(axes, planes, in.data<T>(), out.data<T>());
         }
     });
 }
 
-void resample_backward(const AxisTaps axes[3], int64_t planes, const Tensor& grad_out, Tensor& grad_in, const char* op) {
+void resample_backward(const AxisTaps axes[3], int64_t planes, const Tensor& grad_out, Tensor& grad_in,
+                       const char* op) {
     if (grad_in.numel() == 0) return;
     visit(Types<float, double, Half, BFloat16, c64, c128>{}, grad_in.dtype, op,
           [&]<class T>() { backward<T>(axes, planes, grad_out.data<T>(), grad_in.data<T>()); });

@@ -1,5 +1,5 @@
-// Results whose every item is a weighted sum of input items chosen axis by axis: interpolation, and padding by reflection,
-// replication or wrapping.
+// Results whose every item is a weighted sum of input items chosen axis by axis: interpolation, and padding by
+// reflection, replication or wrapping.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,11 @@ struct AxisTaps {
     std::vector<double> weight;
     AxisTaps() : index{0}, weight{1} {}
     AxisTaps(int64_t in_, int64_t out_, int64_t taps_)
-        : in(in_), out(out_), taps(taps_), index(static_cast<size_t>(out_ * taps_)), weight(static_cast<size_t>(out_ * taps_), 1.0) {}
+        : in(in_),
+          out(out_),
+          taps(taps_),
+          index(static_cast<size_t>(out_ * taps_)),
+          weight(static_cast<size_t>(out_ * taps_), 1.0) {}
     bool only_moves() const { return taps == 1; }
 };
 

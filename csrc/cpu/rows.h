@@ -11,7 +11,7 @@ namespace mt {
 // One row of T as its compute type. read() gives the widened row, or the row itself.
 template <class T>
 class RowIn {
-   public:
+  public:
     using X = Compute<T>;
     explicit RowIn(int64_t n) : n_(n) {
         if constexpr (is_reduced_v<T>) buffer_.reset(new float[static_cast<size_t>(n)]);
@@ -25,7 +25,7 @@ class RowIn {
         }
     }
 
-   private:
+  private:
     int64_t n_;
     std::unique_ptr<float[]> buffer_;
 };
@@ -33,7 +33,7 @@ class RowIn {
 // The place to write one row: at(row) to write to, then done(row).
 template <class T>
 class RowOut {
-   public:
+  public:
     using X = Compute<T>;
     explicit RowOut(int64_t n) : n_(n) {
         if constexpr (is_reduced_v<T>) buffer_.reset(new float[static_cast<size_t>(n)]);
@@ -48,7 +48,7 @@ class RowOut {
         if constexpr (is_reduced_v<T>) from_floats(buffer_.get(), row, n_);
     }
 
-   private:
+  private:
     int64_t n_;
     std::unique_ptr<float[]> buffer_;
 };
@@ -72,7 +72,8 @@ template <class X>
 inline X row_max(const X* x, int64_t n) {
     ExtremumOp<X, true> op;
     X best = op.start();
-    for (int64_t i = 0; i < n; i += kFoldBlock) best = op.step(best, fold_block(op, x + i, std::min(kFoldBlock, n - i)));
+    for (int64_t i = 0; i < n; i += kFoldBlock)
+        best = op.step(best, fold_block(op, x + i, std::min(kFoldBlock, n - i)));
     return best;
 }
 

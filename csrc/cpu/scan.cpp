@@ -20,17 +20,16 @@ template <class State, class T, class Start, class Step>
 void scan(const Axis& a, const T* x, T* y, const Start& start, const Step& step) {
     constexpr int64_t kWidth = 64;
     int64_t blocks = (a.inner + kWidth - 1) / kWidth;
-    parallel_for(a.outer * blocks, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.n * std::min(a.inner, kWidth))),
-                 [&](int64_t b, int64_t e) {
-                     State state[kWidth];
-                     for (int64_t k = b; k < e; k++) {
-                         int64_t c0 = k % blocks * kWidth, w = std::min(kWidth, a.inner - c0);
-                         int64_t base = k / blocks * a.n * a.inner + c0;
-                         for (int64_t j = 0; j < w; j++) state[j] = start();
-                         for (int64_t i = 0; i < a.n; i++)
-                             for (int64_t j = 0; j < w; j++) y[base + i * a.inner + j] = step(state[j], x[base + i * a.inner + j]);
-                     }
-                 });
+    parallel_for(a.outer * blocks, grain_for(a.n * std::min(a.inner, kWidth)), [&](int64_t b, int64_t e) {
+        State state[kWidth];
+        for (int64_t k = b; k < e; k++) {
+            int64_t c0 = k % blocks * kWidth, w = std::min(kWidth, a.inner - c0);
+            int64_t base = k / blocks * a.n * a.inner + c0;
+            for (int64_t j = 0; j < w; j++) state[j] = start();
+            for (int64_t i = 0; i < a.n; i++)
+                for (int64_t j = 0; j < w; j++) y[base + i * a.inner + j] = step(state[j], x[base + i * a.inner + j]);
+        }
+    });
 }
 
 template <class T>
@@ -60,7 +59,9 @@ void cumsum_cpu(Call& c) {
     Axis a = axis_of(*self, c.integer(1));
     visit(NumberTypes{}, out.dtype, "cumsum_out_cpu", [&]<class T>() {
         using S = ScanState<T>;
-        scan<S>(a, self->data<T>(), out.data<T>(), [] { return S(0); }, [](S& s, T x) { return narrow<T>(s = s + widen<T, S>(x)); });
+        scan<S>(
+            a, self->data<T>(), out.data<T>(), [] { return S(0); },
+            [](S& s, T x) { return narrow<T>(s = s + widen<T, S>(x)); });
     });
 }
 
@@ -70,7 +71,9 @@ void cumprod_cpu(Call& c) {
     Axis a = axis_of(*self, c.integer(1));
     visit(NumberTypes{}, out.dtype, "cumprod_out_cpu", [&]<class T>() {
         using S = ScanState<T>;
-        scan<S>(a, self->data<T>(), out.data<T>(), [] { return S(1); }, [](S& s, T x) { return narrow<T>(s = static_cast<S>(s * widen<T, S>(x))); });
+        scan<S>(
+            a, self->data<T>(), out.data<T>(), [] { return S(1); },
+            [](S& s, T x) { return narrow<T>(s = static_cast<S>(s * widen<T, S>(x))); });
     });
 }
 
@@ -101,7 +104,7 @@ void cumulative_extremum_cpu(Call& c) {
         T* values = c.out(0).data<T>();
         int64_t* indices = c.out(1).data<int64_t>();
         if (self->numel() == 0) return;
-        parallel_for(a.outer * a.inner, std::max<int64_t>(1, kGrain / a.n), [&](int64_t b, int64_t e) {
+        parallel_for(a.outer * a.inner, grain_for(a.n), [&](int64_t b, int64_t e) {
             for (int64_t k = b; k < e; k++) {
                 int64_t base = k / a.inner * a.n * a.inner + k % a.inner, at = 0;
                 Compute<T> best = x[base];
@@ -122,7 +125,8 @@ void cumulative_extremum_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     structured("cumsum", cumsum_cpu, kContiguousOutputs);
     structured("cumprod", cumprod_cpu, kContiguousOutputs);
     structured("logcumsumexp", logcumsumexp_cpu, kContiguousOutputs);

@@ -16,7 +16,8 @@ bool below(X x, X y) {
     return x < y;
 }
 
-// ---- searchsorted(sorted_sequence, self, *, out_int32, right, side, sorter), bucketize(self, boundaries, *, out_int32, right) ----
+// ---- searchsorted(sorted_sequence, self, *, out_int32, right, side, sorter), bucketize(self, boundaries, *,
+// out_int32, right) ----
 
 // Words: values, out_int32.
 void search_shape(ShapeCall& c) {
@@ -27,7 +28,8 @@ void search_shape(ShapeCall& c) {
 
 void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, const Tensor* sorter, bool right) {
     DType type = compared_as(sequence.dtype, values.dtype);
-    TensorRef s = contiguous(sequence, type), v = contiguous(values, type), order = sorter ? contiguous(*sorter) : TensorRef();
+    TensorRef s = contiguous(sequence, type), v = contiguous(values, type),
+              order = sorter ? contiguous(*sorter) : TensorRef();
     int64_t n = sequence.ndim ? sequence.size(sequence.ndim - 1) : 1;
     int64_t per_row = sequence.ndim <= 1 ? std::max<int64_t>(v->numel(), 1) : values.size(values.ndim - 1);
     bool narrow = out.dtype == DType::Int32;
@@ -70,21 +72,27 @@ void searchsorted_cpu(Call& c) {
     bool right = c.boolean(3);
     if (!c.is_none(4)) {
         std::string_view side = c.string(4);
-        MT_CHECK(side == "left" || side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", side);
-        MT_CHECK(!(right && side == "left"), "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+        MT_CHECK(side == "left" || side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ",
+                 side);
+        MT_CHECK(
+            !(right && side == "left"),
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
         right = side == "right";
     }
     bool matches = sequence.ndim <= 1 || sequence.ndim == values->ndim;
-    for (int64_t d = 0; matches && sequence.ndim > 1 && d < sequence.ndim - 1; d++) matches = sequence.size(d) == values->size(d);
+    for (int64_t d = 0; matches && sequence.ndim > 1 && d < sequence.ndim - 1; d++)
+        matches = sequence.size(d) == values->size(d);
     MT_CHECK(matches,
-             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+             "tensor and input "
              "value tensor must match, but we got boundaries tensor ",
              sequence.sizes(), " and input value tensor ", values->sizes());
     const Tensor* sorter = c.tensor_or_null(5);
     MT_CHECK(!sorter || sorter->sizes() == sequence.sizes(),
-             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ", sequence.sizes(),
-             "and got sorter tensor ", sorter ? sorter->sizes() : IntSpan());
-    MT_CHECK(!sorter || sorter->dtype == DType::Int64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
+             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
+             sequence.sizes(), "and got sorter tensor ", sorter ? sorter->sizes() : IntSpan());
+    MT_CHECK(!sorter || sorter->dtype == DType::Int64,
+             "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
              sorter ? dtype_class_name(sorter->dtype) : "");
     if (sorter) {
         TensorRef order = contiguous(*sorter);
@@ -143,7 +151,8 @@ void isin_cpu(Call& c) {
 void histc_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(c.param(0));
     int64_t bins = c.integer(c.param(1));
-    MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"histogram_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"histogram_cpu\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
     MT_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
     c.output(0, IntSpan(&bins, 1), self.dtype);
 }
@@ -181,7 +190,8 @@ void bincount_cpu(Call& c) {
     const Tensor& self = c.tensor(0);
     const Tensor* weights = c.tensor_or_null(1);
     int64_t length = c.integer(2);
-    MT_CHECK_AS(NotImplemented, is_integer(self.dtype), "\"bincount_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, is_integer(self.dtype), "\"bincount_cpu\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
     MT_CHECK(length >= 0, "minlength should be >= 0");
     MT_CHECK(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.");
     TensorRef index = contiguous(self, DType::Int64);
@@ -190,7 +200,8 @@ void bincount_cpu(Call& c) {
         MT_CHECK(at[i] >= 0, "bincount only supports 1-d non-negative integral inputs.");
         length = std::max(length, at[i] + 1);
     }
-    MT_CHECK(!weights || (weights->ndim == 1 && weights->numel() == self.numel()), "weights should be 1-d and have the same length as input");
+    MT_CHECK(!weights || (weights->ndim == 1 && weights->numel() == self.numel()),
+             "weights should be 1-d and have the same length as input");
     if (!weights) {
         TensorRef counts = zeros(IntSpan(&length, 1), DType::Int64);
         for (int64_t i = 0; i < self.numel(); i++) counts->data<int64_t>()[at[i]]++;
@@ -204,7 +215,8 @@ void bincount_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("search", search_shape);
     shape("isin", isin_shape);
     shape("histc", histc_shape);

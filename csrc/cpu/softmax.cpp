@@ -20,7 +20,7 @@ constexpr int64_t kColumns = 64;
 template <class F>
 void for_columns(const Axis& a, const F& f) {
     int64_t blocks = (a.inner + kColumns - 1) / kColumns;
-    parallel_for(a.outer * blocks, std::max<int64_t>(1, kGrain / (a.n * std::min(kColumns, a.inner))), [&](int64_t b, int64_t e) {
+    parallel_for(a.outer * blocks, grain_for(a.n * std::min(kColumns, a.inner)), [&](int64_t b, int64_t e) {
         for (int64_t k = b; k < e; k++) {
             int64_t c0 = k % blocks * kColumns;
             f(k / blocks * a.n * a.inner + c0, std::min(kColumns, a.inner - c0));
@@ -29,7 +29,7 @@ void for_columns(const Axis& a, const F& f) {
 }
 template <class F>
 void for_rows(const Axis& a, const F& f) {
-    parallel_for(a.outer, std::max<int64_t>(1, kGrain / a.n), f);
+    parallel_for(a.outer, grain_for(a.n), f);
 }
 
 // ---- forward ----
@@ -89,7 +89,8 @@ void softmax_cpu(Call& c) {
     Axis a = axis_of(c.tensor(0), c.integer(1));
     if (a.inner == 1) {
         TensorRef self = contiguous(c.tensor(0), out.dtype);
-        visit(FloatTypes{}, out.dtype, c.name(), [&]<class T>() { softmax_rows<kLog>(a, self->data<T>(), out.data<T>()); });
+        visit(FloatTypes{}, out.dtype, c.name(),
+              [&]<class T>() { softmax_rows<kLog>(a, self->data<T>(), out.data<T>()); });
         return;
     }
     Converted result(out, broad_type(out.dtype));
@@ -149,9 +150,8 @@ void softmax_backward_cpu(Call& c) {
     Axis a = axis_of(c.tensor(0), c.integer(2));
     if (a.inner == 1 && out.dtype == type) {
         TensorRef grad = contiguous(c.tensor(0)), y = contiguous(c.tensor(1), type);
-        visit(FloatTypes{}, type, c.name(), [&]<class T>() {
-            softmax_backward_rows<kLog>(a, grad->data<T>(), y->data<T>(), out.data<T>());
-        });
+        visit(FloatTypes{}, type, c.name(),
+              [&]<class T>() { softmax_backward_rows<kLog>(a, grad->data<T>(), y->data<T>(), out.data<T>()); });
         return;
     }
     Converted result(out, broad_type(type));
@@ -176,12 +176,13 @@ void logsumexp_cpu(Call& c) {
         Rows v = as_rows(self, reduced_dims(c.args[1], self.ndim), dtype_of<T>::value, true);
         T* y = result.tensor().data<T>();
         const T* x = v.data<T>();
-        parallel_for(v.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, v.red)), [&](int64_t b, int64_t e) {
+        parallel_for(v.outer, grain_for(v.red), [&](int64_t b, int64_t e) {
             for (int64_t o = b; o < e; o++) {
                 const T* row = x + o * v.red;
                 T max = row_max(row, v.red);
                 T shift = std::isinf(max) ? T(0) : max;
-                y[o] = v.red == 0 ? -std::numeric_limits<T>::infinity() : std::log(exp_sum<T>(row, nullptr, v.red, shift)) + shift;
+                y[o] = v.red == 0 ? -std::numeric_limits<T>::infinity()
+                                  : std::log(exp_sum<T>(row, nullptr, v.red, shift)) + shift;
                 if (max == std::numeric_limits<T>::infinity()) y[o] = max;
             }
         });
@@ -191,7 +192,8 @@ void logsumexp_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     structured("_softmax", softmax_cpu<false>, kContiguousOutputs);
     structured("_log_softmax", softmax_cpu<true>, kContiguousOutputs);
     structured("_softmax_backward_data", softmax_backward_cpu<false>, kContiguousOutputs);

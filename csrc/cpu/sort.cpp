@@ -29,7 +29,7 @@ SortRows rows_along(const Tensor& self, int64_t dim) {
 
 // Writes rows of `width` back into an output whose `dim` may lie anywhere.
 class RowsOut {
-   public:
+  public:
     RowsOut(Tensor& out, int64_t dim) : out_(out) {
         Dims sizes, strides;
         for (int64_t d = 0; d < out.ndim; d++)
@@ -49,7 +49,7 @@ class RowsOut {
         if (rows_.get() != view_.get()) copy_into(*view_, *rows_);
     }
 
-   private:
+  private:
     Tensor& out_;
     TensorRef view_, rows_;
 };
@@ -64,14 +64,15 @@ void gather_row(const char* from, char* to, int64_t size, const int64_t* index, 
 
 // pick(keys, spare, n, index) orders the keys of one row and writes `width` positions.
 template <class Pick>
-void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values, Tensor& indices, int64_t out_dim, int64_t width, const Pick& pick) {
+void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values, Tensor& indices, int64_t out_dim,
+               int64_t width, const Pick& pick) {
     SortRows v = rows_along(self, dim);
     RowsOut value(values, out_dim), index(indices, out_dim);
     int64_t size = self.itemsize();
     if (v.rows > 0 && v.n > 0)
         with_key(self.dtype, [&]<class Key>() {
             MT_CHECK(v.n < int64_t(1) << 32, "sort: rows of 2^32 elements and more are not supported");
-            parallel_for(v.rows, std::max<int64_t>(1, kGrain / (8 * v.n)), [&](int64_t b, int64_t e) {
+            parallel_for(v.rows, grain_for(8 * v.n), [&](int64_t b, int64_t e) {
                 std::vector<Key> keys(static_cast<size_t>(v.n)), spare(static_cast<size_t>(v.n));
                 for (int64_t r = b; r < e; r++) {
                     const char* row = v.x->raw() + r * v.n * size;
@@ -116,7 +117,8 @@ void topk_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(c.param(0));
     int64_t k = c.integer(c.param(1)), dim = wrap_dim(c.integer(c.param(2)), self.ndim);
     MT_CHECK(k >= 0 && k <= (self.ndim ? self.size(dim) : 1), "selected index k out of range");
-    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype), "\"topk_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype), "\"topk_cpu\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
     Dims sizes(self.sizes());
     if (self.ndim) sizes[dim] = k;
     c.output(0, sizes, self.dtype);
@@ -127,32 +129,35 @@ void topk_cpu(Call& c) {
     const Tensor& self = c.tensor(0);
     int64_t k = c.integer(1), dim = wrap_dim(c.integer(2), self.ndim);
     if (k == 0) return;
-    pick_rows(self, dim, c.boolean(3), c.out(0), c.out(1), dim, k, [k](auto* keys, auto* spare, int64_t n, int64_t* at) {
-        if (k * 8 >= n) {
-            sort_keys(keys, spare, n);
-        } else {
-            std::nth_element(keys, keys + k - 1, keys + n);
-            std::sort(keys, keys + k);
-        }
-        for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
-    });
+    pick_rows(self, dim, c.boolean(3), c.out(0), c.out(1), dim, k,
+              [k](auto* keys, auto* spare, int64_t n, int64_t* at) {
+                  if (k * 8 >= n) {
+                      sort_keys(keys, spare, n);
+                  } else {
+                      std::nth_element(keys, keys + k - 1, keys + n);
+                      std::sort(keys, keys + k);
+                  }
+                  for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
+              });
 }
 
 // ---- kthvalue(self, k, dim, keepdim), median(self, dim, keepdim), mode(self, dim, keepdim) ----
 
 void check_rank_dim(ShapeCall& c, const Tensor& self, int64_t dim) {
-    MT_CHECK_INDEX(self.ndim == 0 || self.size(dim) != 0, c.name(), "(): Expected reduction dim ", dim, " to have non-zero size.");
+    MT_CHECK_INDEX(self.ndim == 0 || self.size(dim) != 0, c.name(), "(): Expected reduction dim ", dim,
+                   " to have non-zero size.");
 }
 // Words: self, dim, keepdim, k.
 void ranked_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(c.param(0));
     int64_t dim = wrap_dim(c.integer(c.param(1)), self.ndim);
     check_rank_dim(c, self, dim);
-    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"", c.name(), "_cpu\" not implemented for '",
-                dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"", c.name(),
+                "_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
     if (c.param(3) >= 0) {
         int64_t k = c.integer(c.param(3));
-        MT_CHECK(k >= 1 && k <= (self.ndim ? self.size(dim) : 1), "kthvalue(): selected number k out of range for dimension ", dim);
+        MT_CHECK(k >= 1 && k <= (self.ndim ? self.size(dim) : 1),
+                 "kthvalue(): selected number k out of range for dimension ", dim);
     }
     Dims sizes;
     for (int64_t d = 0; d < self.ndim; d++)
@@ -168,7 +173,8 @@ void ranked_shape(ShapeCall& c) {
 template <class Pick>
 void pick_one(Call& c, int64_t dim, const Pick& pick) {
     const Tensor& self = c.tensor(0);
-    TensorRef value = empty(Dims{c.out(0).numel(), 1}, self.dtype), index = empty(Dims{c.out(0).numel(), 1}, DType::Int64);
+    TensorRef value = empty(Dims{c.out(0).numel(), 1}, self.dtype),
+              index = empty(Dims{c.out(0).numel(), 1}, DType::Int64);
     pick_rows(self, wrap_dim(dim, self.ndim), false, *value, *index, 1, 1, pick);
     std::memcpy(c.out(0).raw(), value->raw(), static_cast<size_t>(value->numel() * value->itemsize()));
     std::memcpy(c.out(1).raw(), index->raw(), static_cast<size_t>(index->numel() * 8));
@@ -205,7 +211,9 @@ void kthvalue_cpu(Call& c) {
 template <bool kIgnoreNan>
 void median_dim_cpu(Call& c) {
     bool floating = is_floating(c.tensor(0).dtype);
-    pick_one(c, c.integer(1), [floating](auto* keys, auto*, int64_t n, int64_t* at) { *at = median_position(keys, n, floating, kIgnoreNan); });
+    pick_one(c, c.integer(1), [floating](auto* keys, auto*, int64_t n, int64_t* at) {
+        *at = median_position(keys, n, floating, kIgnoreNan);
+    });
 }
 
 // The most frequent value, the smallest of equals; the position of its last occurrence.
@@ -247,7 +255,8 @@ void median_cpu(Call& c) {
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     shape("sort", sort_shape);
     shape("topk", topk_shape);
     shape("ranked", ranked_shape);

@@ -6,12 +6,12 @@
 namespace mt {
 namespace {
 
-#define MT_SPECIAL(name, expression)                                                               \
-    void name##_cpu(Call& c) {                                                                     \
-        unary_float(c, Floats{}, []<class T>(T a) -> T {                                           \
-            double x = a;                                                                          \
-            return static_cast<T>(expression);                                                     \
-        });                                                                                        \
+#define MT_SPECIAL(name, expression)                     \
+    void name##_cpu(Call& c) {                           \
+        unary_float(c, Floats{}, []<class T>(T a) -> T { \
+            double x = a;                                \
+            return static_cast<T>(expression);           \
+        });                                              \
     }
 MT_SPECIAL(digamma, special::digamma(x))
 MT_SPECIAL(entr, special::entr(x))
@@ -33,7 +33,8 @@ void erfc_cpu(Call& c) {
     unary_float(c, Floats{}, [](auto a) { return vec::erfc(a); });
 }
 void ndtr_cpu(Call& c) {
-    unary_float(c, Floats{}, []<class T>(T a) -> T { return static_cast<T>(0.5 * ::erfc(-0.70710678118654752440 * a)); });
+    unary_float(c, Floats{},
+                []<class T>(T a) -> T { return static_cast<T>(0.5 * ::erfc(-0.70710678118654752440 * a)); });
 }
 void lgamma_cpu(Call& c) {
     unary_float(c, Floats{}, []<class T>(T a) -> T {
@@ -51,8 +52,7 @@ void polygamma_cpu(Call& c) {
 
 // logit(self, eps): the input is clamped to [eps, 1 - eps] first.
 void logit_cpu(Call& c) {
-    if (c.is_none(1))
-        return unary_float(c, Floats{}, []<class T>(T a) -> T { return vec::log(a / (T(1) - a)); });
+    if (c.is_none(1)) return unary_float(c, Floats{}, []<class T>(T a) -> T { return vec::log(a / (T(1) - a)); });
     double eps = c.real(1);
     unary_float(c, Floats{}, [eps]<class T>(T a) -> T {
         T low = T(eps), high = T(1) - low;
@@ -83,7 +83,8 @@ void igammac_cpu(Call& c) {
     pointwise_float(c, Floats{}, {0, 1}, []<class T>(T a, T b) -> T { return static_cast<T>(special::igammac(a, b)); });
 }
 
-KERNELS {
+KERNELS
+{
     structured("digamma", digamma_cpu, kInputMayAlias);
     structured("erf", erf_cpu, kInputMayAlias);
     structured("erfc", erfc_cpu, kInputMayAlias);

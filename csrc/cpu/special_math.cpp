@@ -21,7 +21,9 @@ double digamma(double x) {
     }
     if (x == 10) return shift + 2.25175258906672110764;
     double z = 1 / (x * x);
-    double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+    double series =
+        z * (1.0 / 12 -
+             z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
     return shift + std::log(x) - 0.5 / x - series;
 }
 
@@ -43,8 +45,14 @@ double zeta(double s, double q) {
     double term = std::pow(a, -s);
     sum += term * a / (s - 1) - 0.5 * term;
     // B_2k / (2k)!
-    constexpr double kBernoulli[] = {1.0 / 12,           -1.0 / 720,          1.0 / 30240,           -1.0 / 1209600,
-                                     1.0 / 47900160,     -691.0 / 1307674368000.0, 1.0 / 74724249600.0, -3617.0 / 10670622842880000.0,
+    constexpr double kBernoulli[] = {1.0 / 12,
+                                     -1.0 / 720,
+                                     1.0 / 30240,
+                                     -1.0 / 1209600,
+                                     1.0 / 47900160,
+                                     -691.0 / 1307674368000.0,
+                                     1.0 / 74724249600.0,
+                                     -3617.0 / 10670622842880000.0,
                                      43867.0 / 5109094217170944000.0};
     double rising = s, power = term / a;
     for (int k = 0; k < 9; k++) {
@@ -159,7 +167,9 @@ double bessel_scaled(double x, int order) {
 
 double bessel(double x, int order) {
     double a = std::fabs(x);
-    double v = a < 30 ? bessel_series(a, order) : a > 720 ? kInf : bessel_large(a, order) * std::exp(a / 2) * std::exp(a / 2);
+    double v = a < 30    ? bessel_series(a, order)
+               : a > 720 ? kInf
+                         : bessel_large(a, order) * std::exp(a / 2) * std::exp(a / 2);
     return order && x < 0 ? -v : v;
 }
 

@@ -12,17 +12,17 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double digamma(double x);
-double zeta(double s, double q);          // Hurwitz
+double zeta(double s, double q);  // Hurwitz
 double polygamma(int64_t n, double x);
 double erfinv(double y);
-double erfcx(double x);                   // e^(x^2) erfc(x)
-double ndtri(double p);                   // inverse of the normal distribution function
+double erfcx(double x);  // e^(x^2) erfc(x)
+double ndtri(double p);  // inverse of the normal distribution function
 double log_ndtr(double x);
 double i0(double x);
 double i0e(double x);
 double i1(double x);
 double i1e(double x);
-double igamma(double a, double x);        // regularised lower incomplete gamma function
+double igamma(double a, double x);  // regularised lower incomplete gamma function
 double igammac(double a, double x);
 inline double ndtr(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
 inline double sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }

@@ -10,10 +10,11 @@ namespace {
 
 template <int K>
 class StridedWalk {
-   public:
+  public:
     using Offsets = std::array<int64_t, K>;
 
-    // Strides in elements (or bytes: any unit). Dimensions of size one are dropped, those that follow each other merged.
+    // Strides in elements (or bytes: any unit). Dimensions of size one are dropped, those that follow each other
+    // merged.
     StridedWalk(IntSpan sizes, std::array<IntSpan, K> strides) {
         for (int64_t d = 0; d < sizes.size; d++) {
             if (sizes[d] == 1) continue;
@@ -72,11 +73,11 @@ class StridedWalk {
     // The rows spread over threads. f must not throw.
     template <class F>
     void run_parallel(F&& f) const {
-        int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, length()));
+        int64_t grain = grain_for(length());
         parallel_for(rows_, grain, [&](int64_t begin, int64_t end) { run(begin, end, f); });
     }
 
-   private:
+  private:
     static constexpr int kMax = 64;
     bool mergeable(const Offsets& step, int64_t size) const {
         for (size_t k = 0; k < K; k++)

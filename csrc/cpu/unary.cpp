@@ -5,8 +5,10 @@
 namespace mt {
 namespace {
 
-#define MT_UNARY_FLOAT(name) \
-    void name##_cpu(Call& c) { unary_float(c, FloatsComplex{}, [](auto a) { return num::name(a); }); }
+#define MT_UNARY_FLOAT(name)                                                  \
+    void name##_cpu(Call& c) {                                                \
+        unary_float(c, FloatsComplex{}, [](auto a) { return num::name(a); }); \
+    }
 MT_UNARY_FLOAT(acos)
 MT_UNARY_FLOAT(acosh)
 MT_UNARY_FLOAT(asin)
@@ -39,7 +41,8 @@ void trigonometric_loop(char* const* p, int64_t n, const void*) {
         for (int64_t i = at; i < end; i++) far |= !(vec::abs_f(in[i]) < vec::kTrigonometricLimit);
         if (far) {
             for (int64_t i = at; i < end; i++)
-                out[i] = static_cast<float>(kCosine ? std::cos(static_cast<double>(in[i])) : std::sin(static_cast<double>(in[i])));
+                out[i] = static_cast<float>(kCosine ? std::cos(static_cast<double>(in[i]))
+                                                    : std::sin(static_cast<double>(in[i])));
         } else {
 #pragma GCC ivdep
             for (int64_t i = at; i < end; i++) out[i] = vec::sin_or_cos<kCosine>(in[i]);
@@ -98,15 +101,18 @@ bool copied_integers(Call& c) {
 
 void ceil_cpu(Call& c) {
     if (copied_integers(c)) return;
-    unary(c, Floats{}, []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_ceilf(a) : __builtin_ceil(a); });
+    unary(c, Floats{},
+          []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_ceilf(a) : __builtin_ceil(a); });
 }
 void floor_cpu(Call& c) {
     if (copied_integers(c)) return;
-    unary(c, Floats{}, []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_floorf(a) : __builtin_floor(a); });
+    unary(c, Floats{},
+          []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_floorf(a) : __builtin_floor(a); });
 }
 void trunc_cpu(Call& c) {
     if (copied_integers(c)) return;
-    unary(c, Floats{}, []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_truncf(a) : __builtin_trunc(a); });
+    unary(c, Floats{},
+          []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_truncf(a) : __builtin_trunc(a); });
 }
 void frac_cpu(Call& c) {
     unary(c, Floats{}, []<class T>(T a) -> T { return a - std::trunc(a); });
@@ -116,7 +122,8 @@ void frac_cpu(Call& c) {
 void round_cpu(Call& c) {
     if (c.nargs > 1 && !c.is_none(1) && c.integer(1) != 0) {
         int64_t decimals = c.integer(1);
-        MT_CHECK(!is_integer(c.tensor(0).dtype), "\"round_cpu\" not implemented for '", dtype_class_name(c.tensor(0).dtype), "'");
+        MT_CHECK(!is_integer(c.tensor(0).dtype), "\"round_cpu\" not implemented for '",
+                 dtype_class_name(c.tensor(0).dtype), "'");
         bool up = decimals > 0;
         double ten = std::pow(10.0, static_cast<double>(std::abs(decimals)));
         return unary(c, Floats{}, [=]<class T>(T a) -> T {
@@ -128,7 +135,8 @@ void round_cpu(Call& c) {
     unary(c, Floats{}, []<class T>(T a) -> T { return std::nearbyint(a); });
 }
 
-KERNELS {
+KERNELS
+{
     structured("acos", acos_cpu, kInputMayAlias);
     structured("acosh", acosh_cpu, kInputMayAlias);
     structured("asin", asin_cpu, kInputMayAlias);

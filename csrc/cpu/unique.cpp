@@ -19,7 +19,7 @@ TensorRef no_elements() {
 
 // Slices of `width` elements in the order `order`; equal neighbours fall into one group.
 struct Groups {
-    std::vector<int64_t> first;    // the slice that stands for the group
+    std::vector<int64_t> first;  // the slice that stands for the group
     std::vector<int64_t> counts;
     std::vector<int64_t> inverse;  // group of each slice
 };
@@ -95,7 +95,8 @@ void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts)
     MT_CHECK(self.ndim > 0, "unique_dim: expected a tensor of at least one dimension");
     int64_t n = self.size(dim);
     bool empty_elsewhere = self.numel() == 0 && n != 0;
-    MT_CHECK(!empty_elsewhere, "There are 0 sized dimensions, and they aren't selected by `dim`, so unique cannot be applied");
+    MT_CHECK(!empty_elsewhere,
+             "There are 0 sized dimensions, and they aren't selected by `dim`, so unique cannot be applied");
     // The dimension first.
     Dims sizes(self.sizes()), strides(self.strides());
     std::swap(sizes[0], sizes[dim]);
@@ -118,7 +119,8 @@ void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts)
             });
         g = group(order, [=](int64_t a, int64_t b) {
             for (int64_t i = 0; i < width; i++)
-                if (static_cast<Compute<T>>(v[a * width + i]) != static_cast<Compute<T>>(v[b * width + i])) return false;
+                if (static_cast<Compute<T>>(v[a * width + i]) != static_cast<Compute<T>>(v[b * width + i]))
+                    return false;
             return true;
         });
     });
@@ -149,7 +151,8 @@ void unique_dim_consecutive_cpu(Call& c) { unique_slices(c, c.integer(1), false,
 
 }  // namespace
 
-KERNELS {
+KERNELS
+{
     direct("_unique", unique_cpu);
     direct("_unique2", unique2_cpu);
     direct("unique_consecutive", unique_consecutive_cpu);

@@ -1,4 +1,5 @@
-// upsample_*: nearest, linear and cubic interpolation of 1 to 3 spatial dimensions, with and without antialiasing, and gradients.
+// upsample_*: nearest, linear and cubic interpolation of 1 to 3 spatial dimensions, with and without antialiasing, and
+// gradients.
 #include <cmath>
 
 #include "resample.h"
@@ -57,7 +58,8 @@ AxisTaps antialiased(Mode mode, int64_t in, int64_t out, double given, bool corn
         const int64_t count = std::min<int64_t>({static_cast<int64_t>(center + support + A(0.5)), in}) - first;
         A total = 0;
         std::vector<A> w(static_cast<size_t>(t.taps), A(0));
-        for (int64_t k = 0; k < std::min(count, t.taps); k++) total += w[k] = filter((static_cast<A>(k + first) - center + A(0.5)) * squeeze);
+        for (int64_t k = 0; k < std::min(count, t.taps); k++)
+            total += w[k] = filter((static_cast<A>(k + first) - center + A(0.5)) * squeeze);
         for (int64_t k = 0; k < t.taps; k++) {
             t.index[i * t.taps + k] = std::min(first + k, in - 1);
             t.weight[i * t.taps + k] = total != 0 ? w[k] / total : w[k];
@@ -76,8 +78,10 @@ AxisTaps taps(Mode mode, int64_t in, int64_t out, double given, bool corners) {
         if (nearest) {
             // Nearest always works in float.
             Positions<float> f(in, out, given, false, true);
-            float at = mode == Mode::Nearest ? static_cast<float>(i) * f.scale : (static_cast<float>(i) + 0.5f) * f.scale;
-            t.index[i] = in == out && mode == Mode::Nearest ? i : std::min(static_cast<int64_t>(std::floor(at)), in - 1);
+            float at =
+                mode == Mode::Nearest ? static_cast<float>(i) * f.scale : (static_cast<float>(i) + 0.5f) * f.scale;
+            t.index[i] =
+                in == out && mode == Mode::Nearest ? i : std::min(static_cast<int64_t>(std::floor(at)), in - 1);
             continue;
         }
         if (in == out && mode == Mode::Linear) {
@@ -86,7 +90,8 @@ AxisTaps taps(Mode mode, int64_t in, int64_t out, double given, bool corners) {
             continue;
         }
         const A at = p.source(i, mode == Mode::Cubic);
-        const int64_t first = mode == Mode::Linear ? std::min(static_cast<int64_t>(at), in - 1) : static_cast<int64_t>(std::floor(at));
+        const int64_t first =
+            mode == Mode::Linear ? std::min(static_cast<int64_t>(at), in - 1) : static_cast<int64_t>(std::floor(at));
         if (mode == Mode::Linear) {
             const A right = std::min(std::max(at - static_cast<A>(first), A(0)), A(1));
             t.index[2 * i] = first;
@@ -142,7 +147,8 @@ void forward_shape(ShapeCall& c) {
     MT_CHECK(out.size == D, "It is expected output_size equals to ", D, ", but got size ", out.size);
     MT_CHECK(x.ndim == D + 2, "It is expected input_size equals to ", D + 2, ", but got size ", x.ndim);
     check_sizes(c.name(), x.sizes(), out, D);
-    MT_CHECK(x.numel() != 0 || x.size(0) == 0, "Non-empty ", D + 2, "D data tensor expected but got a tensor with sizes ", x.sizes());
+    MT_CHECK(x.numel() != 0 || x.size(0) == 0, "Non-empty ", D + 2,
+             "D data tensor expected but got a tensor with sizes ", x.sizes());
     Dims sizes{x.size(0), x.size(1)};
     for (int64_t size : out) sizes.push_back(size);
     if (D == 2 && is_channels_last(x) && !x.is_contiguous())
@@ -155,13 +161,15 @@ template <int D>
 void backward_shape(ShapeCall& c) {
     IntSpan in = c.ints(2), out = c.ints(1);
     const Tensor& grad = c.tensor(0);
-    MT_CHECK(in.size == D + 2 && out.size == D, "It is expected input_size equals to ", D + 2, ", but got size ", in.size);
+    MT_CHECK(in.size == D + 2 && out.size == D, "It is expected input_size equals to ", D + 2, ", but got size ",
+             in.size);
     check_sizes(c.name(), in, out, D);
-    MT_CHECK(grad.ndim == D + 2, "Expected grad_output to be a tensor of dimension ", D + 2, " but got: dimension ", grad.ndim);
+    MT_CHECK(grad.ndim == D + 2, "Expected grad_output to be a tensor of dimension ", D + 2, " but got: dimension ",
+             grad.ndim);
     for (int i = 0; i < D + 2; i++) {
         int64_t want = i < 2 ? in[i] : out[i - 2];
-        MT_CHECK(grad.size(i) == want, "Expected grad_output to have the same shape as output; output.size(", i, ") = ", want,
-                 " but got grad_output.size(", i, ") = ", grad.size(i));
+        MT_CHECK(grad.size(i) == want, "Expected grad_output to have the same shape as output; output.size(", i,
+                 ") = ", want, " but got grad_output.size(", i, ") = ", grad.size(i));
     }
     c.output(0, in, grad.dtype);
 }
@@ -186,7 +194,8 @@ void both(const char* forward, const char* backward) {
     structured(backward, backward_cpu<M, D>, kContiguousOutputs);
 }
 
-KERNELS {
+KERNELS
+{
     shape("upsample1d", forward_shape<1>);
     shape("upsample2d", forward_shape<2>);
     shape("upsample3d", forward_shape<3>);

@@ -1,8 +1,9 @@
 // Elementary functions for kernels' inner loops: no branches, so that g++ turns a loop over them into vector code.
 //
-// float: exp, log, tanh, erf, sigmoid have their own polynomials (within 1 ulp); the others run in double and are rounded
-// once. double: glibc's vector library (libmvec, within 4 ulp, most within 2), which g++ calls because the scalar functions
-// are declared `simd` here. Coefficients are our own minimax fits (weighted least squares iterated to equal ripple).
+// float: exp, log, tanh, erf, sigmoid have their own polynomials (within 1 ulp); the others run in double and are
+// rounded once. double: glibc's vector library (libmvec, within 4 ulp, most within 2), which g++ calls because the
+// scalar functions are declared `simd` here. Coefficients are our own minimax fits (weighted least squares iterated to
+// equal ripple).
 #pragma once
 
 #include <cmath>
@@ -222,7 +223,7 @@ MT_INLINE T sigmoid(T x) {
     return T(1) / (T(1) + vec::exp(-x));
 }
 
-#define MT_THROUGH_DOUBLE(name)                                                              \
+#define MT_THROUGH_DOUBLE(name)                                                                  \
     MT_INLINE float name(float x) { return static_cast<float>(::name(static_cast<double>(x))); } \
     MT_INLINE double name(double x) { return ::name(x); }
 MT_THROUGH_DOUBLE(acos)
@@ -250,7 +251,8 @@ MT_INLINE double pow(double x, double y) {
     double r = ::pow(__builtin_fabs(x), y);
     bool whole = __builtin_floor(y) == y;
     bool odd = whole && __builtin_floor(y * 0.5) != y * 0.5;
-    double finite_negative = x < 0 && !whole && x > -std::numeric_limits<double>::infinity() ? std::numeric_limits<double>::quiet_NaN() : r;
+    double finite_negative =
+        x < 0 && !whole && x > -std::numeric_limits<double>::infinity() ? std::numeric_limits<double>::quiet_NaN() : r;
     return odd ? __builtin_copysign(r, x) : finite_negative;
 }
 MT_INLINE float pow(float x, float y) { return static_cast<float>(vec::pow(double(x), double(y))); }

@@ -8,7 +8,9 @@
 namespace mt {
 namespace {
 
-TensorRef restrided(const Tensor& t, const Dims& sizes, const Dims& strides) { return as_strided(t, sizes, strides, t.offset); }
+TensorRef restrided(const Tensor& t, const Dims& sizes, const Dims& strides) {
+    return as_strided(t, sizes, strides, t.offset);
+}
 
 Dims dims_of(IntSpan s) { return Dims(s); }
 
@@ -37,8 +39,8 @@ void view_dtype(Call& c) {
     int64_t offset = self.offset, n = self.dim();
     if (from > to) {
         int64_t ratio = from / to;
-        MT_CHECK(n > 0, "self.dim() cannot be 0 to view ", dtype_class_name(self.dtype), " as ", dtype_class_name(dtype),
-                 " (different element sizes)");
+        MT_CHECK(n > 0, "self.dim() cannot be 0 to view ", dtype_class_name(self.dtype), " as ",
+                 dtype_class_name(dtype), " (different element sizes)");
         MT_CHECK(self.stride(n - 1) == 1, "self.stride(-1) must be 1 to view ", dtype_class_name(self.dtype), " as ",
                  dtype_class_name(dtype), " (different element sizes), but got ", self.stride(n - 1));
         for (int64_t d = 0; d + 1 < n; d++) strides[d] *= ratio;
@@ -46,19 +48,20 @@ void view_dtype(Call& c) {
         offset *= ratio;
     } else if (from < to) {
         int64_t ratio = to / from;
-        MT_CHECK(n > 0, "self.dim() cannot be 0 to view ", dtype_class_name(self.dtype), " as ", dtype_class_name(dtype),
-                 " (different element sizes)");
+        MT_CHECK(n > 0, "self.dim() cannot be 0 to view ", dtype_class_name(self.dtype), " as ",
+                 dtype_class_name(dtype), " (different element sizes)");
         MT_CHECK(self.size(n - 1) % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ",
                  dtype_class_name(self.dtype), " as ", dtype_class_name(dtype), " (different element sizes), but got ",
                  self.size(n - 1));
         MT_CHECK(offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ",
-                 dtype_class_name(self.dtype), " as ", dtype_class_name(dtype), " (different element sizes), but got ", offset);
+                 dtype_class_name(self.dtype), " as ", dtype_class_name(dtype), " (different element sizes), but got ",
+                 offset);
         MT_CHECK(self.stride(n - 1) == 1, "self.stride(-1) must be 1 to view ", dtype_class_name(self.dtype), " as ",
                  dtype_class_name(dtype), " (different element sizes), but got ", self.stride(n - 1));
         for (int64_t d = 0; d + 1 < n; d++) {
             MT_CHECK(strides[d] % ratio == 0, "self.stride(", d, ") must be divisible by ", ratio, " to view ",
-                     dtype_class_name(self.dtype), " as ", dtype_class_name(dtype), " (different element sizes), but got ",
-                     strides[d]);
+                     dtype_class_name(self.dtype), " as ", dtype_class_name(dtype),
+                     " (different element sizes), but got ", strides[d]);
             strides[d] /= ratio;
         }
         sizes[n - 1] /= ratio;
@@ -74,21 +77,22 @@ void expand(Call& c) {
     IntSpan want = c.ints(1);
     int64_t n = want.size, lead = n - self.dim();
     MT_CHECK(lead >= 0, "expand(torch.", dtype_class_name(self.dtype), "Tensor{", self.sizes(), "}, size=", want,
-             "): the number of sizes provided (", n, ") must be greater or equal to the number of dimensions in the tensor (",
-             self.dim(), ")");
+             "): the number of sizes provided (", n,
+             ") must be greater or equal to the number of dimensions in the tensor (", self.dim(), ")");
     Dims sizes(n), strides(n);
     for (int64_t i = n - 1; i >= 0; i--) {
         int64_t d = i - lead;
         int64_t size = d >= 0 ? self.size(d) : 1;
         int64_t target = want[i];
         if (target == -1) {
-            MT_CHECK(d >= 0, "The expanded size of the tensor (", target, ") isn't allowed in a leading, non-existing dimension ",
-                     i);
+            MT_CHECK(d >= 0, "The expanded size of the tensor (", target,
+                     ") isn't allowed in a leading, non-existing dimension ", i);
             target = size;
         }
         MT_CHECK(target >= 0, "The expanded size of the tensor (", target, ") isn't allowed to be negative");
-        MT_CHECK(size == target || size == 1, "The expanded size of the tensor (", target, ") must match the existing size (", size,
-                 ") at non-singleton dimension ", i, ".  Target sizes: ", want, ".  Tensor sizes: ", self.sizes());
+        MT_CHECK(size == target || size == 1, "The expanded size of the tensor (", target,
+                 ") must match the existing size (", size, ") at non-singleton dimension ", i,
+                 ".  Target sizes: ", want, ".  Tensor sizes: ", self.sizes());
         sizes[i] = target;
         if (size == target && d >= 0) {
             strides[i] = self.stride(d);
@@ -106,8 +110,10 @@ void expand(Call& c) {
 void permute(Call& c) {
     const Tensor& self = c.tensor(0);
     IntSpan dims = c.ints(1);
-    MT_CHECK(dims.size == self.dim(), "permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
-             "the desired ordering of dimensions i.e. input.dim() = ", self.dim(), " is not equal to len(dims) = ", dims.size);
+    MT_CHECK(dims.size == self.dim(),
+             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
+             "the desired ordering of dimensions i.e. input.dim() = ",
+             self.dim(), " is not equal to len(dims) = ", dims.size);
     Dims sizes(dims.size), strides(dims.size);
     uint64_t seen = 0;
     for (int64_t i = 0; i < dims.size; i++) {
@@ -198,8 +204,8 @@ void select(Call& c) {
     const Tensor& self = c.tensor(0);
     MT_CHECK_INDEX(self.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
     int64_t d = wrap_dim(c.integer(1), self.dim()), index = c.integer(2), size = self.size(d);
-    MT_CHECK_INDEX(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ", self.sizes(),
-                   " at dimension ", d);
+    MT_CHECK_INDEX(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ",
+                   self.sizes(), " at dimension ", d);
     if (index < 0) index += size;
     Dims sizes(self.sizes()), strides(self.strides());
     int64_t offset = self.offset + index * strides[d];
@@ -233,10 +239,11 @@ void narrow(Call& c) {
     MT_CHECK(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
     int64_t d = wrap_dim(c.integer(1), self.dim()), size = self.size(d), start = c.integer(2), length = c.integer(3);
     MT_CHECK(length >= 0, "narrow(): length must be non-negative.");
-    MT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size,
-                   "], but got ", start, ")");
+    MT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ",
+                   size, "], but got ", start, ")");
     if (start < 0) start += size;
-    MT_CHECK(start <= size - length, "start (", start, ") + length (", length, ") exceeds dimension size (", size, ").");
+    MT_CHECK(start <= size - length, "start (", start, ") + length (", length, ") exceeds dimension size (", size,
+             ").");
     c.ret(0, narrowed(self, d, start, length));
 }
 
@@ -253,7 +260,8 @@ void split(Call& c) {
     MT_CHECK(self.dim() > 0, "split expects at least a 1-dimensional tensor");
     MT_CHECK(each >= 0, "split expects split_size be non-negative, but got split_size=", each);
     int64_t d = wrap_dim(c.integer(2), self.dim()), size = self.size(d);
-    MT_CHECK(each > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+    MT_CHECK(each > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
+             size);
     std::vector<TensorRef> parts;
     int64_t count = each ? std::max<int64_t>((size + each - 1) / each, 1) : 1;
     for (int64_t k = 0; k < count; k++) parts.push_back(narrowed(self, d, k * each, std::min(each, size - k * each)));
@@ -267,14 +275,15 @@ void split_with_sizes(Call& c) {
     int64_t d = wrap_dim(c.integer(2), self.dim()), size = self.size(d), start = 0;
     std::vector<TensorRef> parts;
     for (int64_t length : lengths) {
-        MT_CHECK(length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", lengths);
+        MT_CHECK(length >= 0,
+                 "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", lengths);
         MT_CHECK(start + length <= size, "split_with_sizes expects split_sizes to sum exactly to ", size,
                  " (input tensor's size at dimension ", d, "), but got split_sizes=", lengths);
         parts.push_back(narrowed(self, d, start, length));
         start += length;
     }
-    MT_CHECK(start == size, "split_with_sizes expects split_sizes to sum exactly to ", size, " (input tensor's size at dimension ", d,
-             "), but got split_sizes=", lengths);
+    MT_CHECK(start == size, "split_with_sizes expects split_sizes to sum exactly to ", size,
+             " (input tensor's size at dimension ", d, "), but got split_sizes=", lengths);
     return_parts(c, parts);
 }
 
@@ -286,7 +295,8 @@ void unbind(Call& c) {
     sizes.erase(d);
     strides.erase(d);
     std::vector<TensorRef> parts;
-    for (int64_t k = 0; k < self.size(d); k++) parts.push_back(as_strided(self, sizes, strides, self.offset + k * self.stride(d)));
+    for (int64_t k = 0; k < self.size(d); k++)
+        parts.push_back(as_strided(self, sizes, strides, self.offset + k * self.stride(d)));
     return_parts(c, parts);
 }
 
@@ -312,7 +322,8 @@ void diagonal(Call& c) {
     const Tensor& self = c.tensor(0);
     int64_t offset = c.integer(1), a = wrap_dim(c.integer(2), self.dim()), b = wrap_dim(c.integer(3), self.dim());
     MT_CHECK(a != b, "diagonal dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
-    int64_t length = offset >= 0 ? std::min(self.size(a), self.size(b) - offset) : std::min(self.size(a) + offset, self.size(b));
+    int64_t length =
+        offset >= 0 ? std::min(self.size(a), self.size(b) - offset) : std::min(self.size(a) + offset, self.size(b));
     length = std::max<int64_t>(length, 0);
     int64_t first = self.offset;
     if (length > 0) first += offset >= 0 ? offset * self.stride(b) : -offset * self.stride(a);
@@ -331,13 +342,14 @@ void check_strided(const Tensor& self, IntSpan sizes, IntSpan strides, int64_t o
     MT_CHECK(sizes.size == strides.size, "mismatch in length of strides and shape");
     for (int64_t s : strides)
         MT_CHECK(s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
-    for (int64_t s : sizes) MT_CHECK(s >= 0, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
+    for (int64_t s : sizes)
+        MT_CHECK(s >= 0, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
     MT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
     if (numel_of(sizes) == 0) return;
     size_t needed = storage_bytes_needed(sizes, strides, self.itemsize(), offset);
-    MT_CHECK(needed <= self.storage->nbytes, "setStorage: sizes ", sizes, ", strides ", strides, ", storage offset ", offset,
-             ", and itemsize ", self.itemsize(), " requiring a storage size of ", needed, " are out of bounds for storage of size ",
-             self.storage->nbytes);
+    MT_CHECK(needed <= self.storage->nbytes, "setStorage: sizes ", sizes, ", strides ", strides, ", storage offset ",
+             offset, ", and itemsize ", self.itemsize(), " requiring a storage size of ", needed,
+             " are out of bounds for storage of size ", self.storage->nbytes);
 }
 
 void as_strided_view(Call& c) {
@@ -434,7 +446,8 @@ void as_strided_inplace(Call& c) {
 
 void resize_inplace(Call& c) {
     Tensor& self = c.mutable_tensor(0);
-    for (int64_t s : c.ints(1)) MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", c.ints(1));
+    for (int64_t s : c.ints(1))
+        MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", c.ints(1));
     Dims sizes(c.ints(1));
     resize(self, sizes);
     MemoryFormat format = c.memory_format_or(2, MemoryFormat::Contiguous);
@@ -477,8 +490,8 @@ void replace_storage(Tensor& self, Storage* storage, int64_t offset, IntSpan siz
 void set_tensor(Call& c) {
     Tensor& self = c.mutable_tensor(0);
     const Tensor& source = c.tensor(1);
-    MT_CHECK(self.dtype == source.dtype, "Could not set tensor of type ", dtype_name(source.dtype), " to a tensor of type ",
-             dtype_name(self.dtype));
+    MT_CHECK(self.dtype == source.dtype, "Could not set tensor of type ", dtype_name(source.dtype),
+             " to a tensor of type ", dtype_name(self.dtype));
     replace_storage(self, source.storage, source.offset, source.sizes(), source.strides());
     c.ret(0, self);
 }
@@ -519,7 +532,8 @@ void set_storage_offset(Call& c) {
     c.ret(0, self);
 }
 
-KERNELS {
+KERNELS
+{
     direct("view", view);
     direct("view.dtype", view_dtype);
     direct("_unsafe_view", view);

@@ -6,8 +6,9 @@
 namespace mt {
 namespace {
 
-OperatorName op_view("aten::view"), op_unsafe_view("aten::_unsafe_view"), op_clone("aten::clone"), op_expand("aten::expand"), op_permute("aten::permute"),
-    op_transpose("aten::transpose", "int"), op_split("aten::split", "Tensor"), op_split_sizes("aten::split_with_sizes"), op_alias("aten::alias");
+OperatorName op_view("aten::view"), op_unsafe_view("aten::_unsafe_view"), op_clone("aten::clone"),
+    op_expand("aten::expand"), op_permute("aten::permute"), op_transpose("aten::transpose", "int"),
+    op_split("aten::split", "Tensor"), op_split_sizes("aten::split_with_sizes"), op_alias("aten::alias");
 
 Value self_of(const Call& c) { return Value::of(&c.mutable_tensor(0)); }
 
@@ -64,7 +65,8 @@ void numpy_T(Call& c) {
 }
 
 void matrix_transpose(Call& c) {
-    MT_CHECK(c.tensor(0).dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", c.tensor(0).dim(), "-D tensor.");
+    MT_CHECK(c.tensor(0).dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ",
+             c.tensor(0).dim(), "-D tensor.");
     c.ret(0, op_transpose({self_of(c), Value::of(int64_t(-2)), Value::of(int64_t(-1))}));
 }
 
@@ -86,7 +88,8 @@ void chunk(Call& c) {
     c.ret_value(0, rets[0]);
 }
 
-KERNELS {
+KERNELS
+{
     direct("reshape", reshape);
     direct("flatten.using_ints", flatten);
     direct("expand_as", expand_as);

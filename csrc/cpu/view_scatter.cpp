@@ -1,5 +1,5 @@
-// The other direction of views: a tensor with one of its views replaced (`*_scatter`), and gradients of views, which are
-// zeros with one view filled (`*_backward`).
+// The other direction of views: a tensor with one of its views replaced (`*_scatter`), and gradients of views, which
+// are zeros with one view filled (`*_backward`).
 #include <vector>
 
 #include "core/kernel.h"
@@ -11,8 +11,8 @@ namespace {
 
 TensorRef select_of(const Tensor& t, int64_t dim, int64_t index) {
     int64_t d = wrap_dim(dim, t.dim()), size = t.size(d);
-    MT_CHECK_INDEX(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ", t.sizes(),
-                   " at dimension ", d);
+    MT_CHECK_INDEX(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ",
+                   t.sizes(), " at dimension ", d);
     if (index < 0) index += size;
     Dims sizes(t.sizes()), strides(t.strides());
     int64_t offset = t.offset + index * strides[d];
@@ -97,7 +97,8 @@ void as_strided_backward_cpu(Call& c) {
     const Tensor& grad = c.tensor(0);
     Tensor& out = c.out();
     clear(out);
-    MT_CHECK(c.ints(2).size == c.ints(3).size && grad.sizes() == c.ints(2), "as_strided: the gradient does not have the view's sizes");
+    MT_CHECK(c.ints(2).size == c.ints(3).size && grad.sizes() == c.ints(2),
+             "as_strided: the gradient does not have the view's sizes");
     size_t needed = grad.numel() ? storage_bytes_needed(c.ints(2), c.ints(3), out.itemsize(), c.integer(4)) : 0;
     MT_CHECK(needed <= static_cast<size_t>(out.numel() * out.itemsize()),
              "as_strided: the gradient of a view that reaches outside a contiguous input is not supported");
@@ -113,7 +114,8 @@ void unfold_backward_cpu(Call& c) {
     Dims windows(out.sizes());
     if (out.dim()) windows[d] = (out.size(d) - size) / step + 1;
     windows.push_back(size);
-    MT_CHECK(grad.sizes() == windows, "unfold_backward: the gradient has sizes ", grad.sizes(), ", expected ", IntSpan(windows));
+    MT_CHECK(grad.sizes() == windows, "unfold_backward: the gradient has sizes ", grad.sizes(), ", expected ",
+             IntSpan(windows));
     Dims strides(out.strides());
     int64_t stride = out.dim() ? out.stride(d) : 1;
     if (out.dim()) strides[d] = stride * step;
@@ -130,8 +132,8 @@ void self_shape(ShapeCall& c) {
 
 void replace(Call& c, TensorRef part) {
     const Tensor& src = c.tensor(1);
-    MT_CHECK(part->sizes() == src.sizes(), "expected src to have a size equal to the ", c.name(), " view of self. src size = ", src.sizes(),
-             ", view size = ", part->sizes());
+    MT_CHECK(part->sizes() == src.sizes(), "expected src to have a size equal to the ", c.name(),
+             " view of self. src size = ", src.sizes(), ", view size = ", part->sizes());
     copy_into(*part, src);
 }
 void select_scatter_cpu(Call& c) {
@@ -175,7 +177,8 @@ void diag_embed_cpu(Call& c) {
     copy_into(*part, c.tensor(0));
 }
 
-KERNELS {
+KERNELS
+{
     shape("sizes_from_list", sizes_from_list);
     structured("select_backward", select_backward_cpu);
     structured("slice_backward", slice_backward_cpu);

@@ -198,9 +198,12 @@ PyObject* node_getattro(PyObject* o, PyObject* name) {
         Py_XDECREF(tb);
         return guarded<PyObject*>(nullptr, [&] {
             MT_CHECK(!n->released,
-                     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-                     "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-                     "backward through the graph a second time or if you need to access saved tensors after calling backward.");
+                     "Trying to backward through the graph a second time (or directly access saved tensors after they "
+                     "have already been freed). Saved "
+                     "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+                     "retain_graph=True if you need to "
+                     "backward through the graph a second time or if you need to access saved tensors after calling "
+                     "backward.");
             return unpack(n->saved[k], n);
         });
     }
@@ -213,31 +216,36 @@ PyObject* get_input_metadata(PyObject* o, void*) {
     PyObject* t = PyTuple_New(n->noutputs);
     for (int i = 0; i < n->noutputs; i++) {
         const InputMeta& m = n->metas[i];
-        PyTuple_SET_ITEM(t, i, Py_BuildValue("(NON)", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device)));
+        PyTuple_SET_ITEM(t, i,
+                         Py_BuildValue("(NON)", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device)));
     }
     return t;
 }
 
-PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, "The name of the node's kind."},
-                              {"register_hook", register_hook, METH_O, "hook(grad_inputs, grad_outputs), after the node ran."},
-                              {"register_prehook", register_prehook, METH_O, "hook(grad_outputs), before the node runs."},
-                              {"_sequence_nr", get_sequence, METH_NOARGS, nullptr},
-                              {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef node_getset[] = {{"next_functions", get_next, nullptr, "(node, output number) of each input.", nullptr},
-                             {"metadata", get_metadata, nullptr, "A dict for the user.", nullptr},
-                             {"variable", get_variable, nullptr, "The leaf that an AccumulateGrad node writes to.", nullptr},
-                             {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
-                             {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef node_methods[] = {
+    {"name", node_name, METH_NOARGS, "The name of the node's kind."},
+    {"register_hook", register_hook, METH_O, "hook(grad_inputs, grad_outputs), after the node ran."},
+    {"register_prehook", register_prehook, METH_O, "hook(grad_outputs), before the node runs."},
+    {"_sequence_nr", get_sequence, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef node_getset[] = {
+    {"next_functions", get_next, nullptr, "(node, output number) of each input.", nullptr},
+    {"metadata", get_metadata, nullptr, "A dict for the user.", nullptr},
+    {"variable", get_variable, nullptr, "The leaf that an AccumulateGrad node writes to.", nullptr},
+    {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef node_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
                               {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
                               {nullptr, 0, 0, 0, nullptr}};
 #define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
-PyType_Slot node_slots[] = {SLOT(Py_tp_dealloc, node_dealloc), SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear),
-                            SLOT(Py_tp_methods, node_methods), SLOT(Py_tp_getset, node_getset),     SLOT(Py_tp_members, node_members),
-                            SLOT(Py_tp_call, node_call),       SLOT(Py_tp_getattro, node_getattro), {0, nullptr}};
-PyType_Spec node_spec = {"mindtorch_v2._C.Node", sizeof(Node), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
+PyType_Slot node_slots[] = {
+    SLOT(Py_tp_dealloc, node_dealloc), SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear),
+    SLOT(Py_tp_methods, node_methods), SLOT(Py_tp_getset, node_getset),     SLOT(Py_tp_members, node_members),
+    SLOT(Py_tp_call, node_call),       SLOT(Py_tp_getattro, node_getattro), {0, nullptr}};
+PyType_Spec node_spec = {
+    "mindtorch_v2._C.Node", sizeof(Node), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
 
 // ---- the node of a custom Function: its Python object is the context ----
 
@@ -258,14 +266,16 @@ void function_apply(Node* n, Gradients& grads, Gradients& out) {
     if (!seq) throw PythonError();
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq) && i < n->nedges; i++) {
         PyObject* g = PySequence_Fast_GET_ITEM(seq, i);
-        if (g != Py_None && n->edges[i].node) out[static_cast<size_t>(i)] = TensorRef::share(reinterpret_cast<Tensor*>(g));
+        if (g != Py_None && n->edges[i].node)
+            out[static_cast<size_t>(i)] = TensorRef::share(reinterpret_cast<Tensor*>(g));
     }
     Py_DECREF(seq);
 }
 const NodeBehaviour kFunction{function_apply};
 
 PyObject* function_node_new(PyTypeObject* type, PyObject*, PyObject*) {
-    return guarded<PyObject*>(nullptr, [&] { return reinterpret_cast<PyObject*>(new_node(type, &kFunction, 0, 0, 0)); });
+    return guarded<PyObject*>(nullptr,
+                              [&] { return reinterpret_cast<PyObject*>(new_node(type, &kFunction, 0, 0, 0)); });
 }
 // _set_inputs([Tensor or None, ...]): one edge each.
 PyObject* fn_set_inputs(PyObject* o, PyObject* inputs) {
@@ -318,7 +328,8 @@ PyObject* fn_save(PyObject* o, PyObject* args) {
         for (int i = 0; i < n->nsaved; i++) {
             PyObject* t = PySequence_Fast_GET_ITEM(seq, i);
             long nr = PyLong_AsLong(PySequence_Fast_GET_ITEM(outs, i));
-            if (tensor_check(t)) save(n->saved[i], reinterpret_cast<Tensor*>(t), nr >= 0, nr >= 0 ? static_cast<uint32_t>(nr) : 0);
+            if (tensor_check(t))
+                save(n->saved[i], reinterpret_cast<Tensor*>(t), nr >= 0, nr >= 0 ? static_cast<uint32_t>(nr) : 0);
         }
         Py_DECREF(seq);
         Py_DECREF(outs);
@@ -329,8 +340,10 @@ PyObject* fn_saved(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         Node* n = as_node(o);
         MT_CHECK(!n->released,
-                 "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-                 "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                 "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+                 "already been freed). Saved "
+                 "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+                 "retain_graph=True if you need to backward "
                  "through the graph a second time or if you need to access saved tensors after calling backward.");
         PyObject* t = PyTuple_New(n->nsaved);
         for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t, i, unpack(n->saved[i], n));
@@ -342,24 +355,25 @@ PyObject* fn_needs(PyObject* o, PyObject* i) {
     long k = PyLong_AsLong(i);
     return PyBool_FromLong(k >= 0 && k < n->nedges && n->edges[k].node);
 }
-PyMethodDef function_methods[] = {{"_set_inputs", fn_set_inputs, METH_O, nullptr},
-                                  {"_set_output", fn_set_output, METH_VARARGS, nullptr},
-                                  {"_save", fn_save, METH_VARARGS, nullptr},
-                                  {"_saved", fn_saved, METH_NOARGS, nullptr},
-                                  {"_needs", fn_needs, METH_O, nullptr},
-                                  {nullptr, nullptr, 0, nullptr}};
-PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_node_new),   SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_dealloc, node_dealloc),
-                                SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear),          {0, nullptr}};
-PyType_Spec function_spec = {"mindtorch_v2._C.FunctionNode", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, function_slots};
+PyMethodDef function_methods[] = {
+    {"_set_inputs", fn_set_inputs, METH_O, nullptr}, {"_set_output", fn_set_output, METH_VARARGS, nullptr},
+    {"_save", fn_save, METH_VARARGS, nullptr},       {"_saved", fn_saved, METH_NOARGS, nullptr},
+    {"_needs", fn_needs, METH_O, nullptr},           {nullptr, nullptr, 0, nullptr}};
+PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_node_new), SLOT(Py_tp_methods, function_methods),
+                                SLOT(Py_tp_dealloc, node_dealloc),  SLOT(Py_tp_traverse, node_traverse),
+                                SLOT(Py_tp_clear, node_clear),      {0, nullptr}};
+PyType_Spec function_spec = {"mindtorch_v2._C.FunctionNode", 0, 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, function_slots};
 
 // ---- module functions ----
 
 PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
-    static const char* names[] = {"tensors", "grad_tensors", "keep_graph", "create_graph", "inputs", "allow_unreachable", "accumulate_grad", nullptr};
+    static const char* names[] = {"tensors", "grad_tensors",      "keep_graph",      "create_graph",
+                                  "inputs",  "allow_unreachable", "accumulate_grad", nullptr};
     PyObject *tensors, *grads, *inputs = nullptr;
     int keep = 0, create = 0, unreachable = 0, accumulate = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "OOpp|Opp:run_backward", const_cast<char**>(names), &tensors, &grads, &keep, &create, &inputs, &unreachable,
-                                     &accumulate))
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "OOpp|Opp:run_backward", const_cast<char**>(names), &tensors, &grads,
+                                     &keep, &create, &inputs, &unreachable, &accumulate))
         return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         EngineRequest request;
@@ -384,7 +398,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
                 MT_CHECK_TYPE(tensor_check(g), "element ", i, " of gradients tuple is not a Tensor or None");
                 request.roots.push_back({e, TensorRef::share(reinterpret_cast<Tensor*>(g))});
             } else {
-                MT_THROW(Runtime, "element ", i, " of gradients tuple is None, but the corresponding Tensor requires grad");
+                MT_THROW(Runtime, "element ", i,
+                         " of gradients tuple is None, but the corresponding Tensor requires grad");
             }
         }
         Py_ssize_t ni = inputs && inputs != Py_None ? PyTuple_Size(inputs) : 0;
@@ -405,8 +420,10 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
             TensorRef& g = captured[static_cast<size_t>(i)];
             if (!g && !unreachable) {
                 Py_DECREF(r);
-                MT_THROW(Runtime, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired "
-                                  "behavior.");
+                MT_THROW(Runtime,
+                         "One of the differentiated Tensors appears to not have been used in the graph. Set "
+                         "allow_unused=True if this is the desired "
+                         "behavior.");
             }
             PyObject* o = g ? g.release()->py() : (Py_INCREF(Py_None), Py_None);
             PyTuple_SET_ITEM(r, i, o);
@@ -493,7 +510,8 @@ PyObject* py_track_view(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
 }
 PyMethodDef functions[] = {
-    {"_run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_run_backward)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"_run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_run_backward)),
+     METH_VARARGS | METH_KEYWORDS, nullptr},
     {"_set_grad_enabled", py_set_grad_enabled, METH_O, nullptr},
     {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, "Whether operations are recorded on this thread."},
     {"_set_inference_mode", py_set_inference, METH_O, nullptr},
@@ -505,7 +523,8 @@ PyMethodDef functions[] = {
     {"is_anomaly_enabled", py_is_anomaly, METH_NOARGS, nullptr},
     {"is_anomaly_check_nan_enabled", py_is_anomaly_nan, METH_NOARGS, nullptr},
     {"_in_backward", py_in_backward, METH_NOARGS, nullptr},
-    {"_current_graph_task_id", py_task, METH_NOARGS, "The number of the backward run under way on this thread; -1 if none."},
+    {"_current_graph_task_id", py_task, METH_NOARGS,
+     "The number of the backward run under way on this thread; -1 if none."},
     {"_current_graph_task_is_selective", py_task_is_selective, METH_NOARGS, nullptr},
     {"_gradient_edge", py_edge, METH_O, nullptr},
     {"_track_view", py_track_view, METH_VARARGS, nullptr},
@@ -516,9 +535,14 @@ PyMethodDef functions[] = {
 PyTypeObject* node_type() { return g_node_type; }
 
 PyTypeObject* make_node_type(const char* name) {
-    std::string* full = new std::string(std::string("mindtorch_v2.autograd.") + name);  // the type keeps the name's address
-    static PyType_Slot none[] = {SLOT(Py_tp_dealloc, node_dealloc), SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear), {0, nullptr}};
-    PyType_Spec spec = {full->c_str(), 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, none};
+    std::string* full =
+        new std::string(std::string("mindtorch_v2.autograd.") + name);  // the type keeps the name's address
+    static PyType_Slot none[] = {SLOT(Py_tp_dealloc, node_dealloc),
+                                 SLOT(Py_tp_traverse, node_traverse),
+                                 SLOT(Py_tp_clear, node_clear),
+                                 {0, nullptr}};
+    PyType_Spec spec = {full->c_str(), 0, 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, none};
     PyObject* bases = PyTuple_Pack(1, g_node_type);
     PyObject* type = PyType_FromSpecWithBases(&spec, bases);
     Py_DECREF(bases);

@@ -10,7 +10,8 @@ namespace mt {
 namespace {
 
 PyObject* g_input;  // interned names that stand for another one in torch.* functions
-PyObject *g_axis, *g_dim, *g_keepdims, *g_keepdim, *g_self, *g_x, *g_x1, *g_x2, *g_other, *g_out, *g_requires_grad, *g_names;
+PyObject *g_axis, *g_dim, *g_keepdims, *g_keepdim, *g_self, *g_x, *g_x1, *g_x2, *g_other, *g_out, *g_requires_grad,
+    *g_names;
 
 void init_names() {
     if (g_input) return;
@@ -134,7 +135,8 @@ bool to_scalar(PyObject* o, Value* v) {
         if (overflow) {
             double d = PyLong_AsDouble(o);
             if (d == -1.0 && PyErr_Occurred()) throw PythonError();
-            if (d < 0 || d >= 18446744073709551616.0) MT_THROW(Runtime, "value cannot be converted to type int64_t without overflow");
+            if (d < 0 || d >= 18446744073709551616.0)
+                MT_THROW(Runtime, "value cannot be converted to type int64_t without overflow");
             *v = Value::of(static_cast<int64_t>(PyLong_AsUnsignedLongLong(o)));
             return true;
         }
@@ -385,8 +387,9 @@ bool convert(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
             return true;
         }
         case ArgKind::DType:
-            if (dtype_check(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) || o == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-                o == reinterpret_cast<PyObject*>(&PyBool_Type) || o == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
+            if (dtype_check(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
+                o == reinterpret_cast<PyObject*>(&PyLong_Type) || o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
+                o == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
                 *v = Value::of(dtype_from_python(o));
                 return true;
             }
@@ -545,16 +548,19 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
         one_by_one = mode == BindMode::Python && op.schema.positional > 0;
         if (one_by_one) {
             int last = op.schema.positional - 1;
-            one_by_one = spec[static_cast<size_t>(last)].kind == ArgKind::IntList && spec[static_cast<size_t>(last)].list_size == 0 && last <= 1 &&
+            one_by_one = spec[static_cast<size_t>(last)].kind == ArgKind::IntList &&
+                         spec[static_cast<size_t>(last)].list_size == 0 && last <= 1 &&
                          (last == 0 || spec[0].kind == ArgKind::Tensor);
         }
         if (!one_by_one) {
             if (why) {
                 if (mode == BindMode::Operator)
-                    *why = concat(op.schema.full_name(), "() takes ", op.schema.positional, " positional argument(s) but ", given,
-                                  given == 1 ? " was" : " was/were", " given.  Declaration: ", op.schema.text());
+                    *why =
+                        concat(op.schema.full_name(), "() takes ", op.schema.positional, " positional argument(s) but ",
+                               given, given == 1 ? " was" : " was/were", " given.  Declaration: ", op.schema.text());
                 else
-                    *why = concat(op.name, "() takes ", op.schema.positional, " positional argument", op.schema.positional == 1 ? "" : "s", " but ", given,
+                    *why = concat(op.name, "() takes ", op.schema.positional, " positional argument",
+                                  op.schema.positional == 1 ? "" : "s", " but ", given,
                                   given == 1 ? " was given" : " were given");
             }
             return false;
@@ -567,8 +573,9 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
         PyObject* o = nullptr;
         if (i < position) {
             o = in.args[i];
-            if (a.kind == ArgKind::IntList && a.list_size == 0 && mode == BindMode::Python && i == op.schema.positional - 1 && i <= 1 &&
-                (one_by_one || index_like(o)) && !(PyTuple_Check(o) || PyList_Check(o))) {
+            if (a.kind == ArgKind::IntList && a.list_size == 0 && mode == BindMode::Python &&
+                i == op.schema.positional - 1 && i <= 1 && (one_by_one || index_like(o)) &&
+                !(PyTuple_Check(o) || PyList_Check(o))) {
                 // one or several loose ints
                 Py_ssize_t count = given - i;
                 int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(count)));
@@ -583,7 +590,9 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                 }
             }
             if (one_by_one && i == position - 1 && given > position) {
-                if (why) *why = concat(op.name, "() takes ", op.schema.positional, " positional arguments but ", given, " were given");
+                if (why)
+                    *why = concat(op.name, "() takes ", op.schema.positional, " positional arguments but ", given,
+                                  " were given");
                 return false;
             }
         } else if (keywords) {
@@ -598,7 +607,8 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
             if (!a.has_default) {
                 if (why) {
                     if (mode == BindMode::Operator)
-                        *why = concat(op.schema.full_name(), "() is missing value for argument '", a.name, "'. Declaration: ", op.schema.text());
+                        *why = concat(op.schema.full_name(), "() is missing value for argument '", a.name,
+                                      "'. Declaration: ", op.schema.text());
                     else
                         *why = concat(op.name, "() missing 1 required positional arguments: \"", python_name(a), "\"");
                 }
@@ -613,15 +623,17 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                 if (mode == BindMode::Operator) {
                     PyObject* r = PyObject_Repr(o);
                     const char* shown = r ? PyUnicode_AsUTF8(r) : "?";
-                    *why = concat(op.schema.full_name(), "() Expected a value of type '", a.type_text, "' for argument '", a.name,
-                                  "' but instead found type '", type_name(o), "'.\nPosition: ", i, "\nValue: ", shown ? shown : "?",
-                                  "\nDeclaration: ", op.schema.text());
+                    *why =
+                        concat(op.schema.full_name(), "() Expected a value of type '", a.type_text, "' for argument '",
+                               a.name, "' but instead found type '", type_name(o), "'.\nPosition: ", i,
+                               "\nValue: ", shown ? shown : "?", "\nDeclaration: ", op.schema.text());
                     Py_XDECREF(r);
                     PyErr_Clear();
                 } else {
                     std::string where = i < position ? concat(" (position ", i + 1, ")") : std::string();
                     std::string item;
-                    if ((a.kind == ArgKind::TensorList || a.kind == ArgKind::IntList) && (PyTuple_Check(o) || PyList_Check(o))) {
+                    if ((a.kind == ArgKind::TensorList || a.kind == ArgKind::IntList) &&
+                        (PyTuple_Check(o) || PyList_Check(o))) {
                         Py_ssize_t count = PySequence_Size(o);
                         for (Py_ssize_t k = 0; k < count; k++) {
                             PyObject* e = PySequence_GetItem(o, k);
@@ -629,16 +641,19 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                             bool ok = a.kind == ArgKind::TensorList ? tensor_check(e) : to_int(e, &dummy, mode);
                             if (!ok) {
                                 *why = a.kind == ArgKind::TensorList
-                                           ? concat("expected Tensor as element ", k, " in argument ", i, ", but got ", type_name(e))
-                                           : concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a),
-                                                    ", but found element of type ", type_name(e), " at pos ", k);
+                                           ? concat("expected Tensor as element ", k, " in argument ", i, ", but got ",
+                                                    type_name(e))
+                                           : concat(op.name, "(): argument '", python_name(a), "'", where, " must be ",
+                                                    python_type_text(a), ", but found element of type ", type_name(e),
+                                                    " at pos ", k);
                                 Py_DECREF(e);
                                 return false;
                             }
                             Py_DECREF(e);
                         }
                     }
-                    *why = concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a), ", not ", type_name(o));
+                    *why = concat(op.name, "(): argument '", python_name(a), "'", where, " must be ",
+                                  python_type_text(a), ", not ", type_name(o));
                 }
             }
             return false;
@@ -664,10 +679,12 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
         if (why) {
             const char* text = PyUnicode_AsUTF8(name);
             if (twice)
-                *why = mode == BindMode::Operator ? concat(op.schema.full_name(), "() argument '", text, "' specified twice")
-                                                  : concat(op.name, "() got multiple values for argument '", text, "'");
+                *why = mode == BindMode::Operator
+                           ? concat(op.schema.full_name(), "() argument '", text, "' specified twice")
+                           : concat(op.name, "() got multiple values for argument '", text, "'");
             else if (mode == BindMode::Operator)
-                *why = concat("Unknown keyword argument '", text, "' for operator '", op.schema.full_name(), "'. Schema: ", op.schema.text());
+                *why = concat("Unknown keyword argument '", text, "' for operator '", op.schema.full_name(),
+                              "'. Schema: ", op.schema.text());
             else
                 *why = concat(op.name, "() got an unexpected keyword argument '", text, "'");
         }
@@ -721,8 +738,10 @@ PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& i
 void check_inference(const Call& c) {
     if (g_thread.inference_mode) return;
     for (int i = 0; i < c.nargs; i++)
-        MT_CHECK(!(c.op->schema.args[static_cast<size_t>(i)].writes && c.args[i].tag == Tag::Tensor && c.args[i].t->flags & kInference),
-                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace "
+        MT_CHECK(!(c.op->schema.args[static_cast<size_t>(i)].writes && c.args[i].tag == Tag::Tensor &&
+                   c.args[i].t->flags & kInference),
+                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
+                 "a normal tensor before doing inplace "
                  "update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
 }
 
@@ -752,8 +771,10 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             if (mode == BindMode::Python) {
                 bool out_form = op->form == Form::Out;
                 if (out_form != (wants_out || outs_by_name)) continue;
-                if (wants_out && (PyTuple_Check(out) || PyList_Check(out)) && op->nargs - op->out_index > 0 && out_form) {
-                    bool is_list_argument = op->schema.args[static_cast<size_t>(op->out_index)].kind == ArgKind::TensorList;
+                if (wants_out && (PyTuple_Check(out) || PyList_Check(out)) && op->nargs - op->out_index > 0 &&
+                    out_form) {
+                    bool is_list_argument =
+                        op->schema.args[static_cast<size_t>(op->out_index)].kind == ArgKind::TensorList;
                     if (!is_list_argument) {
                         if (n > 1) {
                             // Only one overload may fit the remaining arguments: ask each quietly.
@@ -776,7 +797,8 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             if (!bind(*op, in, mode, c, nullptr)) continue;
             if (op->mutates) check_inference(c);
             Value rets[8];
-            Value* results = op->nrets <= 8 ? rets : static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(op->nrets)));
+            Value* results =
+                op->nrets <= 8 ? rets : static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(op->nrets)));
             for (int k = 8; k < op->nrets; k++) results[k] = Value();
             c.rets = results;
             try {
@@ -807,7 +829,8 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             candidate = ops[i];
             candidates++;
         }
-        if (mode == BindMode::Python && wants_out && candidates == 0) MT_THROW(Type, name, "() got an unexpected keyword argument 'out'");
+        if (mode == BindMode::Python && wants_out && candidates == 0)
+            MT_THROW(Type, name, "() got an unexpected keyword argument 'out'");
         if (candidates == 1) {
             Call c;
             c.op = candidate;
@@ -822,7 +845,8 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
         }
         std::string text;
         if (mode == BindMode::Python) {
-            text = concat(name, "() received an invalid combination of arguments - got ", given_types(in), ", but expected one of:\n");
+            text = concat(name, "() received an invalid combination of arguments - got ", given_types(in),
+                          ", but expected one of:\n");
             for (size_t i = 0; i < n; i++)
                 if (wants_out == (ops[i]->form == Form::Out)) text += " * " + python_signature(*ops[i]) + "\n";
             MT_THROW(Type, text);

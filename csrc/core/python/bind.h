@@ -7,7 +7,8 @@ namespace mt {
 
 // How lenient the binder is and how it words its errors.
 enum class BindMode : uint8_t {
-    Python,    // torch.add(...), tensor.add(...): TypeError; `input`, `axis`, ... are other names; sizes may be given one by one
+    Python,  // torch.add(...), tensor.add(...): TypeError; `input`, `axis`, ... are other names; sizes may be given one
+             // by one
     Operator,  // torch.ops.aten.add(...): RuntimeError naming the schema
 };
 
@@ -24,8 +25,8 @@ std::string python_signature(const Operator& op);
 // Runs the first of the overloads that fits. New reference, or null with the Python exception set.
 PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in, BindMode mode);
 
-// For methods outside the operator table: true if a __torch_function__ or a mode took the call; `result` is then what it gave,
-// null with the Python exception set if it raised.
+// For methods outside the operator table: true if a __torch_function__ or a mode took the call; `result` is then what
+// it gave, null with the Python exception set if it raised.
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result);
 
 }  // namespace mt

@@ -53,13 +53,14 @@ constexpr int32_t kCpu = 1;
 }
 
 DLDataType dl_type(DType t) {
-    uint8_t code = is_complex(t)          ? kComplex
-                   : t == DType::Bool     ? kBool
-                   : t == DType::BFloat16 ? kBfloat
-                   : is_floating(t)       ? kFloat
+    uint8_t code = is_complex(t)                                                                         ? kComplex
+                   : t == DType::Bool                                                                    ? kBool
+                   : t == DType::BFloat16                                                                ? kBfloat
+                   : is_floating(t)                                                                      ? kFloat
                    : t == DType::UInt8 || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64 ? kUInt
-                                                                                                        : kInt;
-    if (is_float8(t) || t == DType::Float4_e2m1fn_x2) MT_THROW(Runtime, "torch.", dtype_name(t), " is not supported by dlpack");
+                                                                                                         : kInt;
+    if (is_float8(t) || t == DType::Float4_e2m1fn_x2)
+        MT_THROW(Runtime, "torch.", dtype_name(t), " is not supported by dlpack");
     return {code, static_cast<uint8_t>(itemsize(t) * 8), 1};
 }
 
@@ -161,13 +162,17 @@ void release_foreign(void* context) {
 template <class Managed>
 TensorRef import_managed(Managed* m) {
     DLTensor& d = m->dl_tensor;
-    MT_CHECK(d.device.device_type == kCpu, "from_dlpack(): only tensors in host memory can be imported, got DLPack device type ", d.device.device_type);
+    MT_CHECK(d.device.device_type == kCpu,
+             "from_dlpack(): only tensors in host memory can be imported, got DLPack device type ",
+             d.device.device_type);
     DType dtype = dtype_of_dl(d.dtype);
-    Dims sizes(IntSpan(d.shape, d.ndim)), strides = d.strides ? Dims(IntSpan(d.strides, d.ndim)) : contiguous_strides(sizes);
+    Dims sizes(IntSpan(d.shape, d.ndim)),
+        strides = d.strides ? Dims(IntSpan(d.strides, d.ndim)) : contiguous_strides(sizes);
     for (int64_t s : strides)
         MT_CHECK(s >= 0, "from_dlpack(): negative strides are not supported, got ", IntSpan(strides));
     size_t bytes = numel_of(sizes) ? storage_bytes_needed(sizes, strides, itemsize(dtype), 0) : 0;
-    Storage* storage = storage_wrap(static_cast<char*>(d.data) + d.byte_offset, bytes, Device(), m, release_foreign<Managed>);
+    Storage* storage =
+        storage_wrap(static_cast<char*>(d.data) + d.byte_offset, bytes, Device(), m, release_foreign<Managed>);
     TensorRef t = from_storage(storage, 0, sizes, strides, dtype);
     storage->drop();
     return t;
@@ -208,7 +213,8 @@ TensorRef tensor_from_dlpack(PyObject* capsule) {
         PyCapsule_SetName(capsule, "used_dltensor_versioned");
         return t;
     }
-    MT_CHECK(PyCapsule_IsValid(capsule, kName), "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+    MT_CHECK(PyCapsule_IsValid(capsule, kName),
+             "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
              "might have already constructed a tensor from it once.");
     auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName));
     TensorRef t = import_managed(m);

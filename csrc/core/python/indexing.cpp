@@ -1,5 +1,5 @@
-// Tensor.__getitem__ and __setitem__: ints, slices, None, Ellipsis and bools become views; tensors, masks, lists and arrays
-// become one call of `index` or `index_put_` on what is left.
+// Tensor.__getitem__ and __setitem__: ints, slices, None, Ellipsis and bools become views; tensors, masks, lists and
+// arrays become one call of `index` or `index_put_` on what is left.
 #include "indexing.h"
 
 #include <cmath>
@@ -12,14 +12,16 @@
 namespace mt {
 namespace {
 
-OperatorName op_alias("aten::alias"), op_select("aten::select", "int"), op_slice("aten::slice", "Tensor"), op_unsqueeze("aten::unsqueeze"),
-    op_index("aten::index", "Tensor"), op_index_put("aten::index_put_"), op_copy("aten::copy_"), op_fill("aten::fill_", "Scalar"),
-    op_expand("aten::expand"), op_view("aten::view"), op_to_copy("aten::_to_copy");
+OperatorName op_alias("aten::alias"), op_select("aten::select", "int"), op_slice("aten::slice", "Tensor"),
+    op_unsqueeze("aten::unsqueeze"), op_index("aten::index", "Tensor"), op_index_put("aten::index_put_"),
+    op_copy("aten::copy_"), op_fill("aten::fill_", "Scalar"), op_expand("aten::expand"), op_view("aten::view"),
+    op_to_copy("aten::_to_copy");
 
 Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
 
 bool is_integer_index(PyObject* o) {
-    return (PyLong_Check(o) && !PyBool_Check(o)) || (!PyLong_Check(o) && !tensor_check(o) && PyIndex_Check(o) && numpy_scalar_check(o));
+    return (PyLong_Check(o) && !PyBool_Check(o)) ||
+           (!PyLong_Check(o) && !tensor_check(o) && PyIndex_Check(o) && numpy_scalar_check(o));
 }
 
 int64_t integer_of(PyObject* o) {
@@ -39,11 +41,14 @@ int64_t integer_of(PyObject* o) {
 }
 
 TensorRef select_at(const Tensor& t, int64_t dim, int64_t index, int64_t real_dim) {
-    MT_CHECK_INDEX(t.dim() > 0 || dim > 0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
-                   "a 0-dim tensor to a number");
+    MT_CHECK_INDEX(
+        t.dim() > 0 || dim > 0,
+        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+        "a 0-dim tensor to a number");
     MT_CHECK_INDEX(dim < t.dim(), "too many indices for tensor of dimension ", real_dim);
     int64_t size = t.size(dim);
-    MT_CHECK_INDEX(index >= -size && index < size, "index ", index, " is out of bounds for dimension ", real_dim, " with size ", size);
+    MT_CHECK_INDEX(index >= -size && index < size, "index ", index, " is out of bounds for dimension ", real_dim,
+                   " with size ", size);
     return op_select({Value::of(const_cast<Tensor*>(&t)), Value::of(dim), Value::of(index)});
 }
 
@@ -69,7 +74,9 @@ TensorRef slice_at(TensorRef t, int64_t dim, PyObject* o) {
     return op_slice({Value::of(t.get()), Value::of(dim), Value::of(b.start), Value::of(b.stop), Value::of(b.step)});
 }
 
-TensorRef unsqueeze_at(const Tensor& t, int64_t dim) { return op_unsqueeze({Value::of(const_cast<Tensor*>(&t)), Value::of(dim)}); }
+TensorRef unsqueeze_at(const Tensor& t, int64_t dim) {
+    return op_unsqueeze({Value::of(const_cast<Tensor*>(&t)), Value::of(dim)});
+}
 
 // [0] for True, [] for False: takes the inserted dimension of one element, or nothing of it.
 TensorRef bool_index(bool v) {
@@ -102,8 +109,8 @@ bool has_nested_items(PyObject* sequence) {
             PyErr_Clear();
             return false;
         }
-        bool nested = tensor_check(item) || PyList_Check(item) || PyTuple_Check(item) || numpy_array_check(item) || PySlice_Check(item) ||
-                      item == Py_Ellipsis || item == Py_None;
+        bool nested = tensor_check(item) || PyList_Check(item) || PyTuple_Check(item) || numpy_array_check(item) ||
+                      PySlice_Check(item) || item == Py_Ellipsis || item == Py_None;
         Py_DECREF(item);
         if (nested) return true;
     }
@@ -112,7 +119,7 @@ bool has_nested_items(PyObject* sequence) {
 
 // The items of the index; a list with lists, slices or tensors in it counts as a tuple, as it once did in NumPy.
 class Items {
-   public:
+  public:
     explicit Items(PyObject* index) {
         if (PyTuple_Check(index)) {
             items_ = &PyTuple_GET_ITEM(index, 0);
@@ -121,8 +128,10 @@ class Items {
         }
         if (PyList_Check(index) && has_nested_items(index)) {
             if (PyErr_WarnEx(PyExc_UserWarning,
-                             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-                             "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+                             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
+                             "changed in pytorch 2.9; use "
+                             "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor "
+                             "index, x[torch.tensor(seq)], which "
                              "will result either in an error or a different result",
                              1) < 0)
                 throw PythonError();
@@ -142,7 +151,7 @@ class Items {
     Py_ssize_t size() const { return size_; }
     PyObject* operator[](Py_ssize_t i) const { return items_[i]; }
 
-   private:
+  private:
     PyObject* owned_ = nullptr;
     PyObject* single_ = nullptr;
     PyObject* const* items_ = nullptr;
@@ -159,8 +168,10 @@ struct Indexed {
 };
 
 class Indexing {
-   public:
-    Indexing(const Tensor& self, const Items& items) : items_(items), rank_(self.dim()) { result_.view = TensorRef::share(&self); }
+  public:
+    Indexing(const Tensor& self, const Items& items) : items_(items), rank_(self.dim()) {
+        result_.view = TensorRef::share(&self);
+    }
 
     Indexed run() {
         convert();
@@ -174,7 +185,8 @@ class Indexing {
             if (is_integer_index(o)) {
                 result_.view = select_at_dim(integer_of(o));
             } else if (PySlice_Check(o)) {
-                MT_CHECK_INDEX(dim_ < result_.view->dim() || result_.view->dim() == 0, "too many indices for tensor of dimension ", rank_);
+                MT_CHECK_INDEX(dim_ < result_.view->dim() || result_.view->dim() == 0,
+                               "too many indices for tensor of dimension ", rank_);
                 result_.view = slice_at(std::move(result_.view), dim_++, o);
             } else if (o == Py_None) {
                 result_.view = unsqueeze_at(*result_.view, dim_++);
@@ -190,7 +202,7 @@ class Indexing {
         return std::move(result_);
     }
 
-   private:
+  private:
     // Sequences and arrays become tensors; counts the dimensions that the index names.
     void convert() {
         tensors_.resize(static_cast<size_t>(items_.size()));
@@ -207,7 +219,9 @@ class Indexing {
             else if (numpy_array_check(o) || (PySequence_Check(o) && !numpy_scalar_check(o)))
                 t = sequence_index(o);
             else
-                MT_THROW(Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+                MT_THROW(Index,
+                         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                         "indices (got ",
                          Py_TYPE(o)->tp_name, ")");
             specified_ += is_mask(*t) ? t->dim() : 1;
         }
@@ -220,7 +234,8 @@ class Indexing {
 
     TensorRef select_at_dim(int64_t index) {
         int64_t real_dim = dim_ + selected_;
-        MT_CHECK_INDEX(result_.view->dim() > 0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+        MT_CHECK_INDEX(result_.view->dim() > 0,
+                       "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                        "convert a 0-dim tensor to a number");
         MT_CHECK_INDEX(dim_ < result_.view->dim(), "too many indices for tensor of dimension ", rank_);
         selected_++;
@@ -314,7 +329,8 @@ bool fits_in(DType dtype, const Value& v) {
     double d = v.as_double();
     if (d != d) return false;
     int bits = static_cast<int>(itemsize(dtype)) * 8;
-    bool is_unsigned = dtype == DType::UInt8 || dtype == DType::UInt16 || dtype == DType::UInt32 || dtype == DType::UInt64;
+    bool is_unsigned =
+        dtype == DType::UInt8 || dtype == DType::UInt16 || dtype == DType::UInt32 || dtype == DType::UInt64;
     double high = is_unsigned ? std::ldexp(1.0, bits) : std::ldexp(1.0, bits - 1);
     // Unsigned types take negative numbers of their range, wrapped round.
     double low = is_unsigned ? -high : -high;
@@ -347,7 +363,8 @@ const char* c_name(DType t) {
 }
 
 bool python_number(PyObject* o, Value* v) {
-    if (!PyBool_Check(o) && !PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o) && !is_integer_index(o)) return false;
+    if (!PyBool_Check(o) && !PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o) && !is_integer_index(o))
+        return false;
     return number_from_python(o, v);
 }
 
@@ -364,7 +381,8 @@ void assign(Tensor& target, PyObject* value) {
     Value number;
     if (!tensor_check(value)) {
         if (!python_number(value, &number)) cannot_assign(value, target);
-        MT_CHECK(fits_in(target.dtype, number), "value cannot be converted to type ", c_name(target.dtype), " without overflow");
+        MT_CHECK(fits_in(target.dtype, number), "value cannot be converted to type ", c_name(target.dtype),
+                 " without overflow");
         op_fill({Value::of(&target), number});
         return;
     }
@@ -399,7 +417,8 @@ void set(Tensor& self, PyObject* index, PyObject* value) {
     } else {
         Value number;
         if (!python_number(value, &number)) cannot_assign(value, self);
-        MT_CHECK(fits_in(self.dtype, number), "value cannot be converted to type ", c_name(self.dtype), " without overflow");
+        MT_CHECK(fits_in(self.dtype, number), "value cannot be converted to type ", c_name(self.dtype),
+                 " without overflow");
         values = empty(IntSpan(), self.dtype, self.device);
         if (!self.is_meta()) op_fill({Value::of(values.get()), number});
     }

@@ -116,7 +116,8 @@ DType dtype_of_format(const char* format, int64_t size) {
     Py_XDECREF(dtype);
     PyErr_Clear();
     MT_THROW(Type, "can't convert np.ndarray of type ", name,
-             ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
+             ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, "
+             "int8, uint64, uint32, uint16, uint8, "
              "and bool.");
 }
 
@@ -131,8 +132,7 @@ void release_buffer(void* context) {
 // ---- a tensor as a buffer: what NumPy makes its array from ----
 
 struct Exporter {
-    PyObject_HEAD
-    PyObject* tensor;
+    PyObject_HEAD PyObject* tensor;
 };
 
 int exporter_getbuffer(PyObject* o, Py_buffer* view, int) {
@@ -183,7 +183,8 @@ PyTypeObject* exporter_type() {
 bool numpy_array_check(PyObject* o) { return numpy_types() && PyObject_TypeCheck(o, g_ndarray); }
 bool numpy_scalar_check(PyObject* o) {
     PyTypeObject* t = Py_TYPE(o);
-    if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyList_Type || t == &PyTuple_Type || t == &PyBool_Type) return false;
+    if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyList_Type || t == &PyTuple_Type || t == &PyBool_Type)
+        return false;
     return numpy_types() && PyType_IsSubtype(t, g_generic);
 }
 
@@ -196,7 +197,8 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
     try {
         const char* format = b->format ? b->format : "B";
         MT_CHECK_VALUE(format[0] != '>' && format[0] != '!',
-                       "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.");
+                       "given numpy array has byte order different from the native byte order. Conversion between byte "
+                       "orders is currently not supported.");
         DType dtype = dtype_of_format(format, b->itemsize);
         if (dtype == DType::Undefined) unsupported_array(array);
         Dims sizes(b->ndim), strides(b->ndim);
@@ -205,18 +207,22 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
             sizes[d] = b->shape[d];
             int64_t bytes = b->strides ? b->strides[d] : 0;
             MT_CHECK_VALUE(bytes >= 0 || sizes[d] < 2,
-                           "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. (You can "
+                           "At least one stride in the given numpy array is negative, and tensors with negative "
+                           "strides are not currently supported. (You can "
                            "probably work around this by making a copy of your array  with array.copy().) ");
             MT_CHECK_VALUE(bytes % size == 0 || sizes[d] < 2,
-                           "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+                           "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                           "reallocate the memory.");
             strides[d] = bytes < 0 ? size : bytes / size;
         }
         if (b->readonly && warn_not_writable) {
             static bool warned = false;
             if (!warned &&
                 PyErr_WarnEx(PyExc_UserWarning,
-                             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
-                             "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+                             "The given NumPy array is not writable, and PyTorch does not support non-writable "
+                             "tensors. This means writing to this tensor "
+                             "will result in undefined behavior. You may want to copy the array to protect its data or "
+                             "make it writable before converting "
                              "it to a tensor. This type of warning will be suppressed for the rest of this program.",
                              1) < 0)
                 throw PythonError();
@@ -237,7 +243,8 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
 PyObject* tensor_to_numpy(const Tensor& t) {
     MT_CHECK_TYPE(t.is_cpu(), "can't convert ", device_name(t.device),
                   " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
-    MT_CHECK(!requires_grad(t), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    MT_CHECK(!requires_grad(t),
+             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     MT_CHECK_TYPE(buffer_format(t.dtype), "Got unsupported ScalarType ", dtype_class_name(t.dtype));
     static PyObject* asarray = nullptr;
     if (!asarray) {
@@ -322,7 +329,8 @@ PyObject* tolist(PyObject* self, PyObject*) {
         if (t.is_cpu() && !is_float8(t.dtype)) return nested_list(t, 0, 0);
         Value cpu;
         cpu.tag = Tag::Device;
-        TensorRef here = t.is_cpu() ? contiguous(t, DType::Float32) : op_to_copy({Value::of(&t), Value(), Value(), cpu});
+        TensorRef here =
+            t.is_cpu() ? contiguous(t, DType::Float32) : op_to_copy({Value::of(&t), Value(), Value(), cpu});
         return nested_list(*here, 0, 0);
     });
 }
@@ -333,7 +341,8 @@ PyObject* item(PyObject* self, PyObject*) {
         MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
         // Other devices and modes that watch dispatch answer themselves.
-        bool plain = t.is_cpu() && g_thread.include.empty() && (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched)).empty();
+        bool plain = t.is_cpu() && g_thread.include.empty() &&
+                     (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched)).empty();
         if (plain) return item_of(t, 0);
         Value args[1] = {Value::of(&t)}, rets[1];
         call_values(op_local_scalar.get(), args, rets);
@@ -399,7 +408,8 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
         PyObject* version = keyword(args, n, kwnames, "max_version", -1);
         PyObject* copy = keyword(args, n, kwnames, "copy", -1);
         MT_CHECK_TYPE(!stream || stream == Py_None || PyLong_Check(stream), "stream must be ``int`` or ``none``");
-        bool versioned = version && PyTuple_Check(version) && PyTuple_GET_SIZE(version) == 2 && PyLong_AsLong(PyTuple_GET_ITEM(version, 0)) >= 1;
+        bool versioned = version && PyTuple_Check(version) && PyTuple_GET_SIZE(version) == 2 &&
+                         PyLong_AsLong(PyTuple_GET_ITEM(version, 0)) >= 1;
         if (PyErr_Occurred()) throw PythonError();
         if (copy && copy != Py_None && PyObject_IsTrue(copy) == 1) {
             check_exportable(t);
@@ -425,13 +435,18 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
 PyObject* new_tensor_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 
 PyMethodDef interop_methods[] = {
-    {"numpy", FASTCALL(numpy), "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the tensor's memory; with `force`, detached and on the host."},
-    {"tolist", tolist, METH_NOARGS, "tolist() -> list or number\n\nThe elements as nested Python lists; a 0-dim tensor gives its number."},
+    {"numpy", FASTCALL(numpy),
+     "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the tensor's memory; with `force`, detached and on the "
+     "host."},
+    {"tolist", tolist, METH_NOARGS,
+     "tolist() -> list or number\n\nThe elements as nested Python lists; a 0-dim tensor gives its number."},
     {"item", item, METH_NOARGS, "item() -> number\n\nThe only element as a Python number."},
     {"new_tensor", FASTCALL(new_tensor_method),
-     "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\ntorch.tensor with this tensor's dtype and device."},
+     "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\ntorch.tensor with this tensor's "
+     "dtype and device."},
     {"__array__", FASTCALL(array), "The data as a NumPy array."},
-    {"__dlpack__", FASTCALL(dlpack), "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n\nA DLPack capsule over the memory."},
+    {"__dlpack__", FASTCALL(dlpack),
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n\nA DLPack capsule over the memory."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "(DLPack device type, device index)"},
     {nullptr, nullptr, 0, nullptr},
 };

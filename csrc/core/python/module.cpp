@@ -12,8 +12,8 @@
 namespace mt {
 namespace {
 
-// Kernels that gain from wide vectors are compiled once per instruction set, each set into a library of its own: the best one this
-// processor runs is loaded, beside the library of all other kernels.
+// Kernels that gain from wide vectors are compiled once per instruction set, each set into a library of its own: the
+// best one this processor runs is loaded, beside the library of all other kernels.
 std::string g_isa = "none";
 bool load_cpu_kernels() {
     Dl_info info;
@@ -32,10 +32,11 @@ bool load_cpu_kernels() {
     } else {
 #if defined(__x86_64__)
         __builtin_cpu_init();
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-            __builtin_cpu_supports("fma"))
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
             order.push_back("v4");
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) order.push_back("v3");
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+            order.push_back("v3");
 #endif
         order.push_back("base");
     }
@@ -54,11 +55,13 @@ bool load_cpu_kernels() {
 
 PyObject* py_memory_stats(PyObject*, PyObject*) {
     MemoryStats s = memory_stats();
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "allocated_bytes.current", static_cast<long long>(s.allocated), "allocated_bytes.peak",
-                         static_cast<long long>(s.allocated_peak), "reserved_bytes.current", static_cast<long long>(s.reserved), "reserved_bytes.peak",
-                         static_cast<long long>(s.reserved_peak), "cached_bytes.current", static_cast<long long>(s.cached), "allocation.count",
-                         static_cast<long long>(s.allocations), "cache_hit.count", static_cast<long long>(s.cache_hits), "free.count",
-                         static_cast<long long>(s.releases));
+    return Py_BuildValue(
+        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "allocated_bytes.current", static_cast<long long>(s.allocated),
+        "allocated_bytes.peak", static_cast<long long>(s.allocated_peak), "reserved_bytes.current",
+        static_cast<long long>(s.reserved), "reserved_bytes.peak", static_cast<long long>(s.reserved_peak),
+        "cached_bytes.current", static_cast<long long>(s.cached), "allocation.count",
+        static_cast<long long>(s.allocations), "cache_hit.count", static_cast<long long>(s.cache_hits), "free.count",
+        static_cast<long long>(s.releases));
 }
 PyObject* py_reset_peak(PyObject*, PyObject*) {
     reset_peak_memory_stats();
@@ -88,14 +91,17 @@ PyMethodDef functions[] = {{"_cpu_memory_stats", py_memory_stats, METH_NOARGS, n
                            {"set_num_threads", py_set_threads, METH_O, "Set the threads that one operator may use."},
                            {"_cpu_isa", py_isa, METH_NOARGS, "'v4' (AVX-512), 'v3' (AVX2) or 'base'."},
                            {nullptr, nullptr, 0, nullptr}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "mindtorch_v2._C", "The native core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "mindtorch_v2._C", "The native core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
 PyObject* make_module() {
     PyObject* m = PyModule_Create(&definition);
     if (!m) return nullptr;
-    if (!init_scalar_types(m) || !init_storage_type(m) || !init_tensor_type(m) || !init_operator_types(m) || !init_autograd_types(m)) return nullptr;
+    if (!init_scalar_types(m) || !init_storage_type(m) || !init_tensor_type(m) || !init_operator_types(m) ||
+        !init_autograd_types(m))
+        return nullptr;
     if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
     PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));
     PyModule_AddObjectRef(m, "default_generator", reinterpret_cast<PyObject*>(&default_generator()));

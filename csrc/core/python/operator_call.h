@@ -8,12 +8,13 @@
 namespace mt {
 
 class OperatorName {
-   public:
+  public:
     constexpr OperatorName(const char* name, const char* overload = "") : name_(name), overload_(overload) {}
     Operator* get() {
         if (!op_) {
             op_ = Registry::get().find(name_, overload_);
-            MT_CHECK_AS(NotImplemented, op_, "the operator ", name_, overload_[0] ? "." : "", overload_, " is not registered");
+            MT_CHECK_AS(NotImplemented, op_, "the operator ", name_, overload_[0] ? "." : "", overload_,
+                        " is not registered");
         }
         return op_;
     }
@@ -22,7 +23,8 @@ class OperatorName {
         Operator* op = get();
         Value args[kMaxArgs];
         Value rets[kMaxResults];
-        MT_CHECK(op->nargs <= kMaxArgs && op->nrets <= kMaxResults, name_, ": too many arguments for a call from the core");
+        MT_CHECK(op->nargs <= kMaxArgs && op->nrets <= kMaxResults, name_,
+                 ": too many arguments for a call from the core");
         int n = 0;
         for (const Value& v : given) args[n++] = v;
         for (; n < op->nargs; n++) args[n] = op->schema.args[static_cast<size_t>(n)].default_value;
@@ -31,7 +33,7 @@ class OperatorName {
         return TensorRef::steal(rets[0].t);
     }
 
-   private:
+  private:
     static constexpr int kMaxArgs = 12, kMaxResults = 2;
     const char* name_;
     const char* overload_;

@@ -15,8 +15,7 @@ namespace {
 // ---- one operator ----
 
 struct HandleObject {
-    PyObject_HEAD
-    PyObject* dict;
+    PyObject_HEAD PyObject* dict;
     PyObject* weakrefs;
     vectorcallfunc vectorcall;
     Operator* op;
@@ -26,8 +25,7 @@ PyTypeObject* g_handle_type = nullptr;
 // ---- functions and methods ----
 
 struct FunctionObject {
-    PyObject_HEAD
-    PyObject* dict;
+    PyObject_HEAD PyObject* dict;
     PyObject* weakrefs;
     vectorcallfunc vectorcall;
     PyObject* name;
@@ -47,13 +45,15 @@ bool overridden(PyObject* const* args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyTypeObject* t = Py_TYPE(args[i]);
         if (t == tensor_type() || t == parameter_type()) continue;
-        if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type || t == &PyUnicode_Type || args[i] == Py_None) continue;
+        if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type || t == &PyUnicode_Type || args[i] == Py_None)
+            continue;
         if (PyType_IsSubtype(t, tensor_base_type())) return true;
         if ((t == &PyList_Type || t == &PyTuple_Type)) {
             Py_ssize_t size = PySequence_Fast_GET_SIZE(args[i]);
             for (Py_ssize_t k = 0; k < size; k++) {
                 PyTypeObject* it = Py_TYPE(PySequence_Fast_GET_ITEM(args[i], k));
-                if (it != tensor_type() && it != parameter_type() && PyType_IsSubtype(it, tensor_base_type())) return true;
+                if (it != tensor_type() && it != parameter_type() && PyType_IsSubtype(it, tensor_base_type()))
+                    return true;
             }
             continue;
         }
@@ -70,7 +70,8 @@ PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
     }
     PyObject* keywords = PyDict_New();
     if (kwnames)
-        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++) PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, k), args[n + k]);
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
+            PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, k), args[n + k]);
     PyObject* r = PyObject_CallFunctionObjArgs(function_handler(), self, positional, keywords, nullptr);
     Py_DECREF(positional);
     Py_DECREF(keywords);
@@ -85,7 +86,8 @@ PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
 }  // namespace
 
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result) {
-    if (__builtin_expect(!function_handler() || g_thread.function_modes_disabled || !overridden(args, n), 1)) return false;
+    if (__builtin_expect(!function_handler() || g_thread.function_modes_disabled || !overridden(args, n), 1))
+        return false;
     PyObject* function = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type()), method);
     if (!function) {
         *result = nullptr;
@@ -104,7 +106,8 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
     FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     if (__builtin_expect(function_handler() && !g_thread.function_modes_disabled &&
-                             overridden(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)), 0)) {
+                             overridden(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)),
+                         0)) {
         bool handled;
         PyObject* r = call_handler(o, args, n, kwnames, &handled);
         if (handled) return r;
@@ -155,8 +158,9 @@ PyObject* function_new(PyTypeObject* type, PyObject* args, PyObject*) {
 }
 PyObject* function_repr(PyObject* o) {
     bool method = Py_TYPE(o) == g_method_type;
-    return PyUnicode_FromFormat(method ? "<method '%U' of 'torch._C.TensorBase' objects>" : "<built-in method %U of type object>",
-                                reinterpret_cast<FunctionObject*>(o)->name);
+    return PyUnicode_FromFormat(
+        method ? "<method '%U' of 'torch._C.TensorBase' objects>" : "<built-in method %U of type object>",
+        reinterpret_cast<FunctionObject*>(o)->name);
 }
 PyObject* function_name(PyObject* o, void*) {
     PyObject* n = reinterpret_cast<FunctionObject*>(o)->name;
@@ -166,7 +170,8 @@ PyObject* function_name(PyObject* o, void*) {
 PyObject* function_signature(PyObject* o, void*) {
     FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
     std::string s;
-    for (size_t i = 0; i < f->nops; i++) s += std::string(i ? "\n" : "") + PyUnicode_AsUTF8(f->name) + python_signature(*f->ops[i]);
+    for (size_t i = 0; i < f->nops; i++)
+        s += std::string(i ? "\n" : "") + PyUnicode_AsUTF8(f->name) + python_signature(*f->ops[i]);
     return PyUnicode_FromString(s.c_str());
 }
 PyObject* function_operators(PyObject* o, void*) {
@@ -205,20 +210,25 @@ PyMethodDef function_methods[] = {{"__reduce__", self_reduce, METH_NOARGS, nullp
                                   {"__copy__", self_itself, METH_NOARGS, nullptr},
                                   {"__deepcopy__", self_itself, METH_O, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
-PyMemberDef function_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
-                                  {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
-                                  {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
-                                  {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef function_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 #define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
-PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_new),       SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
-                                SLOT(Py_tp_call, PyVectorcall_Call), SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc),
+                                SLOT(Py_tp_repr, function_repr),       SLOT(Py_tp_call, PyVectorcall_Call),
+                                SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
                                 SLOT(Py_tp_methods, function_methods), {0, nullptr}};
-PyType_Slot method_slots[] = {SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
-                              SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
-                              SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, method_get),     {0, nullptr}};
-PyType_Spec function_spec = {"mindtorch_v2._C.Function", sizeof(FunctionObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, function_slots};
+PyType_Slot method_slots[] = {
+    SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
+    SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+    SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, method_get),     {0, nullptr}};
+PyType_Spec function_spec = {"mindtorch_v2._C.Function", sizeof(FunctionObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, function_slots};
 PyType_Spec method_spec = {"mindtorch_v2._C.Method", sizeof(FunctionObject), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+                           method_slots};
 
 // ---- the handle's methods: registration ----
 
@@ -274,7 +284,8 @@ PyObject* h_set_shape(PyObject* o, PyObject* args) {
                         op->shape_params.push_back(static_cast<int>(PyLong_AsLong(n)));
                     } else {
                         int at = op->schema.index_of(PyUnicode_AsUTF8(n));
-                        MT_CHECK(at >= 0, op->full_name, ": the shape rule names '", PyUnicode_AsUTF8(n), "', which is no argument");
+                        MT_CHECK(at >= 0, op->full_name, ": the shape rule names '", PyUnicode_AsUTF8(n),
+                                 "', which is no argument");
                         op->shape_params.push_back(at);
                     }
                     Py_DECREF(n);
@@ -288,12 +299,15 @@ PyObject* h_set_shape(PyObject* o, PyObject* args) {
         Py_RETURN_NONE;
     });
 }
-// set_formula([(inputs, fn, [(kind, index), ...], tuple), ...], inputs, saved_inputs, saved_results, saved_sizes, nondiff mask, node name)
+// set_formula([(inputs, fn, [(kind, index), ...], tuple), ...], inputs, saved_inputs, saved_results, saved_sizes,
+// nondiff mask, node name)
 PyObject* h_set_formula(PyObject* o, PyObject* args) {
     PyObject *parts, *inputs, *saved_inputs, *saved_results, *saved_sizes;
     unsigned long long nondiff;
     const char* node_name;
-    if (!PyArg_ParseTuple(args, "OOOOOKs:set_formula", &parts, &inputs, &saved_inputs, &saved_results, &saved_sizes, &nondiff, &node_name)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OOOOOKs:set_formula", &parts, &inputs, &saved_inputs, &saved_results, &saved_sizes,
+                          &nondiff, &node_name))
+        return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Operator* op = op_of(o);
         auto ints = [](PyObject* seq) {
@@ -346,19 +360,24 @@ PyObject* h_set_return_type(PyObject* o, PyObject* type) {
 PyObject* h_kernels(PyObject* o, PyObject*) {
     PyObject* d = PyDict_New();
     for (auto& [key, k] : op_of(o)->registered) {
-        PyObject* v = k.fallthrough ? PyUnicode_FromString("fallthrough") : k.python ? (Py_INCREF(k.python), k.python) : PyUnicode_FromString("native");
+        PyObject* v = k.fallthrough ? PyUnicode_FromString("fallthrough")
+                      : k.python    ? (Py_INCREF(k.python), k.python)
+                                    : PyUnicode_FromString("native");
         PyDict_SetItemString(d, key_name(static_cast<Key>(key)), v);
         Py_DECREF(v);
     }
     return d;
 }
 PyObject* h_resolved(PyObject* o, PyObject* key) {
-    return guarded<PyObject*>(nullptr, [&] { return PyBool_FromLong(op_of(o)->table[static_cast<int>(parse_key(PyUnicode_AsUTF8(key)))].fn != nullptr); });
+    return guarded<PyObject*>(nullptr, [&] {
+        return PyBool_FromLong(op_of(o)->table[static_cast<int>(parse_key(PyUnicode_AsUTF8(key)))].fn != nullptr);
+    });
 }
 // redispatch(keyset bits, *args, **kwargs): the kernel of the highest of these keys.
 PyObject* h_redispatch(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        MT_CHECK_TYPE(n >= 1 && PyLong_Check(args[0]), "redispatch(keys, *args): the first argument is the key set as an int");
+        MT_CHECK_TYPE(n >= 1 && PyLong_Check(args[0]),
+                      "redispatch(keys, *args): the first argument is the key set as an int");
         KeySet keys(PyLong_AsUnsignedLongLong(args[0]));
         Operator* op = op_of(o);
         Call c;
@@ -431,31 +450,46 @@ PyObject* h_mutates(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->mutat
 PyObject* h_repr(PyObject* o) { return PyUnicode_FromFormat("<Operator %s>", op_of(o)->full_name.c_str()); }
 
 PyMethodDef handle_methods[] = {
-    {"impl", h_impl, METH_VARARGS, "impl(key, kernel): a callable, the name of a native kernel, or None for fallthrough. False if no such native kernel."},
+    {"impl", h_impl, METH_VARARGS,
+     "impl(key, kernel): a callable, the name of a native kernel, or None for fallthrough. False if no such native "
+     "kernel."},
     {"unimpl", h_unimpl, METH_O, nullptr},
     {"set_shape", h_set_shape, METH_VARARGS, nullptr},
     {"set_formula", h_set_formula, METH_VARARGS, nullptr},
     {"set_return_type", h_set_return_type, METH_O, nullptr},
     {"kernels", h_kernels, METH_NOARGS, "The kernels registered, by key."},
     {"has_kernel", h_resolved, METH_O, "has_kernel(key): whether a call that reaches this key finds a kernel."},
-    {"redispatch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_redispatch)), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"redispatch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_redispatch)), METH_FASTCALL | METH_KEYWORDS,
+     nullptr},
     {"__copy__", self_itself, METH_NOARGS, nullptr},
     {"__deepcopy__", self_itself, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef handle_getset[] = {{"name", h_name, nullptr, nullptr, nullptr},         {"namespace", h_ns, nullptr, nullptr, nullptr},
-                               {"overload", h_overload, nullptr, nullptr, nullptr}, {"schema", h_schema, nullptr, nullptr, nullptr},
-                               {"form", h_form, nullptr, nullptr, nullptr},         {"is_view", h_is_view, nullptr, nullptr, nullptr},
-                               {"mutates", h_mutates, nullptr, nullptr, nullptr},   {"arguments", h_arguments, nullptr, nullptr, nullptr},
-                               {"returns", h_returns, nullptr, nullptr, nullptr},   {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+PyGetSetDef handle_getset[] = {{"name", h_name, nullptr, nullptr, nullptr},
+                               {"namespace", h_ns, nullptr, nullptr, nullptr},
+                               {"overload", h_overload, nullptr, nullptr, nullptr},
+                               {"schema", h_schema, nullptr, nullptr, nullptr},
+                               {"form", h_form, nullptr, nullptr, nullptr},
+                               {"is_view", h_is_view, nullptr, nullptr, nullptr},
+                               {"mutates", h_mutates, nullptr, nullptr, nullptr},
+                               {"arguments", h_arguments, nullptr, nullptr, nullptr},
+                               {"returns", h_returns, nullptr, nullptr, nullptr},
+                               {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMemberDef handle_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(HandleObject, dict), READONLY, nullptr},
-                                {"__weaklistoffset__", T_PYSSIZET, offsetof(HandleObject, weakrefs), READONLY, nullptr},
-                                {"__vectorcalloffset__", T_PYSSIZET, offsetof(HandleObject, vectorcall), READONLY, nullptr},
-                                {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot handle_slots[] = {SLOT(Py_tp_dealloc, handle_dealloc), SLOT(Py_tp_repr, h_repr),           SLOT(Py_tp_call, PyVectorcall_Call),
-                              SLOT(Py_tp_methods, handle_methods), SLOT(Py_tp_getset, handle_getset), SLOT(Py_tp_members, handle_members), {0, nullptr}};
+PyMemberDef handle_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(HandleObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(HandleObject, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(HandleObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot handle_slots[] = {SLOT(Py_tp_dealloc, handle_dealloc),
+                              SLOT(Py_tp_repr, h_repr),
+                              SLOT(Py_tp_call, PyVectorcall_Call),
+                              SLOT(Py_tp_methods, handle_methods),
+                              SLOT(Py_tp_getset, handle_getset),
+                              SLOT(Py_tp_members, handle_members),
+                              {0, nullptr}};
 PyType_Spec handle_spec = {"mindtorch_v2._C.Operator", sizeof(HandleObject), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           handle_slots};
 
 PyObject* handle_for(Operator* op) {
     if (op->handle) {
@@ -502,7 +536,8 @@ PyObject* py_all(PyObject*, PyObject*) {
     return l;
 }
 PyObject* py_canonical(PyObject*, PyObject* text) {
-    return guarded<PyObject*>(nullptr, [&] { return PyUnicode_FromString(parse_schema(PyUnicode_AsUTF8(text)).text().c_str()); });
+    return guarded<PyObject*>(
+        nullptr, [&] { return PyUnicode_FromString(parse_schema(PyUnicode_AsUTF8(text)).text().c_str()); });
 }
 PyObject* py_set_handler(PyObject*, PyObject* o) {
     set_function_handler(o == Py_None ? nullptr : o);
@@ -527,8 +562,15 @@ PyObject* py_set_engine_op(PyObject*, PyObject* args) {
     struct {
         const char* name;
         Operator** slot;
-    } slots[] = {{"add", &e.add},         {"add_", &e.add_inplace}, {"as_strided", &e.as_strided}, {"clone", &e.clone}, {"copy_", &e.copy_inplace},
-                 {"detach", &e.detach},   {"sum_to_size", &e.sum_to_size}, {"to_dtype", &e.to_dtype}, {"real", &e.real}};
+    } slots[] = {{"add", &e.add},
+                 {"add_", &e.add_inplace},
+                 {"as_strided", &e.as_strided},
+                 {"clone", &e.clone},
+                 {"copy_", &e.copy_inplace},
+                 {"detach", &e.detach},
+                 {"sum_to_size", &e.sum_to_size},
+                 {"to_dtype", &e.to_dtype},
+                 {"real", &e.real}};
     for (auto& s : slots)
         if (!std::strcmp(s.name, name)) {
             *s.slot = op_of(h);
@@ -546,10 +588,12 @@ PyObject* py_dispatch_keys(PyObject*, PyObject* o) {
     return PyLong_FromUnsignedLongLong(reinterpret_cast<Tensor*>(o)->keys.bits);
 }
 PyObject* py_key_bit(PyObject*, PyObject* name) {
-    return guarded<PyObject*>(nullptr, [&] { return PyLong_FromUnsignedLongLong(KeySet(parse_key(PyUnicode_AsUTF8(name))).bits); });
+    return guarded<PyObject*>(
+        nullptr, [&] { return PyLong_FromUnsignedLongLong(KeySet(parse_key(PyUnicode_AsUTF8(name))).bits); });
 }
 PyObject* py_tls_keys(PyObject*, PyObject*) {
-    return Py_BuildValue("KK", static_cast<unsigned long long>(g_thread.include.bits), static_cast<unsigned long long>(g_thread.exclude.bits));
+    return Py_BuildValue("KK", static_cast<unsigned long long>(g_thread.include.bits),
+                         static_cast<unsigned long long>(g_thread.exclude.bits));
 }
 PyObject* py_set_tls_keys(PyObject*, PyObject* args) {
     unsigned long long include, exclude;
@@ -577,7 +621,8 @@ PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespa
                            {"_key_bit", py_key_bit, METH_O, nullptr},
                            {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
                            {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
-                           {"_native_kernel", py_has_native, METH_O, "'structured', 'direct' or None: the kernel of that name in the CPU library."},
+                           {"_native_kernel", py_has_native, METH_O,
+                            "'structured', 'direct' or None: the kernel of that name in the CPU library."},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

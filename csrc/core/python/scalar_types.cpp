@@ -13,14 +13,17 @@ namespace {
 // ---- dtype ----
 
 struct DTypeObject {
-    PyObject_HEAD
-    DType value;
+    PyObject_HEAD DType value;
 };
 std::array<PyObject*, 64> g_dtypes{};
 PyTypeObject* g_dtype_type = nullptr;
 
-PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", dtype_name(reinterpret_cast<DTypeObject*>(o)->value)); }
-PyObject* dtype_reduce(PyObject* o, PyObject*) { return PyUnicode_FromString(dtype_name(reinterpret_cast<DTypeObject*>(o)->value)); }
+PyObject* dtype_repr(PyObject* o) {
+    return PyUnicode_FromFormat("torch.%s", dtype_name(reinterpret_cast<DTypeObject*>(o)->value));
+}
+PyObject* dtype_reduce(PyObject* o, PyObject*) {
+    return PyUnicode_FromString(dtype_name(reinterpret_cast<DTypeObject*>(o)->value));
+}
 PyObject* dtype_self(PyObject* o, PyObject*) {
     Py_INCREF(o);
     return o;
@@ -30,7 +33,8 @@ PyObject* dtype_is_floating(PyObject* o, void*) { return PyBool_FromLong(is_floa
 PyObject* dtype_is_complex(PyObject* o, void*) { return PyBool_FromLong(is_complex(of_dtype(o))); }
 PyObject* dtype_is_signed(PyObject* o, void*) {
     DType t = of_dtype(o);
-    bool is_unsigned = t == DType::UInt8 || t == DType::Bool || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64;
+    bool is_unsigned =
+        t == DType::UInt8 || t == DType::Bool || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64;
     return PyBool_FromLong(!is_unsigned);
 }
 PyObject* dtype_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(itemsize(of_dtype(o))); }
@@ -44,12 +48,13 @@ PyObject* dtype_to_complex(PyObject* o, PyObject*) {
     Py_INCREF(r);
     return r;
 }
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {"__copy__", dtype_self, METH_NOARGS, nullptr},
-                               {"__deepcopy__", dtype_self, METH_O, nullptr},
-                               {"to_real", dtype_to_real, METH_NOARGS, "The dtype of the real part."},
-                               {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype whose parts have this dtype."},
-                               {nullptr, nullptr, 0, nullptr}};
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+    {"__copy__", dtype_self, METH_NOARGS, nullptr},
+    {"__deepcopy__", dtype_self, METH_O, nullptr},
+    {"to_real", dtype_to_real, METH_NOARGS, "The dtype of the real part."},
+    {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype whose parts have this dtype."},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
                               {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
                               {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
@@ -60,25 +65,31 @@ PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
                              {Py_tp_getset, dtype_getset},
                              {Py_tp_doc, const_cast<char*>("The element type of a tensor.")},
                              {0, nullptr}};
-PyType_Spec dtype_spec = {"mindtorch_v2.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+PyType_Spec dtype_spec = {"mindtorch_v2.dtype", sizeof(DTypeObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 // ---- layout, memory_format: named constants ----
 
 struct ConstantObject {
-    PyObject_HEAD
-    int64_t value;
+    PyObject_HEAD int64_t value;
     const char* name;
 };
-PyObject* constant_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", reinterpret_cast<ConstantObject*>(o)->name); }
-PyObject* constant_reduce(PyObject* o, PyObject*) { return PyUnicode_FromString(reinterpret_cast<ConstantObject*>(o)->name); }
+PyObject* constant_repr(PyObject* o) {
+    return PyUnicode_FromFormat("torch.%s", reinterpret_cast<ConstantObject*>(o)->name);
+}
+PyObject* constant_reduce(PyObject* o, PyObject*) {
+    return PyUnicode_FromString(reinterpret_cast<ConstantObject*>(o)->name);
+}
 PyMethodDef constant_methods[] = {{"__reduce__", constant_reduce, METH_NOARGS, nullptr},
                                   {"__copy__", dtype_self, METH_NOARGS, nullptr},
                                   {"__deepcopy__", dtype_self, METH_O, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
-PyType_Slot constant_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(constant_repr)}, {Py_tp_methods, constant_methods}, {0, nullptr}};
-PyType_Spec layout_spec = {"mindtorch_v2.layout", sizeof(ConstantObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
-PyType_Spec format_spec = {"mindtorch_v2.memory_format", sizeof(ConstantObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                           constant_slots};
+PyType_Slot constant_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(constant_repr)}, {Py_tp_methods, constant_methods}, {0, nullptr}};
+PyType_Spec layout_spec = {"mindtorch_v2.layout", sizeof(ConstantObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
+PyType_Spec format_spec = {"mindtorch_v2.memory_format", sizeof(ConstantObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
 PyTypeObject* g_layout_type = nullptr;
 PyTypeObject* g_format_type = nullptr;
 std::array<PyObject*, 8> g_layouts{};
@@ -95,8 +106,7 @@ PyObject* new_constant(PyTypeObject* type, int64_t value, const char* name, PyOb
 // ---- device ----
 
 struct DeviceObject {
-    PyObject_HEAD
-    Device value;
+    PyObject_HEAD Device value;
     PyObject* entered;  // stack of what `with device` replaced
 };
 PyTypeObject* g_device_type = nullptr;
@@ -113,7 +123,8 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     return guarded<PyObject*>(nullptr, [&] {
         Device d = device_from_python(type);
         if (index && index != Py_None) {
-            MT_CHECK(d.index < 0, "type (string) must not include an index because index was passed explicitly: ", device_name(d));
+            MT_CHECK(d.index < 0,
+                     "type (string) must not include an index because index was passed explicitly: ", device_name(d));
             long i = PyLong_AsLong(index);
             if (i == -1 && PyErr_Occurred()) throw PythonError();
             MT_CHECK(i >= 0 && i < 128, "Device index must not be negative");
@@ -138,7 +149,9 @@ PyObject* device_compare(PyObject* a, PyObject* b, int op) {
     if (!device_check(a) || !device_check(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
     return PyBool_FromLong((of_device(a) == of_device(b)) == (op == Py_EQ));
 }
-Py_hash_t device_hash(PyObject* o) { return (static_cast<Py_hash_t>(of_device(o).type) << 16) + of_device(o).index + 2; }
+Py_hash_t device_hash(PyObject* o) {
+    return (static_cast<Py_hash_t>(of_device(o).type) << 16) + of_device(o).index + 2;
+}
 PyObject* device_reduce(PyObject* o, PyObject*) {
     Device d = of_device(o);
     if (d.index < 0) return Py_BuildValue("O(s)", g_device_type, device_type_name(d.type));
@@ -191,17 +204,18 @@ PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullp
 PyGetSetDef device_getset[] = {{"type", device_type_get, nullptr, nullptr, nullptr},
                                {"index", device_index_get, nullptr, nullptr, nullptr},
                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
-                              {Py_tp_dealloc, reinterpret_cast<void*>(device_dealloc)},
-                              {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
-                              {Py_tp_str, reinterpret_cast<void*>(device_str)},
-                              {Py_tp_call, reinterpret_cast<void*>(device_call)},
-                              {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-                              {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
-                              {Py_tp_methods, device_methods},
-                              {Py_tp_getset, device_getset},
-                              {Py_tp_doc, const_cast<char*>("Where a tensor lives: a type ('cpu', 'meta', 'npu') and an optional index.")},
-                              {0, nullptr}};
+PyType_Slot device_slots[] = {
+    {Py_tp_new, reinterpret_cast<void*>(device_new)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(device_dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
+    {Py_tp_str, reinterpret_cast<void*>(device_str)},
+    {Py_tp_call, reinterpret_cast<void*>(device_call)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+    {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
+    {Py_tp_methods, device_methods},
+    {Py_tp_getset, device_getset},
+    {Py_tp_doc, const_cast<char*>("Where a tensor lives: a type ('cpu', 'meta', 'npu') and an optional index.")},
+    {0, nullptr}};
 PyType_Spec device_spec = {"mindtorch_v2.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 PyTypeObject* g_size_type = nullptr;
@@ -301,7 +315,8 @@ static PyObject* py_result_type(PyObject*, PyObject* args, PyObject* kw) {
     if (PyTuple_GET_SIZE(args) == 2) {
         given[0] = PyTuple_GET_ITEM(args, 0);
         given[1] = PyTuple_GET_ITEM(args, 1);
-    } else if (!PyArg_ParseTupleAndKeywords(args, kw, "OO:result_type", const_cast<char**>(names), &given[0], &given[1])) {
+    } else if (!PyArg_ParseTupleAndKeywords(args, kw, "OO:result_type", const_cast<char**>(names), &given[0],
+                                            &given[1])) {
         return nullptr;
     }
     return guarded<PyObject*>(nullptr, [&] {
@@ -329,7 +344,8 @@ static PyObject* py_can_cast(PyObject*, PyObject* args, PyObject* kw) {
     static const char* names[] = {"from_", "to", nullptr};
     PyObject *a, *b;
     if (!PyArg_ParseTupleAndKeywords(args, kw, "OO:can_cast", const_cast<char**>(names), &a, &b)) return nullptr;
-    return guarded<PyObject*>(nullptr, [&] { return PyBool_FromLong(can_cast(dtype_from_python(a), dtype_from_python(b))); });
+    return guarded<PyObject*>(nullptr,
+                              [&] { return PyBool_FromLong(can_cast(dtype_from_python(a), dtype_from_python(b))); });
 }
 static PyObject* py_get_default_device(PyObject*, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] { return device_object(g_thread.default_device); });
@@ -346,8 +362,8 @@ static PyMethodDef module_functions[] = {
     {"get_default_dtype", py_get_default_dtype, METH_NOARGS, "The dtype of floats made without one."},
     {"set_default_dtype", py_set_default_dtype, METH_O, "Set the dtype of floats made without one (a floating dtype)."},
     {"promote_types", py_promote_types, METH_VARARGS, "The dtype that two dtypes promote to."},
-    {"result_type", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_result_type)), METH_VARARGS | METH_KEYWORDS,
-     "The dtype of an arithmetic operation on two tensors or numbers."},
+    {"result_type", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_result_type)),
+     METH_VARARGS | METH_KEYWORDS, "The dtype of an arithmetic operation on two tensors or numbers."},
     {"can_cast", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_can_cast)), METH_VARARGS | METH_KEYWORDS,
      "Whether a conversion keeps the kind of number (float to int does not)."},
     {"_get_default_device", py_get_default_device, METH_NOARGS, nullptr},
@@ -374,10 +390,13 @@ bool init_scalar_types(PyObject* module) {
         PyDict_SetItemString(all, name, g_dtypes[i]);
     }
     PyModule_AddObject(module, "_dtypes", all);
-    const char* layouts[] = {"strided", "sparse_coo", "_mkldnn", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"};
-    for (size_t i = 0; i < g_layouts.size(); i++) g_layouts[i] = new_constant(g_layout_type, static_cast<int64_t>(i), layouts[i], module);
+    const char* layouts[] = {"strided",    "sparse_coo", "_mkldnn",    "sparse_csr",
+                             "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"};
+    for (size_t i = 0; i < g_layouts.size(); i++)
+        g_layouts[i] = new_constant(g_layout_type, static_cast<int64_t>(i), layouts[i], module);
     const char* formats[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
-    for (size_t i = 0; i < g_formats.size(); i++) g_formats[i] = new_constant(g_format_type, static_cast<int64_t>(i), formats[i], module);
+    for (size_t i = 0; i < g_formats.size(); i++)
+        g_formats[i] = new_constant(g_format_type, static_cast<int64_t>(i), formats[i], module);
     return PyModule_AddFunctions(module, module_functions) == 0;
 }
 

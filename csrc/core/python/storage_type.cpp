@@ -13,8 +13,7 @@ namespace mt {
 namespace {
 
 struct StorageObject {
-    PyObject_HEAD
-    PyObject* dict;
+    PyObject_HEAD PyObject* dict;
     PyObject* weakrefs;
     Storage* storage;
 };
@@ -37,7 +36,8 @@ PyObject* wrap(PyTypeObject* type, Storage* s) {  // takes the reference
 PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
     static const char* names[] = {"size", "device", nullptr};
     PyObject *first = nullptr, *device = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:UntypedStorage", const_cast<char**>(names), &first, &device)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:UntypedStorage", const_cast<char**>(names), &first, &device))
+        return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Device d = device && device != Py_None ? device_from_python(device) : Device();
         if (first && !PyLong_Check(first)) {
@@ -94,7 +94,8 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
             MT_CHECK(step == 1, "Trying to slice with a step of ", step, ", but only a step of 1 is supported");
             s->retain();
             char* data = s->data ? static_cast<char*>(s->data) + start : nullptr;
-            return wrap(made_type(), storage_wrap(data, static_cast<size_t>(n), s->device, new Slice{s}, release_slice));
+            return wrap(made_type(),
+                        storage_wrap(data, static_cast<size_t>(n), s->device, new Slice{s}, release_slice));
         }
         Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
         if (i == -1 && PyErr_Occurred()) throw PythonError();
@@ -116,7 +117,8 @@ int storage_ass_subscript(PyObject* o, PyObject* key, PyObject* value) {
             Py_ssize_t start, stop, step;
             if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw PythonError();
             Py_ssize_t len = PySlice_AdjustIndices(n, &start, &stop, step);
-            for (Py_ssize_t i = 0; i < len; i++) static_cast<unsigned char*>(s->data)[start + i * step] = static_cast<unsigned char>(v);
+            for (Py_ssize_t i = 0; i < len; i++)
+                static_cast<unsigned char*>(s->data)[start + i * step] = static_cast<unsigned char>(v);
             return 0;
         }
         Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
@@ -158,14 +160,17 @@ PyObject* m_from_file(PyObject*, PyObject* args, PyObject* kw) {
     PyObject* filename = nullptr;
     int shared = 0;
     long long nbytes = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|pL:from_file", const_cast<char**>(names), &filename, &shared, &nbytes)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|pL:from_file", const_cast<char**>(names), &filename, &shared,
+                                     &nbytes))
+        return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         PyObject* path = nullptr;
         if (!PyUnicode_FSConverter(filename, &path)) throw PythonError();
         std::string name = PyBytes_AS_STRING(path);
         Py_DECREF(path);
         int fd = open(name.c_str(), shared ? O_RDWR | O_CREAT : O_RDONLY, 0644);
-        MT_CHECK(fd >= 0, "unable to open file <", name, "> in read-", shared ? "write" : "only", " mode: ", std::strerror(errno), " (", errno, ")");
+        MT_CHECK(fd >= 0, "unable to open file <", name, "> in read-", shared ? "write" : "only",
+                 " mode: ", std::strerror(errno), " (", errno, ")");
         struct stat st;
         fstat(fd, &st);
         if (nbytes <= 0) nbytes = st.st_size;
@@ -175,19 +180,23 @@ PyObject* m_from_file(PyObject*, PyObject* args, PyObject* kw) {
         }
         if (st.st_size < nbytes && !shared) {
             close(fd);
-            MT_THROW(Runtime, "file <", name, "> has ", static_cast<long long>(st.st_size), " bytes, ", nbytes, " were asked for");
+            MT_THROW(Runtime, "file <", name, "> has ", static_cast<long long>(st.st_size), " bytes, ", nbytes,
+                     " were asked for");
         }
         void* p = nullptr;
         if (nbytes > 0) {
-            p = mmap(nullptr, static_cast<size_t>(nbytes), PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+            p = mmap(nullptr, static_cast<size_t>(nbytes), PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE,
+                     fd, 0);
             if (p == MAP_FAILED) {
                 int e = errno;
                 close(fd);
-                MT_THROW(Runtime, "unable to mmap ", nbytes, " bytes from file <", name, ">: ", std::strerror(e), " (", e, ")");
+                MT_THROW(Runtime, "unable to mmap ", nbytes, " bytes from file <", name, ">: ", std::strerror(e), " (",
+                         e, ")");
             }
         }
         close(fd);
-        return wrap(made_type(), storage_wrap(p, static_cast<size_t>(nbytes), Device(), new Mapping{p, static_cast<size_t>(nbytes)}, release_mapping));
+        return wrap(made_type(), storage_wrap(p, static_cast<size_t>(nbytes), Device(),
+                                              new Mapping{p, static_cast<size_t>(nbytes)}, release_mapping));
     });
 }
 
@@ -207,18 +216,21 @@ PyObject* m_from_buffer(PyObject*, PyObject* args, PyObject*) {
             delete view;
             throw PythonError();
         }
-        return wrap(made_type(), storage_wrap(view->buf, static_cast<size_t>(view->len), Device(), view, release_buffer));
+        return wrap(made_type(),
+                    storage_wrap(view->buf, static_cast<size_t>(view->len), Device(), view, release_buffer));
     });
 }
 PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {
     static const char* names[] = {"source", "non_blocking", nullptr};
     PyObject* source;
     int non_blocking = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|p:copy_", const_cast<char**>(names), &source, &non_blocking)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|p:copy_", const_cast<char**>(names), &source, &non_blocking))
+        return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
         Storage* s = storage_of(source);
         MT_CHECK_TYPE(s, "copy_ expects a storage");
-        MT_CHECK(s->nbytes == get(o)->nbytes, "size does not match, self was ", get(o)->nbytes, " bytes but src was ", s->nbytes, " bytes");
+        MT_CHECK(s->nbytes == get(o)->nbytes, "size does not match, self was ", get(o)->nbytes, " bytes but src was ",
+                 s->nbytes, " bytes");
         if (s->data && get(o)->data) std::memcpy(get(o)->data, s->data, s->nbytes);
         Py_INCREF(o);
         return o;
@@ -230,19 +242,22 @@ PyObject* get_device(PyObject* o, void*) {
 }
 PyObject* get_cdata(PyObject* o, void*) { return PyLong_FromVoidPtr(get(o)); }
 
-PyMethodDef methods[] = {{"nbytes", m_nbytes, METH_NOARGS, "Size in bytes."},
-                         {"size", m_nbytes, METH_NOARGS, "Size in bytes."},
-                         {"data_ptr", m_data_ptr, METH_NOARGS, "Address of the first byte."},
-                         {"resize_", m_resize, METH_O, "Change the size in bytes, keeping what fits."},
-                         {"element_size", m_element_size, METH_NOARGS, nullptr},
-                         {"resizable", m_resizable, METH_NOARGS, nullptr},
-                         {"_use_count", m_use_count, METH_NOARGS, nullptr},
-                         {"copy_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_copy_)), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {"from_file", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_from_file)), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-                          "from_file(filename, shared=False, nbytes=0): a storage over a memory-mapped file."},
-                         {"from_buffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_from_buffer)), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-                          "from_buffer(object): a storage over the memory of an object with the buffer protocol, without a copy."},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"nbytes", m_nbytes, METH_NOARGS, "Size in bytes."},
+    {"size", m_nbytes, METH_NOARGS, "Size in bytes."},
+    {"data_ptr", m_data_ptr, METH_NOARGS, "Address of the first byte."},
+    {"resize_", m_resize, METH_O, "Change the size in bytes, keeping what fits."},
+    {"element_size", m_element_size, METH_NOARGS, nullptr},
+    {"resizable", m_resizable, METH_NOARGS, nullptr},
+    {"_use_count", m_use_count, METH_NOARGS, nullptr},
+    {"copy_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_copy_)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"from_file", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_from_file)),
+     METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "from_file(filename, shared=False, nbytes=0): a storage over a memory-mapped file."},
+    {"from_buffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_from_buffer)),
+     METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "from_buffer(object): a storage over the memory of an object with the buffer protocol, without a copy."},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
                         {"_cdata", get_cdata, nullptr, nullptr, nullptr},
                         {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
@@ -260,7 +275,8 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},
                        {Py_mp_ass_subscript, reinterpret_cast<void*>(storage_ass_subscript)},
                        {Py_bf_getbuffer, reinterpret_cast<void*>(storage_buffer)},
                        {0, nullptr}};
-PyType_Spec spec = {"mindtorch_v2._C.StorageBase", sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+PyType_Spec spec = {"mindtorch_v2._C.StorageBase", sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                    slots};
 PyObject* py_set_storage_type(PyObject*, PyObject* o) {
     Py_INCREF(o);
     g_made_type = reinterpret_cast<PyTypeObject*>(o);

@@ -1,4 +1,5 @@
-// torch.tensor and its relatives: shapes and dtypes read from nested data, elements stored without intermediate objects.
+// torch.tensor and its relatives: shapes and dtypes read from nested data, elements stored without intermediate
+// objects.
 #include "tensor_new.h"
 
 #include <cmath>
@@ -11,7 +12,8 @@
 namespace mt {
 namespace {
 
-OperatorName op_lift_fresh("aten::lift_fresh"), op_to_copy("aten::_to_copy"), op_clone("aten::clone"), op_detach("aten::detach");
+OperatorName op_lift_fresh("aten::lift_fresh"), op_to_copy("aten::_to_copy"), op_clone("aten::clone"),
+    op_detach("aten::detach");
 
 Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
 
@@ -19,12 +21,12 @@ Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
 
 // Keyword arguments of one call, by name; positional ones first.
 class Arguments {
-   public:
-    Arguments(const char* function, PyObject* const* args, Py_ssize_t given, PyObject* kwnames, std::initializer_list<const char*> names,
-              Py_ssize_t positional)
+  public:
+    Arguments(const char* function, PyObject* const* args, Py_ssize_t given, PyObject* kwnames,
+              std::initializer_list<const char*> names, Py_ssize_t positional)
         : function_(function), names_(names), values_(names.size(), nullptr) {
-        MT_CHECK_TYPE(given <= positional, function, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", given,
-                      given == 1 ? " was given" : " were given");
+        MT_CHECK_TYPE(given <= positional, function, "() takes ", positional, " positional argument",
+                      positional == 1 ? "" : "s", " but ", given, given == 1 ? " was given" : " were given");
         for (Py_ssize_t i = 0; i < given; i++) values_[static_cast<size_t>(i)] = args[i];
         Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
         for (Py_ssize_t k = 0; k < n; k++) {
@@ -53,7 +55,7 @@ class Arguments {
     }
     bool truth(size_t i) const { return (*this)[i] && PyObject_IsTrue((*this)[i]) == 1; }
 
-   private:
+  private:
     const char* function_;
     std::vector<const char*> names_;
     std::vector<PyObject*> values_;
@@ -144,9 +146,11 @@ bool integer_fits(long long v) {
         return true;
     else if constexpr (std::is_unsigned_v<T>)
         // Negative numbers of the type's range wrap round.
-        return v <= static_cast<long long>(std::numeric_limits<T>::max()) && v >= -static_cast<long long>(std::numeric_limits<T>::max());
+        return v <= static_cast<long long>(std::numeric_limits<T>::max()) &&
+               v >= -static_cast<long long>(std::numeric_limits<T>::max());
     else
-        return v >= static_cast<long long>(std::numeric_limits<T>::min()) && v <= static_cast<long long>(std::numeric_limits<T>::max());
+        return v >= static_cast<long long>(std::numeric_limits<T>::min()) &&
+               v <= static_cast<long long>(std::numeric_limits<T>::max());
 }
 
 double real_number(PyObject* o) {
@@ -165,8 +169,8 @@ double real_number(PyObject* o) {
 long long whole_number(PyObject* o, DType dtype) {
     if (PyFloat_Check(o)) {
         double d = PyFloat_AS_DOUBLE(o);
-        MT_CHECK(d >= -9223372036854775808.0 && d < 9223372036854775808.0, "value cannot be converted to type ", dtype_name(dtype),
-                 " without overflow");
+        MT_CHECK(d >= -9223372036854775808.0 && d < 9223372036854775808.0, "value cannot be converted to type ",
+                 dtype_name(dtype), " without overflow");
         return static_cast<long long>(d);
     }
     int overflow = 0;
@@ -205,7 +209,8 @@ T element(PyObject* o) {
         return static_cast<T>(whole_number(o, DType::UInt64));
     } else if constexpr (std::is_integral_v<T>) {
         long long v = whole_number(o, dtype_of<T>::value);
-        MT_CHECK(integer_fits<T>(v), "value cannot be converted to type ", dtype_name(dtype_of<T>::value), " without overflow");
+        MT_CHECK(integer_fits<T>(v), "value cannot be converted to type ", dtype_name(dtype_of<T>::value),
+                 " without overflow");
         return static_cast<T>(v);
     } else {
         return T(static_cast<opmath_t<T>>(real_number(o)));
@@ -223,7 +228,8 @@ void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
             *to++ = *same->template data<T>();
             return;
         }
-        MT_CHECK_VALUE(rest == 0 || t.numel() == 1 || t.dim() == rest, "only one element tensors can be converted to Python scalars");
+        MT_CHECK_VALUE(rest == 0 || t.numel() == 1 || t.dim() == rest,
+                       "only one element tensors can be converted to Python scalars");
         if (t.dim() == rest) {
             MT_CHECK_VALUE(t.numel() == 1, "only one element tensors can be converted to Python scalars");
             TensorRef same = contiguous(t, dtype_of<T>::value);
@@ -241,7 +247,8 @@ void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
         TensorRef array = tensor_from_numpy(o, false);
         bool fits = array->dim() == sizes.size() - dim;
         for (int64_t d = 0; fits && d < array->dim(); d++) fits = array->size(d) == sizes[dim + d];
-        MT_CHECK_VALUE(fits, "expected sequence of length ", sizes[dim], " at dim ", dim, " (got ", array->dim() ? array->size(0) : 0, ")");
+        MT_CHECK_VALUE(fits, "expected sequence of length ", sizes[dim], " at dim ", dim, " (got ",
+                       array->dim() ? array->size(0) : 0, ")");
         TensorRef same = contiguous(*array, dtype_of<T>::value);
         std::memcpy(static_cast<void*>(to), same->raw(), sizeof(T) * static_cast<size_t>(same->numel()));
         to += same->numel();
@@ -267,8 +274,8 @@ void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
     }
 }
 
-using StoredTypes =
-    Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, bool, c64, c128, uint16_t, uint32_t, uint64_t>;
+using StoredTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, bool, c64, c128,
+                          uint16_t, uint32_t, uint64_t>;
 
 void warn(PyObject* category, const char* text) {
     if (PyErr_WarnEx(category, text, 1) < 0) throw PythonError();
@@ -284,7 +291,8 @@ TensorRef moved_to(TensorRef t, DType dtype, bool to_device, Device device) {
         where.tag = Tag::Device;
         where.device = device;
         if (dtype != DType::Undefined) what = Value::of(dtype);
-        if (device.is_meta()) return empty_strided(t->sizes(), t->strides(), dtype == DType::Undefined ? t->dtype : dtype, device);
+        if (device.is_meta())
+            return empty_strided(t->sizes(), t->strides(), dtype == DType::Undefined ? t->dtype : dtype, device);
         return op_to_copy({Value::of(t.get()), what, Value(), where});
     }
     if (dtype != DType::Undefined && dtype != t->dtype) return op_to_copy({Value::of(t.get()), Value::of(dtype)});
@@ -307,7 +315,8 @@ TensorRef copied(Tensor& source, DType dtype, bool to_device, Device device) {
     TensorRef plain = op_detach({Value::of(&source)});
     if (to_device && !(device == source.device) && !(device.is_cpu() && source.is_cpu()))
         return moved_to(std::move(plain), dtype, true, device);
-    if (dtype != DType::Undefined && dtype != source.dtype) return op_to_copy({Value::of(plain.get()), Value::of(dtype)});
+    if (dtype != DType::Undefined && dtype != source.dtype)
+        return op_to_copy({Value::of(plain.get()), Value::of(dtype)});
     return op_clone({Value::of(plain.get())});
 }
 
@@ -343,7 +352,8 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kw
 
 PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        Arguments a("new_tensor", args, n, kwnames, {"data", "dtype", "device", "requires_grad", "layout", "pin_memory"}, 1);
+        Arguments a("new_tensor", args, n, kwnames,
+                    {"data", "dtype", "device", "requires_grad", "layout", "pin_memory"}, 1);
         Tensor& t = as_tensor(self);
         Device device = t.device;
         if (a[2]) device = device_from_python(a[2]);
@@ -405,18 +415,22 @@ TensorRef tensor_from_buffer(PyObject* object, DType dtype, int64_t count, int64
     try {
         if (!writable)
             warn(PyExc_UserWarning,
-                 "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
-                 "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable before "
+                 "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you "
+                 "can write to the underlying "
+                 "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its "
+                 "data or make it writable before "
                  "converting it to a tensor. This type of warning will be suppressed for the rest of this program.");
         int64_t length = b->len, size = itemsize(dtype);
-        MT_CHECK_VALUE(length > 0 && count != 0, "both buffer length (", length, ") and count (", count, ") must not be 0");
-        MT_CHECK_VALUE(offset >= 0 && offset < length, "offset (", offset, " bytes) must be non-negative and no greater than buffer length (", length,
-                       " bytes) minus 1");
-        MT_CHECK_VALUE(count > 0 || (length - offset) % size == 0, "buffer length (", length - offset, " bytes) after offset (", offset,
-                       " bytes) must be a multiple of element size (", size, ")");
+        MT_CHECK_VALUE(length > 0 && count != 0, "both buffer length (", length, ") and count (", count,
+                       ") must not be 0");
+        MT_CHECK_VALUE(offset >= 0 && offset < length, "offset (", offset,
+                       " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
+        MT_CHECK_VALUE(count > 0 || (length - offset) % size == 0, "buffer length (", length - offset,
+                       " bytes) after offset (", offset, " bytes) must be a multiple of element size (", size, ")");
         int64_t n = count > 0 ? count : (length - offset) / size;
-        MT_CHECK_VALUE(n <= (length - offset) / size, "requested buffer length (", n, " * ", size, " bytes) after offset (", offset,
-                       " bytes) must not be greater than actual buffer length (", length, " bytes)");
+        MT_CHECK_VALUE(n <= (length - offset) / size, "requested buffer length (", n, " * ", size,
+                       " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (",
+                       length, " bytes)");
         char* data = static_cast<char*>(b->buf) + offset;
         Storage* storage = storage_wrap(data, static_cast<size_t>(n * size), Device(), b, release_buffer);
         int64_t one = 1;
@@ -479,7 +493,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
             set_requires_grad(*t, wants_grad);
             return t.release()->py();
         }
-        bool differs = (dtype != DType::Undefined && dtype != t->dtype) || (to_device && !(device.type == t->device.type));
+        bool differs =
+            (dtype != DType::Undefined && dtype != t->dtype) || (to_device && !(device.type == t->device.type));
         MT_CHECK_VALUE(!(never && differs), "can't alias tensor with dtype '", dtype_name(t->dtype), "' into dtype '",
                        dtype_name(dtype == DType::Undefined ? t->dtype : dtype), "'.");
         if (differs) {
@@ -488,7 +503,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
             t = op_clone({Value::of(t.get())});
         }
         // Without requires_grad the result is cut from the graph it came from.
-        if (!wants_grad && requires_grad(*t) && !(is_leaf(*t) && tensor_check(o) && t->py() == o)) t = op_detach({Value::of(t.get())});
+        if (!wants_grad && requires_grad(*t) && !(is_leaf(*t) && tensor_check(o) && t->py() == o))
+            t = op_detach({Value::of(t.get())});
         if (wants_grad && !requires_grad(*t)) set_requires_grad(*t, true);
         return t.release()->py();
     });
@@ -524,7 +540,8 @@ TensorRef legacy(DType dtype, PyObject* given, Device device, bool device_given)
         }
         return empty(sizes, dtype, device);
     }
-    MT_CHECK_TYPE(count == 1, "new() received an invalid combination of arguments: expected sizes or one sequence of data");
+    MT_CHECK_TYPE(count == 1,
+                  "new() received an invalid combination of arguments: expected sizes or one sequence of data");
     MT_CHECK_TYPE(!PyUnicode_Check(first), "new(): invalid data type 'str'");
     MT_CHECK_TYPE(PySequence_Check(first), "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
     return moved_to(tensor_from_data(first, dtype), DType::Undefined, device_given, device);
@@ -534,7 +551,9 @@ TensorRef legacy(DType dtype, PyObject* given, Device device, bool device_given)
 PyObject* legacy_new(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(n == 2 && PyTuple_Check(args[1]), "_legacy_new(): expected a dtype and a tuple of arguments");
-        return legacy(dtype_from_python(args[0]), args[1], g_thread.default_device, g_thread.device_given).release()->py();
+        return legacy(dtype_from_python(args[0]), args[1], g_thread.default_device, g_thread.device_given)
+            .release()
+            ->py();
     });
 }
 
@@ -552,7 +571,8 @@ PyObject* legacy_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
         Py_ssize_t at = 0;
         while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
             const char* name = PyUnicode_AsUTF8(key);
-            MT_CHECK_TYPE(name && std::strcmp(name, "device") == 0, "Tensor() got an unexpected keyword argument '", name ? name : "?", "'");
+            MT_CHECK_TYPE(name && std::strcmp(name, "device") == 0, "Tensor() got an unexpected keyword argument '",
+                          name ? name : "?", "'");
             device = value;
         }
         bool given = device && device != Py_None;
@@ -571,7 +591,9 @@ PyObject* from_dlpack_object(PyObject* o, bool copy, bool copy_given) {
     PyObject* export_ = PyObject_GetAttrString(o, "__dlpack__");
     if (!export_) {
         PyErr_Clear();
-        MT_THROW(Runtime, "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already "
+        MT_THROW(Runtime,
+                 "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                 "you might have already "
                  "constructed a tensor from it once.");
     }
     PyObject* no_args = PyTuple_New(0);
@@ -624,7 +646,8 @@ TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy) {
     MT_CHECK_TYPE(!PyUnicode_Check(data), "new(): invalid data type '", Py_TYPE(data)->tp_name, "'");
     if (array_list(data))
         warn(PyExc_UserWarning,
-             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single numpy.ndarray with "
+             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
+             "to a single numpy.ndarray with "
              "numpy.array() before converting to a tensor.");
     Dims sizes = infer_shape(data);
     bool text_inside = false;
@@ -685,17 +708,23 @@ PyObject* new_tensor_method(PyObject* self, PyObject* const* args, Py_ssize_t n,
 
 PyMethodDef tensor_new_methods[] = {
     {"tensor", FASTCALL(py_tensor),
-     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\nA new tensor with a copy of `data`: a number, a "
+     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\nA new tensor with a "
+     "copy of `data`: a number, a "
      "(nested) sequence, a NumPy array or a tensor."},
-    {"as_tensor", FASTCALL(py_as_tensor), "as_tensor(data, dtype=None, device=None) -> Tensor\n\nShares memory with tensors and NumPy arrays where it can."},
+    {"as_tensor", FASTCALL(py_as_tensor),
+     "as_tensor(data, dtype=None, device=None) -> Tensor\n\nShares memory with tensors and NumPy arrays where it can."},
     {"asarray", FASTCALL(asarray),
-     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor\n\nA tensor from a tensor, array, buffer, DLPack object, number "
+     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor\n\nA tensor from a tensor, "
+     "array, buffer, DLPack object, number "
      "or sequence."},
     {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray) -> Tensor\n\nA tensor over the array's memory."},
     {"frombuffer", FASTCALL(frombuffer),
-     "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False) -> Tensor\n\nA 1-dim tensor over the bytes of an object."},
-    {"from_dlpack", FASTCALL(from_dlpack), "from_dlpack(ext_tensor, *, device=None, copy=None) -> Tensor\n\nA tensor over another library's memory."},
-    {"_legacy_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(legacy_tensor)), METH_VARARGS | METH_KEYWORDS,
+     "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False) -> Tensor\n\nA 1-dim tensor over the bytes "
+     "of an object."},
+    {"from_dlpack", FASTCALL(from_dlpack),
+     "from_dlpack(ext_tensor, *, device=None, copy=None) -> Tensor\n\nA tensor over another library's memory."},
+    {"_legacy_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(legacy_tensor)),
+     METH_VARARGS | METH_KEYWORDS,
      "_legacy_tensor(cls, *args, device=None) -> Tensor\n\nWhat the constructor of a tensor class makes."},
     {"_legacy_new", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(legacy_new)), METH_FASTCALL,
      "_legacy_new(dtype, args) -> Tensor\n\nSizes, or one sequence of data, as torch.Tensor(...) takes them."},

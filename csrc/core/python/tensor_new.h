@@ -5,7 +5,8 @@
 
 namespace mt {
 
-extern PyMethodDef tensor_new_methods[];  // tensor, as_tensor, asarray, from_numpy, frombuffer, from_dlpack, _legacy_new
+extern PyMethodDef
+    tensor_new_methods[];  // tensor, as_tensor, asarray, from_numpy, frombuffer, from_dlpack, _legacy_new
 
 // What a tensor made from `data` gets: `dtype` Undefined infers it from the data.
 TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy = true);

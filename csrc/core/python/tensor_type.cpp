@@ -118,11 +118,14 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
     return guarded<int>(-1, [&] {
         Tensor& t = as_tensor(o);
         if (!is_leaf(t)) {  // it requires grad already
-            MT_CHECK(wanted, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+            MT_CHECK(wanted,
+                     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                     "variable in a subgraph that "
                      "doesn't require differentiation use var_no_grad = var.detach().");
             return 0;
         }
-        MT_CHECK(!wanted || is_differentiable(t.dtype), "only Tensors of floating point and complex dtype can require gradients");
+        MT_CHECK(!wanted || is_differentiable(t.dtype),
+                 "only Tensors of floating point and complex dtype can require gradients");
         MT_CHECK(!wanted || !(t.flags & kInference) || g_thread.inference_mode,
                  "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
         if (wanted || t.autograd) autograd_of(t).requires_grad = wanted;
@@ -151,9 +154,12 @@ PyObject* get_grad(PyObject* o, void*) {
     Tensor& t = as_tensor(o);
     if (t.autograd && t.autograd->grad_fn && !t.autograd->grad && !t.autograd->retains_grad) {
         if (PyErr_WarnEx(PyExc_UserWarning,
-                         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-                         "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
-                         "Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+                         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+                         "attribute won't be populated during "
+                         "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                         "Tensor, use .retain_grad() on the non-leaf "
+                         "Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor "
+                         "instead. See "
                          "github.com/pytorch/pytorch/pull/30531 for more informations.",
                          1) < 0)
             return nullptr;
@@ -169,15 +175,18 @@ int set_grad(PyObject* o, PyObject* v, void*) {
             if (t.autograd) Py_CLEAR(t.autograd->grad);
             return 0;
         }
-        MT_CHECK_TYPE(tensor_check(v), "assigned grad expected to be a Tensor or None but got grad of type \"", Py_TYPE(v)->tp_name, "\"");
+        MT_CHECK_TYPE(tensor_check(v), "assigned grad expected to be a Tensor or None but got grad of type \"",
+                      Py_TYPE(v)->tp_name, "\"");
         MT_CHECK(v != o, "can't assign Variable as its own grad");
         Tensor& g = as_tensor(v);
-        MT_CHECK(g.dtype == t.dtype, "attempting to assign a gradient with dtype '", dtype_name(g.dtype), "' to a tensor with dtype '", dtype_name(t.dtype),
+        MT_CHECK(g.dtype == t.dtype, "attempting to assign a gradient with dtype '", dtype_name(g.dtype),
+                 "' to a tensor with dtype '", dtype_name(t.dtype),
                  "'. Please ensure that the gradient and the tensor have the same dtype");
-        MT_CHECK(g.device.type == t.device.type, "attempting to assign a gradient with device type '", device_type_name(g.device.type),
-                 "' to a tensor with device type '", device_type_name(t.device.type),
+        MT_CHECK(g.device.type == t.device.type, "attempting to assign a gradient with device type '",
+                 device_type_name(g.device.type), "' to a tensor with device type '", device_type_name(t.device.type),
                  "'. Please ensure that the gradient and the tensor are on the same device");
-        MT_CHECK(g.sizes() == t.sizes(), "attempting to assign a gradient of size '", g.sizes(), "' to a tensor of size '", t.sizes(),
+        MT_CHECK(g.sizes() == t.sizes(), "attempting to assign a gradient of size '", g.sizes(),
+                 "' to a tensor of size '", t.sizes(),
                  "'. Please ensure that the gradient and the tensor are the same size");
         AutogradMeta& a = autograd_of(t);
         Py_INCREF(v);
@@ -197,7 +206,8 @@ PyObject* get_data(PyObject* o, void*) {
 }
 int set_data(PyObject* o, PyObject* v, void*) {
     return guarded<int>(-1, [&] {
-        MT_CHECK_TYPE(v && tensor_check(v), "Variable data has to be a tensor, but got ", v ? Py_TYPE(v)->tp_name : "nothing");
+        MT_CHECK_TYPE(v && tensor_check(v), "Variable data has to be a tensor, but got ",
+                      v ? Py_TYPE(v)->tp_name : "nothing");
         Tensor &t = as_tensor(o), &s = as_tensor(v);
         if (&t == &s) return 0;
         s.storage->retain();
@@ -232,12 +242,16 @@ PyObject* get_base(PyObject* o, void*) {
     Py_INCREF(b);
     return b;
 }
-PyObject* get_output_nr(PyObject* o, void*) { return PyLong_FromUnsignedLong(as_tensor(o).autograd ? as_tensor(o).autograd->nr : 0); }
+PyObject* get_output_nr(PyObject* o, void*) {
+    return PyLong_FromUnsignedLong(as_tensor(o).autograd ? as_tensor(o).autograd->nr : 0);
+}
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_is_cpu(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).is_cpu()); }
 PyObject* get_is_meta(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).is_meta()); }
 PyObject* get_is_npu(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).device.type == DeviceType::NPU); }
-PyObject* get_retains_grad(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).autograd && as_tensor(o).autograd->retains_grad); }
+PyObject* get_retains_grad(PyObject* o, void*) {
+    return PyBool_FromLong(as_tensor(o).autograd && as_tensor(o).autograd->retains_grad);
+}
 PyObject* get_hooks(PyObject* o, void*) {
     Tensor& t = as_tensor(o);
     PyObject* h = t.autograd && t.autograd->hooks ? t.autograd->hooks : Py_None;
@@ -362,7 +376,8 @@ PyObject* m_is_contiguous(PyObject* o, PyObject* args, PyObject* kw) {
     Tensor& t = as_tensor(o);
     int64_t format = 0;
     if (f && !memory_format_check(f, &format)) {
-        PyErr_Format(PyExc_TypeError, "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s", Py_TYPE(f)->tp_name);
+        PyErr_Format(PyExc_TypeError, "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s",
+                     Py_TYPE(f)->tp_name);
         return nullptr;
     }
     if (format >= 2) return PyBool_FromLong(t.ndim == (format == 2 ? 4 : 5) && is_channels_last(t));
@@ -372,7 +387,8 @@ PyObject* m_is_floating_point(PyObject* o, PyObject*) { return PyBool_FromLong(i
 PyObject* m_is_complex(PyObject* o, PyObject*) { return PyBool_FromLong(is_complex(as_tensor(o).dtype)); }
 PyObject* m_is_signed(PyObject* o, PyObject*) {
     DType t = as_tensor(o).dtype;
-    return PyBool_FromLong(!(t == DType::UInt8 || t == DType::Bool || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64));
+    return PyBool_FromLong(
+        !(t == DType::UInt8 || t == DType::Bool || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64));
 }
 PyObject* m_false(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 PyObject* m_is_inference(PyObject* o, PyObject*) { return PyBool_FromLong(as_tensor(o).flags & kInference); }
@@ -410,13 +426,16 @@ PyObject* m_make_subclass(PyObject*, PyObject* args, PyObject* kw) {
     static const char* names[] = {"cls", "data", "require_grad", nullptr};
     PyObject *cls, *data;
     int grad = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &grad)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &grad))
+        return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
         MT_CHECK_TYPE(PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), g_base_type),
                       "cls must be a type (got ", Py_TYPE(cls)->tp_name, ")");
-        MT_CHECK_TYPE(tensor_check(data), "_make_subclass(): argument 'data' must be Tensor, not ", Py_TYPE(data)->tp_name);
+        MT_CHECK_TYPE(tensor_check(data), "_make_subclass(): argument 'data' must be Tensor, not ",
+                      Py_TYPE(data)->tp_name);
         Tensor& d = as_tensor(data);
-        MT_CHECK(!grad || is_differentiable(d.dtype), "Only Tensors of floating point and complex dtype can require gradients");
+        MT_CHECK(!grad || is_differentiable(d.dtype),
+                 "Only Tensors of floating point and complex dtype can require gradients");
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls);
         Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
         if (!t) throw PythonError();
@@ -469,8 +488,10 @@ PyObject* m_bump_version(PyObject* o, PyObject*) {
     Py_RETURN_NONE;
 }
 
-#define FAST(name, fn) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_FASTCALL | METH_KEYWORDS, nullptr}
-#define KEYWORDS(name, fn) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_VARARGS | METH_KEYWORDS, nullptr}
+#define FAST(name, fn) \
+    {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_FASTCALL | METH_KEYWORDS, nullptr}
+#define KEYWORDS(name, fn) \
+    {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_VARARGS | METH_KEYWORDS, nullptr}
 PyMethodDef methods[] = {
     FAST("size", m_size),
     FAST("stride", m_stride),
@@ -488,14 +509,18 @@ PyMethodDef methods[] = {
     {"is_conj", m_false, METH_NOARGS, nullptr},
     {"is_neg", m_false, METH_NOARGS, nullptr},
     {"_is_zerotensor", m_false, METH_NOARGS, nullptr},
-    {"is_pinned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(+[](PyObject*, PyObject*) -> PyObject* { Py_RETURN_FALSE; })), METH_VARARGS, nullptr},
+    {"is_pinned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(+[](PyObject*, PyObject*) -> PyObject* {
+         Py_RETURN_FALSE;
+     })),
+     METH_VARARGS, nullptr},
     {"is_inference", m_is_inference, METH_NOARGS, nullptr},
     {"_is_view", m_is_view, METH_NOARGS, nullptr},
     {"get_device", m_get_device, METH_NOARGS, nullptr},
     {"untyped_storage", m_untyped_storage, METH_NOARGS, "The bytes under this tensor."},
     KEYWORDS("requires_grad_", m_requires_grad_),
     {"retain_grad", m_retain_grad, METH_NOARGS, "Keep the gradient of a non-leaf."},
-    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_make_subclass)), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
+    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_make_subclass)),
+     METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {"_swap_contents", m_swap, METH_O, nullptr},
     {"_leading_length", m_len, METH_NOARGS, nullptr},
     {"_shallow_alias", m_shallow_alias, METH_NOARGS, nullptr},
@@ -505,15 +530,57 @@ PyMethodDef methods[] = {
 // ---- number slots: the operators that Python registers for them ----
 
 enum Slot {
-    kAdd, kSub, kMul, kMatmul, kDiv, kFloorDiv, kMod, kPow, kAnd, kOr, kXor, kLshift, kRshift,
-    kRsub, kRdiv, kRfloordiv, kRmod, kRpow, kRmatmul, kRlshift, kRrshift,
-    kIadd, kIsub, kImul, kIdiv, kIfloordiv, kImod, kIpow, kIand, kIor, kIxor, kIlshift, kIrshift,
-    kNeg, kPos, kAbs, kInvert, kLt, kLe, kEq, kNe, kGt, kGe, kSlotCount
+    kAdd,
+    kSub,
+    kMul,
+    kMatmul,
+    kDiv,
+    kFloorDiv,
+    kMod,
+    kPow,
+    kAnd,
+    kOr,
+    kXor,
+    kLshift,
+    kRshift,
+    kRsub,
+    kRdiv,
+    kRfloordiv,
+    kRmod,
+    kRpow,
+    kRmatmul,
+    kRlshift,
+    kRrshift,
+    kIadd,
+    kIsub,
+    kImul,
+    kIdiv,
+    kIfloordiv,
+    kImod,
+    kIpow,
+    kIand,
+    kIor,
+    kIxor,
+    kIlshift,
+    kIrshift,
+    kNeg,
+    kPos,
+    kAbs,
+    kInvert,
+    kLt,
+    kLe,
+    kEq,
+    kNe,
+    kGt,
+    kGe,
+    kSlotCount
 };
-const char* kSlotNames[] = {"add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
-                            "rsub", "rtruediv", "rfloordiv", "rmod", "rpow", "rmatmul", "rlshift", "rrshift",
-                            "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift",
-                            "neg", "pos", "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge"};
+const char* kSlotNames[] = {
+    "add",     "sub",     "mul",     "matmul", "truediv", "floordiv", "mod",       "pow",       "and",
+    "or",      "xor",     "lshift",  "rshift", "rsub",    "rtruediv", "rfloordiv", "rmod",      "rpow",
+    "rmatmul", "rlshift", "rrshift", "iadd",   "isub",    "imul",     "itruediv",  "ifloordiv", "imod",
+    "ipow",    "iand",    "ior",     "ixor",   "ilshift", "irshift",  "neg",       "pos",       "abs",
+    "invert",  "lt",      "le",      "eq",     "ne",      "gt",       "ge"};
 PyObject* g_slots[kSlotCount];
 
 PyObject* not_implemented_on_type_error(PyObject* r) {
@@ -555,7 +622,9 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
     static const Slot slots[] = {kLt, kLe, kEq, kNe, kGt, kGe};
     return call2(slots[op], a, b);
 }
-Py_hash_t hash(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o)); }  // hash(x) == id(x), as PyTorch's
+Py_hash_t hash(PyObject* o) {
+    return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o));
+}  // hash(x) == id(x), as PyTorch's
 Py_ssize_t length(PyObject* o) {
     Tensor& t = as_tensor(o);
     if (t.ndim == 0) {
@@ -614,7 +683,8 @@ PyType_Slot slots[] = {SLOT(Py_tp_new, tensor_new),
                        SLOT(Py_nb_absolute, unary<kAbs>),
                        SLOT(Py_nb_invert, unary<kInvert>),
                        {0, nullptr}};
-PyType_Spec spec = {"mindtorch_v2._C.TensorBase", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+PyType_Spec spec = {"mindtorch_v2._C.TensorBase", sizeof(Tensor), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 PyObject* py_set_number_slot(PyObject*, PyObject* args) {
     const char* name;

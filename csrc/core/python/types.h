@@ -14,20 +14,20 @@ PyTypeObject* parameter_type();  // null until set
 void set_tensor_type(PyTypeObject* t);
 void set_parameter_type(PyTypeObject* t);
 
-PyObject* size_object(IntSpan sizes);        // torch.Size, new reference
-PyObject* dtype_object(DType t);             // borrowed
-PyObject* device_object(Device d);           // new reference
-PyObject* layout_object(int64_t layout);     // borrowed
-PyObject* memory_format_object(int64_t f);   // borrowed
+PyObject* size_object(IntSpan sizes);       // torch.Size, new reference
+PyObject* dtype_object(DType t);            // borrowed
+PyObject* device_object(Device d);          // new reference
+PyObject* layout_object(int64_t layout);    // borrowed
+PyObject* memory_format_object(int64_t f);  // borrowed
 bool dtype_check(PyObject* o);
 bool device_check(PyObject* o);
-DType dtype_from_python(PyObject* o);        // torch.dtype, or float / int / bool / complex; TypeError otherwise
-Device device_from_python(PyObject* o);      // torch.device, str or int
+DType dtype_from_python(PyObject* o);    // torch.dtype, or float / int / bool / complex; TypeError otherwise
+Device device_from_python(PyObject* o);  // torch.device, str or int
 bool layout_check(PyObject* o, int64_t* value);
 bool memory_format_check(PyObject* o, int64_t* value);
 
-PyObject* storage_object(Storage* s);        // UntypedStorage sharing s, new reference
-Storage* storage_of(PyObject* o);            // borrowed; null if o is no storage
+PyObject* storage_object(Storage* s);  // UntypedStorage sharing s, new reference
+Storage* storage_of(PyObject* o);      // borrowed; null if o is no storage
 
 bool init_scalar_types(PyObject* module);
 bool init_tensor_type(PyObject* module);
