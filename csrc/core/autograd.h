@@ -1,6 +1,7 @@
 // Autograd: nodes, edges, saved tensors, view tracking, the engine.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "registry.h"
@@ -99,12 +100,17 @@ Node* grad_fn_of(Tensor& t);    // borrowed; regenerated for a view whose base w
 Edge gradient_edge(Tensor& t);  // strong reference in the edge; empty if t needs no gradient
 void set_history(Tensor& t, Node* n, uint32_t nr);
 void rebase_history(Tensor& t, Node* n, uint32_t nr);
-void check_inplace(Tensor& t, bool through_python_kernel = false);
+void check_inplace(Tensor& t);
 void track_view(Tensor& view, Tensor& base, Creation creation);
 
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved);
 void describe_output(Node* n, uint32_t nr, const Tensor& t);
-PyTypeObject* node_type();  // _C.Node
+void check_not_released(const Node* n);      // RuntimeError if backward has already freed what the node saved
+std::string name_of(const Node* n);          // "MulBackward0"
+std::string forward_name_of(const Node* n);  // "Mul"
+bool is_accumulate(const Node* n);
+bool is_copy_slices(const Node* n);
+PyObject* tuple_of(const Gradients& grads);  // new reference; None where there is no gradient
 PyTypeObject* make_node_type(const char* name);
 
 void save(Saved& s, Tensor* t, bool is_output, uint32_t nr);
@@ -117,12 +123,12 @@ extern thread_local const char* g_saved_hooks_disabled;
 // Operators that the engine itself needs, handed over by Python: names stay out of the core.
 struct EngineOps {
     Operator *add = nullptr, *add_inplace = nullptr, *as_strided = nullptr, *clone = nullptr, *copy_inplace = nullptr,
-             *detach = nullptr, *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr, *zeros = nullptr,
-             *new_empty_strided = nullptr;
+             *detach = nullptr, *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr;
 };
 extern EngineOps g_engine_ops;
 TensorRef engine_add(Tensor& a, Tensor& b);
 TensorRef engine_zeros(const InputMeta& m);
+void zero_fill(Tensor& t);  // a new tensor: nothing has seen it yet
 
 struct EngineRequest {
     std::vector<std::pair<Edge, TensorRef>> roots;

@@ -1,7 +1,9 @@
 // Dispatch: the key set of a call, kernels that fill outputs made by the shape rule, and kernels written in Python.
+#include <alloca.h>
+
 #include <cstdlib>
 
-#include "registry.h"
+#include "python/box.h"
 
 namespace mt {
 
@@ -200,10 +202,6 @@ void infer(Call& c, OutSpec* specs, int nouts) {
     }
 }
 
-bool dense_as_spec(const Tensor& t, const OutSpec& s) {
-    return s.strided ? is_contiguous_as(t, s.strides) : t.is_contiguous();
-}
-
 TensorRef allocate(const OutSpec& s, Device device) {
     return s.strided ? empty_strided(s.sizes, s.strides, s.dtype, device) : empty(s.sizes, s.dtype, device);
 }
@@ -366,7 +364,7 @@ void run_structured(Call& c) { run_outputs(c, c.kernel->compute); }
 void run_meta(Call& c) { run_outputs(c, nullptr); }
 void run_direct(Call& c) { c.kernel->compute(c); }
 
-// ---- Python kernels ----
+// ---- Python kernels, and calls from the core ----
 
 void run_python(Call& c) {
     const Schema& s = c.op->schema;
@@ -421,71 +419,12 @@ void run_python(Call& c) {
     Py_DECREF(seq);
 }
 
-void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op) {
-    if (o == Py_None) {
-        Py_DECREF(o);
-        v = Value();
-        return;
-    }
-    switch (spec.kind) {
-        case ArgKind::Tensor:
-            if (!tensor_check(o)) {
-                std::string type = Py_TYPE(o)->tp_name;
-                Py_DECREF(o);
-                MT_THROW(Runtime, op.full_name, ": expected a Tensor as result but the kernel returned '", type, "'");
-            }
-            v = Value::of(reinterpret_cast<Tensor*>(o));
-            return;
-        default:
-            v = Value::object(o);
-    }
-}
-
 void release_results(Call& c) {
     for (int i = 0; i < c.nrets; i++) {
         if (c.rets[i].tag == Tag::Tensor) Py_DECREF(c.rets[i].t->py());
         if (c.rets[i].tag == Tag::Object) Py_DECREF(c.rets[i].obj);
         c.rets[i] = Value();
     }
-}
-
-PyObject* box_results(Call& c) {
-    if (c.nrets == 1) {
-        Value v = c.rets[0];
-        if (v.tag == Tag::Tensor) return v.t->py();
-        if (v.tag == Tag::Object) return v.obj;
-        return box(v);
-    }
-    if (c.nrets == 0) Py_RETURN_NONE;
-    PyObject* t = PyTuple_New(c.nrets);
-    for (int i = 0; i < c.nrets; i++) {
-        Value v = c.rets[i];
-        PyTuple_SET_ITEM(t, i, v.tag == Tag::Tensor ? v.t->py() : v.tag == Tag::Object ? v.obj : box(v));
-    }
-    if (c.op->return_type) {
-        PyObject* named = PyObject_CallOneArg(reinterpret_cast<PyObject*>(c.op->return_type), t);
-        Py_DECREF(t);
-        return named;
-    }
-    return t;
-}
-
-PyObject* box_argument(const Call& c, int i) {
-    PyObject* o = c.source[i];
-    if (o && !PyList_Check(o)) {
-        // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion
-        // changed it.
-        const Value& v = c.args[i];
-        bool same = v.tag == Tag::Tensor || v.tag == Tag::None || v.tag == Tag::Object || v.tag == Tag::DType ||
-                    v.tag == Tag::Device || v.tag == Tag::Layout || v.tag == Tag::MemoryFormat ||
-                    v.tag == Tag::Generator || v.tag == Tag::Str || (v.tag == Tag::Int && PyLong_CheckExact(o)) ||
-                    (v.tag == Tag::Double && PyFloat_CheckExact(o)) || PyBool_Check(o);
-        if (same) {
-            Py_INCREF(o);
-            return o;
-        }
-    }
-    return box(c.args[i]);
 }
 
 void call_values(Operator* op, Value* args, Value* rets) {
@@ -510,6 +449,18 @@ void call_values(Operator* op, Value* args, Value* rets) {
         release_results(c);
         throw;
     }
+}
+
+TensorRef call_tensor(Operator* op, std::initializer_list<Value> given) {
+    size_t nargs = static_cast<size_t>(op->nargs);
+    Value* args = static_cast<Value*>(alloca(sizeof(Value) * std::max<size_t>(nargs, 1)));
+    size_t n = 0;
+    for (const Value& v : given) args[n++] = v;
+    for (; n < nargs; n++) args[n] = op->schema.args[n].default_value;
+    Value result;
+    MT_CHECK(op->nrets == 1, op->full_name, ": one result was expected, its schema has ", op->nrets);
+    call_values(op, args, &result);
+    return result.tag == Tag::Tensor ? TensorRef::steal(result.t) : TensorRef();
 }
 
 }  // namespace mt

@@ -9,9 +9,6 @@
 
 namespace mt {
 
-bool is_accumulate(const Node* n);
-bool is_copy_slices(const Node* n);
-
 namespace {
 
 thread_local int g_depth = 0;
@@ -223,10 +220,7 @@ class Task {
         } else if (!g_thread.grad_mode && Py_REFCNT(slot->py()) == 1 && slot->storage->refs.load() == 1 &&
                    slot->is_non_overlapping_and_dense() && slot->dtype == grad->dtype &&
                    slot->sizes() == grad->sizes() && !slot->autograd && Py_TYPE(slot->py()) == tensor_type()) {
-            Value args[3] = {Value::of(slot.get()), Value::of(grad.get()), Value::of(int64_t(1))};
-            Value rets[1];
-            call_values(g_engine_ops.add_inplace, args, rets);
-            Py_DECREF(rets[0].t->py());
+            call_tensor(g_engine_ops.add_inplace, {Value::of(slot.get()), Value::of(grad.get())});
         } else {
             slot = engine_add(*slot, *grad);
         }
@@ -295,7 +289,7 @@ class Task {
         if (!n->pre_hooks || PyDict_Size(n->pre_hooks) == 0) return;
         PyObject* hooks = PyDict_Values(n->pre_hooks);
         for (Py_ssize_t h = 0; h < PyList_GET_SIZE(hooks); h++) {
-            PyObject* tuple = pack(grads);
+            PyObject* tuple = tuple_of(grads);
             PyObject* r = PyObject_CallOneArg(PyList_GET_ITEM(hooks, h), tuple);
             Py_DECREF(tuple);
             if (!r) {
@@ -311,7 +305,7 @@ class Task {
         if (!n->post_hooks || PyDict_Size(n->post_hooks) == 0) return;
         PyObject* hooks = PyDict_Values(n->post_hooks);
         for (Py_ssize_t h = 0; h < PyList_GET_SIZE(hooks); h++) {
-            PyObject *a = pack(out), *b = pack(grads);
+            PyObject *a = tuple_of(out), *b = tuple_of(grads);
             PyObject* r = PyObject_CallFunctionObjArgs(PyList_GET_ITEM(hooks, h), a, b, nullptr);
             Py_DECREF(a);
             Py_DECREF(b);
@@ -323,15 +317,6 @@ class Task {
             Py_DECREF(r);
         }
         Py_DECREF(hooks);
-    }
-    static PyObject* pack(Gradients& grads) {
-        PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(grads.size()));
-        for (size_t i = 0; i < grads.size(); i++) {
-            PyObject* o = grads[i] ? grads[i]->py() : Py_None;
-            Py_INCREF(o);
-            PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), o);
-        }
-        return t;
     }
     static void replace(Gradients& grads, PyObject* r, const char* what) {
         PyObject* seq = PyTuple_Check(r) || PyList_Check(r) ? PySequence_Fast(r, "") : PyTuple_Pack(1, r);
@@ -362,34 +347,17 @@ class Task {
                     int64_t w = want[want.size - 1 - k], s = g->size(g->ndim - 1 - k);
                     fits = w == s || w == 1;
                 }
-                MT_CHECK(fits, "Function ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
-                         " returned an invalid gradient at index ", i, " - got ", g->sizes(),
-                         " but expected shape compatible with ", want);
-                Value args[2] = {Value::of(g.get()), Value()};
-                args[1].tag = Tag::IntList;
-                args[1].ints = want.data;
-                args[1].len = static_cast<uint32_t>(want.size);
-                Value rets[1];
-                call_values(g_engine_ops.sum_to_size, args, rets);
-                g = TensorRef::steal(rets[0].t);
+                MT_CHECK(fits, "Function ", name_of(n), " returned an invalid gradient at index ", i, " - got ",
+                         g->sizes(), " but expected shape compatible with ", want);
+                g = call_tensor(g_engine_ops.sum_to_size, {Value::of(g.get()), ints_of(want)});
             }
             if (is_complex(g->dtype) && !is_complex(m.dtype)) {
-                Value args[1] = {Value::of(g.get())};
-                Value rets[1];
-                call_values(g_engine_ops.real, args, rets);
-                g = TensorRef::steal(rets[0].t);
+                g = call_tensor(g_engine_ops.real, {Value::of(g.get())});
             }
             if (g->dtype != m.dtype && is_differentiable(m.dtype)) {
-                Value args[64];
-                Operator* op = g_engine_ops.to_dtype;
-                for (int k = 0; k < op->nargs; k++) args[k] = op->schema.args[static_cast<size_t>(k)].default_value;
-                args[0] = Value::of(g.get());
-                args[1] = Value::of(m.dtype);
-                Value rets[1];
-                call_values(op, args, rets);
-                g = TensorRef::steal(rets[0].t);
+                g = call_tensor(g_engine_ops.to_dtype, {Value::of(g.get()), Value::of(m.dtype)});
             }
-            MT_CHECK(g->device.type == m.device.type, "Function ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
+            MT_CHECK(g->device.type == m.device.type, "Function ", name_of(n),
                      " returned an invalid gradient at index ", i, " - expected device ", device_name(m.device),
                      " but got ", device_name(g->device));
         }
@@ -452,7 +420,7 @@ class Task {
         PyObject* empty = PyUnicode_FromString("");
         PyObject* text = PyUnicode_Join(empty, n->trace);
         if (text) {
-            std::string s = concat("Error detected in ", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
+            std::string s = concat("Error detected in ", name_of(n),
                                    ". Traceback of forward call that caused the error:\n", PyUnicode_AsUTF8(text));
             if (PyErr_WarnEx(PyExc_UserWarning, s.c_str(), 1) < 0) PyErr_Clear();
             Py_DECREF(text);
@@ -467,8 +435,7 @@ class Task {
             if (!d) continue;
             for (int64_t k = 0; k < d->numel(); k++) {
                 double v = d->data<double>()[k];
-                MT_CHECK(v == v, "Function '", n->op ? n->op->node_name : Py_TYPE(n)->tp_name,
-                         "' returned nan values in its ", i, "th output.");
+                MT_CHECK(v == v, "Function '", name_of(n), "' returned nan values in its ", i, "th output.");
             }
         }
     }

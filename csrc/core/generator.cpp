@@ -6,7 +6,7 @@
 #include <new>
 #include <string>
 
-#include "registry.h"
+#include "python/box.h"
 
 namespace mt {
 namespace {

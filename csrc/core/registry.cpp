@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "python/box.h"
+
 namespace mt {
 namespace {
 

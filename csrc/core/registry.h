@@ -1,6 +1,7 @@
 // Operators and their kernels per dispatch key.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -147,15 +148,19 @@ void run_python(Call& c);
 void run_autograd(Call& c);
 void run_adinplaceorview(Call& c);
 
-// ---- values and Python ----
-PyObject* box(const Value& v);                 // new reference
-PyObject* box_argument(const Call& c, int i);  // new reference; the caller's own object where there is one
-PyObject* box_results(Call& c);                // steals c.rets; tuple (or namedtuple) unless there is one result
 void release_results(Call& c);
-// Fills `v` from a Python result of a kernel; the reference is stolen.
-void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op);
 
 // Calls an operator from C++ with bound values. rets must have room for op.nrets.
 void call_values(Operator* op, Value* args, Value* rets);
+// The same for an operator with one tensor result; trailing arguments that are not given take their defaults.
+TensorRef call_tensor(Operator* op, std::initializer_list<Value> given);
+
+inline Value ints_of(IntSpan s) {
+    Value v;
+    v.tag = Tag::IntList;
+    v.ints = s.data;
+    v.len = static_cast<uint32_t>(s.size);
+    return v;
+}
 
 }  // namespace mt

@@ -176,6 +176,45 @@ def test_several_outputs_views_refuse_in_place() -> None:
         first.add_(1)
 
 
+def test_errors_name_the_operator_that_made_the_tensor() -> None:
+    x = torch.ones(3, requires_grad=True)
+
+    def producer(write, result) -> str:
+        """Overwrites a saved tensor behind autograd's back; who made it, as the error says."""
+        write.detach().add_(1)
+        with pytest.raises(RuntimeError, match=r"which is output 0 of (\S+), is at version") as caught:
+            result.sum().backward()
+        return str(caught.value).split("output 0 of ")[1].split(", ")[0]
+
+    y = x.exp()
+    assert producer(y, y * y) == "Exp"
+    y = x * 1
+    y[0].mul_(2)
+    assert producer(y, y * y) == "torch::autograd::CopySlices"
+    y = x * 1
+    view = y[:2]
+    y.mul_(2)
+    assert producer(view, view * view) == "AsStrided"
+    with pytest.raises(RuntimeError, match="^Output 0 of Unbind is a view"):
+        (x * 1).unbind()[0].add_(1)
+
+
+def test_a_freed_graph_says_so_wherever_it_is_entered() -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x * x
+    y.sum().backward()
+    freed = "^Trying to backward through the graph a second time"
+    with pytest.raises(RuntimeError, match=freed):
+        y.sum().backward()
+    with pytest.raises(RuntimeError, match=freed):
+        _ = y.grad_fn._saved_self
+    base = x * 1
+    base[0].mul_(x[1])
+    base.sum().backward()
+    with pytest.raises(RuntimeError, match=freed):
+        base.sum().backward()
+
+
 def test_detach_shares_memory_and_cuts_history() -> None:
     x = torch.ones(2, requires_grad=True)
     y = (x * 2).detach()

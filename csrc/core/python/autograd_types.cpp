@@ -5,8 +5,6 @@
 
 namespace mt {
 
-bool is_accumulate(const Node* n);
-
 namespace {
 
 PyTypeObject* g_node_type = nullptr;
@@ -127,11 +125,8 @@ PyObject* get_variable(PyObject* o, void*) {
     return n->extra;
 }
 PyObject* node_name(PyObject* o, PyObject*) {
-    const char* name = Py_TYPE(o)->tp_name;
-    const char* dot = std::strrchr(name, '.');
-    name = dot ? dot + 1 : name;
-    if (is_accumulate(as_node(o))) return PyUnicode_FromFormat("torch::autograd::%s", name);
-    return PyUnicode_FromString(name);
+    std::string name = name_of(as_node(o));
+    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
 }
 PyObject* add_hook(PyObject** slot, PyObject* hook) {
     // An ordered dict, because the handle refers to it weakly and a plain dict cannot be.
@@ -160,16 +155,7 @@ PyObject* node_call(PyObject* o, PyObject* args, PyObject*) {
         }
         if (static_cast<int>(in.size()) < n->noutputs) in.resize(static_cast<size_t>(n->noutputs));
         n->behaviour->apply(n, in, out);
-        if (out.size() == 1) {
-            PyObject* r = out[0] ? out[0].release()->py() : (Py_INCREF(Py_None), Py_None);
-            return r;
-        }
-        PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(out.size()));
-        for (size_t i = 0; i < out.size(); i++) {
-            PyObject* r = out[i] ? out[i].release()->py() : (Py_INCREF(Py_None), Py_None);
-            PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), r);
-        }
-        return t;
+        return out.size() == 1 ? Py_NewRef(out[0] ? out[0]->py() : Py_None) : tuple_of(out);
     });
 }
 
@@ -197,13 +183,7 @@ PyObject* node_getattro(PyObject* o, PyObject* name) {
         Py_XDECREF(value);
         Py_XDECREF(tb);
         return guarded<PyObject*>(nullptr, [&] {
-            MT_CHECK(!n->released,
-                     "Trying to backward through the graph a second time (or directly access saved tensors after they "
-                     "have already been freed). Saved "
-                     "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-                     "retain_graph=True if you need to "
-                     "backward through the graph a second time or if you need to access saved tensors after calling "
-                     "backward.");
+            check_not_released(n);
             return unpack(n->saved[k], n);
         });
     }
@@ -250,12 +230,7 @@ PyType_Spec node_spec = {
 // ---- the node of a custom Function: its Python object is the context ----
 
 void function_apply(Node* n, Gradients& grads, Gradients& out) {
-    PyObject* args = PyTuple_New(static_cast<Py_ssize_t>(grads.size()));
-    for (size_t i = 0; i < grads.size(); i++) {
-        PyObject* g = grads[i] ? grads[i]->py() : Py_None;
-        Py_INCREF(g);
-        PyTuple_SET_ITEM(args, static_cast<Py_ssize_t>(i), g);
-    }
+    PyObject* args = tuple_of(grads);
     PyObject* fn = PyObject_GetAttrString(reinterpret_cast<PyObject*>(n), "_run_backward");
     PyObject* r = fn ? PyObject_Call(fn, args, nullptr) : nullptr;
     Py_XDECREF(fn);
@@ -339,14 +314,14 @@ PyObject* fn_save(PyObject* o, PyObject* args) {
 PyObject* fn_saved(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         Node* n = as_node(o);
-        MT_CHECK(!n->released,
-                 "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-                 "already been freed). Saved "
-                 "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-                 "retain_graph=True if you need to backward "
-                 "through the graph a second time or if you need to access saved tensors after calling backward.");
+        check_not_released(n);
         PyObject* t = PyTuple_New(n->nsaved);
-        for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t, i, unpack(n->saved[i], n));
+        try {
+            for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t, i, unpack(n->saved[i], n));
+        } catch (...) {
+            Py_DECREF(t);
+            throw;
+        }
         return t;
     });
 }
@@ -425,7 +400,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
                          "allow_unused=True if this is the desired "
                          "behavior.");
             }
-            PyObject* o = g ? g.release()->py() : (Py_INCREF(Py_None), Py_None);
+            PyObject* o = g ? g.release()->py() : Py_NewRef(Py_None);
             PyTuple_SET_ITEM(r, i, o);
         }
         return r;
@@ -531,8 +506,6 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
-
-PyTypeObject* node_type() { return g_node_type; }
 
 PyTypeObject* make_node_type(const char* name) {
     std::string* full =

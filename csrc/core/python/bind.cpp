@@ -1,5 +1,8 @@
 #include "bind.h"
 
+#include <alloca.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "../autograd.h"
@@ -47,401 +50,13 @@ bool names_argument(PyObject* given, const Argument& a, BindMode mode) {
     return false;
 }
 
-// NumPy scalars and other objects that are numbers by protocol; not str, not list.
-bool index_like(PyObject* o) { return PyLong_Check(o) || (PyIndex_Check(o) && !tensor_check(o)); }
-bool is_numpy(PyObject* o) { return std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0; }
-
-bool to_int(PyObject* o, int64_t* v, BindMode mode) {
-    if (PyLong_CheckExact(o)) {
-        int overflow = 0;
-        *v = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow) MT_THROW(Runtime, "Overflow when unpacking long long");
-        return true;
-    }
-    if (PyBool_Check(o)) {
-        *v = o == Py_True;
-        return true;
-    }
-    if (index_like(o)) {
-        PyObject* i = PyNumber_Index(o);
-        if (!i) {
-            PyErr_Clear();
-            return false;
-        }
-        *v = PyLong_AsLongLong(i);
-        Py_DECREF(i);
-        if (*v == -1 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return false;
-        }
-        return true;
-    }
-    if (tensor_check(o)) {
-        Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.numel() != 1 || is_floating(t.dtype) || is_complex(t.dtype) || !t.is_cpu()) return false;
-        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
-        TensorRef c = contiguous(t, DType::Int64);
-        *v = *c->data<int64_t>();
-        return true;
-    }
-    return false;
-}
-
-bool to_double(PyObject* o, double* v, BindMode mode) {
-    if (PyFloat_Check(o)) {
-        *v = PyFloat_AS_DOUBLE(o);
-        return true;
-    }
-    if (PyLong_Check(o)) {
-        *v = PyLong_AsDouble(o);
-        if (*v == -1.0 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return false;
-        }
-        return true;
-    }
-    if (tensor_check(o)) {
-        Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.numel() != 1 || is_complex(t.dtype) || !t.is_cpu()) return false;
-        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
-        TensorRef c = contiguous(t, DType::Float64);
-        *v = *c->data<double>();
-        return true;
-    }
-    if (PyComplex_Check(o) || PyUnicode_Check(o)) return false;
-    if (PyIndex_Check(o) || (is_numpy(o) && Py_TYPE(o)->tp_as_number && Py_TYPE(o)->tp_as_number->nb_float)) {
-        *v = PyFloat_AsDouble(o);
-        if (*v == -1.0 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return false;
-        }
-        return true;
-    }
-    return false;
-}
-
-bool to_scalar(PyObject* o, Value* v) {
-    if (PyFloat_CheckExact(o)) {
-        *v = Value::of(PyFloat_AS_DOUBLE(o));
-        return true;
-    }
-    if (PyBool_Check(o)) {
-        *v = Value::of(o == Py_True);
-        return true;
-    }
-    if (PyLong_Check(o)) {
-        int overflow = 0;
-        int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow) {
-            double d = PyLong_AsDouble(o);
-            if (d == -1.0 && PyErr_Occurred()) throw PythonError();
-            if (d < 0 || d >= 18446744073709551616.0)
-                MT_THROW(Runtime, "value cannot be converted to type int64_t without overflow");
-            *v = Value::of(static_cast<int64_t>(PyLong_AsUnsignedLongLong(o)));
-            return true;
-        }
-        *v = Value::of(i);
-        return true;
-    }
-    if (PyFloat_Check(o)) {
-        *v = Value::of(PyFloat_AS_DOUBLE(o));
-        return true;
-    }
-    if (PyComplex_Check(o)) {
-        Py_complex z = PyComplex_AsCComplex(o);
-        *v = Value::of(c128(z.real, z.imag));
-        return true;
-    }
-    if (tensor_check(o)) {
-        Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.ndim != 0 || !t.is_cpu()) return false;
-        if (is_complex(t.dtype)) {
-            TensorRef c = contiguous(t, DType::Complex128);
-            *v = Value::of(*c->data<c128>());
-        } else if (is_floating(t.dtype)) {
-            TensorRef c = contiguous(t, DType::Float64);
-            *v = Value::of(*c->data<double>());
-        } else if (t.dtype == DType::Bool) {
-            TensorRef c = contiguous(t);
-            *v = Value::of(*c->data<bool>());
-        } else {
-            TensorRef c = contiguous(t, DType::Int64);
-            *v = Value::of(*c->data<int64_t>());
-        }
-        return true;
-    }
-    if (is_numpy(o)) {
-        // numpy.bool_, numpy integers and floats
-        PyNumberMethods* m = Py_TYPE(o)->tp_as_number;
-        if (std::strstr(Py_TYPE(o)->tp_name, "bool")) {
-            *v = Value::of(PyObject_IsTrue(o) == 1);
-            return true;
-        }
-        if (m && m->nb_index) {
-            int64_t i;
-            if (!to_int(o, &i, BindMode::Python)) return false;
-            *v = Value::of(i);
-            return true;
-        }
-        if (std::strstr(Py_TYPE(o)->tp_name, "float") && m && m->nb_float) {
-            double d = PyFloat_AsDouble(o);
-            if (d == -1.0 && PyErr_Occurred()) {
-                PyErr_Clear();
-                return false;
-            }
-            *v = Value::of(d);
-            return true;
-        }
-        return false;
-    }
-    if (PyIndex_Check(o)) {
-        int64_t i;
-        if (!to_int(o, &i, BindMode::Python)) return false;
-        *v = Value::of(i);
-        return true;
-    }
-    return false;
-}
-
-// A tuple, list or other sequence of ints.
-bool to_ints(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
-    bool is_list = PyList_Check(o);
-    if (is_list || PyTuple_Check(o)) {
-        Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
-        int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(n ? n : 1)));
-        for (Py_ssize_t i = 0; i < n; i++) {
-            PyObject* item = is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
-            if (!to_int(item, &out[i], mode)) return false;
-        }
-        v->tag = Tag::IntList;
-        v->ints = out;
-        v->len = static_cast<uint32_t>(n);
-        return true;
-    }
-    if (a.list_size > 0 && !tensor_check(o)) {
-        int64_t one;
-        if (to_int(o, &one, mode)) {
-            int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(a.list_size)));
-            for (int i = 0; i < a.list_size; i++) out[i] = one;
-            v->tag = Tag::IntList;
-            v->ints = out;
-            v->len = static_cast<uint32_t>(a.list_size);
-            return true;
-        }
-    }
-    if (PyUnicode_Check(o) || PyBytes_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || o == Py_None) return false;
-    if (tensor_check(o) && mode == BindMode::Python) return false;
-    PyObject* seq = PySequence_List(o);
-    if (!seq) {
-        PyErr_Clear();
-        return false;
-    }
-    bool ok = to_ints(seq, a, mode, c, v);
-    Py_DECREF(seq);
-    return ok;
-}
-
-bool to_tensor_list(PyObject* o, bool optional, Call& c, Value* v) {
-    bool is_list = PyList_Check(o);
-    if (!is_list && !PyTuple_Check(o)) return false;
-    Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
-    Tensor** out = static_cast<Tensor**>(c.arena->take(sizeof(Tensor*) * static_cast<size_t>(n ? n : 1)));
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject* item = is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
-        if (item == Py_None && optional)
-            out[i] = nullptr;
-        else if (tensor_check(item))
-            out[i] = reinterpret_cast<Tensor*>(item);
-        else
-            return false;
-    }
-    v->tag = Tag::TensorList;
-    v->tensors = out;
-    v->len = static_cast<uint32_t>(n);
-    return true;
-}
-
-bool convert(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
-    switch (a.kind) {
-        case ArgKind::Tensor:
-            if (tensor_check(o)) {
-                v->tag = Tag::Tensor;
-                v->t = reinterpret_cast<Tensor*>(o);
-                return true;
-            }
-            if (o == Py_None && (a.optional || mode == BindMode::Operator)) {
-                *v = Value();
-                return true;
-            }
-            return false;
-        default:
-            break;
-    }
-    if (o == Py_None) {
-        if (a.optional || a.kind == ArgKind::Any || (a.kind == ArgKind::DType && mode == BindMode::Python) ||
-            (a.kind == ArgKind::Generator && mode == BindMode::Python)) {
-            *v = Value();
-            return true;
-        }
-        if (a.kind == ArgKind::Bool && mode == BindMode::Operator) {
-            *v = Value::of(false);
-            return true;
-        }
-        return false;
-    }
-    switch (a.kind) {
-        case ArgKind::Int: {
-            int64_t i;
-            if (!to_int(o, &i, mode)) return false;
-            *v = Value::of(i);
-            return true;
-        }
-        case ArgKind::Float: {
-            double d;
-            if (!to_double(o, &d, mode)) return false;
-            *v = Value::of(d);
-            return true;
-        }
-        case ArgKind::Bool:
-            if (PyBool_Check(o)) {
-                *v = Value::of(o == Py_True);
-                return true;
-            }
-            if (mode == BindMode::Operator && !PyUnicode_Check(o) && !PyList_Check(o) && !PyTuple_Check(o)) {
-                int truth = PyObject_IsTrue(o);
-                if (truth < 0) throw PythonError();
-                *v = Value::of(truth == 1);
-                return true;
-            }
-            if (is_numpy(o) && std::strstr(Py_TYPE(o)->tp_name, "bool")) {
-                *v = Value::of(PyObject_IsTrue(o) == 1);
-                return true;
-            }
-            return false;
-        case ArgKind::Scalar:
-        case ArgKind::Complex:
-            return to_scalar(o, v);
-        case ArgKind::Str: {
-            if (!PyUnicode_Check(o)) return false;
-            Py_ssize_t n;
-            const char* s = PyUnicode_AsUTF8AndSize(o, &n);
-            if (!s) throw PythonError();
-            v->tag = Tag::Str;
-            v->str = s;
-            v->len = static_cast<uint32_t>(n);
-            return true;
-        }
-        case ArgKind::IntList:
-            return to_ints(o, a, mode, c, v);
-        case ArgKind::FloatList: {
-            bool is_list = PyList_Check(o);
-            if (!is_list && !PyTuple_Check(o)) {
-                double one;
-                if (a.list_size == 0 || !PyFloat_Check(o) || !to_double(o, &one, mode)) return false;
-                double* out = static_cast<double*>(c.arena->take(sizeof(double) * static_cast<size_t>(a.list_size)));
-                for (int i = 0; i < a.list_size; i++) out[i] = one;
-                v->tag = Tag::DoubleList;
-                v->doubles = out;
-                v->len = static_cast<uint32_t>(a.list_size);
-                return true;
-            }
-            Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
-            double* out = static_cast<double*>(c.arena->take(sizeof(double) * static_cast<size_t>(n ? n : 1)));
-            for (Py_ssize_t i = 0; i < n; i++)
-                if (!to_double(is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i), &out[i], mode)) return false;
-            v->tag = Tag::DoubleList;
-            v->doubles = out;
-            v->len = static_cast<uint32_t>(n);
-            return true;
-        }
-        case ArgKind::BoolList: {
-            bool is_list = PyList_Check(o);
-            if (!is_list && !PyTuple_Check(o)) return false;
-            Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
-            bool* out = static_cast<bool*>(c.arena->take(static_cast<size_t>(n ? n : 1)));
-            for (Py_ssize_t i = 0; i < n; i++) {
-                int truth = PyObject_IsTrue(is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i));
-                if (truth < 0) throw PythonError();
-                out[i] = truth == 1;
-            }
-            v->tag = Tag::BoolList;
-            v->bools = out;
-            v->len = static_cast<uint32_t>(n);
-            return true;
-        }
-        case ArgKind::TensorList:
-            if (mode == BindMode::Python && tensor_check(o)) return false;
-            return to_tensor_list(o, false, c, v);
-        case ArgKind::OptionalTensorList:
-            return to_tensor_list(o, true, c, v);
-        case ArgKind::ScalarList: {
-            bool is_list = PyList_Check(o);
-            if (!is_list && !PyTuple_Check(o)) return false;
-            Py_ssize_t n = is_list ? PyList_GET_SIZE(o) : PyTuple_GET_SIZE(o);
-            Value* out = static_cast<Value*>(c.arena->take(sizeof(Value) * static_cast<size_t>(n ? n : 1)));
-            for (Py_ssize_t i = 0; i < n; i++)
-                if (!to_scalar(is_list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i), &out[i])) return false;
-            v->tag = Tag::ScalarList;
-            v->values = out;
-            v->len = static_cast<uint32_t>(n);
-            return true;
-        }
-        case ArgKind::DType:
-            if (dtype_check(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
-                o == reinterpret_cast<PyObject*>(&PyLong_Type) || o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
-                o == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
-                *v = Value::of(dtype_from_python(o));
-                return true;
-            }
-            if (mode == BindMode::Operator && PyLong_Check(o)) {
-                *v = Value::of(static_cast<DType>(PyLong_AsLong(o)));
-                return true;
-            }
-            return false;
-        case ArgKind::Layout: {
-            int64_t i;
-            if (!layout_check(o, &i)) return false;
-            *v = Value::of(i);
-            v->tag = Tag::Layout;
-            return true;
-        }
-        case ArgKind::MemoryFormat: {
-            int64_t i;
-            if (!memory_format_check(o, &i)) return false;
-            *v = Value::of(i);
-            v->tag = Tag::MemoryFormat;
-            return true;
-        }
-        case ArgKind::Device:
-            if (!device_check(o) && !PyUnicode_Check(o) && !PyLong_CheckExact(o)) return false;
-            v->tag = Tag::Device;
-            v->device = device_from_python(o);
-            return true;
-        case ArgKind::Generator:
-            if (!generator_check(o)) return false;
-            v->tag = Tag::Generator;
-            v->obj = o;
-            return true;
-        case ArgKind::Storage:
-            if (!storage_of(o)) {
-                // A typed storage stands for the untyped one inside it.
-                return false;
-            }
-            *v = Value::object(o);
-            return true;
-        default:
-            *v = Value::object(o);
-            return true;
-    }
-}
-
 std::string type_name(PyObject* o) {
     const char* n = Py_TYPE(o)->tp_name;
     if (tensor_check(o)) {
         if (Py_TYPE(o) == tensor_type()) return "Tensor";
     }
     const char* dot = std::strrchr(n, '.');
-    std::string s = dot && !is_numpy(o) ? dot + 1 : n;
+    std::string s = dot && !numpy_named(o) ? dot + 1 : n;
     if (PyTuple_Check(o) || PyList_Check(o)) {
         Py_ssize_t size = PySequence_Size(o);
         if (size > 0 && std::string(n).find("Size") == std::string::npos) return s;
@@ -580,7 +195,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                 Py_ssize_t count = given - i;
                 int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(count)));
                 bool ok = true;
-                for (Py_ssize_t k = 0; k < count && ok; k++) ok = to_int(in.args[i + k], &out[k], mode);
+                for (Py_ssize_t k = 0; k < count && ok; k++) ok = unbox_int(in.args[i + k], &out[k], mode);
                 if (ok) {
                     c.args[i].tag = Tag::IntList;
                     c.args[i].ints = out;
@@ -618,7 +233,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
             c.source[i] = nullptr;
             continue;
         }
-        if (!convert(o, a, mode, c, &c.args[i])) {
+        if (!unbox(o, a, mode, c, &c.args[i])) {
             if (why) {
                 if (mode == BindMode::Operator) {
                     PyObject* r = PyObject_Repr(o);
@@ -638,7 +253,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                         for (Py_ssize_t k = 0; k < count; k++) {
                             PyObject* e = PySequence_GetItem(o, k);
                             int64_t dummy;
-                            bool ok = a.kind == ArgKind::TensorList ? tensor_check(e) : to_int(e, &dummy, mode);
+                            bool ok = a.kind == ArgKind::TensorList ? tensor_check(e) : unbox_int(e, &dummy, mode);
                             if (!ok) {
                                 *why = a.kind == ArgKind::TensorList
                                            ? concat("expected Tensor as element ", k, " in argument ", i, ", but got ",
@@ -868,79 +483,6 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
         raise_to_python();
         return nullptr;
     }
-}
-
-// ---- boxing ----
-
-PyObject* box(const Value& v) {
-    switch (v.tag) {
-        case Tag::None:
-            Py_RETURN_NONE;
-        case Tag::Tensor:
-            Py_INCREF(v.t->py());
-            return v.t->py();
-        case Tag::Bool:
-            return PyBool_FromLong(v.b);
-        case Tag::Int:
-            return PyLong_FromLongLong(v.i);
-        case Tag::Double:
-            return PyFloat_FromDouble(v.d);
-        case Tag::Complex:
-            return PyComplex_FromDoubles(v.z[0], v.z[1]);
-        case Tag::IntList: {
-            PyObject* t = PyTuple_New(v.len);
-            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(v.ints[i]));
-            return t;
-        }
-        case Tag::DoubleList: {
-            PyObject* t = PyTuple_New(v.len);
-            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, PyFloat_FromDouble(v.doubles[i]));
-            return t;
-        }
-        case Tag::BoolList: {
-            PyObject* t = PyTuple_New(v.len);
-            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, PyBool_FromLong(v.bools[i]));
-            return t;
-        }
-        case Tag::TensorList: {
-            PyObject* t = PyList_New(v.len);
-            for (uint32_t i = 0; i < v.len; i++) {
-                PyObject* o = v.tensors[i] ? v.tensors[i]->py() : Py_None;
-                Py_INCREF(o);
-                PyList_SET_ITEM(t, i, o);
-            }
-            return t;
-        }
-        case Tag::ScalarList: {
-            PyObject* t = PyTuple_New(v.len);
-            for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, box(v.values[i]));
-            return t;
-        }
-        case Tag::Str:
-            return PyUnicode_FromStringAndSize(v.str, v.len);
-        case Tag::DType: {
-            PyObject* o = dtype_object(v.dtype);
-            Py_INCREF(o);
-            return o;
-        }
-        case Tag::Device:
-            return device_object(v.device);
-        case Tag::Layout: {
-            PyObject* o = layout_object(v.i);
-            Py_INCREF(o);
-            return o;
-        }
-        case Tag::MemoryFormat: {
-            PyObject* o = memory_format_object(v.i);
-            Py_INCREF(o);
-            return o;
-        }
-        case Tag::Generator:
-        case Tag::Object:
-            Py_INCREF(v.obj);
-            return v.obj;
-    }
-    Py_RETURN_NONE;
 }
 
 }  // namespace mt

@@ -1,16 +1,9 @@
 // The argument binder: Python arguments against a compiled schema.
 #pragma once
 
-#include "../registry.h"
+#include "box.h"
 
 namespace mt {
-
-// How lenient the binder is and how it words its errors.
-enum class BindMode : uint8_t {
-    Python,  // torch.add(...), tensor.add(...): TypeError; `input`, `axis`, ... are other names; sizes may be given one
-             // by one
-    Operator,  // torch.ops.aten.add(...): RuntimeError naming the schema
-};
 
 struct CallInput {
     PyObject* const* args;

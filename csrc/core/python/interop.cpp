@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "../autograd.h"
+#include "box.h"
 #include "indexing.h"
 #include "operator_call.h"
 #include "tensor_new.h"

@@ -1,0 +1,191 @@
+// Nodes of the autograd graph, what a tensor knows of them, and the node that writes a leaf's gradient.
+#include <cstring>
+
+#include "autograd.h"
+#include "python/types.h"
+
+namespace mt {
+
+EngineOps g_engine_ops;
+
+namespace {
+thread_local uint64_t g_sequence = 0;
+}
+
+TensorRef engine_add(Tensor& a, Tensor& b) { return call_tensor(g_engine_ops.add, {Value::of(&a), Value::of(&b)}); }
+
+void zero_fill(Tensor& t) {
+    if (t.is_cpu() && t.storage->nbytes) std::memset(t.storage->data, 0, t.storage->nbytes);
+}
+
+TensorRef engine_zeros(const InputMeta& m) {
+    TensorRef z = empty(m.sizes, m.dtype, m.device);
+    zero_fill(*z);
+    return z;
+}
+
+// ---- metadata ----
+
+AutogradMeta& autograd_of(Tensor& t) {
+    if (!t.autograd) t.autograd = new AutogradMeta;
+    return *t.autograd;
+}
+void destroy_autograd(AutogradMeta* a) {
+    if (a->view) {
+        Py_XDECREF(a->view->base ? a->view->base->py() : nullptr);
+        Py_XDECREF(a->view->replay);
+        delete a->view;
+    }
+    Py_XDECREF(reinterpret_cast<PyObject*>(a->grad_fn));
+    Py_XDECREF(a->grad ? a->grad->py() : nullptr);
+    Py_XDECREF(a->hooks);
+    Py_XDECREF(a->post_hooks);
+    delete a;
+}
+
+// ---- nodes ----
+
+Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved) {
+    Node* n = reinterpret_cast<Node*>(type->tp_alloc(type, 0));
+    if (!n) throw PythonError();
+    n->behaviour = behaviour;
+    n->nedges = nedges;
+    n->noutputs = noutputs;
+    n->nsaved = nsaved;
+    n->edges = nedges ? new Edge[static_cast<size_t>(nedges)] : nullptr;
+    n->metas = noutputs ? new InputMeta[static_cast<size_t>(noutputs)] : nullptr;
+    n->saved = nsaved ? new Saved[static_cast<size_t>(nsaved)] : nullptr;
+    n->sequence = g_sequence++;
+    return n;
+}
+
+void describe_output(Node* n, uint32_t nr, const Tensor& t) {
+    if (static_cast<int>(nr) >= n->noutputs) {
+        InputMeta* grown = new InputMeta[nr + 1];
+        for (int i = 0; i < n->noutputs; i++) grown[i] = n->metas[i];
+        delete[] n->metas;
+        n->metas = grown;
+        n->noutputs = static_cast<int>(nr) + 1;
+    }
+    InputMeta& m = n->metas[nr];
+    m.sizes.clear();
+    m.sizes.assign(t.sizes());
+    m.dtype = t.dtype;
+    m.device = t.device;
+}
+
+std::string name_of(const Node* n) {
+    if (n->op) return n->op->node_name;
+    const char* name = Py_TYPE(n)->tp_name;
+    const char* dot = std::strrchr(name, '.');
+    if (dot) name = dot + 1;
+    return is_accumulate(n) || is_copy_slices(n) ? std::string("torch::autograd::") + name : name;
+}
+
+std::string forward_name_of(const Node* n) {
+    std::string name = name_of(n);
+    size_t suffix = name.rfind("Backward");
+    if (suffix == std::string::npos || name.find_first_not_of("0123456789", suffix + 8) != std::string::npos)
+        return name;
+    return name.substr(0, suffix);
+}
+
+void check_not_released(const Node* n) {
+    MT_CHECK(!n->released,
+             "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+             "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+             "if you need to access saved tensors after calling backward.");
+}
+
+PyObject* tuple_of(const Gradients& grads) {
+    PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(grads.size()));
+    for (size_t i = 0; i < grads.size(); i++)
+        PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), Py_NewRef(grads[i] ? grads[i]->py() : Py_None));
+    return t;
+}
+
+// ---- AccumulateGrad ----
+
+namespace {
+
+void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
+    if (!n->extra || !grads[0]) return;
+    Tensor& variable = *reinterpret_cast<Tensor*>(n->extra);
+    AutogradMeta& a = autograd_of(variable);
+    if (!a.requires_grad) return;
+    TensorRef grad = std::move(grads[0]);
+    bool graph = g_thread.grad_mode;
+    if (!a.grad) {
+        // A gradient is laid out in memory as its variable is, where that is dense.
+        bool same_layout =
+            variable.is_non_overlapping_and_dense() ? grad->strides() == variable.strides() : grad->is_contiguous();
+        if (!graph && same_layout && Py_REFCNT(grad->py()) == 1 && grad->is_non_overlapping_and_dense() &&
+            !is_view(*grad) && (grad->storage->refs.load(std::memory_order_relaxed) == 1 || !requires_grad(*grad))) {
+            if (grad->storage->refs.load(std::memory_order_relaxed) == 1 && !grad->autograd)
+                a.grad = grad.release();
+            else
+                a.grad = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
+        } else if (graph) {
+            a.grad = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
+        } else {
+            TensorRef copy =
+                empty_strided(variable.sizes(),
+                              variable.is_non_overlapping_and_dense() ? variable.strides()
+                                                                      : IntSpan(contiguous_strides(variable.sizes())),
+                              grad->dtype, grad->device);
+            call_tensor(g_engine_ops.copy_inplace, {Value::of(copy.get()), Value::of(grad.get())});
+            a.grad = copy.release();
+        }
+    } else if (!graph) {
+        call_tensor(g_engine_ops.add_inplace, {Value::of(a.grad), Value::of(grad.get())});
+    } else {
+        Tensor* old = a.grad;
+        a.grad = engine_add(*old, *grad).release();
+        Py_DECREF(old->py());
+    }
+    if (a.post_hooks && PyDict_Size(a.post_hooks) > 0) {
+        PyObject* hooks = PyDict_Values(a.post_hooks);
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++) {
+            PyObject* r = PyObject_CallOneArg(PyList_GET_ITEM(hooks, i), variable.py());
+            if (!r) {
+                Py_DECREF(hooks);
+                throw PythonError();
+            }
+            Py_DECREF(r);
+        }
+        Py_DECREF(hooks);
+    }
+}
+const NodeBehaviour kAccumulate{accumulate_apply};
+PyTypeObject* g_accumulate_type = nullptr;
+
+}  // namespace
+
+bool is_accumulate(const Node* n) { return n->behaviour == &kAccumulate; }
+
+Edge gradient_edge(Tensor& t) {
+    if (!t.autograd) return {};
+    Node* n = grad_fn_of(t);
+    AutogradMeta& a = *t.autograd;
+    if (n) {
+        Py_INCREF(reinterpret_cast<PyObject*>(n));
+        return {n, a.nr};
+    }
+    if (!a.requires_grad) return {};
+    if (!a.accumulator) {
+        if (!g_accumulate_type) g_accumulate_type = make_node_type("AccumulateGrad");
+        Node* acc = new_node(g_accumulate_type, &kAccumulate, 0, 1, 0);
+        g_sequence--;
+        acc->sequence = UINT64_MAX;
+        Py_INCREF(t.py());
+        acc->extra = t.py();
+        describe_output(acc, 0, t);
+        a.accumulator = acc;  // weak: cleared when the node goes
+        return {acc, 0};
+    }
+    Py_INCREF(reinterpret_cast<PyObject*>(a.accumulator));
+    return {a.accumulator, 0};
+}
+
+}  // namespace mt

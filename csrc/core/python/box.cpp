@@ -1,0 +1,527 @@
+#include "box.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../autograd.h"
+#include "../generator.h"
+#include "types.h"
+
+namespace mt {
+
+// ---- from Python ----
+
+bool index_like(PyObject* o) { return PyLong_Check(o) || (PyIndex_Check(o) && !tensor_check(o)); }
+bool numpy_named(PyObject* o) { return std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0; }
+
+bool unbox_int(PyObject* o, int64_t* v, BindMode mode) {
+    if (PyLong_CheckExact(o)) {
+        int overflow = 0;
+        *v = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) MT_THROW(Runtime, "Overflow when unpacking long long");
+        return true;
+    }
+    if (PyBool_Check(o)) {
+        *v = o == Py_True;
+        return true;
+    }
+    if (index_like(o)) {
+        PyObject* i = PyNumber_Index(o);
+        if (!i) {
+            PyErr_Clear();
+            return false;
+        }
+        *v = PyLong_AsLongLong(i);
+        Py_DECREF(i);
+        if (*v == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        return true;
+    }
+    if (tensor_check(o)) {
+        Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.numel() != 1 || is_floating(t.dtype) || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
+        TensorRef c = contiguous(t, DType::Int64);
+        *v = *c->data<int64_t>();
+        return true;
+    }
+    return false;
+}
+
+namespace {
+
+bool unbox_double(PyObject* o, double* v, BindMode mode) {
+    if (PyFloat_Check(o)) {
+        *v = PyFloat_AS_DOUBLE(o);
+        return true;
+    }
+    if (PyLong_Check(o)) {
+        *v = PyLong_AsDouble(o);
+        if (*v == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        return true;
+    }
+    if (tensor_check(o)) {
+        Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.numel() != 1 || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
+        TensorRef c = contiguous(t, DType::Float64);
+        *v = *c->data<double>();
+        return true;
+    }
+    if (PyComplex_Check(o) || PyUnicode_Check(o)) return false;
+    if (PyIndex_Check(o) || (numpy_named(o) && Py_TYPE(o)->tp_as_number && Py_TYPE(o)->tp_as_number->nb_float)) {
+        *v = PyFloat_AsDouble(o);
+        if (*v == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        return true;
+    }
+    return false;
+}
+
+bool unbox_scalar(PyObject* o, Value* v) {
+    if (PyFloat_CheckExact(o)) {
+        *v = Value::of(PyFloat_AS_DOUBLE(o));
+        return true;
+    }
+    if (PyBool_Check(o)) {
+        *v = Value::of(o == Py_True);
+        return true;
+    }
+    if (PyLong_Check(o)) {
+        int overflow = 0;
+        int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) {
+            double d = PyLong_AsDouble(o);
+            if (d == -1.0 && PyErr_Occurred()) throw PythonError();
+            if (d < 0 || d >= 18446744073709551616.0)
+                MT_THROW(Runtime, "value cannot be converted to type int64_t without overflow");
+            *v = Value::of(static_cast<int64_t>(PyLong_AsUnsignedLongLong(o)));
+            return true;
+        }
+        *v = Value::of(i);
+        return true;
+    }
+    if (PyFloat_Check(o)) {
+        *v = Value::of(PyFloat_AS_DOUBLE(o));
+        return true;
+    }
+    if (PyComplex_Check(o)) {
+        Py_complex z = PyComplex_AsCComplex(o);
+        *v = Value::of(c128(z.real, z.imag));
+        return true;
+    }
+    if (tensor_check(o)) {
+        Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.ndim != 0 || !t.is_cpu()) return false;
+        if (is_complex(t.dtype)) {
+            TensorRef c = contiguous(t, DType::Complex128);
+            *v = Value::of(*c->data<c128>());
+        } else if (is_floating(t.dtype)) {
+            TensorRef c = contiguous(t, DType::Float64);
+            *v = Value::of(*c->data<double>());
+        } else if (t.dtype == DType::Bool) {
+            TensorRef c = contiguous(t);
+            *v = Value::of(*c->data<bool>());
+        } else {
+            TensorRef c = contiguous(t, DType::Int64);
+            *v = Value::of(*c->data<int64_t>());
+        }
+        return true;
+    }
+    if (numpy_named(o)) {
+        // numpy.bool_, numpy integers and floats
+        PyNumberMethods* m = Py_TYPE(o)->tp_as_number;
+        if (std::strstr(Py_TYPE(o)->tp_name, "bool")) {
+            *v = Value::of(PyObject_IsTrue(o) == 1);
+            return true;
+        }
+        if (m && m->nb_index) {
+            int64_t i;
+            if (!unbox_int(o, &i, BindMode::Python)) return false;
+            *v = Value::of(i);
+            return true;
+        }
+        if (std::strstr(Py_TYPE(o)->tp_name, "float") && m && m->nb_float) {
+            double d = PyFloat_AsDouble(o);
+            if (d == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                return false;
+            }
+            *v = Value::of(d);
+            return true;
+        }
+        return false;
+    }
+    if (PyIndex_Check(o)) {
+        int64_t i;
+        if (!unbox_int(o, &i, BindMode::Python)) return false;
+        *v = Value::of(i);
+        return true;
+    }
+    return false;
+}
+
+// ---- lists ----
+
+bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
+template <class T>
+T* take(Call& c, Py_ssize_t n) {
+    return static_cast<T*>(c.arena->take(sizeof(T) * static_cast<size_t>(n ? n : 1)));
+}
+
+// The items of a list or tuple, each converted by `one(item, &to)`; false if one does not fit.
+template <class T, class F>
+bool unbox_items(PyObject* o, Call& c, Tag tag, const T** to, Value* v, F&& one) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    T* items = take<T>(c, n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        // Asked each time: an item's __index__ may have shortened the list.
+        if (i >= PySequence_Fast_GET_SIZE(o) || !one(PySequence_Fast_GET_ITEM(o, i), &items[i])) return false;
+    }
+    v->tag = tag;
+    v->len = static_cast<uint32_t>(n);
+    *to = items;
+    return true;
+}
+
+// int[2] and float[2] may be given as one number.
+template <class T>
+void repeat(T one, const Argument& a, Call& c, Tag tag, const T** to, Value* v) {
+    T* items = take<T>(c, a.list_size);
+    std::fill_n(items, a.list_size, one);
+    v->tag = tag;
+    v->len = static_cast<uint32_t>(a.list_size);
+    *to = items;
+}
+
+bool unbox_ints(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+    if (is_sequence(o))
+        return unbox_items(o, c, Tag::IntList, &v->ints, v,
+                           [&](PyObject* item, int64_t* to) { return unbox_int(item, to, mode); });
+    if (a.list_size > 0 && !tensor_check(o)) {
+        int64_t one;
+        if (unbox_int(o, &one, mode)) {
+            repeat(one, a, c, Tag::IntList, &v->ints, v);
+            return true;
+        }
+    }
+    if (PyUnicode_Check(o) || PyBytes_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || o == Py_None) return false;
+    if (tensor_check(o) && mode == BindMode::Python) return false;
+    PyObject* seq = PySequence_List(o);
+    if (!seq) {
+        PyErr_Clear();
+        return false;
+    }
+    bool ok = unbox_ints(seq, a, mode, c, v);
+    Py_DECREF(seq);
+    return ok;
+}
+
+bool unbox_doubles(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+    if (is_sequence(o))
+        return unbox_items(o, c, Tag::DoubleList, &v->doubles, v,
+                           [&](PyObject* item, double* to) { return unbox_double(item, to, mode); });
+    double one;
+    if (a.list_size == 0 || !PyFloat_Check(o) || !unbox_double(o, &one, mode)) return false;
+    repeat(one, a, c, Tag::DoubleList, &v->doubles, v);
+    return true;
+}
+
+bool unbox_bools(PyObject* o, Call& c, Value* v) {
+    return is_sequence(o) && unbox_items(o, c, Tag::BoolList, &v->bools, v, [](PyObject* item, bool* to) {
+               int truth = PyObject_IsTrue(item);
+               if (truth < 0) throw PythonError();
+               *to = truth == 1;
+               return true;
+           });
+}
+
+bool unbox_tensors(PyObject* o, bool optional, Call& c, Value* v) {
+    return is_sequence(o) && unbox_items(o, c, Tag::TensorList, &v->tensors, v, [&](PyObject* item, Tensor** to) {
+               if (tensor_check(item)) {
+                   *to = reinterpret_cast<Tensor*>(item);
+                   return true;
+               }
+               *to = nullptr;
+               return item == Py_None && optional;
+           });
+}
+
+bool unbox_scalars(PyObject* o, Call& c, Value* v) {
+    return is_sequence(o) && unbox_items(o, c, Tag::ScalarList, &v->values, v, unbox_scalar);
+}
+
+}  // namespace
+
+bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+    switch (a.kind) {
+        case ArgKind::Tensor:
+            if (tensor_check(o)) {
+                v->tag = Tag::Tensor;
+                v->t = reinterpret_cast<Tensor*>(o);
+                return true;
+            }
+            if (o == Py_None && (a.optional || mode == BindMode::Operator)) {
+                *v = Value();
+                return true;
+            }
+            return false;
+        default:
+            break;
+    }
+    if (o == Py_None) {
+        if (a.optional || a.kind == ArgKind::Any || (a.kind == ArgKind::DType && mode == BindMode::Python) ||
+            (a.kind == ArgKind::Generator && mode == BindMode::Python)) {
+            *v = Value();
+            return true;
+        }
+        if (a.kind == ArgKind::Bool && mode == BindMode::Operator) {
+            *v = Value::of(false);
+            return true;
+        }
+        return false;
+    }
+    switch (a.kind) {
+        case ArgKind::Int: {
+            int64_t i;
+            if (!unbox_int(o, &i, mode)) return false;
+            *v = Value::of(i);
+            return true;
+        }
+        case ArgKind::Float: {
+            double d;
+            if (!unbox_double(o, &d, mode)) return false;
+            *v = Value::of(d);
+            return true;
+        }
+        case ArgKind::Bool:
+            if (PyBool_Check(o)) {
+                *v = Value::of(o == Py_True);
+                return true;
+            }
+            if (mode == BindMode::Operator && !PyUnicode_Check(o) && !PyList_Check(o) && !PyTuple_Check(o)) {
+                int truth = PyObject_IsTrue(o);
+                if (truth < 0) throw PythonError();
+                *v = Value::of(truth == 1);
+                return true;
+            }
+            if (numpy_named(o) && std::strstr(Py_TYPE(o)->tp_name, "bool")) {
+                *v = Value::of(PyObject_IsTrue(o) == 1);
+                return true;
+            }
+            return false;
+        case ArgKind::Scalar:
+        case ArgKind::Complex:
+            return unbox_scalar(o, v);
+        case ArgKind::Str: {
+            if (!PyUnicode_Check(o)) return false;
+            Py_ssize_t n;
+            const char* s = PyUnicode_AsUTF8AndSize(o, &n);
+            if (!s) throw PythonError();
+            v->tag = Tag::Str;
+            v->str = s;
+            v->len = static_cast<uint32_t>(n);
+            return true;
+        }
+        case ArgKind::IntList:
+            return unbox_ints(o, a, mode, c, v);
+        case ArgKind::FloatList:
+            return unbox_doubles(o, a, mode, c, v);
+        case ArgKind::BoolList:
+            return unbox_bools(o, c, v);
+        case ArgKind::TensorList:
+            return unbox_tensors(o, false, c, v);
+        case ArgKind::OptionalTensorList:
+            return unbox_tensors(o, true, c, v);
+        case ArgKind::ScalarList:
+            return unbox_scalars(o, c, v);
+        case ArgKind::DType:
+            if (dtype_check(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
+                o == reinterpret_cast<PyObject*>(&PyLong_Type) || o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
+                o == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
+                *v = Value::of(dtype_from_python(o));
+                return true;
+            }
+            if (mode == BindMode::Operator && PyLong_Check(o)) {
+                *v = Value::of(static_cast<DType>(PyLong_AsLong(o)));
+                return true;
+            }
+            return false;
+        case ArgKind::Layout: {
+            int64_t i;
+            if (!layout_check(o, &i)) return false;
+            *v = Value::of(i);
+            v->tag = Tag::Layout;
+            return true;
+        }
+        case ArgKind::MemoryFormat: {
+            int64_t i;
+            if (!memory_format_check(o, &i)) return false;
+            *v = Value::of(i);
+            v->tag = Tag::MemoryFormat;
+            return true;
+        }
+        case ArgKind::Device:
+            if (!device_check(o) && !PyUnicode_Check(o) && !PyLong_CheckExact(o)) return false;
+            v->tag = Tag::Device;
+            v->device = device_from_python(o);
+            return true;
+        case ArgKind::Generator:
+            if (!generator_check(o)) return false;
+            v->tag = Tag::Generator;
+            v->obj = o;
+            return true;
+        case ArgKind::Storage:
+            if (!storage_of(o)) {
+                // A typed storage stands for the untyped one inside it.
+                return false;
+            }
+            *v = Value::object(o);
+            return true;
+        default:
+            *v = Value::object(o);
+            return true;
+    }
+}
+
+// ---- to Python ----
+
+namespace {
+
+template <class F>
+PyObject* tuple_of(const Value& v, F&& item) {
+    PyObject* t = PyTuple_New(v.len);
+    if (!t) throw PythonError();
+    for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, item(i));
+    return t;
+}
+
+}  // namespace
+
+PyObject* box(const Value& v) {
+    switch (v.tag) {
+        case Tag::None:
+            Py_RETURN_NONE;
+        case Tag::Tensor:
+            Py_INCREF(v.t->py());
+            return v.t->py();
+        case Tag::Bool:
+            return PyBool_FromLong(v.b);
+        case Tag::Int:
+            return PyLong_FromLongLong(v.i);
+        case Tag::Double:
+            return PyFloat_FromDouble(v.d);
+        case Tag::Complex:
+            return PyComplex_FromDoubles(v.z[0], v.z[1]);
+        case Tag::IntList:
+            return tuple_of(v, [&](uint32_t i) { return PyLong_FromLongLong(v.ints[i]); });
+        case Tag::DoubleList:
+            return tuple_of(v, [&](uint32_t i) { return PyFloat_FromDouble(v.doubles[i]); });
+        case Tag::BoolList:
+            return tuple_of(v, [&](uint32_t i) { return PyBool_FromLong(v.bools[i]); });
+        case Tag::TensorList: {
+            PyObject* t = PyList_New(v.len);
+            for (uint32_t i = 0; i < v.len; i++) {
+                PyObject* o = v.tensors[i] ? v.tensors[i]->py() : Py_None;
+                Py_INCREF(o);
+                PyList_SET_ITEM(t, i, o);
+            }
+            return t;
+        }
+        case Tag::ScalarList:
+            return tuple_of(v, [&](uint32_t i) { return box(v.values[i]); });
+        case Tag::Str:
+            return PyUnicode_FromStringAndSize(v.str, v.len);
+        case Tag::DType: {
+            PyObject* o = dtype_object(v.dtype);
+            Py_INCREF(o);
+            return o;
+        }
+        case Tag::Device:
+            return device_object(v.device);
+        case Tag::Layout: {
+            PyObject* o = layout_object(v.i);
+            Py_INCREF(o);
+            return o;
+        }
+        case Tag::MemoryFormat: {
+            PyObject* o = memory_format_object(v.i);
+            Py_INCREF(o);
+            return o;
+        }
+        case Tag::Generator:
+        case Tag::Object:
+            Py_INCREF(v.obj);
+            return v.obj;
+    }
+    Py_RETURN_NONE;
+}
+
+void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op) {
+    if (o == Py_None) {
+        Py_DECREF(o);
+        v = Value();
+        return;
+    }
+    switch (spec.kind) {
+        case ArgKind::Tensor:
+            if (!tensor_check(o)) {
+                std::string type = Py_TYPE(o)->tp_name;
+                Py_DECREF(o);
+                MT_THROW(Runtime, op.full_name, ": expected a Tensor as result but the kernel returned '", type, "'");
+            }
+            v = Value::of(reinterpret_cast<Tensor*>(o));
+            return;
+        default:
+            v = Value::object(o);
+    }
+}
+
+PyObject* box_results(Call& c) {
+    if (c.nrets == 1) {
+        Value v = c.rets[0];
+        if (v.tag == Tag::Tensor) return v.t->py();
+        if (v.tag == Tag::Object) return v.obj;
+        return box(v);
+    }
+    if (c.nrets == 0) Py_RETURN_NONE;
+    PyObject* t = PyTuple_New(c.nrets);
+    for (int i = 0; i < c.nrets; i++) {
+        Value v = c.rets[i];
+        PyTuple_SET_ITEM(t, i, v.tag == Tag::Tensor ? v.t->py() : v.tag == Tag::Object ? v.obj : box(v));
+    }
+    if (c.op->return_type) {
+        PyObject* named = PyObject_CallOneArg(reinterpret_cast<PyObject*>(c.op->return_type), t);
+        Py_DECREF(t);
+        return named;
+    }
+    return t;
+}
+
+PyObject* box_argument(const Call& c, int i) {
+    PyObject* o = c.source[i];
+    if (o && !PyList_Check(o)) {
+        // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion
+        // changed it.
+        const Value& v = c.args[i];
+        bool same = v.tag == Tag::Tensor || v.tag == Tag::None || v.tag == Tag::Object || v.tag == Tag::DType ||
+                    v.tag == Tag::Device || v.tag == Tag::Layout || v.tag == Tag::MemoryFormat ||
+                    v.tag == Tag::Generator || v.tag == Tag::Str || (v.tag == Tag::Int && PyLong_CheckExact(o)) ||
+                    (v.tag == Tag::Double && PyFloat_CheckExact(o)) || PyBool_Check(o);
+        if (same) {
+            Py_INCREF(o);
+            return o;
+        }
+    }
+    return box(c.args[i]);
+}
+
+}  // namespace mt

@@ -1,0 +1,30 @@
+// Values of the core as Python objects and back.
+#pragma once
+
+#include "../registry.h"
+
+namespace mt {
+
+// How lenient the conversion of arguments is, and how errors about them are worded.
+enum class BindMode : uint8_t {
+    Python,  // torch.add(...), tensor.add(...): TypeError; `input`, `axis`, ... are other names; sizes may be given one
+             // by one
+    Operator,  // torch.ops.aten.add(...): RuntimeError naming the schema
+};
+
+// Converts what was given for argument `a`; false if it does not fit. Lists live in the call's arena.
+bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v);
+bool unbox_int(PyObject* o, int64_t* v, BindMode mode);
+// Fills `v` from a Python result of a kernel; the reference is stolen.
+void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op);
+
+PyObject* box(const Value& v);                 // new reference
+PyObject* box_argument(const Call& c, int i);  // new reference; the caller's own object where there is one
+PyObject* box_results(Call& c);                // steals c.rets; tuple (or namedtuple) unless there is one result
+
+// Ints and what is a number by the index protocol (NumPy's scalars among them); not tensors.
+bool index_like(PyObject* o);
+// By its name only: NumPy need not be importable to ask.
+bool numpy_named(PyObject* o);
+
+}  // namespace mt

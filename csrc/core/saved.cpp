@@ -1,0 +1,134 @@
+// What a node keeps for backward: versions are checked when it is taken out again, hooks may pack it meanwhile.
+#include "autograd.h"
+#include "python/types.h"
+
+namespace mt {
+
+thread_local std::vector<std::pair<PyObject*, PyObject*>> g_saved_hooks;
+thread_local const char* g_saved_hooks_disabled = nullptr;
+bool g_anomaly = false, g_anomaly_check_nan = true;
+
+void save_object(Saved& s, PyObject* o) {
+    Py_XINCREF(o);
+    s.object = o;
+    s.kind = o ? Saved::Object : Saved::Empty;
+}
+
+void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
+    if (!t) return;
+    MT_CHECK(!(t->flags & kInference) || g_thread.inference_mode,
+             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+             "computation tracked by autograd. "
+             "To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+             "`torch.no_grad()` instead of "
+             "`torch.inference_mode()`.");
+    s.nr = nr;
+    s.requires_grad = requires_grad(*t);
+    s.leaf = is_leaf(*t);
+    if (!g_saved_hooks.empty()) {
+        auto [pack, unpack_hook] = g_saved_hooks.back();
+        TensorRef given = is_output ? shallow_alias(*t) : TensorRef::share(t);
+        if (!is_output && s.requires_grad && !s.leaf) {
+            s.history = gradient_edge(*t);
+        }
+        s.version = t->version();
+        std::vector<std::pair<PyObject*, PyObject*>> held;
+        held.swap(g_saved_hooks);  // a hook's own operations are not packed
+        PyObject* packed = PyObject_CallOneArg(pack, given->py());
+        held.swap(g_saved_hooks);
+        if (!packed) throw PythonError();
+        s.object = packed;
+        Py_INCREF(unpack_hook);
+        s.unpack = unpack_hook;
+        s.kind = Saved::Packed;
+        return;
+    }
+    if (is_output && !s.leaf) {
+        // An alias without history: the node must not keep itself alive through its own output.
+        TensorRef alias = shallow_alias(*t);
+        s.object = alias.release()->py();
+        s.kind = Saved::Output;
+    } else {
+        Py_INCREF(t->py());
+        s.object = t->py();
+        s.kind = Saved::Input;
+    }
+    s.version = t->version();
+}
+
+PyObject* unpack(Saved& s, Node* owner) {
+    if (s.kind == Saved::Empty) Py_RETURN_NONE;
+    if (s.kind == Saved::Object) {
+        Py_INCREF(s.object);
+        return s.object;
+    }
+    if (s.kind == Saved::Packed) {
+        PyObject* o = PyObject_CallOneArg(s.unpack, s.object);
+        if (!o) throw PythonError();
+        if (!tensor_check(o)) {
+            Py_DECREF(o);
+            MT_THROW(Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+                     Py_TYPE(o)->tp_name);
+        }
+        Tensor* t = reinterpret_cast<Tensor*>(o);
+        if (!s.requires_grad || requires_grad(*t)) return o;
+        TensorRef again = shallow_alias(*t);
+        Py_DECREF(o);
+        AutogradMeta& a = autograd_of(*again);
+        if (s.history.node) {
+            Py_INCREF(reinterpret_cast<PyObject*>(s.history.node));
+            a.grad_fn = s.history.node;
+            a.nr = s.history.nr;
+        } else if (s.leaf) {
+            a.requires_grad = true;
+        } else if (owner) {
+            Py_INCREF(reinterpret_cast<PyObject*>(owner));
+            a.grad_fn = owner;
+            a.nr = s.nr;
+        }
+        return again.release()->py();
+    }
+    Tensor* t = reinterpret_cast<Tensor*>(s.object);
+    if (t->version() != s.version) {
+        std::string shape = concat("[torch.", dtype_class_name(t->dtype), "Tensor ", t->sizes(), "]");
+        std::string producer;
+        if (s.kind == Saved::Output && owner) {
+            producer = concat(", which is output ", s.nr, " of ", forward_name_of(owner), ",");
+        } else if (t->autograd && t->autograd->grad_fn) {
+            Node* n = t->autograd->grad_fn;
+            producer = concat(", which is output ", t->autograd->nr, " of ", forward_name_of(n), ",");
+        }
+        MT_THROW(Runtime,
+                 "one of the variables needed for gradient computation has been modified by an inplace operation: ",
+                 shape, producer, " is at version ", t->version(), "; expected version ", s.version, " instead. Hint: ",
+                 g_anomaly ? "the backtrace further above shows the operation that failed to compute its gradient. The "
+                             "variable in question was changed in "
+                             "there or anywhere later. Good luck!"
+                           : "enable anomaly detection to find the operation that failed to compute its gradient, with "
+                             "torch.autograd.set_detect_anomaly(True, check_nan=False).");
+    }
+    if (s.kind == Saved::Output && s.requires_grad && owner) {
+        TensorRef again = shallow_alias(*t);
+        AutogradMeta& a = autograd_of(*again);
+        Py_INCREF(reinterpret_cast<PyObject*>(owner));
+        a.grad_fn = owner;
+        a.nr = s.nr;
+        return again.release()->py();
+    }
+    Py_INCREF(s.object);
+    return s.object;
+}
+
+void clear(Saved& s) {
+    PyObject *o = s.object, *u = s.unpack;
+    Node* h = s.history.node;
+    s.object = nullptr;
+    s.unpack = nullptr;
+    s.history.node = nullptr;
+    s.kind = Saved::Empty;
+    Py_XDECREF(o);
+    Py_XDECREF(u);
+    Py_XDECREF(reinterpret_cast<PyObject*>(h));
+}
+
+}  // namespace mt

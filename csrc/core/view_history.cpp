@@ -1,0 +1,207 @@
+// Histories of views and of in-place writes: a write to a view becomes part of its base's history, and the view's own
+// history is made anew from that of the base.
+#include <algorithm>
+
+#include "autograd.h"
+
+namespace mt {
+
+namespace {
+
+// grad_fn of a view after its base was written: an as_strided of the base's new history.
+void strided_view_apply(Node* n, Gradients& grads, Gradients& out) {
+    if (!grads[0]) return;
+    ViewGeometry& g = *n->view;
+    TensorRef base = empty_strided(g.base_sizes, g.base_strides, grads[0]->dtype, grads[0]->device);
+    zero_fill(*base);
+    TensorRef slot = call_tensor(g_engine_ops.as_strided, {Value::of(base.get()), ints_of(g.sizes), ints_of(g.strides),
+                                                           Value::of(g.offset - g.base_offset)});
+    call_tensor(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(grads[0].get())});
+    out[0] = std::move(base);
+}
+const NodeBehaviour kStridedView{strided_view_apply};
+PyTypeObject* g_strided_view_type = nullptr;
+
+// In-place write into a view, seen from the base: the inner node gets the gradient of the written region only.
+void copy_slices_apply(Node* n, Gradients& grads, Gradients& out) {
+    if (!grads[0]) return;
+    check_not_released(n);
+    Node* inner = reinterpret_cast<Node*>(n->extra);
+    ViewGeometry& g = *n->view;
+    TensorRef base = empty_strided(g.base_sizes, g.base_strides, grads[0]->dtype, grads[0]->device);
+    call_tensor(g_engine_ops.copy_inplace, {Value::of(base.get()), Value::of(grads[0].get())});
+    TensorRef slot;
+    if (g.replay) {
+        PyObject* v = PyObject_CallOneArg(g.replay, base->py());
+        if (!v) throw PythonError();
+        slot = TensorRef::steal(reinterpret_cast<Tensor*>(v));
+    } else {
+        slot = call_tensor(g_engine_ops.as_strided, {Value::of(base.get()), ints_of(g.sizes), ints_of(g.strides),
+                                                     Value::of(g.offset - g.base_offset)});
+    }
+    Gradients inner_grads(static_cast<size_t>(std::max(inner->noutputs, 1)));
+    inner_grads[0] = call_tensor(g_engine_ops.clone, {Value::of(slot.get())});
+    Gradients inner_out(static_cast<size_t>(inner->nedges));
+    inner->behaviour->apply(inner, inner_grads, inner_out);
+    for (size_t i = 0; i < inner_out.size() && i < out.size(); i++) {
+        if (i == 0) {
+            if (inner_out[0]) {
+                TensorRef g0 = inner_out[0];
+                if (!(g0->sizes() == slot->sizes())) {
+                    g0 = call_tensor(g_engine_ops.sum_to_size, {Value::of(g0.get()), ints_of(slot->sizes())});
+                }
+                call_tensor(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(g0.get())});
+            } else {
+                TensorRef zero = empty(slot->sizes(), slot->dtype, slot->device);
+                zero_fill(*zero);
+                call_tensor(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(zero.get())});
+            }
+            out[0] = base;
+        } else {
+            out[i] = std::move(inner_out[i]);
+        }
+    }
+}
+const NodeBehaviour kCopySlices{copy_slices_apply};
+PyTypeObject* g_copy_slices_type = nullptr;
+
+void replay_view_apply(Node* n, Gradients& grads, Gradients& out) {
+    if (!grads[0]) return;
+    ViewGeometry& g = *n->view;
+    TensorRef base =
+        empty_strided(g.base_sizes, g.base_strides, n->edges[0].node->metas[n->edges[0].nr].dtype, grads[0]->device);
+    zero_fill(*base);
+    PyObject* v = PyObject_CallOneArg(g.replay, base->py());
+    if (!v) throw PythonError();
+    TensorRef slot = TensorRef::steal(reinterpret_cast<Tensor*>(v));
+    call_tensor(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(grads[0].get())});
+    out[0] = std::move(base);
+}
+const NodeBehaviour kReplayView{replay_view_apply};
+
+ViewGeometry* geometry(const Tensor& view, const Tensor& base, PyObject* replay) {
+    ViewGeometry* g = new ViewGeometry;
+    g->base_sizes.assign(base.sizes());
+    g->base_strides.assign(base.strides());
+    g->sizes.assign(view.sizes());
+    g->strides.assign(view.strides());
+    g->base_offset = base.offset;
+    g->offset = view.offset;
+    Py_XINCREF(replay);
+    g->replay = replay;
+    return g;
+}
+
+}  // namespace
+
+bool is_copy_slices(const Node* n) { return n->behaviour == &kCopySlices; }
+
+void track_view(Tensor& view, Tensor& source, Creation creation) {
+    AutogradMeta& a = autograd_of(view);
+    if (a.view) return;
+    ViewMeta* m = new ViewMeta;
+    Tensor* base = &source;
+    if (is_view(source)) {
+        base = source.autograd->view->base;
+        if (creation == Creation::Default) creation = source.autograd->view->creation;
+    }
+    Py_INCREF(base->py());
+    m->base = base;
+    m->creation = creation;
+    m->version = view.version();
+    a.view = m;
+}
+
+Node* grad_fn_of(Tensor& t) {
+    if (!t.autograd) return nullptr;
+    AutogradMeta& a = *t.autograd;
+    if (!a.view || a.view->version == t.version()) return a.grad_fn;
+    Tensor& base = *a.view->base;
+    a.view->version = t.version();
+    if (!requires_grad(base)) return a.grad_fn;
+    MT_CHECK(a.view->creation != Creation::CustomFunction,
+             "a view made by a custom Function was modified through its base");
+    if (!g_strided_view_type) g_strided_view_type = make_node_type("AsStridedBackward0");
+    Node* n = new_node(g_strided_view_type, a.view->replay ? &kReplayView : &kStridedView, 1, 1, 0);
+    n->view = geometry(t, base, a.view->replay);
+    n->edges[0] = gradient_edge(base);
+    describe_output(n, 0, t);
+    Node* old = a.grad_fn;
+    a.grad_fn = n;
+    a.nr = 0;
+    Py_XDECREF(reinterpret_cast<PyObject*>(old));
+    return n;
+}
+
+void set_history(Tensor& t, Node* n, uint32_t nr) {
+    AutogradMeta& a = autograd_of(t);
+    Node* old = a.grad_fn;
+    Py_INCREF(reinterpret_cast<PyObject*>(n));
+    a.grad_fn = n;
+    a.nr = nr;
+    Py_XDECREF(reinterpret_cast<PyObject*>(old));
+    describe_output(n, nr, t);
+}
+
+void rebase_history(Tensor& t, Node* n, uint32_t nr) {
+    AutogradMeta& a = autograd_of(t);
+    if (!a.view) {
+        set_history(t, n, nr);
+        return;
+    }
+    Tensor& base = *a.view->base;
+    describe_output(n, nr, t);
+    if (!g_copy_slices_type) g_copy_slices_type = make_node_type("CopySlices");
+    int extra = n->nedges > 1 ? n->nedges - 1 : 0;
+    Node* slices = new_node(g_copy_slices_type, &kCopySlices, 1 + extra, 1, 0);
+    slices->edges[0] = gradient_edge(base);
+    for (int i = 0; i < extra; i++) {
+        slices->edges[1 + i] = n->edges[1 + i];
+        Py_XINCREF(reinterpret_cast<PyObject*>(n->edges[1 + i].node));
+    }
+    slices->view = geometry(t, base, a.view->replay);
+    Py_INCREF(reinterpret_cast<PyObject*>(n));
+    slices->extra = reinterpret_cast<PyObject*>(n);
+    set_history(base, slices, 0);
+    Py_DECREF(reinterpret_cast<PyObject*>(slices));
+    a.view->version = t.version() - 1;  // the view's own history is now out of date
+    grad_fn_of(t);
+}
+
+void check_inplace(Tensor& t) {
+    if (!g_thread.grad_mode) return;
+    if (t.autograd && t.autograd->view) {
+        ViewMeta& v = *t.autograd->view;
+        bool base_leaf = requires_grad(*v.base) && is_leaf(*v.base);
+        MT_CHECK(!base_leaf, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+        if (requires_grad(t) || requires_grad(*v.base)) {
+            std::string producer = t.autograd->grad_fn
+                                       ? concat("Output ", t.autograd->nr, " of ", forward_name_of(t.autograd->grad_fn))
+                                       : std::string("A view");
+            MT_CHECK(v.creation != Creation::Multi, producer,
+                     " is a view and is being modified inplace. This view is the output of a function that returns "
+                     "multiple views. Such functions do not allow "
+                     "the output views to be modified inplace. You should replace the inplace operation by an "
+                     "out-of-place one.");
+            MT_CHECK(v.creation != Creation::NoGrad,
+                     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
+                     "that this "
+                     "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+                     "the view and the inplace either both "
+                     "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+                     "want the inplace to be tracked).");
+            MT_CHECK(v.creation != Creation::CustomFunction, producer,
+                     " is a view and is being modified inplace. This view was created inside a custom Function (or "
+                     "because an input was returned as-is) and the "
+                     "autograd logic to handle view+inplace would override the custom backward associated with the "
+                     "custom Function, leading to incorrect "
+                     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+                     "Function.");
+        }
+        return;
+    }
+    MT_CHECK(!(requires_grad(t) && is_leaf(t)),
+             "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+}  // namespace mt
