@@ -94,3 +94,14 @@ def test_closeness():
 )
 def test_errors(program):
     agree_on_error(program)
+
+
+def test_where_as_a_method():
+    def program(torch):
+        x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+        found = x.where(x > 2, -x)
+        found.sum().backward()
+        mask = torch.tensor([True, False, True])
+        return [found, x.grad, x.where(mask, 0.5), x.where(condition=mask, other=torch.tensor(1.0))]
+
+    agree(program)

@@ -93,12 +93,12 @@ _ATTRIBUTES = {"__div__": "div", "__rdiv__": None, "__idiv__": "div_", "__itrued
 def attach(tensor: type) -> None:
     """Hand the operators to the native number slots and set the dunder attributes that have no slot."""
     for slot, name in _SLOTS.items():
-        if ("aten", name) in _BOUND:
+        if name in _BOUND["aten"]:
             _C._set_number_slot(slot, getattr(aten, name))
     for slot, function in _REFLECTED.items():
         _C._set_number_slot(slot, function)
     for attribute, name in _ATTRIBUTES.items():
         if name is None:
             setattr(tensor, attribute, _rtruediv)
-        elif ("aten", name) in _BOUND:
+        elif name in _BOUND["aten"]:
             setattr(tensor, attribute, lambda self, other, _f=getattr(aten, name): _f(self, other))

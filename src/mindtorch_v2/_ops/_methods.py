@@ -36,6 +36,11 @@ def unique_consecutive(
     return _wanted(found, return_inverse, return_counts)
 
 
+def where(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor where ``condition`` is True, ``other`` elsewhere: the tensor is the operator's second argument."""
+    return aten.where(condition, self, other)
+
+
 def _wanted(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
     values, inverse, counts = found
     results = (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
@@ -44,5 +49,5 @@ def _wanted(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
 
 def attach(tensor: type) -> None:
     """Give the tensor class these methods."""
-    for function in (norm, unique, unique_consecutive):
+    for function in (norm, unique, unique_consecutive, where):
         setattr(tensor, function.__name__, function)

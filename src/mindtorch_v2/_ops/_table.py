@@ -7,6 +7,7 @@ function, what autograd saves, and the derived tests.
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable
@@ -96,8 +97,9 @@ class Row(NamedTuple):
 
 
 ROWS: dict[str, Row] = {}
-_BOUND: dict[tuple[str, str], list] = {}  # (where, name) -> operators
-_NODE_COUNT: dict[str, int] = {}
+_PLACES = ("function", "method", "nn", "linalg", "special", "fft")
+_BOUND: dict[str, dict[str, list]] = {place: {} for place in ("aten", *_PLACES)}  # place -> name -> operators
+_NODE_NUMBERS: dict[str, dict[str, int]] = {}  # operator's name -> overload -> number in its node's name
 _REQUIRED = object()
 
 
@@ -105,10 +107,10 @@ class _Namespace:
     """Every operator by name, called with Python's binding rules: ``aten.add(x, 1)``."""
 
     def __getattr__(self, name: str):
-        ops = _BOUND.get(("aten", name))
+        ops = _BOUND["aten"].get(name)
         if ops is None:
             raise AttributeError(f"no operator is called '{name}'")
-        function = _C.Function(name, sorted(ops, key=_specificity))
+        function = _C.Function(name, _in_order(ops))
         setattr(self, name, function)
         return function
 
@@ -161,10 +163,9 @@ def _camel(name: str) -> str:
 
 def _node_name(name: str, overload: str) -> str:
     base = name.rstrip("_") if not name.startswith("__") else name
-    key = f"{base}|{'' if overload in ('Tensor', 'Scalar', '') else overload}"
-    if key not in _NODE_COUNT:
-        _NODE_COUNT[key] = sum(1 for k in _NODE_COUNT if k.partition("|")[0] == base)
-    return f"{_camel(base)}Backward{_NODE_COUNT[key]}"
+    numbers = _NODE_NUMBERS.setdefault(base, {})
+    number = numbers.setdefault("" if overload in ("Tensor", "Scalar") else overload, len(numbers))
+    return f"{_camel(base)}Backward{number}"
 
 
 _GRAD = re.compile(r"^grad(\d*)$")
@@ -172,13 +173,15 @@ _RESULT = re.compile(r"^result(\d*)$")
 _KIND_GRAD, _KIND_GRADS, _KIND_INPUT, _KIND_RESULT, _KIND_NEEDS, _KIND_SIZES, _KIND_LIST_SIZES = range(7)
 
 
-def _set_formula(handle, grad: dict, nondiff: tuple[int, ...], node: str) -> None:
-    """Compile the derivative formulas of a row: which arguments they give gradients for and what they read.
+def _compile_formula(handle, grad: dict) -> tuple[list, list[int], list[int], list[int], list[int]]:
+    """The derivative formulas of a row as ``set_formula`` takes them: which arguments they give gradients for and what
+    they read. It holds for the in-place form too, which has the same arguments.
 
     ``x_sizes`` gives the sizes of the differentiable tensor (or of each tensor of the list) ``x`` without keeping its data.
     """
-    names = [a["name"] for a in handle.arguments]
-    types = [a["type"] for a in handle.arguments]
+    arguments = handle.arguments
+    names = [a["name"] for a in arguments]
+    types = [a["type"] for a in arguments]
     saved_sizes: list[int] = []
     saved_inputs: list[int] = []
     saved_results: list[int] = []
@@ -231,8 +234,7 @@ def _set_formula(handle, grad: dict, nondiff: tuple[int, ...], node: str) -> Non
         (positions, fn, [(kind, place.get((kind, index), index)) for kind, index in params], many)
         for positions, fn, params, many in plans
     ]
-    mask = sum(1 << i for i in nondiff)
-    handle.set_formula(parts, sorted(differentiable), saved_inputs, saved_results, saved_sizes, mask, node)
+    return parts, sorted(differentiable), saved_inputs, saved_results, saved_sizes
 
 
 class ReturnType(tuple):
@@ -308,17 +310,17 @@ def _through_functional(functional, form: str):
     return run
 
 
-_WORDS = {"function", "method", "nn", "linalg", "special", "fft", "inplace", "out"}
+_WORDS = {*_PLACES, "inplace", "out"}
 
 
 def _record(handle, name: str, bind: tuple[str, ...], alias: tuple[str, ...], schema: str) -> None:
-    _BOUND.setdefault(("aten", name), []).append(handle)
+    _BOUND["aten"].setdefault(name, []).append(handle)
     for word in bind:
         if word in ("inplace", "out"):
             continue
         for n in (name, *alias):
             short = n.removeprefix(word + "_") if word in ("linalg", "special", "fft") else n
-            _BOUND.setdefault((word, short), []).append(handle)
+            _BOUND[word].setdefault(short, []).append(handle)
 
 
 def _define(
@@ -345,13 +347,14 @@ def _define(
         _record(
             out, name, tuple(w for w in words if w in ("function", "nn", "linalg", "special", "fft")), aliases, schema
         )
-    if "function" in words or "linalg" in words:
+    if returns.startswith("(") and ("function" in words or "linalg" in words):
         _name_returns(handle, out, name)
     if grad:
         label = node or _node_name(name, overload)
-        _set_formula(handle, grad, nondiff, label)
+        formula = (*_compile_formula(handle, grad), sum(1 << i for i in nondiff), label)
+        handle.set_formula(*formula)
         if inplace is not None:
-            _set_formula(inplace, grad, nondiff, label)
+            inplace.set_formula(*formula)
     row = Row(dotted, schema, doc, words, family, grad, tuple(samples), dtypes, handle, inplace, out, body, extra)
     ROWS[dotted] = row
     return row
@@ -487,14 +490,22 @@ def _family_of(body: Callable) -> str:
     return body.__module__.rpartition(".")[2]
 
 
+@functools.cache  # a handle stands in several places, and spelling its arguments out takes its time
 def _specificity(handle) -> tuple[int, int]:
     """Overloads that ask for more tensors are tried first: a 0-dim tensor would pass for a number too."""
-    tensors = sum(1 for a in handle.arguments if a["type"] == "Tensor" and not a["kwarg_only"] and not a["has_default"])
-    scalars = sum(1 for a in handle.arguments if a["type"] == "Scalar" and not a["kwarg_only"])
+    tensors = scalars = 0
+    for argument in handle.arguments:
+        if not argument["kwarg_only"]:
+            tensors += argument["type"] == "Tensor" and not argument["has_default"]
+            scalars += argument["type"] == "Scalar"
     return (-tensors, scalars)
+
+
+def _in_order(ops: list) -> list:
+    return sorted(ops, key=_specificity) if len(ops) > 1 else ops
 
 
 def bound(where: str) -> dict[str, Any]:
     """The callables of one place ("function", "nn", "linalg", "special", "fft"; "method" gives method descriptors)."""
     kind = _C.Method if where == "method" else _C.Function
-    return {n: kind(n, sorted(ops, key=_specificity)) for (w, n), ops in _BOUND.items() if w == where}
+    return {name: kind(name, _in_order(ops)) for name, ops in _BOUND[where].items()}

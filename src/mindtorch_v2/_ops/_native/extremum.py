@@ -233,7 +233,7 @@ def _where_other(grad, condition):
 op(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
     "`self` where `condition` is True, `other` elsewhere.",
-    bind="function method out",
+    bind="function out",
     meta=rule("where", "condition", "self", "other"),
     grad={"self": _where_self, "other": _where_other},
     samples=[S(T(3, 4, dtype="bool"), T(3, 4), T(4))],
@@ -242,7 +242,7 @@ op(
 op(
     "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
     "`self` where `condition` is True, `other` elsewhere.",
-    bind="function method out",
+    bind="function out",
     meta=rule("where", "condition", "self", "other"),
     grad={"other": _where_other},
     samples=[S(T(3, 4, dtype="bool"), 1.5, T(4))],
@@ -251,7 +251,7 @@ op(
 op(
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
     "`self` where `condition` is True, `other` elsewhere.",
-    bind="function method out",
+    bind="function out",
     meta=rule("where", "condition", "self", "other"),
     grad={"self": _where_self},
     samples=[S(T(3, 4, dtype="bool"), T(4), 1.5)],
@@ -260,7 +260,7 @@ op(
 op(
     "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
     "`self` where `condition` is True, `other` elsewhere.",
-    bind="function method out",
+    bind="function out",
     meta=rule("where", "condition", "self", "other"),
     grad=None,
     samples=[S(T(3, 4, dtype="bool"), 1.5, 2)],
