@@ -1,0 +1,19 @@
+"""What importing the package costs: which modules it may not bring along."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.no_torch
+
+# Each of these takes a good part of the time in which the whole package is imported.
+SLOW = {"asyncio", "ast", "dataclasses", "inspect", "logging", "numpy", "pickle", "pkgutil", "subprocess", "tokenize"}
+
+
+def test_importing_the_package_brings_no_slow_module():
+    code = "import sys; before = set(sys.modules); import mindtorch_v2; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    loaded = set(done.stdout.split())
+    assert "mindtorch_v2._ops._load" in loaded
+    assert not loaded & SLOW
