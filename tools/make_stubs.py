@@ -1,49 +1,73 @@
 """Make the type stubs from the operator rows: `python tools/make_stubs.py [--check]`.
 
-Writes `src/mindtorch_v2/__init__.pyi` (functions) and `src/mindtorch_v2/_tensor.pyi` (methods of Tensor). What the rows do
-not state, because it is written in Python, is listed without a signature. `--check` writes nothing and exits with 1 if the
-committed stubs are not what would be written.
+Writes, below `src/mindtorch_v2`:
+
+    __init__.pyi               the functions of the namespace, and where everything else in it comes from
+    _tensor.pyi                Tensor: the methods of the rows, Python's operators, what `_tensor.py` defines
+    linalg.pyi, special.pyi    the functions of these modules
+    return_types.pyi           the classes of several named results
+
+`_C.pyi`, the native core, is written by hand. `--check` writes nothing and exits with 1 if a committed stub is not what
+would be written.
 """
 
 import inspect
 import keyword
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import mindtorch_v2
-from mindtorch_v2._ops._table import ROWS
+from mindtorch_v2 import _C, _namespace, linalg, special
+from mindtorch_v2._ops import _dunders, _table
 
 _PACKAGE = Path(__file__).parent.parent / "src" / "mindtorch_v2"
-_HEAD = '"""Made from the operator rows by tools/make_stubs.py."""\n\n'
+# Rows that take a number and rows that take a tensor overlap where a number would pass for both; the first one wins,
+# in the stub as at a call.
+_HEAD = '''# mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
+"""Made from the operator rows by tools/make_stubs.py."""
+
+'''
+# Names like int and dtype are taken by dtypes and attributes where the stubs need the types.
+_ALIASES = [
+    "from builtins import bool as _bool, complex as _complex, float as _float, int as _int",
+    "from collections.abc import Sequence as _Sequence",
+    "from typing import Any, overload",
+]
+_NATIVE = [
+    "from {root}_C import Generator as _Generator, device as _device, dtype as _dtype, layout as _layout",
+    "from {root}_C import memory_format as _memory_format",
+    "from {root}_storage import UntypedStorage as _UntypedStorage",
+]
+_NUMBER = "_Number = _int | _float | _bool | _complex"
 _TYPES = {
     "Tensor": "Tensor",
-    "Scalar": "Number",
-    "int": "int",
-    "SymInt": "int",
-    "float": "float",
-    "bool": "bool",
+    "Scalar": "_Number",
+    "int": "_int",
+    "SymInt": "_int",
+    "float": "_float",
+    "bool": "_bool",
     "str": "str",
-    "ScalarType": "dtype",
-    "Layout": "layout",
-    "Device": "device | str | int",
-    "MemoryFormat": "memory_format",
-    "Generator": "Generator",
-    "Dimname": "str",
-    "Storage": "UntypedStorage",
+    "ScalarType": "_dtype",
+    "Layout": "_layout",
+    "Device": "_device | str | _int",
+    "MemoryFormat": "_memory_format",
+    "Generator": "_Generator",
+    "Storage": "_UntypedStorage",
 }
-_TYPE = re.compile(r"^([A-Za-z]+)(\([a-z!*| ->]*\))?((?:\[\d*\]|\?)*)$")
+_SLOTS = [*_dunders._SLOTS, *_dunders._REFLECTED, "radd", "rmul", "rand", "ror", "rxor"]
+_TYPE = re.compile(r"^([A-Za-z]+)(?:\([a-z!*| ->]*\))?((?:\[\d*\]|\?)*)$")
+_BUILTINS = re.compile(r"(?<![\w.])(int|float|bool|complex)(?!\w)")
 
 
 def main() -> int:
-    """Write both stubs, or compare."""
-    stubs = {_PACKAGE / "__init__.pyi": _package_stub(), _PACKAGE / "_tensor.pyi": _tensor_stub()}
+    """Write the stubs, or compare."""
+    stubs = {_PACKAGE / name: text for name, text in stub_files().items()}
     if "--check" in sys.argv[1:]:
-        stale = [path.name for path, text in stubs.items() if not path.exists() or path.read_text() != text]
+        stale = [path.name for path, text in stubs.items() if not path.exists() or path.read_text("utf-8") != text]
         if stale:
             print(f"out of date: {', '.join(stale)}; run `make stubs`", file=sys.stderr)
         return bool(stale)
@@ -53,110 +77,272 @@ def main() -> int:
     return 0
 
 
-def _package_stub() -> str:
-    functions = _signatures("function", drop_self=False)
-    lines = [
-        "from typing import Any, overload",
-        "",
-        "from ._C import Generator, device, dtype, layout, memory_format",
-        "from ._dtype import Size",
-        "from ._storage import UntypedStorage",
-        "from ._tensor import Tensor as Tensor",
-        "",
-        "Number = int | float | bool | complex",
-        "",
-        *_definitions(functions, indent=""),
-    ]
-    known = {*functions, "Generator", "device", "dtype", "layout", "memory_format", "Size", "Tensor", "Number"}
-    lines += _others(mindtorch_v2, known, indent="")
-    return _HEAD + "\n".join(lines) + "\n"
+def stub_files() -> dict[str, str]:
+    """The text of each stub, by its name below the package."""
+    return {
+        "__init__.pyi": _package(),
+        "_tensor.pyi": _tensor(),
+        "linalg.pyi": _module(linalg, "linalg"),
+        "special.pyi": _module(special, "special"),
+        "return_types.pyi": _return_types(),
+    }
 
 
-def _tensor_stub() -> str:
-    methods = _signatures("method", drop_self=True)
+# ---- the files ----
+
+
+def _package() -> str:
+    torch = mindtorch_v2
+    lines = [*_ALIASES, *_native("."), "from . import _C as _C, return_types as return_types", "", _NUMBER, ""]
+    modules, imported, values = [], [], []
+    for name in sorted({*dir(torch), *_namespace.LAZY_NAMES, *_namespace.LAZY_MODULES}):
+        value = getattr(torch, name)
+        if name.startswith("__") or name.startswith("_ops") or isinstance(value, _C.Function):
+            continue
+        if isinstance(value, ModuleType) and name not in _namespace.LAZY_NAMES:
+            if name in _namespace.LAZY_MODULES and name != "return_types":
+                modules.append(f"from . import {name} as {name}")
+            continue
+        source = _source(name, value)
+        if source is not None:
+            imported.append(f"from .{source} import {name} as {name}")
+        elif not name.startswith("_"):
+            values.append(f"{name}: {_name_of_type(value)}")
+    rows = [name for name, value in vars(torch).items() if isinstance(value, _C.Function)]
+    lines += [*modules, *imported, "", "__version__: str", *values, "", *_definitions("function", rows)]
+    return _text(lines)
+
+
+def _tensor() -> str:
+    own = vars(mindtorch_v2.Tensor)
     lines = [
-        "from typing import Any, overload",
+        *_ALIASES,
+        "from collections import OrderedDict",
+        "from collections.abc import Callable, Iterator",
         "",
-        "from ._C import Generator, TensorBase, device, dtype, layout, memory_format",
-        "from ._storage import UntypedStorage",
+        *_native("."),
+        "from . import return_types",
+        "from ._C import TensorBase",
         "",
-        "Number = int | float | bool | complex",
+        _NUMBER,
         "",
         "class Tensor(TensorBase):",
-        *_definitions(methods, indent="    "),
+        "    def __init__(self, *args: Any, **options: Any) -> None: ...",
     ]
-    lines += _others(mindtorch_v2.Tensor, set(methods), indent="    ")
+    rows = [name for name, value in own.items() if isinstance(value, _C.Method)]
+    slots = {f"__{slot}__" for slot in _SLOTS}
+    python = [name for name in sorted(own) if name not in rows and name not in slots and not _is_internal(name)]
+    body = [*_definitions("method", rows), *_operators(rows), *_members(own, python)]
+    return _text(lines + [f"    {line}" for line in body])
+
+
+def _module(module: ModuleType, place: str) -> str:
+    rows = [name for name, value in vars(module).items() if isinstance(value, _C.Function)]
+    extra = ["from ._C import _LinAlgError as LinAlgError"] if module is linalg else []
+    lines = [*_ALIASES, *_native("."), "from . import return_types", "from ._tensor import Tensor", *extra, ""]
+    return _text([*lines, _NUMBER, "", *_definitions(place, rows)])
+
+
+def _return_types() -> str:
+    lines = ["from ._tensor import Tensor", ""]
+    fields_of: dict[str, list[tuple[str, ...]]] = {}
+    for name, fields in _table._RETURN_TYPES:
+        fields_of.setdefault(name, []).append(fields)
+    for name in sorted(fields_of):
+        fields = fields_of[name][0]
+        lines.append(f"class {name}(tuple[{', '.join(['Tensor'] * len(fields))}]):")
+        for field in fields:
+            lines += ["    @property", f"    def {field}(self) -> Tensor: ..."]
+    return _text(lines)
+
+
+def _text(lines: Iterable[str]) -> str:
     return _HEAD + "\n".join(lines) + "\n"
 
 
-def _signatures(where: str, drop_self: bool) -> dict[str, list[tuple[str, str]]]:
-    """Name -> (signature, doc) of each overload, in-place forms included."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for name in sorted(ROWS):
-        row = ROWS[name]
-        if where not in row.bind:
-            continue
+def _native(root: str) -> list[str]:
+    return [line.format(root=root) for line in _NATIVE]
+
+
+# ---- rows ----
+
+
+def _definitions(place: str, names: Iterable[str]) -> Iterator[str]:
+    """The definitions of these names of one place, each with its overloads in the order in which a call tries them."""
+    docs = {}
+    outs = {}
+    for row in _table.ROWS.values():
         for handle in filter(None, (row.handle, row.inplace)):
-            signature = _signature(handle, drop_self)
-            if signature is not None:
-                found[handle.name.rpartition("::")[2].partition(".")[0]].append((signature, row.doc))
-    return found
+            docs[handle] = row.doc
+        if row.out is not None:
+            outs[row.handle] = row.out
+    for name in sorted(names):
+        if not name.isidentifier() or keyword.iskeyword(name):
+            continue
+        variants: dict[str, str] = {}
+        for handle in _table._in_order(_table._BOUND[place].get(name, [])):
+            if handle in docs:
+                for signature in _signatures(handle, outs.get(handle), place):
+                    variants.setdefault(signature, docs[handle])
+        for signature, doc in variants.items():
+            if len(variants) > 1:
+                yield "@overload"
+            yield f"def {name}{signature}:"
+            yield f'    """{doc}"""'
 
 
-def _signature(handle: Any, drop_self: bool) -> str | None:
-    arguments = list(handle.arguments)
-    parts = []
-    if drop_self:
-        own = next((number for number, argument in enumerate(arguments) if argument["name"] == "self"), None)
-        if own is None:
-            return None
-        del arguments[own]
-        parts.append("self")
-    starred = False
-    for argument in arguments:
-        if argument["kwarg_only"] and not starred:
-            parts.append("*")
-            starred = True
-        name = argument["name"] if drop_self or argument["name"] != "self" else "input"
-        name = f"{name}_" if keyword.iskeyword(name) else name
-        default = " = ..." if argument["has_default"] else ""
-        parts.append(f"{name}: {_python_type(argument['type'])}{default}")
-    results = [_python_type(result["type"]) for result in handle.returns]
-    result = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]" if results else "None"
-    return f"({', '.join(parts)}) -> {result}"
+def _signatures(handle: Any, out: Any, place: str) -> Iterator[str]:
+    arguments = [dict(argument) for argument in handle.arguments]
+    head = []
+    if place == "method":
+        del arguments[next(i for i, argument in enumerate(arguments) if argument["name"] == "self")]
+        head = ["self"]
+    positional = [argument for argument in arguments if not argument["kwarg_only"]]
+    named = [_parameter(argument, place) for argument in arguments if argument["kwarg_only"]]
+    if out is not None and place != "method":
+        count = len(handle.returns)
+        named.append(f"out: {'Tensor' if count == 1 else 'tuple[' + ', '.join(['Tensor'] * count) + ']'} | None = ...")
+    if {"dtype", "layout", "device", "pin_memory"} <= {argument["name"] for argument in arguments}:
+        named.append("requires_grad: _bool = ...")
+    result = _result(handle)
+    starred = ["*", *named] if named else []
+    yield f"({', '.join([*head, *(_parameter(argument, place) for argument in positional), *starred])}) -> {result}"
+    if len(positional) == 1 and re.fullmatch(r"(Sym)?[Ii]nt\[\]", positional[0]["type"]):
+        # Sizes and dimensions may be given one by one.
+        yield f"({', '.join([*head, f'*{_name(positional[0], place)}: _int', *named])}) -> {result}"
+
+
+def _name(argument: dict[str, Any], place: str) -> str:
+    name = "input" if argument["name"] == "self" and place != "method" else argument["name"]
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _parameter(argument: dict[str, Any], place: str) -> str:
+    return f"{_name(argument, place)}: {_python_type(argument['type'])}{' = ...' if argument['has_default'] else ''}"
+
+
+def _result(handle: Any) -> str:
+    fields = tuple(result["name"] for result in handle.returns)
+    bare = handle.schema.partition("(")[0].rpartition("::")[2].partition(".")[0].lstrip("_")
+    if len(fields) > 1 and (bare, fields) in _table._RETURN_TYPES:
+        return f"return_types.{bare}"
+    results = ["tuple[Tensor, ...]" if r["type"] == "Tensor[]" else _python_type(r["type"]) for r in handle.returns]
+    return results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]" if results else "None"
 
 
 def _python_type(spelled: str) -> str:
     match = _TYPE.match(spelled.strip())
     if match is None:
-        return "Any"
-    made = _TYPES.get(match[1], "Any")
-    for suffix in re.findall(r"\[\d*\]|\?", match[3]):
+        raise ValueError(f"no Python type is known for the schema's {spelled!r}")
+    made = _TYPES[match[1]]
+    for suffix in re.findall(r"\[\d*\]|\?", match[2]):
         if suffix == "?":
             made = f"{made} | None"
         else:
-            made = f"list[{made}] | tuple[{made}, ...]" + (f" | {made}" if suffix != "[]" else "")
+            made = f"_Sequence[{made}]" + (f" | {made}" if suffix != "[]" else "")
     return made
 
 
-def _definitions(signatures: dict[str, list[tuple[str, str]]], indent: str) -> Iterable[str]:
-    for name in sorted(signatures):
-        if not name.isidentifier() or keyword.iskeyword(name):
-            continue
-        variants = list(dict.fromkeys(signatures[name]))
-        for signature, doc in variants:
-            if len(variants) > 1:
-                yield f"{indent}@overload"
-            yield f"{indent}def {name}{signature}:"
-            yield f'{indent}    """{doc}"""'
+# ---- what Python defines ----
 
 
-def _others(owner: ModuleType | type, known: set[str], indent: str) -> Iterable[str]:
-    """What Python gives the owner beyond the rows, without signatures."""
-    for name in sorted(set(dir(owner)) - known):
-        if name.startswith("_") or keyword.iskeyword(name) or inspect.ismodule(getattr(owner, name, None)):
+def _operators(rows: list[str]) -> Iterator[str]:
+    """Python's operators, which are number slots and comparisons of the native type."""
+    for slot in _SLOTS:
+        if f"__{slot}__" in rows:
             continue
-        yield f"{indent}{name}: Any"
+        if slot in ("neg", "pos", "abs", "invert"):
+            yield f"def __{slot}__(self) -> Tensor: ..."
+        elif slot in ("eq", "ne"):
+            yield f"def __{slot}__(self, other: Any, /) -> Tensor: ..."
+        elif slot.removeprefix("r") == "matmul":
+            yield f"def __{slot}__(self, other: Tensor, /) -> Tensor: ..."
+        elif f"__{slot}__" in dir(mindtorch_v2.Tensor):
+            yield f"def __{slot}__(self, other: Tensor | _Number, /) -> Tensor: ..."
+
+
+_INTERNAL = {"__module__", "__doc__", "__dict__", "__weakref__", "__hash__", "__new__", "__annotations__", "__slots__"}
+
+
+def _is_internal(name: str) -> bool:
+    return name in _INTERNAL or (name.startswith("_") and not name.startswith("__"))
+
+
+def _members(own: Any, names: Iterable[str]) -> Iterator[str]:
+    """Properties, attributes and methods written in Python, with their annotations."""
+    for name in names:
+        value = own[name]
+        if isinstance(value, property):
+            kind = _annotation(inspect.signature(value.fget).return_annotation) if value.fget else "Any"
+            yield "@property"
+            yield f"def {name}(self) -> {'Tensor' if kind == 'Any' else kind}: ..."
+            if value.fset is not None:
+                yield f"@{name}.setter"
+                yield f"def {name}(self, value: Any) -> None: ..."
+            continue
+        decorator = {classmethod: "@classmethod", staticmethod: "@staticmethod"}.get(type(value))
+        function = value.__func__ if decorator else value
+        if not inspect.isfunction(function):
+            yield f"{name}: {_name_of_type(value)}"
+            continue
+        if decorator:
+            yield decorator
+        yield f"def {name}{_python_signature(function)}: ..."
+
+
+def _python_signature(function: Any) -> str:
+    signature = inspect.signature(function)
+    parts = []
+    starred = False
+    for parameter in signature.parameters.values():
+        kind = (
+            "*"
+            if parameter.kind is parameter.VAR_POSITIONAL
+            else "**"
+            if parameter.kind is parameter.VAR_KEYWORD
+            else ""
+        )
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+        starred = starred or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        annotation = "" if parameter.name in ("self", "cls") else f": {_annotation(parameter.annotation)}"
+        default = "" if parameter.default is parameter.empty else " = ..."
+        # A name with an underscore only keeps the loop variables of the module where it stands.
+        if parameter.name.startswith("_"):
+            continue
+        parts.append(f"{kind}{parameter.name}{annotation}{default}")
+    return f"({', '.join(parts)}) -> {_annotation(signature.return_annotation)}"
+
+
+def _annotation(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return "Any"
+    spelled = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return _BUILTINS.sub(r"_\1", spelled)
+
+
+def _source(name: str, value: Any) -> str | None:
+    """The module of the package that a name of the namespace is imported from; None if it is a value made there."""
+    if name in _namespace.LAZY_NAMES and getattr(value, "__module__", None) != "torch":  # else made in a loop there
+        return _namespace.LAZY_NAMES[name]
+    if isinstance(value, type) and name in ("Tensor", "device", "dtype", "layout", "memory_format", "Generator"):
+        return "_tensor" if name == "Tensor" else "_C"
+    if name in _namespace.__all__:
+        return "_namespace"
+    if name in vars(_C) and not isinstance(value, _C.dtype):
+        return "_C"
+    for module in ("_as_torch", "_autograd.grad_mode", "_device", "_dtype", "_storage", "_tensor_types"):
+        if name in vars(sys.modules[f"mindtorch_v2.{module}"]) and not isinstance(value, _C.dtype):
+            return module
+    return None
+
+
+def _name_of_type(value: Any) -> str:
+    if isinstance(value, _C.dtype):
+        return "_dtype"
+    if isinstance(value, type):
+        return "type[Any]"
+    return {int: "_int", float: "_float", bool: "_bool", str: "str"}.get(type(value), "Any")
 
 
 if __name__ == "__main__":

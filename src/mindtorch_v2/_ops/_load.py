@@ -15,7 +15,6 @@ from ._methods import attach as attach_methods
 from ._table import ROWS, aten, bound
 
 
-
 def _run_rows() -> None:
     """Import every file of rows, with the garbage collector off: thousands of objects are made, and none is dropped."""
     collecting = gc.isenabled()

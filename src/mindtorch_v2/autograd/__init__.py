@@ -6,6 +6,7 @@ from .._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad
 from .. import _C as _C
 from . import function, functional, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
+
 # From the submodule of the same name: imported here, a later import of it can't take the function's place.
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 

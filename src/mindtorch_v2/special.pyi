@@ -1,0 +1,93 @@
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
+"""Made from the operator rows by tools/make_stubs.py."""
+
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int
+from collections.abc import Sequence as _Sequence
+from typing import Any, overload
+from ._C import Generator as _Generator, device as _device, dtype as _dtype, layout as _layout
+from ._C import memory_format as _memory_format
+from ._storage import UntypedStorage as _UntypedStorage
+from . import return_types
+from ._tensor import Tensor
+
+_Number = _int | _float | _bool | _complex
+
+def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.digamma`."""
+def entr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`-self * log(self)`."""
+def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.erf`."""
+def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.erfc`."""
+def erfcx(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`exp(self**2) * erfc(self)`."""
+def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.erfinv`."""
+def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.exp2`."""
+def expit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.sigmoid`."""
+def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.expm1`."""
+def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.igamma`."""
+def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.igammac`."""
+def gammaln(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.lgamma`."""
+def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.i0`."""
+def i0e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`exp(-|self|) * i0(self)`."""
+def i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the first kind, order 1."""
+def i1e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`exp(-|self|) * i1(self)`."""
+def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.log1p`."""
+def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the normal distribution function."""
+def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`torch.logit`."""
+def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.mvlgamma`."""
+def ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Normal distribution function."""
+def ndtri(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the normal distribution function."""
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.polygamma`."""
+def psi(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.digamma`."""
+def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """`torch.round`."""
+def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.sinc`."""
+@overload
+def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`self * log1p(other)`, 0 where `self` is 0."""
+@overload
+def xlog1py(input: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`self * log1p(other)`, 0 where `self` is 0."""
+@overload
+def xlog1py(input: Tensor, other: _Number, *, out: Tensor | None = ...) -> Tensor:
+    """`self * log1p(other)`, 0 where `self` is 0."""
+@overload
+def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.xlogy`."""
+@overload
+def xlogy(input: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.xlogy`."""
+@overload
+def xlogy(input: Tensor, other: _Number, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.xlogy`."""
+@overload
+def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Hurwitz zeta function."""
+@overload
+def zeta(input: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Hurwitz zeta function."""
+@overload
+def zeta(input: Tensor, other: _Number, *, out: Tensor | None = ...) -> Tensor:
+    """Hurwitz zeta function."""
