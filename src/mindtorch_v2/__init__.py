@@ -7,7 +7,9 @@ The names here are PyTorch's; each is documented where it is defined.
 import builtins as _builtins
 import importlib as _importlib
 
-from . import _C
+from ._openmp import load_core as _load_core
+
+_C = _load_core()
 from ._C import (
     Generator,
     as_tensor,
