@@ -233,6 +233,18 @@ void convolution_cpu(Call& c) {
 void convolution_backward_shape(ShapeCall& c) {
     const Tensor &grad = c.tensor(0), &input = c.tensor(1), &weight = c.tensor(2);
     Span<bool> mask = c.bools(10);
+    MT_CHECK(weight.ndim > 2 && weight.ndim < 6, "weight should have at least three dimensions");
+    Parameters p(c, 4, weight.ndim - 2);
+    check(input, weight, nullptr, p);
+    MT_CHECK(grad.ndim == input.ndim,
+             "Expected input and grad_output to have the same number of dimensions, but got: ", input.ndim, " and ",
+             grad.ndim);
+    Dims sizes = output_sizes(input, weight, p);
+    for (int64_t i = 0; i < grad.ndim; i++)
+        MT_CHECK(grad.size(i) == sizes[i], "Expected a tensor of dimension ", sizes.size(), " and tensor.size[", i,
+                 "] == ", sizes[i], " but got: dimension ", grad.ndim, " and tensor.size[", i, "] = ", grad.size(i));
+    MT_CHECK(grad.dtype == weight.dtype, "expected scalar type ", dtype_class_name(weight.dtype), " but found ",
+             dtype_class_name(grad.dtype));
     const bool last = wants_channels_last(input, weight);
     auto like = [&](int i, const Tensor& t, bool channels_last) {
         if (!mask[i]) return c.output_none(i);

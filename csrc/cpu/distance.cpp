@@ -102,9 +102,26 @@ void cdist_cpu(Call& c) {
 }
 
 // _cdist_backward(grad, x1, x2, p, cdist) -> gradient of x1, summed over broadcast batches by the caller
+void check_dtype(const Tensor& t, DType wanted) {
+    MT_CHECK(t.dtype == wanted, "expected scalar type ", dtype_class_name(wanted), " but found ",
+             dtype_class_name(t.dtype));
+}
+
 void cdist_backward_shape(ShapeCall& c) {
     const Tensor &a = c.tensor(c.param(0)), &b = c.tensor(c.param(1));
-    Dims sizes = batch_of(a, b);
+    wrap_dim(-2, a.ndim);
+    wrap_dim(-2, b.ndim);
+    MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 1),
+             "X1 and X2 must have the same number of columns. X1: ", a.size(a.ndim - 1), " X2: ", b.size(b.ndim - 1));
+    Dims sizes = batch_of(a, b), pairs(sizes);
+    pairs.push_back(a.size(a.ndim - 2));
+    pairs.push_back(b.size(b.ndim - 2));
+    for (int i : {0, 4}) {
+        check_dtype(c.tensor(i), a.dtype);
+        MT_CHECK(c.tensor(i).sizes() == IntSpan(pairs), c.name(), "(): expected ", i == 0 ? "a gradient" : "distances",
+                 " of size ", IntSpan(pairs), ", but got ", c.tensor(i).sizes());
+    }
+    check_dtype(b, a.dtype);
     sizes.push_back(a.size(a.ndim - 2));
     sizes.push_back(a.size(a.ndim - 1));
     c.output(0, sizes, a.dtype);
@@ -159,6 +176,19 @@ void pdist_cpu(Call& c) {
 }
 
 // _pdist_backward(grad, self, p, pdist)
+void pdist_backward_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(1);
+    wrap_dim(1, self.ndim);
+    MT_CHECK(self.ndim == 2, "pdist only supports 2D tensors, got: ", self.ndim, "D");
+    const int64_t n = self.size(0), pairs = n * (n - 1) / 2;
+    for (int i : {0, 3}) {
+        check_dtype(c.tensor(i), self.dtype);
+        MT_CHECK(c.tensor(i).sizes() == IntSpan(&pairs, 1), c.name(), "(): expected ",
+                 i == 0 ? "a gradient" : "distances", " of size [", pairs, "], but got ", c.tensor(i).sizes());
+    }
+    c.output(0, self.sizes(), self.dtype);
+}
+
 void pdist_backward_cpu(Call& c) {
     DType wide = broad_type(c.out().dtype);
     Converted result(c.out(), wide);
@@ -185,6 +215,7 @@ KERNELS
     shape("cdist", cdist_shape);
     shape("cdist_backward", cdist_backward_shape);
     shape("pdist", pdist_shape);
+    shape("pdist_backward", pdist_backward_shape);
     structured("_cdist_forward", cdist_cpu, kContiguousOutputs);
     structured("_cdist_backward", cdist_backward_cpu, kContiguousOutputs);
     structured("_pdist_forward", pdist_cpu, kContiguousOutputs);

@@ -230,6 +230,8 @@ R binomial_rejection(R count, R p, Mt19937& e) {
 
 template <class R>
 R sample_binomial(R count, R p, Mt19937& e) {
+    // PyTorch's never ends for a count that is not a number, and gives NaN or infinity for one that is infinite.
+    if (std::isnan(count)) return count;
     if (count <= 0 || p <= 0) return 0;
     if (p >= 1) return count;
     if (p <= 0.5) return count * p >= 10 ? binomial_rejection(count, p, e) : binomial_inversion(count, p, e);

@@ -76,7 +76,17 @@ void dropout_into(Call& c, double keep, bool train, const Value& generator) {
 void native_dropout_cpu(Call& c) { dropout_into(c, 1 - c.real(1), c.is_none(2) || c.boolean(2), Value()); }
 void fused_dropout_cpu(Call& c) { dropout_into(c, c.real(1), true, c.args[2]); }
 
-// native_dropout_backward(grad_output, mask, scale)
+// native_dropout_backward(grad_output, mask, scale). Broadcasts in PyTorch; a mask has the size of what it was drawn
+// for.
+void dropout_backward_shape(ShapeCall& c) {
+    const Tensor &grad = c.tensor(0), &mask = c.tensor(1);
+    broadcast_sizes(grad.sizes(), mask.sizes());
+    MT_CHECK(grad.sizes() == mask.sizes(), c.name(), "(): expected a mask of size ", grad.sizes(), ", but got ",
+             mask.sizes());
+    MT_CHECK(mask.itemsize() == 1, c.name(), "(): expected a mask of bool or uint8, but got ", dtype_name(mask.dtype));
+    c.output_like(0, grad);
+}
+
 void native_dropout_backward_cpu(Call& c) {
     Tensor& out = c.out();
     TensorRef grad = in_order_of(out, c.tensor(0), out.dtype), mask = in_order_of(out, c.tensor(1), c.tensor(1).dtype);
@@ -93,6 +103,7 @@ void native_dropout_backward_cpu(Call& c) {
 KERNELS
 {
     shape("dropout", dropout_shape);
+    shape("dropout_backward", dropout_backward_shape);
     structured("native_dropout", native_dropout_cpu);
     structured("_fused_dropout", fused_dropout_cpu);
     structured("native_dropout_backward", native_dropout_backward_cpu);

@@ -51,10 +51,18 @@ void embedding_cpu(Call& c) {
     });
 }
 
+void check_table_size(int64_t rows) { MT_CHECK(rows >= 0, "zeros: Dimension size must be non-negative."); }
+
 // args: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
 void embedding_dense_backward_shape(ShapeCall& c) {
-    const Tensor& grad = c.tensor(0);
-    int64_t sizes[2] = {c.integer(2), grad.dim() ? grad.size(grad.dim() - 1) : 1};
+    const Tensor &grad = c.tensor(0), &indices = c.tensor(1);
+    check_indices(indices, "embedding_dense_backward");
+    MT_CHECK_INDEX(grad.dim() > 0, "Dimension specified as -1 but tensor has no dimensions");
+    int64_t sizes[2] = {c.integer(2), grad.size(grad.dim() - 1)};
+    check_table_size(sizes[0]);
+    const int64_t rows[2] = {indices.numel(), sizes[1]};
+    MT_CHECK(grad.numel() == rows[0] * rows[1], "shape '", IntSpan(rows, 2), "' is invalid for input of size ",
+             grad.numel());
     c.output(0, IntSpan(sizes, 2), grad.dtype);
 }
 
@@ -62,7 +70,6 @@ void embedding_dense_backward_cpu(Call& c) {
     TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1));
     Tensor& out = c.out();
     int64_t weights = c.integer(2), padding = c.integer(3), n = indices->numel(), width = out.size(1);
-    check_indices(c.tensor(1), "embedding_dense_backward");
     std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
     const int64_t* rows = indices->data<int64_t>();
     std::vector<int64_t> counts;
@@ -99,9 +106,14 @@ void embedding_dense_backward_cpu(Call& c) {
 // Rows that are looked up and longer than max_norm are shortened to it, in place.
 void embedding_renorm_cpu(Call& c) {
     Tensor& self = c.mutable_tensor(0);
+    MT_CHECK(self.dim() == 2, "Expected 2-dimensional tensor, but got ", self.dim(),
+             "-dimensional tensor for argument #1 'self' (while checking arguments for embedding_renorm_)");
+    MT_CHECK(c.tensor(1).dtype == DType::Int64 || c.tensor(1).dtype == DType::Int32,
+             "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+             "torch.",
+             dtype_class_name(c.tensor(1).dtype), "Tensor instead (while checking arguments for embedding_renorm_)");
     TensorRef indices = dense64(c.tensor(1));
     double max_norm = c.real(2), p = c.real(3);
-    MT_CHECK(self.dim() == 2, "embedding_renorm_(): 'self' must be 2-D");
     std::vector<int64_t> rows(indices->data<int64_t>(), indices->data<int64_t>() + indices->numel());
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
@@ -137,13 +149,13 @@ struct Bags {
 };
 
 Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_offset) {
+    MT_CHECK(indices.dim() == 1, "input has to be a 1D Tensor, but got Tensor of dimension ", indices.dim());
+    MT_CHECK(offsets.dim() == 1, "offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
     Bags bags;
     bags.indices = dense64(indices);
     TensorRef starts = dense64(offsets);
     const int64_t* s = starts->data<int64_t>();
     int64_t n = indices.numel(), given = offsets.numel();
-    MT_CHECK(indices.dim() == 1, "input has to be a 1D Tensor, but got Tensor of dimension ", indices.dim());
-    MT_CHECK(offsets.dim() == 1, "offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
     if (include_last_offset) MT_CHECK(given >= 1, "include_last_offset: number of offset should be at least 1");
     bags.count = include_last_offset ? given - 1 : given;
     if (given > 0) {
@@ -170,11 +182,16 @@ Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_o
 void embedding_bag_cpu(Call& c) {
     const Tensor& weight = c.tensor(0);
     check_indices(c.tensor(1), "embedding_bag");
+    check_indices(c.tensor(2), "embedding_bag");
+    MT_CHECK(weight.dim() == 2, "weight has to be a 2D Tensor, but got Tensor of dimension ", weight.dim());
+    MT_CHECK(c.integer(4) >= kSum && c.integer(4) <= kMax, "`mode` must be sum, mean, or max.");
     int64_t mode = c.integer(4), padding = c.integer(8), width = weight.size(1);
     const Tensor* scale = c.tensor_or_null(6);
     MT_CHECK(!scale || mode == kSum,
              "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
     Bags bags = make_bags(c.tensor(1), c.tensor(2), c.boolean(7));
+    MT_CHECK(!scale || scale->numel() == bags.indices->numel(), "embedding_bag: expected per_sample_weights of ",
+             bags.indices->numel(), " elements, as many as there are indices, but got ", scale->numel());
     TensorRef table = contiguous(weight), scales = scale ? contiguous(*scale, weight.dtype) : TensorRef();
     int64_t out_sizes[2] = {bags.count, width}, n = bags.indices->numel();
     TensorRef out = zeros(IntSpan(out_sizes, 2), weight.dtype);
@@ -229,8 +246,24 @@ void embedding_bag_cpu(Call& c) {
 // args: grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
 // per_sample_weights, padding_idx
 void embedding_bag_dense_backward_shape(ShapeCall& c) {
-    int64_t sizes[2] = {c.integer(5), c.tensor(0).size(1)};
-    c.output(0, IntSpan(sizes, 2), c.tensor(0).dtype);
+    const Tensor &grad = c.tensor(0), &indices = c.tensor(1);
+    wrap_dim(1, grad.dim());
+    MT_CHECK(grad.dim() == 2, c.name(), "(): expected a 2D gradient, but got one of size ", grad.sizes());
+    int64_t sizes[2] = {c.integer(5), grad.size(1)};
+    check_table_size(sizes[0]);
+    for (int i : {1, 2, 3, 4}) check_indices(c.tensor(i), "embedding_bag");
+    auto check = [&](const char* what, int64_t has, int64_t wanted) {
+        MT_CHECK(has == wanted, c.name(), "(): expected ", what, " of ", wanted, " elements, but got ", has);
+    };
+    if (c.integer(7) == kMax) {
+        check("maximum_indices", c.tensor(4).numel(), grad.numel());
+        check("bag_size", c.tensor(3).numel(), grad.size(0));
+    } else {
+        check("offset2bag", c.tensor(2).numel(), indices.numel());
+        if (c.integer(7) == kMean) check("bag_size", c.tensor(3).numel(), grad.size(0));
+        if (const Tensor* scale = c.tensor_or_null(8)) check("per_sample_weights", scale->numel(), indices.numel());
+    }
+    c.output(0, IntSpan(sizes, 2), grad.dtype);
 }
 void embedding_bag_dense_backward_cpu(Call& c) {
     TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1)), bag_of = dense64(c.tensor(2)),
@@ -243,8 +276,18 @@ void embedding_bag_dense_backward_cpu(Call& c) {
     std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
     const int64_t* rows = indices->data<int64_t>();
     int64_t n = indices->numel();
+    auto within = [](int64_t i, int64_t count) { MT_CHECK_INDEX(i >= 0 && i < count, "index out of range in self"); };
+    if (mode == kMax) {
+        for (int64_t i = 0; i < bags * width; i++)
+            if (sizes->data<int64_t>()[i / width] != 0) within(winners->data<int64_t>()[i], weights);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            within(rows[i], weights);
+            within(bag_of->data<int64_t>()[i], bags);
+        }
+    }
     std::vector<int64_t> counts;
-    if (c.boolean(6)) {
+    if (c.boolean(6) && mode != kMax) {
         counts.assign(static_cast<size_t>(weights), 0);
         for (int64_t i = 0; i < n; i++) counts[static_cast<size_t>(rows[i])]++;
     }
@@ -277,7 +320,21 @@ void embedding_bag_dense_backward_cpu(Call& c) {
 }
 
 // args: grad, weight, indices, offsets, offset2bag, mode, padding_idx
-void per_sample_weights_backward_shape(ShapeCall& c) { c.output(0, c.tensor(2).sizes(), c.tensor(0).dtype); }
+void per_sample_weights_backward_shape(ShapeCall& c) {
+    const Tensor &grad = c.tensor(0), &weight = c.tensor(1), &indices = c.tensor(2);
+    MT_CHECK(c.integer(5) == kSum, "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+    MT_CHECK(grad.dim() == 2, c.name(), "(): expected a 2D gradient, but got one of size ", grad.sizes());
+    check_indices(indices, "embedding_bag");
+    check_indices(c.tensor(4), "embedding_bag");
+    MT_CHECK(indices.dim() == 1, "input has to be a 1D Tensor, but got Tensor of dimension ", indices.dim());
+    MT_CHECK(weight.dim() == 2 && weight.size(1) == grad.size(1), c.name(), "(): expected weight to have ",
+             grad.size(1), " columns, but got one of size ", weight.sizes());
+    MT_CHECK(weight.dtype == grad.dtype, "expected scalar type ", dtype_class_name(grad.dtype), " but found ",
+             dtype_class_name(weight.dtype));
+    MT_CHECK(c.tensor(4).numel() == indices.numel(), c.name(), "(): expected offset2bag of ", indices.numel(),
+             " elements, but got ", c.tensor(4).numel());
+    c.output(0, indices.sizes(), grad.dtype);
+}
 void per_sample_weights_backward_cpu(Call& c) {
     TensorRef grad = contiguous(c.tensor(0)), table = contiguous(c.tensor(1)), indices = dense64(c.tensor(2)),
               bag_of = dense64(c.tensor(4));
@@ -288,6 +345,8 @@ void per_sample_weights_backward_cpu(Call& c) {
         for (int64_t i = 0; i < n; i++) {
             int64_t r = indices->data<int64_t>()[i], b = bag_of->data<int64_t>()[i];
             Acc sum = 0;
+            MT_CHECK_INDEX(r == padding || (r >= 0 && r < table->size(0) && b >= 0 && b < grad->size(0)),
+                           "index out of range in self");
             if (r != padding)
                 for (int64_t j = 0; j < width; j++)
                     sum += static_cast<Acc>(grad->data<T>()[b * width + j]) *

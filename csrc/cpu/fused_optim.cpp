@@ -1,6 +1,7 @@
 // Optimizer steps over lists of tensors: every state of an element is read and written once.
 #include <vector>
 
+#include "core/registry.h"
 #include "cpu/rows.h"
 
 namespace mt {
@@ -17,26 +18,32 @@ struct Item {
     double step;
 };
 
+double single(const Tensor& t) {
+    MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
+    return *contiguous(t, DType::Float64)->data<double>();
+}
+
 // The tensors of one position of all lists; those laid out unlike the parameter work on a copy that is written back.
 class Items {
   public:
-    Items(const Call& c, int lists, const char* name) : name_(name) {
+    // The last list may be empty unless `all` are needed.
+    Items(const Call& c, int lists, bool all, const char* name) : name_(name) {
         Span<Tensor*> first = c.tensors(0);
         items_.resize(static_cast<size_t>(first.size));
         for (int l = 0; l < lists; l++) {
             Span<Tensor*> list = c.tensors(l);
-            if (list.empty() && l > 1) {
+            if (list.empty() && l == lists - 1 && !all) {
                 for (Item& item : items_) item.data[l] = nullptr;
                 continue;
             }
-            MT_CHECK(list.size == first.size, name, ": expected lists of equal length, got ", first.size, " and ",
-                     list.size);
+            check_length(c, l, first.size);
             for (int64_t i = 0; i < first.size; i++) add(items_[static_cast<size_t>(i)], l, *first[i], *list[i]);
         }
     }
-    void set_steps(Span<Tensor*> steps) {
-        for (int64_t i = 0; i < steps.size && i < static_cast<int64_t>(items_.size()); i++)
-            items_[static_cast<size_t>(i)].step = *contiguous(*steps[i], DType::Float64)->data<double>();
+    void set_steps(const Call& c, int argument) {
+        Span<Tensor*> steps = c.tensors(argument);
+        check_length(c, argument, static_cast<int64_t>(items_.size()));
+        for (int64_t i = 0; i < steps.size; i++) items_[static_cast<size_t>(i)].step = single(*steps[i]);
     }
     // f.template operator()<T>(item, begin, end) over chunks of all tensors, in parallel.
     template <class F>
@@ -77,6 +84,12 @@ class Items {
     }
 
   private:
+    static void check_length(const Call& c, int argument, int64_t wanted) {
+        MT_CHECK(
+            c.tensors(argument).size == wanted, "Expected ", c.op->schema.args[static_cast<size_t>(argument)].name,
+            ".size() == n_tensors to be true, but got false.  (Could this error message be improved?  If so, please "
+            "report an enhancement request to PyTorch.)");
+    }
     void add(Item& item, int l, const Tensor& parameter, Tensor& t) {
         if (l == 0) {
             item.dtype = parameter.dtype;
@@ -102,7 +115,7 @@ class Items {
 };
 
 double number(const Call& c, int i) {
-    if (const Tensor* t = c.tensor_or_null(i)) return *contiguous(*t, DType::Float64)->data<double>();
+    if (const Tensor* t = c.tensor_or_null(i)) return single(*t);
     return c.real(i);
 }
 bool skipped(const Call& c, int found_inf) { return c.tensor_or_null(found_inf) && number(c, found_inf) != 0; }
@@ -154,8 +167,8 @@ void fused_adam_cpu(Call& c) {
     double lr = number(c, 6), beta1 = c.real(7), beta2 = c.real(8), decay = c.real(9), eps = c.real(10),
            scale = scale_of(c, 13);
     bool amsgrad = c.boolean(11), maximize = c.boolean(12);
-    Items items(c, 5, "fused_adam");
-    items.set_steps(c.tensors(5));
+    Items items(c, 5, amsgrad, "fused_adam");
+    items.set_steps(c, 5);
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), m(item, 2, begin, end), v(item, 3, begin, end),
@@ -199,7 +212,7 @@ void fused_sgd_cpu(Call& c) {
     if (skipped(c, 11)) return;
     double decay = c.real(3), momentum = c.real(4), lr = number(c, 5), dampening = c.real(6), scale = scale_of(c, 10);
     bool nesterov = c.boolean(7), maximize = c.boolean(8), first = c.boolean(9);
-    Items items(c, 3, "fused_sgd");
+    Items items(c, 3, momentum != 0, "fused_sgd");
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), b(item, 2, begin, end);
@@ -235,8 +248,8 @@ void fused_adagrad_cpu(Call& c) {
     if (skipped(c, 10)) return;
     double lr = number(c, 4), lr_decay = c.real(5), decay = c.real(6), eps = c.real(7), scale = scale_of(c, 9);
     bool maximize = c.boolean(8);
-    Items items(c, 3, "fused_adagrad");
-    items.set_steps(c.tensors(3));
+    Items items(c, 3, true, "fused_adagrad");
+    items.set_steps(c, 3);
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), s(item, 2, begin, end);

@@ -173,6 +173,12 @@ Sizes sizes_of(const Tensor& image, const Tensor& grid) {
 }
 
 Settings settings_of(const Call& c, int at) {
+    MT_CHECK(c.integer(at) >= 0 && c.integer(at) <= 2,
+             "grid_sampler(): interpolation_mode must be 0 (bilinear), 1 (nearest) or 2 (bicubic), but got ",
+             c.integer(at));
+    MT_CHECK(c.integer(at + 1) >= 0 && c.integer(at + 1) <= 2,
+             "grid_sampler(): padding_mode must be 0 (zeros), 1 (border) or 2 (reflection), but got ",
+             c.integer(at + 1));
     return {static_cast<Mode>(c.integer(at)), static_cast<Outside>(c.integer(at + 1)), c.boolean(at + 2)};
 }
 
@@ -197,6 +203,14 @@ void grid_cpu(Call& c) {
 
 // (grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)
 void grid_backward_shape(ShapeCall& c) {
+    const Tensor &grad = c.tensor(0), &image = c.tensor(1), &grid = c.tensor(2);
+    check(image, grid);
+    MT_CHECK(grad.ndim == 4, "TensorAccessor expected 4 dims but tensor has ", grad.ndim);
+    MT_CHECK(grad.dtype == image.dtype, "expected scalar type ", dtype_class_name(image.dtype), " but found ",
+             dtype_class_name(grad.dtype));
+    const int64_t sizes[4] = {image.size(0), image.size(1), grid.size(1), grid.size(2)};
+    MT_CHECK(grad.sizes() == IntSpan(sizes, 4), "grid_sampler_2d_backward(): expected grad_output to have size ",
+             IntSpan(sizes, 4), ", but got ", grad.sizes());
     Span<bool> mask = c.bools(6);
     for (int i : {0, 1}) mask[i] ? c.output(i, c.tensor(1 + i).sizes(), c.tensor(1 + i).dtype) : c.output_none(i);
 }

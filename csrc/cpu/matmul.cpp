@@ -497,8 +497,21 @@ void linear_cpu(Call& c) {
 }
 
 void linear_backward_shape(ShapeCall& c) {
-    const Tensor &x = c.tensor(0), &w = c.tensor(2);
+    const Tensor &x = c.tensor(0), &grad = c.tensor(1), &w = c.tensor(2);
     Span<bool> mask = c.bools(3);
+    MT_CHECK(x.ndim > 0 && (w.ndim == 1 || w.ndim == 2),
+             "linear_backward(): expected an input of at least one "
+             "dimension and a weight of one or two, but got sizes ",
+             x.sizes(), " and ", w.sizes());
+    Dims sizes(x.sizes());
+    sizes.pop_back();
+    if (w.ndim == 2) sizes.push_back(w.size(0));
+    MT_CHECK(x.size(x.ndim - 1) == w.size(w.ndim - 1) && grad.sizes() == IntSpan(sizes),
+             "linear_backward(): expected a gradient of size ", IntSpan(sizes), " for an input of size ", x.sizes(),
+             " and a weight of size ", w.sizes(), ", but got ", grad.sizes());
+    MT_CHECK(x.dtype == w.dtype && grad.dtype == w.dtype,
+             "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(grad.dtype),
+             " != ", dtype_cpp_name(x.dtype == w.dtype ? w.dtype : x.dtype));
     mask[0] ? c.output(0, x.sizes(), x.dtype) : c.output_none(0);
     mask[1] ? c.output(1, w.sizes(), w.dtype) : c.output_none(1);
     mask[2] ? c.output(2, w.ndim == 2 ? IntSpan{w.size(0)} : IntSpan(), w.dtype) : c.output_none(2);

@@ -252,6 +252,12 @@ void max_backward(Call& c, int at, int spatial, const char* name) {
     Tensor& out = c.out();
     MT_CHECK(grad->sizes() == indices->sizes(), name, ": expected sizes of grad_output and indices to match, but got ",
              grad->sizes(), " and ", indices->sizes());
+    MT_CHECK(indices->dtype == DType::Int64, name, ": expected indices of int64, but got ", dtype_name(indices->dtype));
+    MT_CHECK(out.ndim == spatial + 1 || out.ndim == spatial + 2, name, ": expected an input of ", spatial + 1, " or ",
+             spatial + 2, " dimensions, but got ", out.sizes());
+    bool fits = grad->ndim == out.ndim;
+    for (int64_t i = 0; fits && i < out.ndim - spatial; i++) fits = grad->size(i) == out.size(i);
+    MT_CHECK(fits, name, ": expected a grad_output for an input of size ", out.sizes(), ", but got ", grad->sizes());
     int64_t in_size = 1, out_size = 1, planes = 1;
     for (int64_t i = 0; i < out.ndim; i++)
         if (i >= out.ndim - spatial)
@@ -419,6 +425,7 @@ template <int D>
 void avg_backward_cpu(Call& c) {
     TensorRef grad = contiguous(c.tensor(0));
     const Tensor& x = c.tensor(1);
+    check_input(x, D);
     Windows w = windows_of(c, 2, false, D, x.sizes(), avg_name<D>());
     Divisor divisor = divisor_of(c, 5);
     MT_CHECK(grad->numel() == w.planes * w.out_size, "avg_pool", D, "d_backward: grad_output has the wrong sizes ",
@@ -464,10 +471,31 @@ void adaptive_avg_cpu(Call& c) {
           [&]<class T>() { average<T>(w, Divisor(), x->data<T>(), c.out().data<T>()); });
 }
 
+// (grad_output, self): what the forward pass would have given is the gradient's size.
+template <int D>
+void adaptive_avg_backward_shape(ShapeCall& c) {
+    const Tensor &grad = c.tensor(0), &x = c.tensor(1);
+    const std::string name = concat("adaptive_avg_pool", D, "d_backward");
+    MT_CHECK(x.ndim == D + 1 || x.ndim == D + 2, name, "(): Expected ", D + 1, "D or ", D + 2, "D tensor, but got ",
+             x.sizes());
+    MT_CHECK(grad.ndim == x.ndim, name, "_out_cpu_template: Expected dimensions ", x.ndim, " for `",
+             D == 2 ? "grad_output" : "gradOutput_", "` but got dimensions ", grad.ndim);
+    MT_CHECK(grad.dtype == x.dtype, name, "_out_cpu_template: Expected dtype ", dtype_name(x.dtype), " for `",
+             D == 2 ? "grad_output" : "gradOutput_", "` but got dtype ", dtype_name(grad.dtype));
+    for (int64_t i = grad.ndim - D; i < grad.ndim; i++)
+        MT_CHECK(grad.size(i) > 0, name,
+                 "(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes ",
+                 grad.sizes(), " with dimension ", i, " being empty");
+    for (int64_t i = 0; i < x.ndim - D; i++)
+        MT_CHECK(grad.size(i) == x.size(i), name, "(): Expected grad_output to have the size of the input, ", x.size(i),
+                 ", at dimension ", i, ", but got ", grad.sizes());
+    like_input_shape(c);
+}
+
 template <int D>
 void adaptive_avg_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0));
     const Tensor& x = c.tensor(1);
+    TensorRef grad = contiguous(c.tensor(0));
     Windows w = adaptive_windows(x.sizes(), IntSpan(grad->sizes().data + grad->ndim - D, D), D);
     visit(FloatTypes{}, grad->dtype, "adaptive_avg_pool_backward",
           [&]<class T>() { average_backward<T>(w, Divisor(), grad->data<T>(), c.out().data<T>()); });
@@ -499,6 +527,8 @@ KERNELS
     shape("adaptive_max_pool2d", adaptive_max_shape<2>);
     shape("adaptive_max_pool3d", adaptive_max_shape<3>);
     shape("pool_backward", like_input_shape);
+    shape("adaptive_avg_pool2d_backward", adaptive_avg_backward_shape<2>);
+    shape("adaptive_avg_pool3d_backward", adaptive_avg_backward_shape<3>);
     structured("max_pool2d_with_indices", max_cpu<2>, kContiguousOutputs);
     structured("max_pool3d_with_indices", max_cpu<3>, kContiguousOutputs);
     structured("max_pool2d_with_indices_backward", max_backward_cpu<2>, kContiguousOutputs);

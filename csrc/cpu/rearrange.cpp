@@ -190,22 +190,27 @@ void triangle(Call& c, bool lower) {
 void tril_cpu(Call& c) { triangle(c, true); }
 void triu_cpu(Call& c) { triangle(c, false); }
 
+// Sum of clamp(first + k, 0, limit) over the n integers k from 0 on.
+__int128 sum_of_clamped(__int128 first, __int128 n, __int128 limit) {
+    const __int128 rising = std::clamp<__int128>(-first, 0, n), full = std::clamp<__int128>(limit - first, rising, n);
+    return (full - rising) * (2 * first + rising + full - 1) / 2 + (n - full) * limit;
+}
+
 // Column range [from, to) of row i of the triangle.
 void row_range(bool lower, int64_t i, int64_t columns, int64_t offset, int64_t& from, int64_t& to) {
-    from = lower ? 0 : std::clamp<int64_t>(i + offset, 0, columns);
-    to = lower ? std::clamp<int64_t>(i + offset + 1, 0, columns) : columns;
+    auto within = [=](__int128 j) { return static_cast<int64_t>(std::clamp<__int128>(j, 0, columns)); };
+    from = lower ? 0 : within(__int128(i) + offset);
+    to = lower ? within(__int128(i) + offset + 1) : columns;
 }
 
 void triangle_indices_shape(ShapeCall& c, bool lower) {
-    int64_t rows = c.integer(0), columns = c.integer(1), count = 0;
+    int64_t rows = c.integer(0), columns = c.integer(1);
     MT_CHECK(rows >= 0, "row must be non-negative, got", rows);
     MT_CHECK(columns >= 0, "col must be non-negative, got", columns);
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t from, to;
-        row_range(lower, i, columns, c.integer(2), from, to);
-        count += to - from;
-    }
-    int64_t sizes[2] = {2, count};
+    const __int128 edges = sum_of_clamped(__int128(c.integer(2)) + lower, rows, columns),
+                   count = lower ? edges : __int128(rows) * columns - edges;
+    // More than any memory: the allocation says so.
+    int64_t sizes[2] = {2, static_cast<int64_t>(std::min<__int128>(count, INT64_MAX))};
     c.output(0, IntSpan(sizes, 2), c.dtype_or(3, DType::Int64));
 }
 void triangle_indices(Call& c, bool lower) {
@@ -214,7 +219,7 @@ void triangle_indices(Call& c, bool lower) {
     visit(RealTypes{}, out.dtype, lower ? "tril_indices" : "triu_indices", [&]<class T>() {
         T* p = out.data<T>();
         int64_t count = out.size(1);
-        for (int64_t i = 0; i < rows; i++) {
+        for (int64_t i = 0; i < rows && k < count; i++) {
             int64_t from, to;
             row_range(lower, i, columns, c.integer(2), from, to);
             for (int64_t j = from; j < to; j++, k++) {

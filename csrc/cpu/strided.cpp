@@ -19,7 +19,14 @@ void StridedLoop::add(const Tensor* t) {
     if (!t) return;
     base[operands - 1] = t->raw();
     int64_t size = t->itemsize(), shift = ndim - t->ndim;
-    for (int64_t d = 0; d < t->ndim; d++) s[d + shift] = t->size(d) == 1 ? 0 : t->stride(d) * size;
+    for (int64_t d = 0; d < t->ndim; d++) {
+        int64_t has = t->size(d), wanted = d + shift < 0 ? 1 : sizes[d + shift];
+        // The shape rule has seen to it for most operands; the others come from a caller of an internal operator.
+        MT_CHECK(has == wanted || has == 1, "The size of tensor a (", wanted, ") must match the size of tensor b (",
+                 has, ") at non-singleton dimension ", std::max<int64_t>(0, d + shift));
+        if (d + shift < 0) continue;
+        s[d + shift] = has == 1 ? 0 : t->stride(d) * size;
+    }
 }
 
 void StridedLoop::finish() {

@@ -75,10 +75,12 @@ void chunk(Call& c) {
     int64_t chunks = c.integer(1);
     MT_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
     MT_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-    int64_t dim = wrap_dim(c.integer(2), self.dim()), size = self.size(dim), each = (size + chunks - 1) / chunks;
+    int64_t dim = wrap_dim(c.integer(2), self.dim()), size = self.size(dim),
+            each = size / chunks + (size % chunks != 0);
     Value rets[1];
-    Dims empty_parts(chunks, 0);
     if (each == 0) {
+        MT_CHECK_VALUE(chunks < (int64_t(1) << 32), "cannot create std::vector larger than max_size()");
+        Dims empty_parts(chunks, 0);
         Value args[3] = {self_of(c), ints_of(empty_parts), Value::of(dim)};
         call_values(op_split_sizes.get(), args, rets);
     } else {

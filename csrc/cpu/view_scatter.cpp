@@ -110,7 +110,9 @@ void unfold_backward_cpu(Call& c) {
     Tensor& out = c.out();
     clear(out);
     int64_t d = wrap_dim(c.integer(2), out.dim()), size = c.integer(3), step = c.integer(4);
-    MT_CHECK(step > 0, "step is ", step, " but must be > 0");
+    MT_CHECK_VALUE(step > 0, "step is ", step, " but must be > 0");
+    MT_CHECK(size >= 0 && size <= (out.dim() ? out.size(d) : 1), "maximum size for tensor at dimension ", d, " is ",
+             out.dim() ? out.size(d) : 1, " but size is ", size);
     Dims windows(out.sizes());
     if (out.dim()) windows[d] = (out.size(d) - size) / step + 1;
     windows.push_back(size);

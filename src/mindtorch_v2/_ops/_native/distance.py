@@ -24,7 +24,7 @@ op(
 op(
     "_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor",
     "The gradient of `_pdist_forward`.",
-    meta=rule("contiguous_like", "self"),
+    meta=rule("pdist_backward"),
     grad=None,
 )
 op(

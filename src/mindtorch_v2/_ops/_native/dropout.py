@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._table import S, T, aten, like, op, rule
+from .._table import S, T, aten, op, rule
 
 op(
     "_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)",
@@ -18,7 +18,7 @@ op(
     "_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor",
     "`self * mask * scale`.",
     bind="function",
-    meta=like("self"),
+    meta=rule("dropout_backward"),
     grad={"self": lambda grad, mask, scale: aten._masked_scale(grad, mask, scale)},
     samples=[S(T(3, 4), T(3, 4, dtype="bool"), 2.0)],
 )
@@ -39,7 +39,7 @@ op(
 op(
     "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
     "The gradient of dropout.",
-    meta=like("grad_output"),
+    meta=rule("dropout_backward"),
     grad={"grad_output": lambda grad, mask, scale: aten.native_dropout_backward(grad, mask, scale)},
     samples=[S(T(3, 4), T(3, 4, dtype="bool"), 2.0)],
 )

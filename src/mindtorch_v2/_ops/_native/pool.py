@@ -63,7 +63,7 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
     op(
         f"_adaptive_avg_pool{_d}d_backward(Tensor grad_output, Tensor self) -> Tensor",
         "Gradient of adaptive mean pooling.",
-        meta=rule("pool_backward"),
+        meta=rule(f"adaptive_avg_pool{_d}d_backward"),
         grad={"grad_output": _adaptive_avg_backward_grad(f"_adaptive_avg_pool{_d}d", _d)},
         samples=[S(T(*_shape[:2], *_out), T(*_shape, grad=False))],
     )
