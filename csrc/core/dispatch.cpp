@@ -26,8 +26,8 @@ void Arena::free_spilled() {
 
 const char* Call::name() const { return op->name.c_str(); }
 void Call::missing_tensor(int i) const {
-    MT_THROW(Runtime, op->name, "(): expected a Tensor for argument '", op->schema.args[static_cast<size_t>(i)].name,
-             "' but got None");
+    MT_THROW(Runtime, "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", i, " '",
+             op->schema.args[static_cast<size_t>(i)].name, "'");
 }
 void Call::ret_list(int i, Span<Tensor*> tensors) {
     PyObject* list = PyList_New(tensors.size);
@@ -377,6 +377,12 @@ void run_python(Call& c) {
         positional--;
     }
     int n = 0;
+    // An operator of our own in Python reads its tensors as they come; a user's kernel may take None for one.
+    if (c.op->full_name.starts_with("aten::"))
+        for (int i = 0; i < c.nargs; i++) {
+            const Argument& a = s.args[static_cast<size_t>(i)];
+            if (a.kind == ArgKind::Tensor && !a.optional && c.is_none(i)) c.missing_tensor(i);
+        }
     for (int i = 0; i < positional; i++) stack[n++] = box_argument(c, i);
     PyObject* kwnames = nullptr;
     for (int i = s.positional; i < c.nargs; i++) {

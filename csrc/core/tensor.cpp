@@ -86,11 +86,11 @@ int64_t checked_numel(IntSpan sizes) {
         MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
         empty = empty || s == 0;
     }
-    if (empty) return 0;
+    // An empty tensor has strides, too: its other sizes must multiply.
     for (int64_t s : sizes)
-        MT_CHECK(!__builtin_mul_overflow(n, s, &n) && n < (int64_t(1) << 58),
+        MT_CHECK(!__builtin_mul_overflow(n, std::max<int64_t>(1, s), &n) && n < (int64_t(1) << 58),
                  "Storage size calculation overflowed with sizes=", sizes);
-    return n;
+    return empty ? 0 : n;
 }
 
 Tensor* make(Device device, DType dtype) {
@@ -227,7 +227,9 @@ void set_sizes_strides(Tensor& t, IntSpan sizes, IntSpan strides) {
         t.dims_[i] = s[i];
         t.dims_[t.ndim + i] = st[i];
     }
-    t.numel_ = numel_of(s);
+    t.numel_ = 1;
+    for (int64_t n : s)
+        MT_CHECK(!__builtin_mul_overflow(t.numel_, n, &t.numel_), "numel: integer multiplication overflow");
     update_flags(t);
 }
 

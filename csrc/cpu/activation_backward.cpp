@@ -75,7 +75,18 @@ void leaky_relu_backward_cpu(Call& c) {
     binary(c, Floats{}, [=]<class T>(T g, T a) -> T { return a > 0 ? g : g * T(slope); });
 }
 
-// _prelu_kernel_backward(grad_output, self, weight) -> gradients of self and weight
+// _prelu_kernel_backward(grad_output, self, weight) -> gradients of self and weight, both broadcast
+void prelu_kernel_backward_shape(ShapeCall& c) {
+    const Tensor &grad = c.tensor(0), &self = c.tensor(1), &weight = c.tensor(2);
+    Dims sizes = broadcast_sizes(broadcast_sizes(self.sizes(), weight.sizes()), grad.sizes());
+    for (int i : {0, 1}) {
+        if (grad.sizes() == IntSpan(sizes))
+            c.output_like(i, grad);
+        else
+            c.output(i, sizes, grad.dtype);
+    }
+}
+
 void prelu_kernel_backward_cpu(Call& c) {
     const int args[3] = {0, 1, 2};
     DType compute = computing_type(Floats{}, promoted(c, args, 3), c.name());
@@ -178,6 +189,7 @@ void log_sigmoid_backward_cpu(Call& c) {
 KERNELS
 {
     structured("_prelu_kernel_backward", prelu_kernel_backward_cpu);
+    shape("prelu_kernel_backward", prelu_kernel_backward_shape);
     structured("elu_backward", elu_backward_cpu);
     structured("gelu_backward", gelu_backward_cpu);
     structured("hardshrink_backward", shrink_backward_cpu);

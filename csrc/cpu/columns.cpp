@@ -10,6 +10,8 @@ struct Pair {
     int64_t h, w;
     Pair(IntSpan list, const char* name) : h(list.size ? list[0] : 0), w(list.size > 1 ? list[1] : h) {
         MT_CHECK(list.size == 2, "It is expected ", name, " equals to 2, but got size ", list.size);
+        for (int64_t v : list)
+            MT_CHECK(v >= INT32_MIN && v <= INT32_MAX, "value cannot be converted to type int without overflow");
     }
 };
 std::ostream& operator<<(std::ostream& s, const Pair& p) { return s << "(" << p.h << ", " << p.w << ")"; }

@@ -66,6 +66,17 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
     auto all = [](const Dims& d, auto good) { return std::all_of(d.begin(), d.end(), good); };
     MT_CHECK(all(p.padding, [](int64_t v) { return v >= 0; }), "negative padding is not supported");
     MT_CHECK(all(p.output_padding, [](int64_t v) { return v >= 0; }), "negative output_padding is not supported");
+    constexpr int64_t kMost = INT64_MAX / 2;
+    for (int64_t i = 0; i < spatial; i++)
+        MT_CHECK(p.padding[i] <= kMost, "Given padding=", p.padding[i], " at dimension ", i,
+                 " , expected padding to be at most ", kMost);
+    // What follows multiplies sizes: nothing that fits into memory is near these limits.
+    auto small = [](int64_t v) { return v < (int64_t(1) << 31); };
+    MT_CHECK(
+        (all(p.padding, small) && all(p.stride, small) && all(p.dilation, small) && all(p.output_padding, small)) ||
+            input.numel() == 0 || weight.numel() == 0,
+        "convolution: stride=", IntSpan(p.stride), ", padding=", IntSpan(p.padding), ", dilation=", IntSpan(p.dilation),
+        " and output_padding=", IntSpan(p.output_padding), " must be below 2^31");
     MT_CHECK(all(p.stride, [](int64_t v) { return v > 0; }), "non-positive stride is not supported");
     MT_CHECK(all(p.dilation, [](int64_t v) { return v > 0; }), "dilation should be greater than zero, but got ",
              IntSpan(p.dilation));
@@ -118,6 +129,14 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
     MT_CHECK(input.dtype == weight.dtype, "expected scalar type ", dtype_class_name(input.dtype), " but found ",
              dtype_class_name(weight.dtype));
     if (input.dtype == DType::Bool) unsupported_dtype("slow_conv2d_cpu", input.dtype);
+    std::string kernel;
+    bool good = true;
+    for (int64_t i = 0; i < spatial; i++) {
+        static const char* const sides[3] = {"kernel_depth", "kernel_height", "kernel_width"};
+        good = good && weight.size(i + 2) > 0;
+        kernel += concat(" ", sides[3 - spatial + i], ": ", weight.size(i + 2));
+    }
+    MT_CHECK(good, "kernel size should be greater than zero, but got", spatial == 1 ? " kernel_height: 1" : "", kernel);
 }
 
 // A 1 x 1 kernel is dense in both orders: that counts as row-major.

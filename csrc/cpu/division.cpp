@@ -25,6 +25,11 @@ void check_divisor(const Call& c, DType t) {
     MT_CHECK(!zero || c.out(0).numel() == 0, "ZeroDivisionError");
 }
 
+// Among bools only true division is defined.
+void check_not_bool(DType t, const char* name) {
+    if (t == DType::Bool) unsupported_dtype(name, t);
+}
+
 void true_divide(Call& c) {
     pointwise_float(c, FloatsComplex{}, {0, 1}, [](auto a, auto b) { return a / b; });
 }
@@ -32,6 +37,7 @@ void true_divide(Call& c) {
 void floor_divide_cpu(Call& c) {
     const int args[2] = {0, 1};
     DType t = promoted(c, args, 2);
+    check_not_bool(t, "div_floor_cpu");
     check_divisor(c, t);
     pointwise_as(c, RealsFast{}, t, {0, 1}, [](auto a, auto b) { return num::floor_div(a, b); });
 }
@@ -39,6 +45,7 @@ void floor_divide_cpu(Call& c) {
 void trunc_divide(Call& c) {
     const int args[2] = {0, 1};
     DType t = promoted(c, args, 2);
+    check_not_bool(t, "div_trunc_cpu");
     check_divisor(c, t);
     pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::trunc_div(a, b); });
 }
@@ -56,6 +63,7 @@ void div_mode_cpu(Call& c) {
 void remainder_cpu(Call& c) {
     const int args[2] = {0, 1};
     DType t = promoted(c, args, 2);
+    check_not_bool(t, "remainder_cpu");
     check_divisor(c, t);
     pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::remainder(a, b); });
 }
@@ -63,6 +71,7 @@ void remainder_cpu(Call& c) {
 void fmod_cpu(Call& c) {
     const int args[2] = {0, 1};
     DType t = promoted(c, args, 2);
+    check_not_bool(t, "fmod_cpu");
     check_divisor(c, t);
     pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::fmod(a, b); });
 }

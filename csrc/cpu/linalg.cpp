@@ -151,7 +151,11 @@ void cholesky_ex_cpu(Call& c) {
         const int size = side(n), lead = std::max(1, size);
         for (int64_t i = 0; i < m.count; i++) {
             m.load(i, buffer.data(), n);
-            if (n) lapack<T>("potrf", upper ? "U" : "L", &size, buffer.data(), &lead, info->data<int32_t>() + i);
+            int32_t& failed = info->data<int32_t>()[i];
+            if (n) lapack<T>("potrf", upper ? "U" : "L", &size, buffer.data(), &lead, &failed);
+            // A pivot that is not a number is not positive either; not every LAPACK says so.
+            for (int64_t q = 0; q < n && failed == 0; q++)
+                if (buffer[q * n + q] != buffer[q * n + q]) failed = static_cast<int32_t>(q + 1);
             for (int64_t q = 0; q < n; q++)
                 for (int64_t r = 0; r < n; r++)
                     if (upper ? r > q : r < q) buffer[q * n + r] = T(0);

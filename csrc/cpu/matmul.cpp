@@ -645,6 +645,16 @@ void matmul_cpu(Call& c) {
 
 void matmul_backward_shape(ShapeCall& c) {
     Span<bool> mask = c.bools(3);
+    const Tensor &grad = c.tensor(0), &left = c.tensor(1), &right = c.tensor(2);
+    MatmulSizes s = matmul_sizes(left, right);
+    Dims sizes = s.batch;
+    if (left.ndim > 1) sizes.push_back(s.m);
+    if (right.ndim > 1) sizes.push_back(s.n);
+    MT_CHECK(grad.sizes() == IntSpan(sizes), "matmul_backward(): expected a gradient of size ", IntSpan(sizes),
+             ", but got ", grad.sizes());
+    MT_CHECK(left.dtype == right.dtype && grad.dtype == right.dtype,
+             "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(left.dtype),
+             " != ", dtype_cpp_name(left.dtype == right.dtype ? grad.dtype : right.dtype));
     for (int i : {0, 1}) {
         const Tensor& t = c.tensor(1 + i);
         mask[i] ? c.output(i, t.sizes(), t.dtype) : c.output_none(i);

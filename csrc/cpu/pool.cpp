@@ -60,6 +60,12 @@ struct Windows {
     }
 };
 
+// The windows are counted in int, as PyTorch's are: sums of what fits cannot overflow.
+void check_int(IntSpan list) {
+    for (int64_t v : list)
+        MT_CHECK(v >= INT32_MIN && v <= INT32_MAX, "value cannot be converted to type int without overflow");
+}
+
 int64_t expanded(IntSpan list, int i) { return list.size == 1 ? list[0] : list[i]; }
 
 void check_list(const char* name, const char* what, IntSpan list, int spatial) {
@@ -76,6 +82,7 @@ Windows windows_of(const Call& c, int at, bool dilated, int spatial, IntSpan siz
     IntSpan dilation = dilated ? c.ints(at + 3) : IntSpan(&one, 1);
     const bool ceil = c.boolean(at + (dilated ? 4 : 3));
     if (stride.empty()) stride = kernel;
+    for (IntSpan list : {kernel, stride, padding, dilation}) check_int(list);
     check_list(name, "kernel_size", kernel, spatial);
     check_list(name, "stride", stride, spatial);
     check_list(name, "padding", padding, spatial);

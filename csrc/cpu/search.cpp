@@ -198,6 +198,8 @@ void bincount_cpu(Call& c) {
     const int64_t* at = index->data<int64_t>();
     for (int64_t i = 0; i < self.numel(); i++) {
         MT_CHECK(at[i] >= 0, "bincount only supports 1-d non-negative integral inputs.");
+        MT_CHECK(at[i] < INT64_MAX, "maximum value of input overflowed, it should be < ", INT64_MAX, " but got ",
+                 at[i]);
         length = std::max(length, at[i] + 1);
     }
     MT_CHECK(!weights || (weights->ndim == 1 && weights->numel() == self.numel()),

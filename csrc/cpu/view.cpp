@@ -28,7 +28,16 @@ void view(Call& c) {
 
 void reshape_alias(Call& c) {
     const Tensor& self = c.tensor(0);
-    c.ret(0, restrided(self, dims_of(c.ints(1)), dims_of(c.ints(2))));
+    IntSpan sizes = c.ints(1), strides = c.ints(2);
+    MT_CHECK(sizes.size == strides.size, "dimensionality of sizes (", sizes.size,
+             ") must match dimensionality of strides (", strides.size, ")");
+    for (int64_t s : sizes) MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
+    for (int64_t s : strides)
+        MT_CHECK(s >= 0, "_reshape_alias(): Negative strides are not supported at the moment, got strides: ", strides);
+    const size_t needed = storage_bytes_needed(sizes, strides, self.itemsize(), self.offset);
+    MT_CHECK(needed <= self.storage->nbytes, "_reshape_alias(): sizes ", sizes, " and strides ", strides,
+             " reach beyond a storage of size ", self.storage->nbytes);
+    c.ret(0, restrided(self, dims_of(sizes), dims_of(strides)));
 }
 
 void view_dtype(Call& c) {

@@ -79,7 +79,7 @@ void chunk(Call& c) {
             each = size / chunks + (size % chunks != 0);
     Value rets[1];
     if (each == 0) {
-        MT_CHECK_VALUE(chunks < (int64_t(1) << 32), "cannot create std::vector larger than max_size()");
+        MT_CHECK_VALUE(chunks < (int64_t(1) << 26), "cannot create std::vector larger than max_size()");
         Dims empty_parts(chunks, 0);
         Value args[3] = {self_of(c), ints_of(empty_parts), Value::of(dim)};
         call_values(op_split_sizes.get(), args, rets);

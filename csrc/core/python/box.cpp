@@ -18,7 +18,7 @@ bool unbox_int(PyObject* o, int64_t* v, BindMode mode) {
     if (PyLong_CheckExact(o)) {
         int overflow = 0;
         *v = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow) MT_THROW(Runtime, "Overflow when unpacking long long");
+        if (overflow) MT_THROW(Value, "Overflow when unpacking long long");
         return true;
     }
     if (PyBool_Check(o)) {
@@ -100,8 +100,7 @@ bool unbox_scalar(PyObject* o, Value* v) {
         if (overflow) {
             double d = PyLong_AsDouble(o);
             if (d == -1.0 && PyErr_Occurred()) throw PythonError();
-            if (d < 0 || d >= 18446744073709551616.0)
-                MT_THROW(Runtime, "value cannot be converted to type int64_t without overflow");
+            if (d < 0 || d >= 18446744073709551616.0) MT_THROW(Overflow, "int too big to convert");
             *v = Value::of(static_cast<int64_t>(PyLong_AsUnsignedLongLong(o)));
             return true;
         }
@@ -202,10 +201,20 @@ void repeat(T one, const Argument& a, Call& c, Tag tag, const T** to, Value* v) 
     *to = items;
 }
 
+// An item of a list that does not fit is the fault of that argument.
+bool unbox_size(PyObject* o, int64_t* to, const Argument& a, BindMode mode, Call& c) {
+    try {
+        return unbox_int(o, to, mode);
+    } catch (const Error& e) {
+        if (e.kind != ErrorKind::Value) throw;
+        MT_THROW(Type, c.name(), "(): argument '", a.name, "' failed to unpack the object with error \"", e.text, "\"");
+    }
+}
+
 bool unbox_ints(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
     if (is_sequence(o))
         return unbox_items(o, c, Tag::IntList, &v->ints, v,
-                           [&](PyObject* item, int64_t* to) { return unbox_int(item, to, mode); });
+                           [&](PyObject* item, int64_t* to) { return unbox_size(item, to, a, mode, c); });
     if (a.list_size > 0 && !tensor_check(o)) {
         int64_t one;
         if (unbox_int(o, &one, mode)) {
@@ -235,13 +244,17 @@ bool unbox_doubles(PyObject* o, const Argument& a, BindMode mode, Call& c, Value
     return true;
 }
 
-bool unbox_bools(PyObject* o, Call& c, Value* v) {
-    return is_sequence(o) && unbox_items(o, c, Tag::BoolList, &v->bools, v, [](PyObject* item, bool* to) {
-               int truth = PyObject_IsTrue(item);
-               if (truth < 0) throw PythonError();
-               *to = truth == 1;
-               return true;
-           });
+bool unbox_bools(PyObject* o, const Argument& a, Call& c, Value* v) {
+    if (!is_sequence(o)) return false;
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    MT_CHECK(a.list_size == 0 || n == a.list_size, "Tried to convert a List with ", n,
+             " elements to a fixed-size array of size ", a.list_size);
+    return unbox_items(o, c, Tag::BoolList, &v->bools, v, [](PyObject* item, bool* to) {
+        int truth = PyObject_IsTrue(item);
+        if (truth < 0) throw PythonError();
+        *to = truth == 1;
+        return true;
+    });
 }
 
 bool unbox_tensors(PyObject* o, bool optional, Call& c, Value* v) {
@@ -336,7 +349,7 @@ bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
         case ArgKind::FloatList:
             return unbox_doubles(o, a, mode, c, v);
         case ArgKind::BoolList:
-            return unbox_bools(o, c, v);
+            return unbox_bools(o, a, c, v);
         case ArgKind::TensorList:
             return unbox_tensors(o, false, c, v);
         case ArgKind::OptionalTensorList:
@@ -351,7 +364,13 @@ bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
                 return true;
             }
             if (mode == BindMode::Operator && PyLong_Check(o)) {
-                *v = Value::of(static_cast<DType>(PyLong_AsLong(o)));
+                const long number = PyLong_AsLong(o);
+                if (number == -1 && PyErr_Occurred()) throw PythonError();
+                const DType dtype = static_cast<DType>(number);
+                MT_CHECK((number >= 0 && number <= 11) || number == 15 || (number >= 23 && number <= 29) ||
+                             number == 44 || number == 45,
+                         c.name(), "(): ", number, " is not the number of a dtype");
+                *v = Value::of(dtype);
                 return true;
             }
             return false;

@@ -149,7 +149,7 @@ def _scaled_dot_product_attention_math(
     enable_gqa=False,
 ):
     # The root of the scale goes to each side, which keeps 16-bit products in range.
-    factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
+    factor = 1.0 / math.sqrt(max(1, query.size(-1))) if scale is None else scale
     root = math.sqrt(abs(factor))
     if is_causal:
         if attn_mask is not None:

@@ -87,6 +87,12 @@ def take_along_dim(self, indices, dim=None):
             f"Dimension out of range (expected to be in range of [{-self.dim()}, {self.dim() - 1}], but got {dim})"
         )
     dim %= self.dim()
+    for d, (a, b) in enumerate(zip(self.shape, indices.shape, strict=True)):
+        if d != dim and a != b and 1 not in (a, b):
+            raise RuntimeError(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {d}"
+            )
+    indices = indices % self.shape[dim]  # PyTorch takes any index round and round
     common = [max(a, b) if 0 not in (a, b) else 0 for a, b in zip(self.shape, indices.shape, strict=True)]
     wide_self = [self.shape[dim] if d == dim else s for d, s in enumerate(common)]
     wide_indices = [indices.shape[dim] if d == dim else s for d, s in enumerate(common)]

@@ -777,10 +777,9 @@ def linalg_vander(x, *, N=None):
     count = x.size(-1) if N is None else N
     if count <= 1 and N is not None:
         raise RuntimeError("N must be greater than 1.")
-    powers = [aten.ones_like(x)]
-    for _ in range(count - 1):
-        powers.append(powers[-1] * x)
-    return aten.stack(powers, -1)
+    columns = x.unsqueeze(-1).expand([*x.shape, count - 1]) if count > 0 else x.unsqueeze(-1)[..., :0]
+    ones = aten.ones_like(x).unsqueeze(-1)
+    return aten.cumprod(aten.cat([ones, columns], -1), -1)
 
 
 @composite(

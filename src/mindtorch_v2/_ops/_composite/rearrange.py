@@ -1,6 +1,7 @@
 """Orders, repetitions and diagonals that are made of native operators."""
 
 import itertools
+import math
 
 from .._table import S, T, aten, composite
 
@@ -19,8 +20,10 @@ def combinations(self, r=2, with_replacement=False):
     if r == 0:
         return self.new_empty([0])
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(self.numel()), r))
-    index = aten.full([len(rows), r], 0, dtype=aten.arange(1).dtype, device=self.device)
+    n = self.numel()
+    count = math.comb(n + r - 1 if with_replacement and n else n, r)
+    index = aten.full([count, r], 0, dtype=aten.arange(1).dtype, device=self.device)
+    rows = list(choose(range(n), r)) if count else []
     for k, row in enumerate(rows):
         for j, value in enumerate(row):
             index[k, j] = value

@@ -72,9 +72,14 @@ def _split_at(self, positions, dim):
     return parts
 
 
+_MOST_PARTS = 1 << 26  # their tensor objects alone would take 16 GB
+
+
 def _sections(self, sections, dim):
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    if sections > _MOST_PARTS:
+        raise RuntimeError(f"tensor_split: there is no memory for {sections} tensors")
     size = self.size(dim)
     parts, start = [], 0
     for i in range(sections):

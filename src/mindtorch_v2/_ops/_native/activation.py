@@ -88,7 +88,7 @@ op(
 op(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     "The gradients of `_prelu_kernel`, not reduced to the weight's size.",
-    meta=like("grad_output", "grad_output"),
+    meta=rule("prelu_kernel_backward"),
     grad={"grad_output": _prelu_grad_output, "self": _prelu_self, "weight": _prelu_weight},
     samples=[S(T(3, 4), T(3, 4), T(3, 4))],
 )
