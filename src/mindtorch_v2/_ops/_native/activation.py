@@ -2,7 +2,7 @@
 
 import math
 
-from .._table import S, T, aten, conj, like, op, pointwise
+from .._table import S, T, aten, conj, like, op, pointwise, rule
 
 
 def _zeros(grad):
