@@ -46,9 +46,7 @@ WORDS = (
     "ij,jk->ik bad"
 ).split() + ["", "é\0"]
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-DTYPES = (
-    "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
-)
+DTYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
 ARRANGEMENTS = ("plain", "plain", "plain", "strided", "transposed", "expanded", "offset", "sparse_view", "meta")
 FILLS = ("normal", "normal", "small", "small", "zero", "special", "huge", "index")
 
@@ -139,7 +137,9 @@ class Calls:
         if hasattr(value, "options"):
             dtype = str(value.options.get("dtype", self._dtype)).rpartition(".")[2]
             fill = "index" if "int" in dtype else "normal"
-            return Made(tuple(value.shape), dtype, "plain", fill, self._random.random() < 0.4, self._random.getrandbits(16))
+            return Made(
+                tuple(value.shape), dtype, "plain", fill, self._random.random() < 0.4, self._random.getrandbits(16)
+            )
         if isinstance(value, (list, tuple)):
             return type(value)(self._from_sample(item) for item in value)
         return value
@@ -161,7 +161,9 @@ class Calls:
                 shape[chance.randrange(len(shape))] = chance.choice((0, 1, 2, 3, 7))
                 return value._replace(shape=tuple(shape))
             if what == 1:
-                return value._replace(shape=tuple([chance.choice(SMALL), *shape] if chance.random() < 0.5 else shape[1:]))
+                return value._replace(
+                    shape=tuple([chance.choice(SMALL), *shape] if chance.random() < 0.5 else shape[1:])
+                )
             if what == 2:
                 return value._replace(dtype=chance.choice(DTYPES))
             if what == 3:
@@ -249,7 +251,9 @@ class Calls:
         elif chance.random() < 0.5 and shape:
             cut = chance.randrange(len(shape) + 1)
             shape = chance.choice((shape, shape[cut:], shape[:cut], tuple(reversed(shape))))
-        dtype = self._dtype if chance.random() < 0.6 else chance.choice(("float32", "int64", "bool", chance.choice(DTYPES)))
+        dtype = (
+            self._dtype if chance.random() < 0.6 else chance.choice(("float32", "int64", "bool", chance.choice(DTYPES)))
+        )
         fill = chance.choice(FILLS) if "int" not in dtype or chance.random() < 0.3 else "index"
         arrangement = chance.choice(ARRANGEMENTS) if chance.random() < 0.4 else "plain"
         return Made(shape, dtype, arrangement, fill, chance.random() < 0.25, chance.getrandbits(16))
@@ -291,7 +295,10 @@ def check(torch: Any, tensor: Any) -> None:
 def call(torch: Any, row: Any, form: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """One call of a row's form, its backward where it has one, and the checks of what it left."""
     torch.manual_seed(0)
-    args, kwargs = built(torch, args, written=form == "inplace" or "!" in row.schema), built(torch, list(kwargs.items()))
+    args, kwargs = (
+        built(torch, args, written=form == "inplace" or "!" in row.schema),
+        built(torch, list(kwargs.items())),
+    )
     kwargs = dict(kwargs)
     result = None
     try:
@@ -356,7 +363,16 @@ class Worker:
 
     def __init__(self, options: argparse.Namespace, start: int):
         read, write = os.pipe()
-        command = [sys.executable, __file__, "--rows", options.rows, "--seed", str(options.seed), "--calls", str(options.calls)]
+        command = [
+            sys.executable,
+            __file__,
+            "--rows",
+            options.rows,
+            "--seed",
+            str(options.seed),
+            "--calls",
+            str(options.calls),
+        ]
         command += ["--start", str(start), "--report", str(write)]
         if options.only is not None:
             command += ["--only", str(options.only)]
@@ -427,7 +443,13 @@ def run(options: argparse.Namespace) -> int:
         ended = False
         if not at:
             raise SystemExit(f"the worker did not start (status {status}); see {options.log}")
-        end = "stands still" if hung else f"dies of {signal.Signals(-status).name}" if status < 0 else f"exits with {status}"
+        end = (
+            "stands still"
+            if hung
+            else f"dies of {signal.Signals(-status).name}"
+            if status < 0
+            else f"exits with {status}"
+        )
         print(f"{at[2]} call {at[3]}: {end}", flush=True)
         start = int(at[1]) + 1
     return found

@@ -195,7 +195,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                 Py_ssize_t count = given - i;
                 int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(count)));
                 bool ok = true;
-                for (Py_ssize_t k = 0; k < count && ok; k++) ok = unbox_int(in.args[i + k], &out[k], mode);
+                for (Py_ssize_t k = 0; k < count && ok; k++) ok = unbox_size(in.args[i + k], &out[k], a, mode, c);
                 if (ok) {
                     c.args[i].tag = Tag::IntList;
                     c.args[i].ints = out;

@@ -50,6 +50,16 @@ bool unbox_int(PyObject* o, int64_t* v, BindMode mode) {
     return false;
 }
 
+// An item of a list that does not fit is the fault of that argument.
+bool unbox_size(PyObject* o, int64_t* to, const Argument& a, BindMode mode, Call& c) {
+    try {
+        return unbox_int(o, to, mode);
+    } catch (const Error& e) {
+        if (e.kind != ErrorKind::Value) throw;
+        MT_THROW(Type, c.name(), "(): argument '", a.name, "' failed to unpack the object with error \"", e.text, "\"");
+    }
+}
+
 namespace {
 
 bool unbox_double(PyObject* o, double* v, BindMode mode) {
@@ -199,16 +209,6 @@ void repeat(T one, const Argument& a, Call& c, Tag tag, const T** to, Value* v) 
     v->tag = tag;
     v->len = static_cast<uint32_t>(a.list_size);
     *to = items;
-}
-
-// An item of a list that does not fit is the fault of that argument.
-bool unbox_size(PyObject* o, int64_t* to, const Argument& a, BindMode mode, Call& c) {
-    try {
-        return unbox_int(o, to, mode);
-    } catch (const Error& e) {
-        if (e.kind != ErrorKind::Value) throw;
-        MT_THROW(Type, c.name(), "(): argument '", a.name, "' failed to unpack the object with error \"", e.text, "\"");
-    }
 }
 
 bool unbox_ints(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {

@@ -15,6 +15,8 @@ enum class BindMode : uint8_t {
 // Converts what was given for argument `a`; false if it does not fit. Lists live in the call's arena.
 bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v);
 bool unbox_int(PyObject* o, int64_t* v, BindMode mode);
+// An item of the list `a`: a number that no int64 holds is a TypeError that names the argument.
+bool unbox_size(PyObject* o, int64_t* to, const Argument& a, BindMode mode, Call& c);
 // Fills `v` from a Python result of a kernel; the reference is stolen.
 void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op);
 

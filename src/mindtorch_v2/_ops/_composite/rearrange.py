@@ -22,6 +22,8 @@ def combinations(self, r=2, with_replacement=False):
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     n = self.numel()
     count = math.comb(n + r - 1 if with_replacement and n else n, r)
+    if count >= 1 << 63:
+        raise RuntimeError(f"combinations: there is no memory for {count} rows")
     index = aten.full([count, r], 0, dtype=aten.arange(1).dtype, device=self.device)
     rows = list(choose(range(n), r)) if count else []
     for k, row in enumerate(rows):
