@@ -341,8 +341,10 @@ void run_outputs(Call& c, ComputeFn compute) {
             if (specs[i].strided) set_sizes_strides(target, specs[i].sizes, specs[i].strides);
         }
         held[i] = place(c, target, specs[i], !overlaps_input(c, target), flags);
-        c.rets[i] = Value::of(held[i].get());
     }
+    // Borrowed while the kernel runs: an error must not leave them for the caller to release.
+    for (int i = 0; i < nouts; i++)
+        if (held[i]) c.rets[i] = Value::of(held[i].get());
     if (compute) {
         try {
             compute(c);
@@ -351,6 +353,7 @@ void run_outputs(Call& c, ComputeFn compute) {
             throw;
         }
     }
+    for (int i = 0; i < nouts; i++) c.rets[i] = Value();
     for (int i = 0; i < nouts; i++) {
         Tensor& target = c.mutable_tensor(op.out_index + i);
         if (compute && held[i] && held[i].get() != &target) copy_into(target, *held[i]);

@@ -371,6 +371,16 @@ double gamma_slope(double alpha, double x) {
            3 * alpha * root * root * (1 / (9 * alpha * alpha) - z / (6 * alpha * std::sqrt(alpha)));
 }
 
+// (self, output): the output has been drawn for self.
+void standard_gamma_grad_shape(ShapeCall& c) {
+    const Tensor &alpha = c.tensor(0), &sample = c.tensor(1);
+    MT_CHECK(alpha.sizes() == sample.sizes(), "_standard_gamma_grad(): expected an output of size ", alpha.sizes(),
+             ", but got ", sample.sizes());
+    MT_CHECK(alpha.dtype == sample.dtype, "expected scalar type ", dtype_class_name(alpha.dtype), " but found ",
+             dtype_class_name(sample.dtype));
+    c.output(0, alpha.sizes(), alpha.dtype);
+}
+
 void standard_gamma_grad_cpu(Call& c) {
     const Tensor& alpha = c.tensor(0);
     TensorRef dense = contiguous(alpha), sample = contiguous(c.tensor(1));
@@ -392,6 +402,7 @@ KERNELS
     shape("binomial", binomial_shape);
     structured("binomial", binomial_cpu);
     structured("_standard_gamma", standard_gamma_cpu);
+    shape("standard_gamma_grad", standard_gamma_grad_shape);
     structured("_standard_gamma_grad", standard_gamma_grad_cpu, kContiguousOutputs);
     structured("_sample_dirichlet", dirichlet_cpu, kContiguousOutputs);
 }

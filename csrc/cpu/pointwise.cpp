@@ -116,7 +116,7 @@ struct Strided {
     bool whole[kMaxOperands];     // the whole operand is one row
     bool constant[kMaxOperands];  // one element for all
     bool buffered = false;
-    char ones[kMaxOperands][16];
+    alignas(16) char ones[kMaxOperands][16];
 
     void prepare() {
         walk.start(*o[0].t);

@@ -173,6 +173,7 @@ void ranked_shape(ShapeCall& c) {
 template <class Pick>
 void pick_one(Call& c, int64_t dim, const Pick& pick) {
     const Tensor& self = c.tensor(0);
+    if (c.out(0).numel() == 0) return;
     TensorRef value = empty(Dims{c.out(0).numel(), 1}, self.dtype),
               index = empty(Dims{c.out(0).numel(), 1}, DType::Int64);
     pick_rows(self, wrap_dim(dim, self.ndim), false, *value, *index, 1, 1, pick);

@@ -114,6 +114,7 @@ OURS = [
     lambda: torch.tensor_split(ones(5), 2**40),
     lambda: torch.combinations(ones(5), 2**20, with_replacement=True),
     lambda: ones(0).chunk(2**62),
+    lambda: aten._standard_gamma_grad(ones(3), ones(2)),
 ]
 
 
@@ -151,6 +152,14 @@ def test_what_pytorch_accepts_is_computed():
 def test_cholesky_of_nan_raises():
     with pytest.raises(torch.linalg.LinAlgError, match="the leading minor of order 1 is not positive-definite"):
         torch.linalg.cholesky(torch.full((3, 3), float("nan")))
+
+
+def test_a_call_that_fails_at_its_second_output_does_not_free_the_first():
+    values, positions = ones(3), ones(3, dtype=torch.bool)
+    before = sys.getrefcount(values)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.sort(ones(3), out=(values, positions))
+    assert sys.getrefcount(values) == before
 
 
 def test_some_calls_of_every_operator_leave_the_process_whole():

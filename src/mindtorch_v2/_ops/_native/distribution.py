@@ -25,7 +25,7 @@ op(
     "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
     "How a gamma number moves with its shape parameter.",
     bind="function",
-    meta=like("self"),
+    meta=rule("standard_gamma_grad"),
     grad=None,
 )
 op(
