@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "python/box.h"
+#include "python/types.h"
 
 namespace mt {
 
@@ -154,12 +155,6 @@ void read_dims(PyObject* o, Dims& dims) {
         dims.push_back(to_index(PySequence_Fast_GET_ITEM(seq, i)));
     Py_DECREF(seq);
 }
-
-}  // namespace
-
-DType dtype_from_python(PyObject* o);  // python/scalar_types.cpp
-
-namespace {
 
 void python_shapes(const Call& c, OutSpec* specs, int nouts) {
     PyObject* args[64];

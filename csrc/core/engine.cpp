@@ -226,6 +226,18 @@ class Task {
         }
     }
 
+    // The tensor that a weak reference stands for; empty if it is gone.
+    static TensorRef referent(PyObject* weak) {
+#if PY_VERSION_HEX >= 0x030D0000
+        PyObject* o = nullptr;
+        if (PyWeakref_GetRef(weak, &o) < 0) throw PythonError();
+        return o ? TensorRef::steal(reinterpret_cast<Tensor*>(o)) : TensorRef();
+#else
+        PyObject* o = PyWeakref_GetObject(weak);
+        return o == Py_None ? TensorRef() : TensorRef::share(reinterpret_cast<Tensor*>(o));
+#endif
+    }
+
     static void run_dict_hooks(PyObject* dict, TensorRef& grad) {
         if (!dict || !grad || PyDict_Size(dict) == 0) return;
         PyObject* hooks = PyDict_Values(dict);
@@ -269,9 +281,9 @@ class Task {
             for (Py_ssize_t i = 0; i < PyList_GET_SIZE(n->retains); i++) {
                 PyObject* entry = PyList_GET_ITEM(n->retains, i);
                 size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 0));
-                PyObject* target = PyWeakref_GetObject(PyTuple_GET_ITEM(entry, 1));
-                if (nr >= grads.size() || !grads[nr] || target == Py_None) continue;
-                AutogradMeta& a = autograd_of(*reinterpret_cast<Tensor*>(target));
+                TensorRef target = referent(PyTuple_GET_ITEM(entry, 1));
+                if (nr >= grads.size() || !grads[nr] || !target) continue;
+                AutogradMeta& a = autograd_of(*target);
                 Tensor* old = a.grad;
                 if (old) {
                     a.grad = engine_add(*old, *grads[nr]).release();

@@ -51,24 +51,11 @@ void factory_new_shape(ShapeCall& c) {
     c.output(0, sizes, c.dtype_or(c.param(2), c.tensor(c.param(0)).dtype));
 }
 
-DType scalar_result(const Value& v) {
-    switch (v.tag) {
-        case Tag::Bool:
-            return DType::Bool;
-        case Tag::Int:
-            return DType::Int64;
-        case Tag::Complex:
-            return to_complex(default_dtype());
-        default:
-            return default_dtype();
-    }
-}
-
 // rule("full", "size", "fill_value", "dtype"): the number's own dtype
 void full_shape(ShapeCall& c) {
     IntSpan sizes = c.ints(c.param(0));
     check_sizes(sizes);
-    c.output(0, sizes, c.dtype_or(c.param(2), scalar_result(c.scalar(c.param(1)))));
+    c.output(0, sizes, c.dtype_or(c.param(2), c.scalar(c.param(1)).scalar_dtype()));
 }
 
 void check_strides(IntSpan sizes, IntSpan strides) {
@@ -295,13 +282,7 @@ template <bool Polar>
 void complex_pair_cpu(Call& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
     Tensor& out = c.out();
-    auto strides_in = [&](const Tensor& t) {
-        Dims strides(out.dim(), 0);
-        int64_t lead = out.dim() - t.dim();
-        for (int64_t d = 0; d < t.dim(); d++) strides[lead + d] = t.size(d) == 1 ? 0 : t.stride(d);
-        return strides;
-    };
-    Dims sa = strides_in(a), sb = strides_in(b);
+    Dims sa = broadcast_strides(a, out.dim()), sb = broadcast_strides(b, out.dim());
     StridedWalk<3> walk(out.sizes(), {out.strides(), IntSpan(sa), IntSpan(sb)});
     visit(PlainFloatTypes{}, a.dtype, c.name(), [&]<class T>() {
         const T *pa = a.data<T>(), *pb = b.data<T>();

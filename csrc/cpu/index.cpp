@@ -194,7 +194,7 @@ void index_cpu(Call& c) {
 }
 
 // Strides of `values` seen as the result's sizes.
-Dims broadcast_strides(const Tensor& values, const Dims& sizes) {
+Dims value_strides_in(const Tensor& values, const Dims& sizes) {
     int64_t lead = sizes.size() - values.dim();
     bool fits = true;
     for (int64_t d = 0; d < values.dim() && fits; d++) {
@@ -203,10 +203,7 @@ Dims broadcast_strides(const Tensor& values, const Dims& sizes) {
     }
     MT_CHECK(fits, "shape mismatch: value tensor of shape ", values.sizes(),
              " cannot be broadcast to indexing result of shape ", IntSpan(sizes));
-    Dims strides(sizes.size(), 0);
-    for (int64_t d = std::max<int64_t>(0, -lead); d < values.dim(); d++)
-        strides[lead + d] = values.size(d) == 1 ? 0 : values.stride(d);
-    return strides;
+    return broadcast_strides(values, sizes.size());
 }
 
 template <class T, class Put>
@@ -243,7 +240,7 @@ void put_into(Tensor& out, Span<Tensor*> indices, const Tensor& values, bool acc
              dtype_class_name(out.dtype), " for the destination and ", dtype_class_name(values.dtype),
              " for the source.");
     Plan plan = make_plan(out, indices);
-    Dims value_strides = broadcast_strides(values, plan.result());
+    Dims value_strides = value_strides_in(values, plan.result());
     if (numel_of(plan.result()) == 0) return;
     if (accumulate) {
         visit(AllTypes{}, out.dtype, "index_put", [&]<class T>() {

@@ -110,18 +110,11 @@ void nonzero_static_shape(ShapeCall& c) {
     c.output(0, IntSpan(sizes, 2), DType::Int64);
 }
 
-Dims expanded_strides(const Tensor& t, const Dims& sizes) {
-    Dims strides(sizes.size(), 0);
-    int64_t lead = sizes.size() - t.dim();
-    for (int64_t d = 0; d < t.dim(); d++) strides[lead + d] = t.size(d) == 1 && sizes[lead + d] != 1 ? 0 : t.stride(d);
-    return strides;
-}
-
 void masked_select_cpu(Call& c) {
     const Tensor &self = c.tensor(0), &mask = c.tensor(1);
     MT_CHECK(mask.dtype == DType::Bool, "masked_select: expected BoolTensor for mask");
     Dims sizes = broadcast_sizes(self.sizes(), mask.sizes());
-    Dims self_strides = expanded_strides(self, sizes), mask_strides = expanded_strides(mask, sizes);
+    Dims self_strides = broadcast_strides(self, sizes.size()), mask_strides = broadcast_strides(mask, sizes.size());
     StridedWalk<2> walk(sizes, {IntSpan(self_strides), IntSpan(mask_strides)});
     const uint8_t* wanted = reinterpret_cast<const uint8_t*>(mask.raw());
     int64_t count = 0;
@@ -155,7 +148,7 @@ void masked_scatter_cpu(Call& c) {
              dtype_class_name(mask.dtype));
     if (out.raw() != self.raw()) copy_into(out, self);
     TensorRef dense = contiguous(source);
-    Dims sizes(out.sizes()), mask_strides = expanded_strides(mask, sizes);
+    Dims sizes(out.sizes()), mask_strides = broadcast_strides(mask, sizes.size());
     StridedWalk<2> walk(sizes, {out.strides(), IntSpan(mask_strides)});
     const bool* wanted = mask.data<bool>();
     bool enough = true;

@@ -1,19 +1,9 @@
 // Running sums, products and extrema.
+#include "cpu/axis.h"
 #include "cpu/reduce.h"
 
 namespace mt {
 namespace {
-
-// A contiguous tensor along one dimension.
-struct Axis {
-    int64_t outer = 1, n = 1, inner = 1;
-};
-Axis axis_of(const Tensor& t, int64_t dim) {
-    Axis a;
-    dim = wrap_dim(dim, t.ndim);
-    for (int64_t d = 0; d < t.ndim; d++) (d < dim ? a.outer : d == dim ? a.n : a.inner) *= t.size(d);
-    return a;
-}
 
 // step(state, x) updates the state and gives the element; one state for each column.
 template <class State, class T, class Start, class Step>

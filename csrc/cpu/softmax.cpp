@@ -1,18 +1,9 @@
 // softmax, log_softmax, their gradients, and logsumexp.
+#include "cpu/axis.h"
 #include "cpu/rows.h"
 
 namespace mt {
 namespace {
-
-struct Axis {
-    int64_t outer = 1, n = 1, inner = 1;
-};
-Axis axis_of(const Tensor& t, int64_t dim) {
-    Axis a;
-    dim = wrap_dim(dim, t.ndim);
-    for (int64_t d = 0; d < t.ndim; d++) (d < dim ? a.outer : d == dim ? a.n : a.inner) *= t.size(d);
-    return a;
-}
 
 constexpr int64_t kColumns = 64;
 

@@ -8,6 +8,15 @@
 namespace mt {
 namespace {
 
+// The strides of `t` seen as a tensor of `ndim` dimensions that it broadcasts to; 0 where its elements are repeated.
+inline Dims broadcast_strides(const Tensor& t, int64_t ndim) {
+    Dims strides(ndim, 0);
+    int64_t lead = ndim - t.dim();  // below zero where leading dimensions of size one fall away
+    for (int64_t d = std::max<int64_t>(0, -lead); d < t.dim(); d++)
+        strides[lead + d] = t.size(d) == 1 ? 0 : t.stride(d);
+    return strides;
+}
+
 template <int K>
 class StridedWalk {
   public:

@@ -218,7 +218,6 @@ PyGetSetDef node_getset[] = {
 PyMemberDef node_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
                               {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
                               {nullptr, 0, 0, 0, nullptr}};
-#define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
 PyType_Slot node_slots[] = {
     SLOT(Py_tp_dealloc, node_dealloc), SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear),
     SLOT(Py_tp_methods, node_methods), SLOT(Py_tp_getset, node_getset),     SLOT(Py_tp_members, node_members),

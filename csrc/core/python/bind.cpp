@@ -151,6 +151,72 @@ std::string python_signature(const Operator& op) {
     return s + ")";
 }
 
+namespace {
+
+// ---- why a call does not fit ----
+
+std::string too_many_text(const Operator& op, Py_ssize_t given, BindMode mode) {
+    int takes = op.schema.positional;
+    if (mode == BindMode::Operator)
+        return concat(op.schema.full_name(), "() takes ", takes, " positional argument(s) but ", given,
+                      given == 1 ? " was" : " was/were", " given.  Declaration: ", op.schema.text());
+    return concat(op.name, "() takes ", takes, " positional argument", takes == 1 ? "" : "s", " but ", given,
+                  given == 1 ? " was given" : " were given");
+}
+
+std::string missing_text(const Operator& op, const Argument& a, BindMode mode) {
+    if (mode == BindMode::Operator)
+        return concat(op.schema.full_name(), "() is missing value for argument '", a.name,
+                      "'. Declaration: ", op.schema.text());
+    return concat(op.name, "() missing 1 required positional arguments: \"", python_name(a), "\"");
+}
+
+// `o` does not fit argument i.
+std::string mismatch_text(const Operator& op, int i, bool by_position, PyObject* o, BindMode mode) {
+    const Argument& a = op.schema.args[static_cast<size_t>(i)];
+    if (mode == BindMode::Operator) {
+        PyObject* r = PyObject_Repr(o);
+        const char* shown = r ? PyUnicode_AsUTF8(r) : nullptr;
+        std::string text =
+            concat(op.schema.full_name(), "() Expected a value of type '", a.type_text, "' for argument '", a.name,
+                   "' but instead found type '", type_name(o), "'.\nPosition: ", i, "\nValue: ", shown ? shown : "?",
+                   "\nDeclaration: ", op.schema.text());
+        Py_XDECREF(r);
+        PyErr_Clear();
+        return text;
+    }
+    std::string where = by_position ? concat(" (position ", i + 1, ")") : std::string();
+    if ((a.kind == ArgKind::TensorList || a.kind == ArgKind::IntList) && (PyTuple_Check(o) || PyList_Check(o))) {
+        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); k++) {
+            PyObject* item = PySequence_Fast_GET_ITEM(o, k);
+            std::string type = type_name(item);  // first: the conversion may run code that drops the item
+            int64_t ignored;
+            if (a.kind == ArgKind::TensorList) {
+                if (!tensor_check(item))
+                    return concat("expected Tensor as element ", k, " in argument ", i, ", but got ", type);
+            } else if (!unbox_int(item, &ignored, mode)) {
+                return concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a),
+                              ", but found element of type ", type, " at pos ", k);
+            }
+        }
+    }
+    return concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a), ", not ",
+                  type_name(o));
+}
+
+std::string keyword_text(const Operator& op, PyObject* name, bool twice, BindMode mode) {
+    const char* text = PyUnicode_AsUTF8(name);
+    if (twice)
+        return mode == BindMode::Operator ? concat(op.schema.full_name(), "() argument '", text, "' specified twice")
+                                          : concat(op.name, "() got multiple values for argument '", text, "'");
+    if (mode == BindMode::Operator)
+        return concat("Unknown keyword argument '", text, "' for operator '", op.schema.full_name(),
+                      "'. Schema: ", op.schema.text());
+    return concat(op.name, "() got an unexpected keyword argument '", text, "'");
+}
+
+}  // namespace
+
 bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::string* why) {
     const std::vector<Argument>& spec = op.schema.args;
     int n = op.nargs;
@@ -168,16 +234,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                          (last == 0 || spec[0].kind == ArgKind::Tensor);
         }
         if (!one_by_one) {
-            if (why) {
-                if (mode == BindMode::Operator)
-                    *why =
-                        concat(op.schema.full_name(), "() takes ", op.schema.positional, " positional argument(s) but ",
-                               given, given == 1 ? " was" : " was/were", " given.  Declaration: ", op.schema.text());
-                else
-                    *why = concat(op.name, "() takes ", op.schema.positional, " positional argument",
-                                  op.schema.positional == 1 ? "" : "s", " but ", given,
-                                  given == 1 ? " was given" : " were given");
-            }
+            if (why) *why = too_many_text(op, given, mode);
             return false;
         }
     }
@@ -205,9 +262,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                 }
             }
             if (one_by_one && i == position - 1 && given > position) {
-                if (why)
-                    *why = concat(op.name, "() takes ", op.schema.positional, " positional arguments but ", given,
-                                  " were given");
+                if (why) *why = too_many_text(op, given, mode);
                 return false;
             }
         } else if (keywords) {
@@ -220,13 +275,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
         }
         if (!o) {
             if (!a.has_default) {
-                if (why) {
-                    if (mode == BindMode::Operator)
-                        *why = concat(op.schema.full_name(), "() is missing value for argument '", a.name,
-                                      "'. Declaration: ", op.schema.text());
-                    else
-                        *why = concat(op.name, "() missing 1 required positional arguments: \"", python_name(a), "\"");
-                }
+                if (why) *why = missing_text(op, a, mode);
                 return false;
             }
             c.args[i] = a.default_value;
@@ -234,43 +283,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
             continue;
         }
         if (!unbox(o, a, mode, c, &c.args[i])) {
-            if (why) {
-                if (mode == BindMode::Operator) {
-                    PyObject* r = PyObject_Repr(o);
-                    const char* shown = r ? PyUnicode_AsUTF8(r) : "?";
-                    *why =
-                        concat(op.schema.full_name(), "() Expected a value of type '", a.type_text, "' for argument '",
-                               a.name, "' but instead found type '", type_name(o), "'.\nPosition: ", i,
-                               "\nValue: ", shown ? shown : "?", "\nDeclaration: ", op.schema.text());
-                    Py_XDECREF(r);
-                    PyErr_Clear();
-                } else {
-                    std::string where = i < position ? concat(" (position ", i + 1, ")") : std::string();
-                    std::string item;
-                    if ((a.kind == ArgKind::TensorList || a.kind == ArgKind::IntList) &&
-                        (PyTuple_Check(o) || PyList_Check(o))) {
-                        Py_ssize_t count = PySequence_Size(o);
-                        for (Py_ssize_t k = 0; k < count; k++) {
-                            PyObject* e = PySequence_GetItem(o, k);
-                            int64_t dummy;
-                            bool ok = a.kind == ArgKind::TensorList ? tensor_check(e) : unbox_int(e, &dummy, mode);
-                            if (!ok) {
-                                *why = a.kind == ArgKind::TensorList
-                                           ? concat("expected Tensor as element ", k, " in argument ", i, ", but got ",
-                                                    type_name(e))
-                                           : concat(op.name, "(): argument '", python_name(a), "'", where, " must be ",
-                                                    python_type_text(a), ", but found element of type ", type_name(e),
-                                                    " at pos ", k);
-                                Py_DECREF(e);
-                                return false;
-                            }
-                            Py_DECREF(e);
-                        }
-                    }
-                    *why = concat(op.name, "(): argument '", python_name(a), "'", where, " must be ",
-                                  python_type_text(a), ", not ", type_name(o));
-                }
-            }
+            if (why) *why = mismatch_text(op, i, i < position, o, mode);
             return false;
         }
         c.source[i] = o;
@@ -291,18 +304,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
             if (same_name(name, g_out) && in.args[given + k] == Py_None) continue;
             if (same_name(name, g_names) && in.args[given + k] == Py_None) continue;
         }
-        if (why) {
-            const char* text = PyUnicode_AsUTF8(name);
-            if (twice)
-                *why = mode == BindMode::Operator
-                           ? concat(op.schema.full_name(), "() argument '", text, "' specified twice")
-                           : concat(op.name, "() got multiple values for argument '", text, "'");
-            else if (mode == BindMode::Operator)
-                *why = concat("Unknown keyword argument '", text, "' for operator '", op.schema.full_name(),
-                              "'. Schema: ", op.schema.text());
-            else
-                *why = concat(op.name, "() got an unexpected keyword argument '", text, "'");
-        }
+        if (why) *why = keyword_text(op, name, twice, mode);
         return false;
     }
     return true;
@@ -360,15 +362,43 @@ void check_inference(const Call& c) {
                  "update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
 }
 
-PyObject* g_function_handler;  // Python function deciding about __torch_function__
+Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
+    Call c;
+    c.op = op;
+    c.args = args;
+    c.source = source;
+    c.arena = &arena;
+    c.nargs = op->nargs;
+    c.nrets = op->nrets;
+    return c;
+}
+
+[[noreturn]] void no_overload_fits(const char* name, Operator* const* ops, size_t n, const CallInput& in, BindMode mode,
+                                   bool out_forms, Value* args, PyObject** source, Arena& arena) {
+    auto why = [&](Operator* op) {
+        Call c = call_of(op, args, source, arena);
+        std::string text;
+        bind(*op, in, mode, c, &text);
+        return text;
+    };
+    if (mode == BindMode::Operator) {
+        if (n == 1) MT_THROW(Runtime, why(ops[0]));
+        std::string text = "Overloaded torch operator invoked from Python failed to match any schema:\n";
+        for (size_t i = 0; i < n; i++) text += why(ops[i]) + "\n\n";
+        MT_THROW(Runtime, text);
+    }
+    std::vector<Operator*> candidates;
+    for (size_t i = 0; i < n; i++)
+        if (out_forms == (ops[i]->form == Form::Out)) candidates.push_back(ops[i]);
+    MT_CHECK_TYPE(!candidates.empty(), name, "() got an unexpected keyword argument 'out'");
+    if (candidates.size() == 1) MT_THROW(Type, why(candidates[0]));
+    std::string text = concat(name, "() received an invalid combination of arguments - got ", given_types(in),
+                              ", but expected one of:\n");
+    for (Operator* op : candidates) text += " * " + python_signature(*op) + "\n";
+    MT_THROW(Type, text);
+}
 
 }  // namespace
-
-void set_function_handler(PyObject* o) {
-    Py_XINCREF(o);
-    Py_XSETREF(g_function_handler, o);
-}
-PyObject* function_handler() { return g_function_handler; }
 
 PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in, BindMode mode) {
     init_names();
@@ -402,13 +432,7 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
                     }
                 }
             }
-            Call c;
-            c.op = op;
-            c.args = args;
-            c.source = source;
-            c.arena = &arena;
-            c.nargs = op->nargs;
-            c.nrets = op->nrets;
+            Call c = call_of(op, args, source, arena);
             if (!bind(*op, in, mode, c, nullptr)) continue;
             if (op->mutates) check_inference(c);
             Value rets[8];
@@ -436,49 +460,7 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             }
             return r;
         }
-        // Nothing fits: say why.
-        Operator* candidate = nullptr;
-        size_t candidates = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (mode == BindMode::Python && (wants_out || outs_by_name) != (ops[i]->form == Form::Out)) continue;
-            candidate = ops[i];
-            candidates++;
-        }
-        if (mode == BindMode::Python && wants_out && candidates == 0)
-            MT_THROW(Type, name, "() got an unexpected keyword argument 'out'");
-        if (candidates == 1) {
-            Call c;
-            c.op = candidate;
-            c.args = args;
-            c.source = source;
-            c.arena = &arena;
-            c.nargs = candidate->nargs;
-            std::string why;
-            bind(*candidate, in, mode, c, &why);
-            if (mode == BindMode::Python) MT_THROW(Type, why);
-            MT_THROW(Runtime, why);
-        }
-        std::string text;
-        if (mode == BindMode::Python) {
-            text = concat(name, "() received an invalid combination of arguments - got ", given_types(in),
-                          ", but expected one of:\n");
-            for (size_t i = 0; i < n; i++)
-                if (wants_out == (ops[i]->form == Form::Out)) text += " * " + python_signature(*ops[i]) + "\n";
-            MT_THROW(Type, text);
-        }
-        text = "Overloaded torch operator invoked from Python failed to match any schema:\n";
-        for (size_t i = 0; i < n; i++) {
-            Call c;
-            c.op = ops[i];
-            c.args = args;
-            c.source = source;
-            c.arena = &arena;
-            c.nargs = ops[i]->nargs;
-            std::string why;
-            bind(*ops[i], in, mode, c, &why);
-            text += why + "\n\n";
-        }
-        MT_THROW(Runtime, text);
+        no_overload_fits(name, ops, n, in, mode, wants_out || outs_by_name, args, source, arena);
     } catch (...) {
         raise_to_python();
         return nullptr;

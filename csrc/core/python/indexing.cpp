@@ -331,10 +331,8 @@ bool fits_in(DType dtype, const Value& v) {
     int bits = static_cast<int>(itemsize(dtype)) * 8;
     bool is_unsigned =
         dtype == DType::UInt8 || dtype == DType::UInt16 || dtype == DType::UInt32 || dtype == DType::UInt64;
-    double high = is_unsigned ? std::ldexp(1.0, bits) : std::ldexp(1.0, bits - 1);
-    // Unsigned types take negative numbers of their range, wrapped round.
-    double low = is_unsigned ? -high : -high;
-    return d < high && d >= low;
+    double limit = std::ldexp(1.0, is_unsigned ? bits : bits - 1);
+    return d < limit && d >= -limit;  // unsigned types take negative numbers of their range, wrapped round
 }
 
 const char* c_name(DType t) {

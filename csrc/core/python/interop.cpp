@@ -122,14 +122,6 @@ DType dtype_of_format(const char* format, int64_t size) {
              "and bool.");
 }
 
-void release_buffer(void* context) {
-    PyGILState_STATE state = PyGILState_Ensure();
-    Py_buffer* b = static_cast<Py_buffer*>(context);
-    PyBuffer_Release(b);
-    delete b;
-    PyGILState_Release(state);
-}
-
 // ---- a tensor as a buffer: what NumPy makes its array from ----
 
 struct Exporter {
@@ -180,6 +172,14 @@ PyTypeObject* exporter_type() {
 }
 
 }  // namespace
+
+void release_buffer(void* context) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_buffer* b = static_cast<Py_buffer*>(context);
+    PyBuffer_Release(b);
+    delete b;
+    PyGILState_Release(state);
+}
 
 bool numpy_array_check(PyObject* o) { return numpy_types() && PyObject_TypeCheck(o, g_ndarray); }
 bool numpy_scalar_check(PyObject* o) {
@@ -429,11 +429,7 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
     });
 }
 
-#define FASTCALL(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL | METH_KEYWORDS
-
 }  // namespace
-
-PyObject* new_tensor_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 
 PyMethodDef interop_methods[] = {
     {"numpy", FASTCALL(numpy),

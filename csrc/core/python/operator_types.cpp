@@ -7,10 +7,9 @@
 
 namespace mt {
 
-PyObject* function_handler();
-void set_function_handler(PyObject* o);
-
 namespace {
+
+PyObject* g_function_handler = nullptr;  // Python function deciding about __torch_function__
 
 // ---- one operator ----
 
@@ -72,7 +71,7 @@ PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
     if (kwnames)
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
             PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, k), args[n + k]);
-    PyObject* r = PyObject_CallFunctionObjArgs(function_handler(), self, positional, keywords, nullptr);
+    PyObject* r = PyObject_CallFunctionObjArgs(g_function_handler, self, positional, keywords, nullptr);
     Py_DECREF(positional);
     Py_DECREF(keywords);
     *handled = true;
@@ -86,7 +85,7 @@ PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
 }  // namespace
 
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result) {
-    if (__builtin_expect(!function_handler() || g_thread.function_modes_disabled || !overridden(args, n), 1))
+    if (__builtin_expect(!g_function_handler || g_thread.function_modes_disabled || !overridden(args, n), 1))
         return false;
     PyObject* function = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type()), method);
     if (!function) {
@@ -105,7 +104,7 @@ namespace {
 PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (__builtin_expect(function_handler() && !g_thread.function_modes_disabled &&
+    if (__builtin_expect(g_function_handler && !g_thread.function_modes_disabled &&
                              overridden(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)),
                          0)) {
         bool handled;
@@ -215,7 +214,6 @@ PyMemberDef function_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
-#define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
 PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc),
                                 SLOT(Py_tp_repr, function_repr),       SLOT(Py_tp_call, PyVectorcall_Call),
                                 SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
@@ -540,7 +538,7 @@ PyObject* py_canonical(PyObject*, PyObject* text) {
         nullptr, [&] { return PyUnicode_FromString(parse_schema(PyUnicode_AsUTF8(text)).text().c_str()); });
 }
 PyObject* py_set_handler(PyObject*, PyObject* o) {
-    set_function_handler(o == Py_None ? nullptr : o);
+    Py_XSETREF(g_function_handler, o == Py_None ? nullptr : Py_NewRef(o));
     Py_RETURN_NONE;
 }
 PyObject* py_function_modes(PyObject*, PyObject* args) {

@@ -391,14 +391,6 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
     });
 }
 
-void release_buffer(void* context) {
-    PyGILState_STATE state = PyGILState_Ensure();
-    Py_buffer* b = static_cast<Py_buffer*>(context);
-    PyBuffer_Release(b);
-    delete b;
-    PyGILState_Release(state);
-}
-
 // A 1-dim tensor over the bytes of any object with the buffer protocol.
 TensorRef tensor_from_buffer(PyObject* object, DType dtype, int64_t count, int64_t offset) {
     MT_CHECK_VALUE(PyObject_CheckBuffer(object), "object does not implement Python buffer protocol.");
@@ -629,8 +621,6 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
         return moved_to(std::move(t), DType::Undefined, true, device_from_python(a[1])).release()->py();
     });
 }
-
-#define FASTCALL(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL | METH_KEYWORDS
 
 }  // namespace
 

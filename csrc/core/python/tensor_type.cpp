@@ -640,7 +640,6 @@ PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Tensor, dict), 
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weakrefs), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
-#define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
 PyType_Slot slots[] = {SLOT(Py_tp_new, tensor_new),
                        SLOT(Py_tp_dealloc, tensor_dealloc),
                        SLOT(Py_tp_traverse, tensor_traverse),

@@ -35,6 +35,10 @@ bool init_storage_type(PyObject* module);
 bool init_operator_types(PyObject* module);
 bool init_autograd_types(PyObject* module);
 
+// Entries of the tables that CPython wants of a type: functions of any signature.
+#define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
+#define FASTCALL(fn) reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_FASTCALL | METH_KEYWORDS
+
 // Runs a body that may throw and returns `otherwise` with the Python exception set if it does.
 template <class R, class F>
 R guarded(R otherwise, F&& f) noexcept {
