@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "cpp_names.h"
 #include "device.h"
 #include "dtype.h"
 #include "error.h"
@@ -133,6 +134,43 @@ DType Value::scalar_dtype() const {
             return to_complex(default_dtype());
         default:
             return default_dtype();
+    }
+}
+
+const char* dtype_cpp_name(DType t) {
+    switch (t) {
+        case DType::Float32:
+            return "float";
+        case DType::Float64:
+            return "double";
+        case DType::Float16:
+            return "c10::Half";
+        case DType::BFloat16:
+            return "c10::BFloat16";
+        case DType::Int64:
+            return "long int";
+        case DType::Int32:
+            return "int";
+        case DType::Int16:
+            return "short int";
+        case DType::Int8:
+            return "signed char";
+        case DType::UInt8:
+            return "unsigned char";
+        case DType::UInt16:
+            return "short unsigned int";
+        case DType::UInt32:
+            return "unsigned int";
+        case DType::UInt64:
+            return "long unsigned int";
+        case DType::Bool:
+            return "bool";
+        case DType::Complex64:
+            return "c10::complex<float>";
+        case DType::Complex128:
+            return "c10::complex<double>";
+        default:
+            return dtype_name(t);
     }
 }
 

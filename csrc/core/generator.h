@@ -161,6 +161,23 @@ struct Generator {
     }
 };
 
+constexpr double kPi = 3.14159265358979323846;
+
+namespace {
+// One normal number: a pair of doubles gives two, the second is kept in the generator.
+inline double next_normal(Generator& g) {
+    if (g.has_next_double) {
+        g.has_next_double = false;
+        return g.next_double;
+    }
+    double u1 = uniform_double(g.engine), u2 = uniform_double(g.engine);
+    double radius = std::sqrt(-2.0 * std::log1p(-u2)), theta = 2.0 * kPi * u1;
+    g.next_double = radius * std::sin(theta);
+    g.has_next_double = true;
+    return radius * std::cos(theta);
+}
+}  // namespace
+
 // Holds a generator for one operator. Waits without the GIL, so that a holder that wants it back can have it.
 class GeneratorLock {
   public:

@@ -1,31 +1,13 @@
 // convolution and convolution_backward: shapes, checks, layouts, and the choice of the way to compute.
 #include "conv.h"
 
+#include "core/cpp_names.h"
 #include "gemm.h"
 
 namespace mt {
 namespace {
 
 using conv::Geometry;
-
-const char* type_name(DType t) {
-    switch (t) {
-        case DType::Float32:
-            return "float";
-        case DType::Float64:
-            return "double";
-        case DType::Float16:
-            return "c10::Half";
-        case DType::BFloat16:
-            return "c10::BFloat16";
-        case DType::Int64:
-            return "long";
-        case DType::Int32:
-            return "int";
-        default:
-            return dtype_name(t);
-    }
-}
 
 // Arguments that convolution and its backward pass share, one entry for each spatial dimension.
 struct Parameters {
@@ -124,8 +106,8 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
         }
     }
     if (bias)
-        MT_CHECK(input.dtype == bias->dtype, "Input type (", type_name(input.dtype), ") and bias type (",
-                 type_name(bias->dtype), ") should be the same");
+        MT_CHECK(input.dtype == bias->dtype, "Input type (", dtype_cpp_name(input.dtype), ") and bias type (",
+                 dtype_cpp_name(bias->dtype), ") should be the same");
     MT_CHECK(input.dtype == weight.dtype, "expected scalar type ", dtype_class_name(input.dtype), " but found ",
              dtype_class_name(weight.dtype));
     if (input.dtype == DType::Bool) unsupported_dtype("slow_conv2d_cpu", input.dtype);

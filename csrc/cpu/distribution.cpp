@@ -9,20 +9,6 @@
 namespace mt {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
-
-double next_normal(Generator& g) {
-    if (g.has_next_double) {
-        g.has_next_double = false;
-        return g.next_double;
-    }
-    double u1 = uniform_double(g.engine), u2 = uniform_double(g.engine);
-    double radius = std::sqrt(-2.0 * std::log1p(-u2)), theta = 2.0 * kPi * u1;
-    g.next_double = radius * std::sin(theta);
-    g.has_next_double = true;
-    return radius * std::cos(theta);
-}
-
 // ---- multinomial ----
 
 // rule("multinomial", "self", "num_samples")
@@ -249,13 +235,7 @@ void binomial_shape(ShapeCall& c) {
 
 void binomial_cpu(Call& c) {
     Tensor& out = c.out();
-    auto strides_in = [&](const Tensor& t) {
-        Dims strides(out.dim(), 0);
-        int64_t lead = out.dim() - t.dim();
-        for (int64_t d = 0; d < t.dim(); d++) strides[lead + d] = t.size(d) == 1 ? 0 : t.stride(d);
-        return strides;
-    };
-    Dims for_count = strides_in(c.tensor(0)), for_p = strides_in(c.tensor(1));
+    Dims for_count = broadcast_strides(c.tensor(0), out.dim()), for_p = broadcast_strides(c.tensor(1), out.dim());
     Generator& g = generator_of(c.args[2]);
     GeneratorLock lock(g);
     StridedWalk<3> walk(out.sizes(), {out.strides(), IntSpan(for_count), IntSpan(for_p)});

@@ -1,8 +1,8 @@
 // mm, bmm, addmm and their family, linear and matmul with their backward passes. All reduce to one strided, batched
-// product
-// (`multiply`), which folds batch dimensions into rows or into the summed dimension where the strides allow.
+// product (`multiply`), which folds batch dimensions into rows or into the summed dimension where the strides allow.
 #include <memory>
 
+#include "core/cpp_names.h"
 #include "gemm.h"
 
 namespace mt {
@@ -132,38 +132,6 @@ Operand result_operand(Tensor& t, IntSpan sizes) {
 }
 
 // ---- mm, bmm and what adds to them ----
-
-// C++'s name of an element type, as PyTorch shows it in the messages of mm.
-const char* dtype_cpp_name(DType t) {
-    switch (t) {
-        case DType::Float32:
-            return "float";
-        case DType::Float64:
-            return "double";
-        case DType::Float16:
-            return "c10::Half";
-        case DType::BFloat16:
-            return "c10::BFloat16";
-        case DType::Int64:
-            return "long int";
-        case DType::Int32:
-            return "int";
-        case DType::Int16:
-            return "short int";
-        case DType::Int8:
-            return "signed char";
-        case DType::UInt8:
-            return "unsigned char";
-        case DType::Bool:
-            return "bool";
-        case DType::Complex64:
-            return "c10::complex<float>";
-        case DType::Complex128:
-            return "c10::complex<double>";
-        default:
-            return dtype_name(t);
-    }
-}
 
 void check_alpha_beta(const Call& c, int beta, int alpha, DType dtype) {
     for (int i : {beta, alpha}) {

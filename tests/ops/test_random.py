@@ -18,6 +18,8 @@ _EXACT = {
     "random_": "[torch.empty(4, dtype=d).random_() for d in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)]",
     "random_ of floats": "[torch.empty(4, dtype=d).random_() for d in (torch.float16, torch.bfloat16, torch.float32, torch.float64)]",
     "random_ with bounds": "torch.empty(4).random_(100), torch.empty(4, dtype=torch.int64).random_(5, 100), torch.empty(4, dtype=torch.int64).random_(-(2**63), None)",
+    "random_ of all 64 bits": "[torch.empty(4, dtype=d).random_(-(2**63), None) for d in (torch.bfloat16, torch.float32, torch.float64)]",
+    "random_ of unsigned types": "[torch.empty(4, dtype=d).random_(1, None) for d in (torch.uint16, torch.uint32)]",
     "bernoulli_": "torch.empty(30).bernoulli_(0.3), torch.empty(30, dtype=torch.bool).bernoulli_(0.5), torch.empty(5, 6).t().bernoulli_(0.5)",
     "bernoulli": "torch.bernoulli(torch.full((30,), 0.3)), torch.bernoulli(torch.full((30,), 0.3, dtype=torch.float64)), torch.empty(4, 3).bernoulli_(torch.tensor([0.1, 0.5, 0.9]))",
     "multinomial": "torch.multinomial(w, 6, replacement=True), torch.multinomial(w, 3), torch.multinomial(w, 1), torch.multinomial(torch.stack([w, w]), 5, True)",
@@ -132,10 +134,25 @@ def test_state_goes_from_one_library_to_the_other():
         "torch.empty(3).exponential_(-1.0)", "torch.empty(3).geometric_(0.0)", "torch.multinomial(torch.tensor([1.0, -1.0]), 1)",
         "torch.multinomial(torch.tensor([0.5, 0.5]), 3)", "torch.multinomial(torch.zeros(3), 1)", "torch.empty(3).cauchy_(0, -1)",
         "torch.multinomial(torch.tensor([1, 2]), 1)", "torch.empty(2, dtype=torch.int8).random_(0, 300)", "torch.rand(3, generator=5)",
+        "torch.empty(3, dtype=torch.uint16).random_()", "torch.empty(3, dtype=torch.uint16).random_(0, 2**17)", "torch.empty(3, dtype=torch.int32).random_(-(2**63), None)",
+        "torch.empty(3, dtype=torch.complex64).random_(2)", "torch.empty(3, dtype=torch.int64).exponential_()", "torch.empty(3, dtype=torch.int64).cauchy_()",
     ],
 )  # fmt: skip
 def test_errors(text):
     agree_on_error(lambda torch: eval(text, {"torch": torch}))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_bounds_that_a_float_type_cannot_hold_move_inwards(dtype):
+    import mindtorch_v2
+
+    def program(torch):
+        torch.manual_seed(3)
+        return [torch.empty(40, dtype=getattr(torch, dtype)).random_(2**25 + 1, 2**25 + 2**20), torch.rand(1)]
+
+    agree(program)
+    with pytest.warns(UserWarning, match=r"(from|to - 1) is out of bounds \[-\(2\^"):
+        mindtorch_v2.empty(1).random_(2**25 + 1, 2**25 + 2**20)
 
 
 def test_gradients_are_cut():
