@@ -98,7 +98,7 @@ struct Problem {
 };
 
 onednn::Primitive* primitive_for(const Problem& problem) {
-    if (problem.type != dnnl_f32 && problem.type != dnnl_bf16) return nullptr;
+    if (!onednn::is_wanted() || (problem.type != dnnl_f32 && problem.type != dnnl_bf16)) return nullptr;
     if (problem.type == dnnl_bf16 && !onednn::has_native_bfloat16()) return nullptr;
     onednn::Primitive& p = onednn::cached(problem.key(), [&](onednn::Primitive& fresh) { problem.make(fresh); });
     return p.is_made() ? &p : nullptr;

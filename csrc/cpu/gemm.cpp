@@ -2,14 +2,14 @@
 //
 // float32: own loops while a side is at most four or the whole is tiny (a library call costs more than the work), else
 // dnnl_sgemm, which on this project's machines equals MKL and takes transposed operands as they are. 16-bit floats are
-// widened in blocks. float64 and complex go to OpenBLAS; integers to a loop. The measurements: docs/decisions/gemm.md.
+// widened in blocks. float64 and complex go to OpenBLAS, as does float32 without oneDNN; integers to a loop. The
+// measurements: docs/decisions/gemm.md.
 #include "gemm.h"
 
 #include <omp.h>
 
 #include <vector>
 
-#include "onednn.h"
 #include "openblas.h"
 #include "simd.h"
 
@@ -189,19 +189,25 @@ void copy_bias(const Product& p) {
         }
 }
 
+// oneDNN's product, else OpenBLAS's, which is then to use so many threads.
+Sgemm library_sgemm(int threads) {
+    if (Sgemm f = onednn_sgemm()) return f;
+    openblas::use_threads(threads);
+    return openblas::sgemm;
+}
+
 void float_product(const Product& p, const Layout& a, const Layout& b) {
-    const onednn::Api& api = onednn::api();
-    onednn::use_our_thread_count();
+    const Sgemm sgemm = library_sgemm(num_threads());
+    if (sgemm == openblas::sgemm) openblas::check_sizes({p.m, p.n, p.k, a.stride, b.stride, p.c_row});
     float alpha = static_cast<float>(p.alpha.real()), beta = p.bias ? 1.0f : static_cast<float>(p.beta.real());
     auto one = [&](int64_t i) {
-        return api.dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', p.m, p.n, p.k, alpha,
-                              static_cast<const float*>(p.a) + i * p.a_batch, a.stride,
-                              static_cast<const float*>(p.b) + i * p.b_batch, b.stride, beta,
-                              static_cast<float*>(p.c) + i * p.c_batch, p.c_row);
+        sgemm(a.transposed, b.transposed, p.m, p.n, p.k, alpha, static_cast<const float*>(p.a) + i * p.a_batch,
+              a.stride, static_cast<const float*>(p.b) + i * p.b_batch, b.stride, beta,
+              static_cast<float*>(p.c) + i * p.c_batch, p.c_row);
     };
     NoGil released(p.batch * p.m * p.n * p.k > 50000);
     if (p.bias) copy_bias(p);
-    if (p.batch == 1 || omp_in_parallel() || num_threads() == 1 ||
+    if (p.batch == 1 || sgemm == openblas::sgemm || omp_in_parallel() || num_threads() == 1 ||
         (p.batch < num_threads() && p.m * p.n * p.k > (1 << 18))) {
         for (int64_t i = 0; i < p.batch; i++) one(i);
         return;
@@ -210,6 +216,8 @@ void float_product(const Product& p, const Layout& a, const Layout& b) {
         for (int64_t i = begin; i < end; i++) one(i);
     });
 }
+
+Sgemm g_sgemm_here = nullptr;  // set by prepare_sgemm()
 
 // ---- operands whose strides no library takes ----
 
@@ -338,50 +346,6 @@ void widened_product(const Product& p, const char* op) {
     });
 }
 
-// bfloat16 as it is, where the processor multiplies pairs; without that, widening is ten times faster than oneDNN's
-// emulation.
-constexpr int64_t kOneDnnBfloat16Work = 1 << 15;
-
-bool bfloat16_product(const Product& p) {
-    if (!onednn::has_native_bfloat16()) return false;
-    if (p.alpha != 1.0 || p.beta != 0.0 || p.batch * p.m * p.n * p.k < kOneDnnBfloat16Work) return false;
-    onednn::Key key;
-    key.add(int64_t{1});
-    for (int64_t v : {p.batch, p.m, p.n, p.k, p.a_batch, p.a_row, p.a_col, p.b_batch, p.b_row, p.b_col, p.c_batch,
-                      p.c_row, int64_t(p.bias != nullptr)})
-        key.add(v);
-    onednn::Primitive& primitive = onednn::cached(key, [&](onednn::Primitive& fresh) {
-        bool batched = p.batch > 1;
-        auto operand = [&](int64_t batch_stride, int64_t rows, int64_t cols, int64_t row, int64_t col) {
-            Dims sizes = batched ? Dims{batch_stride == 0 ? 1 : p.batch, rows, cols} : Dims{rows, cols};
-            Dims strides = batched ? Dims{batch_stride == 0 ? rows * cols : batch_stride, row, col} : Dims{row, col};
-            return onednn::Operand(sizes, strides, dnnl_bf16);
-        };
-        onednn::Operand a = operand(p.a_batch, p.m, p.k, p.a_row, p.a_col),
-                        b = operand(p.b_batch, p.k, p.n, p.b_row, p.b_col),
-                        c = operand(p.c_batch, p.m, p.n, p.c_row, 1), bias = operand(0, 1, p.n, p.n, 1);
-        const onednn::Api& api = onednn::api();
-        dnnl_memory_desc_t da = a.plain(), db = b.plain(), dc = c.plain(), dbias = p.bias ? bias.plain() : nullptr;
-        dnnl_primitive_desc_t description = nullptr;
-        dnnl_status_t status =
-            api.dnnl_matmul_primitive_desc_create(&description, api.engine, da, db, dbias, dc, nullptr);
-        for (dnnl_memory_desc_t d : {da, db, dc, dbias})
-            if (d) api.dnnl_memory_desc_destroy(d);
-        onednn::check(status, "bfloat16 matmul");
-        fresh.create(description);
-        fresh.bind(DNNL_ARG_SRC, a, dnnl_query_src_md, 0, false);
-        fresh.bind(DNNL_ARG_WEIGHTS, b, dnnl_query_weights_md, 0, false);
-        fresh.bind(DNNL_ARG_DST, c, dnnl_query_dst_md, 0, true);
-        if (p.bias) fresh.bind(DNNL_ARG_BIAS, bias, dnnl_query_weights_md, 1, false);
-    });
-    void *a = const_cast<void*>(p.a), *b = const_cast<void*>(p.b), *bias = const_cast<void*>(p.bias);
-    if (p.bias)
-        primitive.execute({a, b, p.c, bias});
-    else
-        primitive.execute({a, b, p.c});
-    return true;
-}
-
 template <class T>
 void scale_only(const Product& p) {  // k == 0
     T beta = Value::of(p.beta).to<T>();
@@ -428,7 +392,7 @@ void gemm(const Product& given, const char* op) {
             if (readable(t)) return small_float(t);
         }
     } else if (is_reduced_float(p.dtype)) {
-        if (p.dtype == DType::BFloat16 && bfloat16_product(p)) return;
+        if (p.dtype == DType::BFloat16 && onednn_bfloat16_product(p)) return;
         return p.dtype == DType::Float16 ? widened_product<Half>(p, op) : widened_product<BFloat16>(p, op);
     } else if (is_integer(p.dtype)) {
         visit(IntTypes{}, p.dtype, op, [&]<class T>() { integer_product<T>(p); });
@@ -456,10 +420,7 @@ void gemm(const Product& given, const char* op) {
     if (p.bias) visit(Types<double, c64, c128>{}, p.dtype, op, [&]<class T>() { add_bias_rows<T>(p); });
 }
 
-void prepare_sgemm() {
-    onednn::api();
-    onednn::use_our_thread_count();
-}
+void prepare_sgemm() { g_sgemm_here = library_sgemm(1); }
 
 void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                 int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
@@ -469,8 +430,7 @@ void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_
         p.b_row = transpose_b ? 1 : ldb, p.b_col = transpose_b ? ldb : 1;
         return small_rows(p, a, b, c, 0, n);
     }
-    onednn::api().dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c,
-                             ldc);
+    g_sgemm_here(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 void column_sums(DType dtype, const void* from, int64_t rows, int64_t cols, int64_t row_stride, void* to) {

@@ -54,7 +54,7 @@ struct Matrices {
             batch.push_back(t.size(i));
             count *= t.size(i);
         }
-        openblas::use_our_thread_count();
+        openblas::use_threads(num_threads());
     }
     Dims sizes(std::initializer_list<int64_t> last) const {
         Dims d = batch;

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -14,8 +15,9 @@ namespace mt::onednn {
 namespace {
 
 Api load() {
-    void* library = open_shared_library(
-        {"*/../../libdnnl.so.3", "*/lib/libdnnl.so.3", "*/../../../libdnnl.so.3", "libdnnl.so.3"}, "onednn-cpu-gomp");
+    void* library =
+        open_shared_library({"*/../../libdnnl.so.3", "*/lib/libdnnl.so.3", "*/../../../libdnnl.so.3", "libdnnl.so.3"},
+                            "onednn-cpu-gomp", " (or set MINDTORCH_ONEDNN=0 to do without it)");
     Api a;
 #define MT_LOOK_UP(name) a.name = reinterpret_cast<decltype(a.name)>(symbol_of(library, #name));
     MT_ONEDNN_FUNCTIONS(MT_LOOK_UP)
@@ -37,6 +39,14 @@ struct KeyHash {
 constexpr size_t kCacheBound = 1024;
 
 }  // namespace
+
+bool is_wanted() {
+    static const bool wanted = [] {
+        const char* choice = std::getenv("MINDTORCH_ONEDNN");
+        return !choice || std::strcmp(choice, "0") != 0;
+    }();
+    return wanted;
+}
 
 const Api& api() {
     static const Api loaded = load();

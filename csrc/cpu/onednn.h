@@ -51,6 +51,9 @@ struct Api {
     dnnl_stream_t stream;
 };
 
+// False if the environment says MINDTORCH_ONEDNN=0: products and convolutions go through OpenBLAS and own loops then,
+// as in a build without oneDNN.
+bool is_wanted();
 // Loads the library when first called (needs the GIL then).
 const Api& api();
 

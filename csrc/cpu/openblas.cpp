@@ -25,19 +25,29 @@ constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
 
 void* symbol(const char* name) { return symbol_of(library(), (std::string("scipy_") + name).c_str()); }
 
-void use_our_thread_count() {
+void use_threads(int n) {
     using SetFn = void (*)(int);
+    using GetFn = int (*)();
     static const SetFn set = reinterpret_cast<SetFn>(symbol("openblas_set_num_threads"));
-    static int current = 0;
-    if (current != num_threads()) set(current = num_threads());
+    static const GetFn get = reinterpret_cast<GetFn>(symbol("openblas_get_num_threads"));
+    if (get() != n) set(n);
+}
+
+void check_sizes(std::initializer_list<int64_t> sizes) {
+    for (int64_t n : sizes) MT_CHECK(n <= INT32_MAX, "matrix product: a dimension exceeds the 32-bit range of BLAS");
+}
+
+void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
+           int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+    static const auto f = reinterpret_cast<RealGemm<float>>(symbol("cblas_sgemm"));
+    f(kRowMajor, transpose_a ? kTransposed : kPlain, transpose_b ? kTransposed : kPlain, int(m), int(n), int(k), alpha,
+      a, int(lda), b, int(ldb), beta, c, int(ldc));
 }
 
 void gemm(DType dtype, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c128 alpha, const void* a,
           int64_t lda, const void* b, int64_t ldb, c128 beta, void* c, int64_t ldc) {
-    MT_CHECK(
-        m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && lda <= INT32_MAX && ldb <= INT32_MAX && ldc <= INT32_MAX,
-        "matrix product: a dimension exceeds the 32-bit range of BLAS");
-    use_our_thread_count();
+    check_sizes({m, n, k, lda, ldb, ldc});
+    use_threads(num_threads());
     int ta = transpose_a ? kTransposed : kPlain, tb = transpose_b ? kTransposed : kPlain;
     int im = int(m), in = int(n), ik = int(k), ia = int(lda), ib = int(ldb), ic = int(ldc);
     if (dtype == DType::Float64) {
@@ -45,11 +55,6 @@ void gemm(DType dtype, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
         NoGil released(m * n * k > 20000);
         f(kRowMajor, ta, tb, im, in, ik, alpha.real(), static_cast<const double*>(a), ia, static_cast<const double*>(b),
           ib, beta.real(), static_cast<double*>(c), ic);
-    } else if (dtype == DType::Float32) {
-        static const auto f = reinterpret_cast<RealGemm<float>>(symbol("cblas_sgemm"));
-        NoGil released(m * n * k > 20000);
-        f(kRowMajor, ta, tb, im, in, ik, float(alpha.real()), static_cast<const float*>(a), ia,
-          static_cast<const float*>(b), ib, float(beta.real()), static_cast<float*>(c), ic);
     } else if (dtype == DType::Complex64) {
         static const auto f = reinterpret_cast<ComplexGemm>(symbol("cblas_cgemm"));
         c64 al(alpha), be(beta);

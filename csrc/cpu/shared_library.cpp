@@ -34,7 +34,7 @@ std::vector<std::string> roots() {
 
 }  // namespace
 
-void* open_shared_library(std::initializer_list<const char*> candidates, const char* package) {
+void* open_shared_library(std::initializer_list<const char*> candidates, const char* package, const char* remedy) {
     PyGILState_STATE gil = PyGILState_Ensure();
     std::vector<std::string> below = roots();
     PyGILState_Release(gil);
@@ -57,7 +57,7 @@ void* open_shared_library(std::initializer_list<const char*> candidates, const c
         }
     }
     MT_THROW(Runtime, "the shared library of the package ", package, " could not be loaded (", reason,
-             "). Install it with: pip install ", package);
+             "). Install it with: pip install ", package, remedy);
 }
 
 void* symbol_of(void* library, const char* name) {

@@ -1,7 +1,9 @@
 // A float vector of the instruction set that this file is compiled for, and conversions of 16-bit floats.
 #pragma once
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <cstdint>
 #include <cstring>

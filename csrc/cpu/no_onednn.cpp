@@ -1,0 +1,16 @@
+// What takes the place of onednn.cpp, gemm_onednn.cpp and conv_onednn.cpp in a build without oneDNN.
+#include "conv.h"
+#include "gemm.h"
+
+namespace mt {
+
+Sgemm onednn_sgemm() { return nullptr; }
+bool onednn_bfloat16_product(const Product&) { return false; }
+
+namespace conv {
+bool onednn_forward(const Geometry&, const Tensor&, const Tensor&, const Tensor*, Tensor&, bool) { return false; }
+bool onednn_backward_data(const Geometry&, const Tensor&, const Tensor&, Tensor&, bool) { return false; }
+bool onednn_backward_weight(const Geometry&, const Tensor&, const Tensor&, Tensor&, bool) { return false; }
+}  // namespace conv
+
+}  // namespace mt
