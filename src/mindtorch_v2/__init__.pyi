@@ -190,6 +190,7 @@ from ._C import sparse_coo as sparse_coo
 from ._C import sparse_csc as sparse_csc
 from ._C import sparse_csr as sparse_csr
 from .functional import split as split
+from .functional import spmm as spmm
 from .functional import stft as stft
 from ._C import strided as strided
 from ._namespace import sym_float as sym_float

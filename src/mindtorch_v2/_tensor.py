@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import copyreg
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -88,9 +90,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if self.grad is not None:
             new.grad = self.grad.__deepcopy__(memo)
         if self.__dict__:
-            from copy import deepcopy
-
-            new.__dict__ = deepcopy(self.__dict__, memo)
+            new.__dict__ = copy.deepcopy(self.__dict__, memo)
         return new
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -210,57 +210,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return other
         return self.copy_(other)
 
-    @classmethod
-    def __torch_function__(cls, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        """Default for subclasses: run the function, give results the subclass back."""
-        before = _C._disable_function_overrides(True)
-        try:
-            result = func(*args, **(kwargs or {}))
-        finally:
-            _C._disable_function_overrides(before)
-        return _converted(result, cls)
-
     __torch_dispatch__ = None
 
     @property
     def __cuda_array_interface__(self) -> Any:
         raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}")
-
-
-def _converted(result: Any, cls: type) -> Any:
-    if cls is Tensor:
-        return result
-    if isinstance(result, Tensor) and not isinstance(result, cls):
-        return result.as_subclass(cls)
-    if isinstance(result, tuple):
-        items = tuple(_converted(r, cls) for r in result)
-        return type(result)(items) if hasattr(result, "_fields") else items
-    if isinstance(result, list):
-        return [_converted(r, cls) for r in result]
-    return result
-
-
-def _as_subclass(self: Tensor, cls: type) -> Tensor:
-    """This tensor's data and history as an instance of ``cls``."""
-    if not issubclass(cls, Tensor):
-        raise RuntimeError("as_subclass: cls must be a subclass of Tensor")
-    alias = self.view_as(self) if self.requires_grad else self
-    new = _C.TensorBase._make_subclass(cls, alias)
-    if alias.requires_grad:
-        new._take_history(alias)
-    return new
-
-
-Tensor.as_subclass = _as_subclass  # type: ignore[attr-defined]
-
-
-def _disabled_torch_function_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-    """``__torch_function__`` of classes that do not want to be asked."""
-    before = _C._disable_function_overrides(True)
-    try:
-        return func(*args, **(kwargs or {}))
-    finally:
-        _C._disable_function_overrides(before)
 
 
 def _construct(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -274,4 +228,14 @@ def _construct(cls: type, *args: Any, **kwargs: Any) -> Any:
     return made if cls is Tensor else _C.TensorBase._make_subclass(cls, made)
 
 
+def _tensor_class() -> type:
+    return Tensor
+
+
+def _reduce_class(cls: type) -> Any:
+    # The name `torch.Tensor` is this class only where this package is `torch`.
+    return (_tensor_class, ()) if cls is Tensor else cls.__qualname__
+
+
+copyreg.pickle(_TensorMeta, _reduce_class)  # type: ignore[arg-type]
 _C._set_tensor_type(Tensor)

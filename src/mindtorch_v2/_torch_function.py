@@ -8,7 +8,7 @@ import contextlib
 import threading
 
 from mindtorch_v2 import _C
-from mindtorch_v2._tensor import Tensor, _disabled_torch_function_impl
+from mindtorch_v2._tensor import Tensor
 
 
 class _State(threading.local):
@@ -43,6 +43,37 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     def __exit__(self, *exception):
         _C._disable_function_overrides(self._disabled)
         super().__exit__(*exception)
+
+
+def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
+    """`__torch_function__` of classes that do not want to be asked: `func` itself."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def _default_torch_function(cls, func, types, args=(), kwargs=None):
+    """`__torch_function__` of Tensor, which subclasses inherit: run the function, give results the subclass back.
+
+    NotImplemented where a class takes part that `cls` does not derive from: that one is to decide.
+    """
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    return _converted(result, cls)
+
+
+def _converted(result, cls):
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if isinstance(result, tuple):
+        items = tuple(_converted(item, cls) for item in result)
+        return type(result)(items) if hasattr(result, "_fields") else items
+    if isinstance(result, list):
+        return [_converted(item, cls) for item in result]
+    return result
 
 
 def _push(mode):
@@ -122,4 +153,5 @@ def _describe(func):
     return f"{getattr(func, '__module__', None) or 'torch'}.{getattr(func, '__name__', func)}"
 
 
+Tensor.__torch_function__ = classmethod(_default_torch_function)
 _C._set_function_handler(_handle)

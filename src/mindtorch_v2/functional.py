@@ -24,6 +24,7 @@ __all__ = [
     "meshgrid",
     "norm",
     "split",
+    "spmm",
     "stft",
     "tensordot",
     "unique",
@@ -265,6 +266,11 @@ def split(tensor, split_size_or_sections, dim=0):
     sizes in that list.
     """
     return tensor.split(split_size_or_sections, dim)
+
+
+def spmm(input, mat2):
+    """The matrix product, under the name that PyTorch gives it for a sparse `input` (n, m); ours are dense."""
+    return torch.mm(input, mat2)
 
 
 def stft(

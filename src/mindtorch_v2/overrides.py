@@ -10,7 +10,6 @@ from mindtorch_v2._torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     _ask,
-    _disabled_torch_function_impl,  # noqa: F401  (PyTorch has it here too)
     _get_overloaded_args,
     _overrides,
     _pop,

@@ -65,3 +65,53 @@ def test_import_loads_little():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     for name in ("distributions", "fx", "testing", "utils.data", "library", "_dynamo", "onnx"):
         assert f"mindtorch_v2.{name}" not in loaded
+
+
+# Imports everything in a fresh process; prints each public name of a package that an import has given another value, and
+# each that its `__init__` takes from a module and that is the submodule of that name in the end.
+_ORDER = """
+import ast, importlib, pathlib, sys, types
+import mindtorch_v2
+source = pathlib.Path(mindtorch_v2.__file__).parent
+names = sorted(
+    ".".join(("mindtorch_v2", *path.relative_to(source).with_suffix("").parts)).removesuffix(".__init__")
+    for path in source.rglob("*.py")
+    if path.name != "__main__.py"
+)
+names = [name for name in names if name not in sys.argv[1:]]
+packages = [name for name in names if (source.joinpath(*name.split(".")[1:]) / "__init__.py").exists()]
+before = {}
+for name in packages:
+    package = importlib.import_module(name)
+    for public in dir(package):
+        if not public.startswith("_"):
+            before[name, public] = getattr(package, public)
+for name in names:
+    importlib.import_module(name)
+for (name, public), value in before.items():
+    if getattr(sys.modules[name], public) is not value:
+        print(f"{name}.{public} has become {getattr(sys.modules[name], public)}")
+for name in packages:
+    package = sys.modules[name]
+    for node in ast.parse(pathlib.Path(package.__file__).read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                own = alias.asname or alias.name
+                found = getattr(package, own, None)
+                if isinstance(found, types.ModuleType) and found is sys.modules.get(f"{name}.{own}"):
+                    origin = sys.modules.get(f"{name}.{node.module}") if node.level else sys.modules.get(node.module)
+                    if isinstance(origin, types.ModuleType) and origin is not package and not (
+                        isinstance(getattr(origin, alias.name, None), types.ModuleType)
+                    ):
+                        print(f"{name}.{own} is the submodule, not what {node.module} defines")
+print("checked", len(before))
+"""
+
+
+def test_importing_submodules_changes_no_public_name():
+    command = [sys.executable, "-W", "ignore", "-c", _ORDER, *REFUSES_IMPORT]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    *changed, last = done.stdout.splitlines()
+    assert last.startswith("checked ")
+    assert not changed

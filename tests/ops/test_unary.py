@@ -307,3 +307,20 @@ def test_where_and_masked_fill():
         ]
 
     agree(program)
+
+
+def test_polygamma_as_a_method():
+    def program(torch):
+        x = torch.tensor([0.5, 1.0, 2.5], requires_grad=True)
+        y = x.polygamma(2)
+        y.sum().backward()
+        return [y, x.grad, x.detach().polygamma(n=1), x.detach().clone().polygamma_(1)]
+
+    agree(program, factor=4.0)
+
+
+def test_spmm_of_dense_matrices():
+    def program(torch):
+        return [torch.spmm(torch.arange(6.0).reshape(2, 3), torch.arange(3.0).reshape(3, 1))]
+
+    agree(program)

@@ -500,3 +500,37 @@ def test_checkpoint_recomputes() -> None:
         assert len(runs) == 2
         # The recomputation drew the same mask: elements that were dropped get no gradient.
         assert ((y == 0) == (x.grad == 0)).all()
+
+
+def test_batched_gradients() -> None:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    unused = torch.ones(2, requires_grad=True)
+    y = x**2
+    eye = torch.eye(3)
+    (jacobian,) = torch.autograd.grad(y, x, eye, is_grads_batched=True, retain_graph=True)
+    assert jacobian.tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+    roots = [eye, torch.ones(3)]
+    (both,) = torch.autograd.grad([y, y.sum()], x, roots, is_grads_batched=True, retain_graph=True)
+    assert both.tolist() == [[4, 4, 6], [2, 8, 6], [2, 4, 12]]
+    grads = torch.autograd.grad(y, [x, unused], eye, is_grads_batched=True, retain_graph=True, allow_unused=True)
+    assert grads[1] is None
+    (first,) = torch.autograd.grad(y, x, eye, is_grads_batched=True, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert second.tolist() == [2, 2, 2]
+    torch.autograd.grad(x**2, x, eye, is_grads_batched=True)
+
+
+@pytest.mark.parametrize(
+    ("grads", "kind", "text"),
+    [
+        (torch.ones(3, 2), RuntimeError, "If `is_grads_batched=True`, we interpret the first dimension"),
+        (torch.ones(3), RuntimeError, "If `is_grads_batched=True`, we interpret the first dimension"),
+        (torch.tensor(1.0), IndexError, "invalid index of a 0-dim tensor"),
+        (torch.ones(0, 3), IndexError, "index 0 is out of bounds for dimension 0 with size 0"),
+        (None, RuntimeError, "grad can be implicitly created only for scalar outputs"),
+    ],
+)
+def test_batched_gradients_of_wrong_shapes(grads, kind, text) -> None:
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(kind, match=text):
+        torch.autograd.grad(x * 2, x, grads, is_grads_batched=True)

@@ -2,6 +2,8 @@
 
 import copy
 import math
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -281,3 +283,13 @@ def test_linear_algebra() -> None:
     assert torch.tensordot(a, a, dims=2).item() == 27
     with pytest.raises(torch.linalg.LinAlgError, match="singular"):
         torch.linalg.inv(torch.zeros(2, 2))
+
+
+def test_memory_statistics_of_a_fresh_process() -> None:
+    code = (
+        "import mindtorch_v2 as t; start = t.cpu.memory_stats(); x = t.ones(1024); "
+        "print(start['allocated_bytes.current'], t.cpu.memory_allocated() >= 4096, "
+        "t.cpu.max_memory_allocated() >= t.cpu.memory_allocated(), t.cpu.memory_reserved() >= 4096)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split() == ["0", "True", "True", "True"]

@@ -75,6 +75,40 @@ def backward(
     _C._run_backward(tensors, _root_gradients(tensors, grads), keep, create_graph, inputs, True, True)
 
 
+def _batched(
+    outputs: tuple, given: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
+) -> tuple[Any, ...]:
+    """The gradients for each slice of the given ones, stacked: one run backward after the other."""
+    for place, (out, grad) in enumerate(zip(outputs, given, strict=True)):
+        if isinstance(grad, _C.TensorBase) and grad[0].shape != out.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                f"mismatch was detected: grad_output[{place}] has a shape of {grad.shape} and output[{place}] has a shape "
+                f"of {out.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using "
+                "vmap."
+            )
+    roots = _root_gradients(outputs, given, batched=True)
+    if any(root is not None and root.dim() == 0 for root in roots):
+        raise ValueError(
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality "
+            "0 so expected in_dim to satisfy 0 <= in_dim < 0."
+        )
+    sizes = sorted({len(root) for root in roots if root is not None})
+    if len(sizes) != 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+            "dimension"
+        )
+    rows = []
+    for number in range(sizes[0]):
+        slices = tuple(None if root is None else root[number] for root in roots)
+        again = keep or number + 1 < sizes[0]
+        rows.append(_C._run_backward(outputs, slices, again, create_graph, inputs, allow_unused, False))
+    stack = _C._find_operator("aten::stack", "")
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+
+
 def grad(
     outputs: Any,
     inputs: Any,
@@ -91,6 +125,9 @@ def grad(
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)
+
+    With ``is_grads_batched`` the first dimension of each of ``grad_outputs`` is a batch: the graph is run backward once
+    for each slice, and the results get that dimension in front.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -98,15 +135,15 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    if is_grads_batched:
-        raise NotImplementedError(
-            "torch.autograd.grad(is_grads_batched=True) needs vmap over backward, which is not built yet"
-        )
     outputs = _tuple(outputs)
     inputs = _tuple(inputs)
     grads = (None,) * len(outputs) if grad_outputs is None else _tuple(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
-    result = _C._run_backward(outputs, _root_gradients(outputs, grads), keep, create_graph, inputs, allow_unused, False)
+    if is_grads_batched:
+        result = _batched(outputs, grads, keep, create_graph, inputs, allow_unused)
+    else:
+        roots = _root_gradients(outputs, grads)
+        result = _C._run_backward(outputs, roots, keep, create_graph, inputs, allow_unused, False)
     if materialize_grads:
         zeros = _C._find_operator("aten::zeros_like", "")
         result = tuple(zeros(i) if g is None else g for g, i in zip(result, inputs, strict=True))

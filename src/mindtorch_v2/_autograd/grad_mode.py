@@ -45,7 +45,7 @@ class _Decorating:
                         with self.clone():
                             generator.close()
                         raise
-                    except BaseException as error:
+                    except BaseException as error:  # noqa: BLE001  (thrown into the generator, whatever it is)
                         with self.clone():
                             response = generator.throw(error)
                     else:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _C
 from ._table import aten
+
+
+def as_subclass(self: Any, cls: type) -> Any:
+    """This tensor as an instance of ``cls``: a view of it, with its history."""
+    if not (isinstance(cls, type) and issubclass(cls, _C.TensorBase)):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+            "class inherits from Tensor."
+        )
+    view = aten.alias(self)
+    made = _C.TensorBase._make_subclass(cls, view)
+    made._swap_contents(view)  # history and all; the class stays
+    return made
 
 
 def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -15,6 +29,11 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return aten.linalg_vector_norm(self, 2.0 if p in (None, "fro") else p, dims, keepdim, dtype=dtype)
+
+
+def polygamma(self: Any, n: int) -> Any:
+    """The ``n``-th derivative of digamma: the tensor is the operator's second argument."""
+    return aten.polygamma(n, self)
 
 
 def unique(
@@ -49,5 +68,5 @@ def _wanted(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
 
 def attach(tensor: type) -> None:
     """Give the tensor class these methods."""
-    for function in (norm, unique, unique_consecutive, where):
+    for function in (as_subclass, norm, polygamma, unique, unique_consecutive, where):
         setattr(tensor, function.__name__, function)

@@ -82,6 +82,7 @@ class Pickler(pickle._Pickler):
             self.save_global(obj)
 
     dispatch[type] = save_type
+    dispatch[type(torch.Tensor)] = save_type
 
     def save_function(self, obj):
         self.save_global(obj)

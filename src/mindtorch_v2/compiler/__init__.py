@@ -6,6 +6,7 @@ No compiler is registered yet: what `torch.compile` returns runs eagerly, with t
 import functools
 import warnings
 
+import mindtorch_v2 as torch
 from mindtorch_v2.compiler import config
 
 __all__ = [
@@ -46,8 +47,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     Raises NotImplementedError for a backend given as a callable (it would have to be handed a graph), RuntimeError
     for an unknown backend name or for both `mode` and `options`.
     """
+    # Imported here: `_dynamo` hands on names of this module.
     from mindtorch_v2._dynamo.eval_frame import OptimizedModule
-    from mindtorch_v2.nn import Module
 
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -65,7 +66,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         return model
     if backend not in _EAGER_BACKENDS:
         _warn_once()
-    if isinstance(model, Module):
+    if isinstance(model, torch.nn.Module):
         return OptimizedModule(model, None)
 
     @functools.wraps(model)

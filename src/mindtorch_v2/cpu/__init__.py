@@ -72,17 +72,17 @@ def empty_cache():
 
 def memory_allocated():
     """Bytes in use by tensors."""
-    return memory_stats()["allocated"]
+    return memory_stats()["allocated_bytes.current"]
 
 
 def max_memory_allocated():
     """The most bytes in use by tensors since the start or `reset_peak_memory_stats`."""
-    return memory_stats()["allocated_peak"]
+    return memory_stats()["allocated_bytes.peak"]
 
 
 def memory_reserved():
     """Bytes held from the system, in use or cached."""
-    return memory_stats()["reserved"]
+    return memory_stats()["reserved_bytes.current"]
 
 
 def _flags():

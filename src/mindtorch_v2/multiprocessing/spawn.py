@@ -56,7 +56,7 @@ def _run(fn, index, args, error_file):
         fn(index, *args)
     except KeyboardInterrupt:
         pass  # the parent got it as well and says so
-    except Exception:
+    except Exception:  # noqa: BLE001  (whatever the user's function raises goes to the parent)
         with open(error_file, "w") as file:
             file.write(traceback.format_exc())
         os._exit(1)

@@ -13,7 +13,7 @@ __all__ = [
     "UninitializedTensorMixin",
 ]
 
-_disabled_torch_function_impl = torch.overrides._disabled_torch_function_impl
+_disabled_torch_function_impl = torch._C._disabled_torch_function_impl
 
 
 class _ParameterMeta(type(torch.Tensor)):

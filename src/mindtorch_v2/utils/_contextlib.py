@@ -26,7 +26,7 @@ def _wrap_generator(make_context, function):
                     with make_context():
                         generator.close()
                     raise
-                except BaseException:
+                except BaseException:  # noqa: BLE001  (thrown into the generator, whatever it is)
                     step, argument = generator.throw, sys.exception()
                 else:
                     step, argument = generator.send, sent

@@ -1,23 +1,16 @@
-"""Linear algebra on top of the factorisations: inverse, solves, determinants, eigenvalues, norms, powers."""
+"""Linear algebra on top of the factorisations: inverse, solves, determinants, eigenvalues, functions of matrices."""
 
 import math
 
 from .._table import S, T, aten, composite, conj
+from .matmul import _check_square
+from .norm import _matrix_norm
 
 _DTYPES = "float complex"
 
 
 def _adjoint(x):
     return conj(x.transpose(-2, -1))
-
-
-def _check_square(x, name):
-    if x.dim() < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    if x.size(-1) != x.size(-2):
-        raise RuntimeError(
-            f"{name}: A must be batches of square matrices, but they are {x.size(-2)} by {x.size(-1)} matrices"
-        )
 
 
 def _same_batch(a, b):
@@ -589,59 +582,7 @@ def linalg_lstsq(self, b, rcond=None, *, driver=None):
     )
 
 
-# ---- norms and condition ----
-
-
-def _matrix_norm(self, ord, dim, keepdim, dtype):
-    if self.dim() < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if len(dim) != 2:
-        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple.")
-    x = self if dtype is None else self.to(dtype)
-    first, second = (d % x.dim() for d in dim)
-    if first == second:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
-    if ord == "fro":
-        return aten.linalg_vector_norm(x, 2, [first, second], keepdim)
-    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
-        rest = [d for d in range(x.dim()) if d not in (first, second)]
-        values = aten.linalg_svdvals(x.permute([*rest, first, second]))
-        if ord == "nuc" or values.size(-1) == 0:
-            result = values.sum(-1)
-        else:
-            result = values.amax(-1) if ord > 0 else values.amin(-1)
-        if keepdim:
-            for d in sorted((first, second)):
-                result = result.unsqueeze(d)
-        return result
-    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    summed, kept = (first, second) if abs(ord) == 1 else (second, first)
-    sums = aten.linalg_vector_norm(x, 1, [summed], True)
-    result = sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
-    return result if keepdim else result.squeeze(max(first, second)).squeeze(min(first, second))
-
-
-@composite(
-    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None)"
-    " -> Tensor",
-    "Norm of matrices, by a number.",
-    bind="linalg out",
-)
-def linalg_matrix_norm(self, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
-    return _matrix_norm(self, ord, dim, keepdim, dtype)
-
-
-@composite(
-    'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, '
-    "ScalarType? dtype=None) -> Tensor",
-    "Norm of matrices, by a name.",
-    bind="linalg out",
-)
-def linalg_matrix_norm_str(self, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    if ord not in ("fro", "nuc"):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    return _matrix_norm(self, ord, dim, keepdim, dtype)
+# ---- condition ----
 
 
 def _condition(self, p):
@@ -668,78 +609,6 @@ def linalg_cond_str(self, p):
 
 
 # ---- products ----
-
-
-@composite("linalg_matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="linalg out")
-def linalg_matrix_power(self, n):
-    _check_square(self, "linalg.matrix_power")
-    if n == 0:
-        return aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape).clone()
-    base = aten.linalg_inv(self) if n < 0 else self
-    n = abs(n)
-    result = None
-    while n:
-        if n & 1:
-            result = base if result is None else aten.matmul(result, base)
-        n >>= 1
-        if n:
-            base = aten.matmul(base, base)
-    return result.clone() if result is self else result
-
-
-@composite("matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="function method")
-def matrix_power(self, n):
-    return aten.linalg_matrix_power(self, n)
-
-
-@composite(
-    "linalg_multi_dot(Tensor[] tensors) -> Tensor",
-    "Product of several matrices in the cheapest order; the first and last may be vectors.",
-    bind="linalg",
-    samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
-)
-def linalg_multi_dot(tensors):
-    count = len(tensors)
-    if count < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
-    matrices = list(tensors)
-    for i, x in enumerate(matrices):
-        ends = i in (0, count - 1)
-        if x.dim() != 2 and not (ends and x.dim() == 1):
-            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.dim()}D")
-    shape = []
-    if matrices[0].dim() == 1:
-        matrices[0] = matrices[0].unsqueeze(0)
-    else:
-        shape.append(matrices[0].size(0))
-    if matrices[-1].dim() == 1:
-        matrices[-1] = matrices[-1].unsqueeze(1)
-    else:
-        shape.append(matrices[-1].size(1))
-    for i in range(1, count):
-        a, b = matrices[i - 1], matrices[i]
-        if a.size(1) != b.size(0):
-            raise RuntimeError(
-                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(a.shape)} and {list(b.shape)} "
-                "cannot be multiplied"
-            )
-    sizes = [x.size(0) for x in matrices] + [matrices[-1].size(1)]
-    cost = [[0] * count for _ in range(count)]
-    cut = [[0] * count for _ in range(count)]
-    for length in range(1, count):
-        for i in range(count - length):
-            j = i + length
-            cost[i][j], cut[i][j] = min(
-                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            )
-
-    def product(i, j):
-        if i == j:
-            return matrices[i]
-        k = cut[i][j]
-        return aten.mm(product(i, k), product(k + 1, j))
-
-    return product(0, count - 1).reshape(shape)
 
 
 @composite(
@@ -874,38 +743,3 @@ def linalg_tensorsolve(self, other, dims=None):
             f"prod(self.shape[:other.ndim]), but got {math.prod(tail)} != {rows}"
         )
     return aten.linalg_solve(self.reshape(rows, rows), other.reshape(-1)).reshape(tail)
-
-
-def _norm(self, ord, dim, keepdim, dtype):
-    if dim is not None and len(dim) not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    if dim is None and ord is not None and self.dim() not in (1, 2):
-        raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
-        )
-    if ord is not None and ((dim is not None and len(dim) == 2) or (dim is None and self.dim() == 2)):
-        return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
-    if isinstance(ord, str):
-        raise RuntimeError(f"linalg.norm: Order {ord} not supported for vectors.")
-    return aten.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
-
-
-@composite(
-    "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
-    " -> Tensor",
-    "Norm of vectors or matrices.",
-    bind="linalg out",
-    samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(5), 3)],
-)
-def linalg_norm(self, ord=None, dim=None, keepdim=False, *, dtype=None):
-    return _norm(self, ord, dim, keepdim, dtype)
-
-
-@composite(
-    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "Norm of matrices by name.",
-    bind="linalg out",
-    samples=[S(T(3, 4), "fro"), S(T(3, 4), "nuc")],
-)
-def linalg_norm_str(self, ord, dim=None, keepdim=False, *, dtype=None):
-    return _norm(self, ord, dim, keepdim, dtype)

@@ -1,4 +1,4 @@
-"""Products that are arrangements of the native ones: outer, inner, kron, tensordot, bilinear, chains."""
+"""Products that are arrangements of the native ones: outer, inner, kron, tensordot, bilinear, powers, chains."""
 
 from .._table import S, T, aten, composite
 
@@ -147,3 +147,84 @@ def tensordot(self, other, dims_self, dims_other):
     left = self.permute(kept_first + first).reshape(rows, common)
     right = other.permute(second + kept_second).reshape(common, columns)
     return left.mm(right).reshape(shape)
+
+
+def _check_square(x, name):
+    if x.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if x.size(-1) != x.size(-2):
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {x.size(-2)} by {x.size(-1)} matrices"
+        )
+
+
+@composite("linalg_matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="linalg out")
+def linalg_matrix_power(self, n):
+    _check_square(self, "linalg.matrix_power")
+    if n == 0:
+        return aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape).clone()
+    base = aten.linalg_inv(self) if n < 0 else self
+    n = abs(n)
+    result = None
+    while n:
+        if n & 1:
+            result = base if result is None else aten.matmul(result, base)
+        n >>= 1
+        if n:
+            base = aten.matmul(base, base)
+    return result.clone() if result is self else result
+
+
+@composite("matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="function method")
+def matrix_power(self, n):
+    return aten.linalg_matrix_power(self, n)
+
+
+@composite(
+    "linalg_multi_dot(Tensor[] tensors) -> Tensor",
+    "Product of several matrices in the cheapest order; the first and last may be vectors.",
+    bind="linalg",
+    samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
+)
+def linalg_multi_dot(tensors):
+    count = len(tensors)
+    if count < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
+    matrices = list(tensors)
+    for i, x in enumerate(matrices):
+        ends = i in (0, count - 1)
+        if x.dim() != 2 and not (ends and x.dim() == 1):
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.dim()}D")
+    shape = []
+    if matrices[0].dim() == 1:
+        matrices[0] = matrices[0].unsqueeze(0)
+    else:
+        shape.append(matrices[0].size(0))
+    if matrices[-1].dim() == 1:
+        matrices[-1] = matrices[-1].unsqueeze(1)
+    else:
+        shape.append(matrices[-1].size(1))
+    for i in range(1, count):
+        a, b = matrices[i - 1], matrices[i]
+        if a.size(1) != b.size(0):
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(a.shape)} and {list(b.shape)} "
+                "cannot be multiplied"
+            )
+    sizes = [x.size(0) for x in matrices] + [matrices[-1].size(1)]
+    cost = [[0] * count for _ in range(count)]
+    cut = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            cost[i][j], cut[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+
+    def product(i, j):
+        if i == j:
+            return matrices[i]
+        k = cut[i][j]
+        return aten.mm(product(i, k), product(k + 1, j))
+
+    return product(0, count - 1).reshape(shape)

@@ -1,4 +1,4 @@
-"""Norms as users call them, weight normalisation and renorm."""
+"""Norms of tensors, vectors and matrices as users call them, weight normalisation and renorm."""
 
 from __future__ import annotations
 
@@ -152,3 +152,93 @@ def renorm(self, p, dim, maxnorm):
 )
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     return aten._fused_rms_norm(input, normalized_shape, weight, eps)[0]
+
+
+# ---- linalg ----
+
+
+def _matrix_norm(self, ord, dim, keepdim, dtype):
+    if self.dim() < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if len(dim) != 2:
+        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple.")
+    x = self if dtype is None else self.to(dtype)
+    first, second = (d % x.dim() for d in dim)
+    if first == second:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return aten.linalg_vector_norm(x, 2, [first, second], keepdim)
+    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+        rest = [d for d in range(x.dim()) if d not in (first, second)]
+        values = aten.linalg_svdvals(x.permute([*rest, first, second]))
+        if ord == "nuc" or values.size(-1) == 0:
+            result = values.sum(-1)
+        else:
+            result = values.amax(-1) if ord > 0 else values.amin(-1)
+        if keepdim:
+            for d in sorted((first, second)):
+                result = result.unsqueeze(d)
+        return result
+    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    summed, kept = (first, second) if abs(ord) == 1 else (second, first)
+    sums = aten.linalg_vector_norm(x, 1, [summed], True)
+    result = sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
+    return result if keepdim else result.squeeze(max(first, second)).squeeze(min(first, second))
+
+
+@composite(
+    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None)"
+    " -> Tensor",
+    "Norm of matrices, by a number.",
+    bind="linalg out",
+)
+def linalg_matrix_norm(self, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
+    return _matrix_norm(self, ord, dim, keepdim, dtype)
+
+
+@composite(
+    'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, '
+    "ScalarType? dtype=None) -> Tensor",
+    "Norm of matrices, by a name.",
+    bind="linalg out",
+)
+def linalg_matrix_norm_str(self, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    if ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return _matrix_norm(self, ord, dim, keepdim, dtype)
+
+
+def _norm(self, ord, dim, keepdim, dtype):
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if dim is None and ord is not None and self.dim() not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
+    if ord is not None and ((dim is not None and len(dim) == 2) or (dim is None and self.dim() == 2)):
+        return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: Order {ord} not supported for vectors.")
+    return aten.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+@composite(
+    "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
+    " -> Tensor",
+    "Norm of vectors or matrices.",
+    bind="linalg out",
+    samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(5), 3)],
+)
+def linalg_norm(self, ord=None, dim=None, keepdim=False, *, dtype=None):
+    return _norm(self, ord, dim, keepdim, dtype)
+
+
+@composite(
+    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "Norm of matrices by name.",
+    bind="linalg out",
+    samples=[S(T(3, 4), "fro"), S(T(3, 4), "nuc")],
+)
+def linalg_norm_str(self, ord, dim=None, keepdim=False, *, dtype=None):
+    return _norm(self, ord, dim, keepdim, dtype)

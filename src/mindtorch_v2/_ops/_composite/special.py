@@ -66,6 +66,11 @@ def special_logit(self, eps=None):
     return aten.logit(self, eps)
 
 
+@composite("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", "The `n`-th derivative of digamma.", bind="method")
+def polygamma_(self, n):
+    return aten.copy_(self, aten.polygamma(n, self))
+
+
 @composite(
     "special_polygamma(int n, Tensor self) -> Tensor",
     "`torch.polygamma`.",

@@ -338,7 +338,7 @@ class HookMethods:
                         grad_fn.register_hook(_WrappedHook(hook, self))
                     self._maybe_warn_non_full_backward_hook(args, result, grad_fn)
             return result
-        except Exception:
+        except Exception:  # every error of forward, which goes on below
             self._run_always_called_hooks(called_always, args, kwargs, result)
             raise
 

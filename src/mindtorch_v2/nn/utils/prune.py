@@ -72,7 +72,7 @@ class BasePruningMethod(ABC):
             module.register_buffer(name + "_mask", mask)
             setattr(module, name, method.apply_mask(module))
             module.register_forward_pre_hook(method)
-        except Exception:
+        except Exception:  # whatever it was, the module must be left as it came
             if old_method is None:
                 module.register_parameter(name, getattr(module, name + "_orig"))
                 del module._parameters[name + "_orig"]
