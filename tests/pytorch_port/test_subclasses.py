@@ -49,7 +49,7 @@ def test_results_take_the_most_derived_class():
     assert type(torch.ones(2) + c) is Derived
     assert type(a.max(0).values) is First
     with pytest.raises(TypeError, match="no implementation found"):
-        a + b
+        torch.add(a, b)
 
 
 def test_a_class_that_is_not_asked():
@@ -85,7 +85,10 @@ def test_attributes_are_pickled(kind, protocol):
         "subclass": lambda: torch.arange(3.0).as_subclass(First),
     }[kind]()
     x.label, x.sizes = "name", [1, 2]
-    for again in (pickle.loads(pickle.dumps(x, protocol)), copy.copy(x), copy.deepcopy(x)):
+    copies = [pickle.loads(pickle.dumps(x, protocol)), copy.copy(x)]
+    if kind != "parameter":  # a deep copy of a parameter is a new parameter, in PyTorch too
+        copies.append(copy.deepcopy(x))
+    for again in copies:
         assert type(again) is type(x)
         assert again.requires_grad == x.requires_grad
         assert again.tolist() == [0, 1, 2]

@@ -15,7 +15,11 @@ def as_subclass(self: Any, cls: type) -> Any:
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
             "class inherits from Tensor."
         )
-    view = aten.alias(self)
+    before = _C._disable_function_overrides(True)  # neither classes nor modes are to see the view made
+    try:
+        view = aten.alias(self)
+    finally:
+        _C._disable_function_overrides(before)
     made = _C.TensorBase._make_subclass(cls, view)
     made._swap_contents(view)  # history and all; the class stays
     return made

@@ -5,21 +5,29 @@ import math
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions.bernoulli import Bernoulli
 from mindtorch_v2.distributions.beta import Beta
+from mindtorch_v2.distributions.binomial import Binomial
 from mindtorch_v2.distributions.categorical import Categorical
+from mindtorch_v2.distributions.cauchy import Cauchy
+from mindtorch_v2.distributions.continuous_bernoulli import ContinuousBernoulli
 from mindtorch_v2.distributions.dirichlet import Dirichlet
 from mindtorch_v2.distributions.distribution import Distribution
+from mindtorch_v2.distributions.exp_family import ExponentialFamily
 from mindtorch_v2.distributions.exponential import Exponential
 from mindtorch_v2.distributions.gamma import Gamma
 from mindtorch_v2.distributions.geometric import Geometric
+from mindtorch_v2.distributions.gumbel import Gumbel
+from mindtorch_v2.distributions.half_normal import HalfNormal
 from mindtorch_v2.distributions.independent import Independent
 from mindtorch_v2.distributions.laplace import Laplace
+from mindtorch_v2.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal, _log_det, _mahalanobis
 from mindtorch_v2.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
 from mindtorch_v2.distributions.normal import Normal
 from mindtorch_v2.distributions.one_hot_categorical import OneHotCategorical
+from mindtorch_v2.distributions.pareto import Pareto
 from mindtorch_v2.distributions.poisson import Poisson
 from mindtorch_v2.distributions.transformed_distribution import TransformedDistribution
 from mindtorch_v2.distributions.uniform import Uniform
-from mindtorch_v2.distributions.utils import _sum_rightmost
+from mindtorch_v2.distributions.utils import _sum_rightmost, euler_constant
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -172,23 +180,210 @@ def _uniform_uniform(p, q):
     return torch.where((q.low > p.low) | (q.high < p.high), torch.full_like(result, math.inf), result)
 
 
-@register_kl(Uniform, Normal)
-def _uniform_normal(p, q):
-    width = p.high - p.low
-    t1 = (math.sqrt(math.pi * 2) * q.scale / width).log()
-    t2 = width.pow(2) / 12
-    t3 = ((p.high + p.low - 2 * q.loc) / 2).pow(2)
-    return t1 + 0.5 * (t2 + t3) / q.scale.pow(2)
+@register_kl(Binomial, Binomial)
+def _binomial_binomial(p, q):
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    result = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
+    more = p.total_count > q.total_count
+    result[more] = torch.full_like(result[more], math.inf)
+    return result
 
 
-@register_kl(Gamma, Exponential)
-def _gamma_exponential(p, q):
-    return -p.entropy() - q.rate.log() + q.rate * p.concentration / p.rate
+@register_kl(Cauchy, Cauchy)
+def _cauchy_cauchy(p, q):
+    # Chyzak and Nielsen 2019
+    return (((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)) / (4 * p.scale * q.scale)).log()
 
 
-@register_kl(Exponential, Gamma)
-def _exponential_gamma(p, q):
-    euler = 0.57721566490153286060
-    ratio = q.rate / p.rate
-    t1 = -q.concentration * torch.log(ratio)
-    return t1 + ratio + q.concentration.lgamma() + q.concentration * euler - (1 + euler)
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p, q):
+    """The Bregman divergence of the log normaliser between the natural parameters; one class only."""
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
+        )
+    params = [param.detach().requires_grad_() for param in p._natural_params]
+    log_normaliser = p._log_normalizer(*params)
+    gradients = torch.autograd.grad(log_normaliser.sum(), params, create_graph=True)
+    result = q._log_normalizer(*q._natural_params) - log_normaliser
+    for own, other, gradient in zip(params, q._natural_params, gradients):
+        result -= _sum_rightmost((other - own) * gradient, len(q.event_shape))
+    return result
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal_half_normal(p, q):
+    return _normal_normal(p.base_dist, q.base_dist)
+
+
+def _spread(p):
+    """A with A A' the covariance of a multivariate normal distribution."""
+    if isinstance(p, MultivariateNormal):
+        return p._unbroadcasted_scale_tril
+    W, D = p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag
+    batch = torch.broadcast_shapes(W.shape[:-2], D.shape[:-1])
+    return torch.cat([W.expand(batch + W.shape[-2:]), torch.diag_embed(D.sqrt()).expand(batch + (-1, -1))], dim=-1)
+
+
+def _log_det_of(p):
+    if isinstance(p, MultivariateNormal):
+        return 2 * p._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    return _log_det(p._unbroadcasted_cov_diag, p._capacitance_tril)
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _low_rank(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            f"KL-divergence between two {'Low Rank ' if type(p) is type(q) else '(Low Rank) '}Multivariate Normals with "
+            "different event shapes cannot be computed"
+        )
+    spread = _spread(p)
+    if isinstance(q, MultivariateNormal):
+        factor = q._unbroadcasted_scale_tril
+        distance = _batch_mahalanobis(factor, q.loc - p.loc)
+        trace = torch.linalg.solve_triangular(factor, spread, upper=False).pow(2).sum((-2, -1))
+    else:
+        W, D, factor = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q._capacitance_tril
+        distance = _mahalanobis(W, D, q.loc - p.loc, factor)
+        within = torch.linalg.solve_triangular(factor, (W.mT / D.unsqueeze(-2)) @ spread, upper=False)
+        trace = (spread.pow(2) / D.unsqueeze(-1)).sum((-2, -1)) - within.pow(2).sum((-2, -1))
+    return 0.5 * (_log_det_of(q) - _log_det_of(p) + trace + distance - p.event_shape[0])
+
+
+# ---- pairs of different classes: KL(p || q) = -H(p) - E_p[log q] ----
+
+
+def _mean_log(p):
+    """E_p[log x]."""
+    if isinstance(p, Beta):
+        return p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
+    if isinstance(p, Exponential):
+        return -euler_constant - p.rate.log()
+    if isinstance(p, Pareto):
+        return p.scale.log() + p.alpha.reciprocal()
+    return (_x_log_x(p.high) - _x_log_x(p.low)) / (p.high - p.low) - 1  # Uniform
+
+
+def _x_log_x(x):
+    return torch.special.xlogy(x, x)
+
+
+def _to_exponential(p, q):
+    return q.rate.log() - q.rate * p.mean
+
+
+def _to_gamma(p, q):
+    normaliser = q.concentration * q.rate.log() - q.concentration.lgamma()
+    return normaliser + (q.concentration - 1) * _mean_log(p) - q.rate * p.mean
+
+
+def _to_normal(p, q):
+    distance = (p.mean - q.loc).pow(2) + p.variance
+    return -0.5 * (2 * math.pi * q.scale.square()).log() - distance / (2 * q.scale.square())
+
+
+def _to_pareto(p, q):
+    return q.alpha.log() + q.alpha * q.scale.log() - (q.alpha + 1) * _mean_log(p)
+
+
+def _to_continuous_bernoulli(p, q):
+    return p.mean * q.logits + torch.log1p(-q.probs) + q._log_constant()
+
+
+def _to_gumbel(p, q):
+    """E_p of -log scale - z - exp(-z), z = (x - loc) / scale: the last is a value of p's moment generating function."""
+    at = -1 / q.scale
+    if isinstance(p, Exponential):
+        generated = p.rate / (p.rate - at)
+    elif isinstance(p, Gamma):
+        generated = (1 - at / p.rate).pow(-p.concentration)
+    elif isinstance(p, Gumbel):
+        generated = (p.loc * at + torch.lgamma(1 - p.scale * at)).exp()
+    elif isinstance(p, Normal):
+        generated = (p.loc * at + (p.scale * at).pow(2) / 2).exp()
+    else:  # Uniform
+        generated = ((p.high * at).exp() - (p.low * at).exp()) / (at * (p.high - p.low))
+    return -q.scale.log() - (p.mean - q.loc) / q.scale - generated * (q.loc / q.scale).exp()
+
+
+def _to_laplace(p, q):
+    """For normal p, with the mean of a folded normal distribution."""
+    away = p.loc - q.loc
+    folded = math.sqrt(2 / math.pi) * p.scale * (-0.5 * (away / p.scale).pow(2)).exp()
+    folded = folded + away * (away / (math.sqrt(2) * p.scale)).erf()
+    return -(2 * q.scale).log() - folded / q.scale
+
+
+def _to_poisson(p, q):
+    """For x of 0 and 1."""
+    return p.mean * q.rate.log() - q.rate
+
+
+def _to_beta(p, q):
+    """For uniform p."""
+    mirrored = Uniform(1 - p.high, 1 - p.low, validate_args=False)
+    normaliser = q.concentration1.lgamma() + q.concentration0.lgamma() - (q.concentration1 + q.concentration0).lgamma()
+    return (q.concentration1 - 1) * _mean_log(p) + (q.concentration0 - 1) * _mean_log(mirrored) - normaliser
+
+
+def _to_uniform(p, q):
+    return -(q.high - q.low).log()
+
+
+def _register_expectation(expectation, type_q, *types_p, outside=None):
+    """`outside(p, q)` says where p has values that q does not: there the divergence is infinite."""
+
+    def formula(p, q):
+        result = -p.entropy() - expectation(p, q)
+        return result if outside is None else torch.where(outside(p, q), math.inf, result)
+
+    for type_p in types_p:
+        register_kl(type_p, type_q)(formula)
+
+
+_register_expectation(_to_exponential, Exponential, Beta, ContinuousBernoulli, Gamma)
+_register_expectation(_to_exponential, Exponential, Pareto, outside=lambda p, q: p.alpha <= 1)
+_register_expectation(_to_exponential, Exponential, Uniform, outside=lambda p, q: p.low < 0)
+_register_expectation(_to_gamma, Gamma, Beta, Exponential)
+_register_expectation(_to_gamma, Gamma, Pareto, outside=lambda p, q: p.alpha <= 1)
+_register_expectation(_to_gamma, Gamma, Uniform, outside=lambda p, q: p.low < 0)
+_register_expectation(_to_normal, Normal, Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Uniform)
+_register_expectation(_to_normal, Normal, Pareto, outside=lambda p, q: p.alpha <= 2)
+_register_expectation(_to_gumbel, Gumbel, Exponential, Gamma, Gumbel, Normal, Uniform)
+_register_expectation(_to_laplace, Laplace, Normal)
+_register_expectation(_to_poisson, Poisson, Bernoulli)
+_register_expectation(_to_pareto, Pareto, Pareto, outside=lambda p, q: p.scale < q.scale)
+_register_expectation(_to_pareto, Pareto, Uniform, outside=lambda p, q: p.low < q.scale)
+_register_expectation(_to_beta, Beta, Uniform, outside=lambda p, q: (p.low < 0) | (p.high > 1))
+_register_expectation(_to_uniform, Uniform, Beta, outside=lambda p, q: (q.low > 0) | (q.high < 1))
+# PyTorch calls it infinite too where the intervals end in the same place.
+_register_expectation(_to_uniform, Uniform, ContinuousBernoulli, outside=lambda p, q: (q.low >= 0) | (q.high <= 1))
+_register_expectation(_to_continuous_bernoulli, ContinuousBernoulli, Beta, ContinuousBernoulli)
+_register_expectation(
+    _to_continuous_bernoulli, ContinuousBernoulli, Uniform, outside=lambda p, q: (p.high >= 1) | (p.low <= 0)
+)
+
+
+def _register_infinite(type_p, parameter, *types_q):
+    """p always has values that q does not."""
+
+    def formula(p, q):
+        return torch.full_like(getattr(p, parameter), math.inf)
+
+    for type_q in types_q:
+        register_kl(type_p, type_q)(formula)
+
+
+_register_infinite(Beta, "concentration1", Pareto)
+_register_infinite(ContinuousBernoulli, "probs", Pareto)
+_register_infinite(Exponential, "rate", Beta, ContinuousBernoulli, Pareto, Uniform)
+_register_infinite(Gamma, "concentration", Beta, ContinuousBernoulli, Pareto, Uniform)
+_register_infinite(Gumbel, "loc", Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
+_register_infinite(Laplace, "loc", Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
+_register_infinite(Normal, "loc", Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
+_register_infinite(Pareto, "alpha", Beta, ContinuousBernoulli, Uniform)
+_register_infinite(Poisson, "rate", Bernoulli, Binomial)

@@ -8,12 +8,16 @@ import weakref
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions._joint_transforms import CatTransform, CorrCholeskyTransform, StackTransform
+from mindtorch_v2.distributions._transform import Transform
 from mindtorch_v2.distributions.utils import _sum_rightmost, broadcast_all
 
 __all__ = [
     "AbsTransform",
     "AffineTransform",
+    "CatTransform",
     "ComposeTransform",
+    "CorrCholeskyTransform",
     "CumulativeDistributionTransform",
     "ExpTransform",
     "IndependentTransform",
@@ -24,159 +28,12 @@ __all__ = [
     "SigmoidTransform",
     "SoftmaxTransform",
     "SoftplusTransform",
+    "StackTransform",
     "StickBreakingTransform",
     "TanhTransform",
     "Transform",
     "identity_transform",
 ]
-
-
-class Transform:
-    """A map with an inverse `inv` (a Transform too); calling it maps a tensor.
-
-    `domain` and `codomain` are constraints; `sign` is 1 or -1 for monotone maps. With `cache_size=1` the last pair is
-    kept, so that the inverse of a value just computed is exact and free.
-    """
-
-    bijective = False
-
-    def __init__(self, cache_size=0):
-        if cache_size not in (0, 1):
-            raise ValueError("cache_size must be 0 or 1")
-        self._cache_size = cache_size
-        self._inv = None
-        self._cached_x_y = None, None
-        super().__init__()
-
-    @property
-    def event_dim(self):
-        if self.domain.event_dim != self.codomain.event_dim:
-            raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
-        return self.domain.event_dim
-
-    @property
-    def inv(self):
-        inverse = self._inv() if self._inv is not None else None
-        if inverse is None:
-            inverse = _InverseTransform(self)
-            self._inv = weakref.ref(inverse)
-        return inverse
-
-    @property
-    def sign(self):
-        raise NotImplementedError
-
-    def with_cache(self, cache_size=1):
-        if self._cache_size == cache_size:
-            return self
-        if type(self).__init__ is Transform.__init__:
-            return type(self)(cache_size=cache_size)
-        raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
-
-    def __eq__(self, other):
-        return self is other
-
-    def __ne__(self, other):
-        return not self.__eq__(other)
-
-    __hash__ = object.__hash__
-
-    def __call__(self, x):
-        if self._cache_size == 0:
-            return self._call(x)
-        x_old, y_old = self._cached_x_y
-        if x is x_old:
-            return y_old
-        y = self._call(x)
-        self._cached_x_y = x, y
-        return y
-
-    def _inv_call(self, y):
-        if self._cache_size == 0:
-            return self._inverse(y)
-        x_old, y_old = self._cached_x_y
-        if y is y_old:
-            return x_old
-        x = self._inverse(y)
-        self._cached_x_y = x, y
-        return x
-
-    def _call(self, x):
-        raise NotImplementedError
-
-    def _inverse(self, y):
-        raise NotImplementedError
-
-    def log_abs_det_jacobian(self, x, y):
-        """log |det dy/dx| for y = self(x)."""
-        raise NotImplementedError
-
-    def __repr__(self):
-        return self.__class__.__name__ + "()"
-
-    def forward_shape(self, shape):
-        """The shape of the output, given the input's."""
-        return shape
-
-    def inverse_shape(self, shape):
-        """The shape of the input, given the output's."""
-        return shape
-
-    def __getstate__(self):
-        state = self.__dict__.copy()
-        state["_inv"] = None
-        return state
-
-
-class _InverseTransform(Transform):
-    """The inverse of `transform`, which it keeps alive."""
-
-    def __init__(self, transform):
-        super().__init__(cache_size=transform._cache_size)
-        self._inverted = transform
-
-    @constraints.dependent_property(is_discrete=False)
-    def domain(self):
-        return self._inverted.codomain
-
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self):
-        return self._inverted.domain
-
-    @property
-    def bijective(self):
-        return self._inverted.bijective
-
-    @property
-    def sign(self):
-        return self._inverted.sign
-
-    @property
-    def inv(self):
-        return self._inverted
-
-    def with_cache(self, cache_size=1):
-        return self.inv.with_cache(cache_size).inv
-
-    def __eq__(self, other):
-        return isinstance(other, _InverseTransform) and self._inverted == other._inverted
-
-    __hash__ = object.__hash__
-
-    def __repr__(self):
-        return f"{self.__class__.__name__}({self._inverted!r})"
-
-    def __call__(self, x):
-        return self._inverted._inv_call(x)
-
-    def log_abs_det_jacobian(self, x, y):
-        return -self._inverted.log_abs_det_jacobian(y, x)
-
-    def forward_shape(self, shape):
-        return self._inverted.inverse_shape(shape)
-
-    def inverse_shape(self, shape):
-        return self._inverted.forward_shape(shape)
 
 
 class ComposeTransform(Transform):

@@ -68,7 +68,7 @@ def special_logit(self, eps=None):
 
 @composite("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", "The `n`-th derivative of digamma.", bind="method")
 def polygamma_(self, n):
-    return aten.copy_(self, aten.polygamma(n, self))
+    return aten.copy_(self, aten.polygamma(n, self.clone()))  # its gradient reads what is overwritten
 
 
 @composite(

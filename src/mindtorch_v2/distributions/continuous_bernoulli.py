@@ -1,0 +1,145 @@
+"""The continuous Bernoulli distribution (Loaiza-Ganem and Cunningham 2019)."""
+
+import math
+import numbers
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.exp_family import ExponentialFamily
+from mindtorch_v2.distributions.utils import (
+    broadcast_all,
+    clamp_probs,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
+
+__all__ = ["ContinuousBernoulli"]
+
+
+class ContinuousBernoulli(ExponentialFamily):
+    """Densities C(p) p^x (1-p)^(1-x) on the unit interval, p being `probs`, or given by `logits`.
+
+    At p = 1/2 the exact formulas divide 0 by 0: between the two `lims` their series stand in.
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample = True
+    _mean_carrier_measure = 0
+
+    def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        scalar = isinstance(probs if probs is not None else logits, numbers.Number)
+        if probs is not None:
+            (self.probs,) = broadcast_all(probs)
+            if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
+                raise ValueError("The parameter probs has invalid values")
+            self.probs = clamp_probs(self.probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
+        self._param = self.probs if probs is not None else self.logits
+        self._lims = lims
+        super().__init__(torch.Size() if scalar else self._param.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(ContinuousBernoulli, _instance)
+        new._lims = self._lims
+        batch_shape = torch.Size(batch_shape)
+        for name in ("probs", "logits"):
+            if name in self.__dict__:
+                new._param = self.__dict__[name].expand(batch_shape)
+                setattr(new, name, new._param)
+        super(ContinuousBernoulli, new).__init__(batch_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self):
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
+
+    @property
+    def param_shape(self):
+        return self._param.size()
+
+    def _exact(self):
+        """Where the exact formulas hold, and the probabilities to put into them."""
+        exact = (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
+        return exact, torch.where(exact, self.probs, self._lims[0] * torch.ones_like(self.probs))
+
+    def _log_constant(self):
+        """log C(p), C(p) = 2 artanh(1 - 2p) / (1 - 2p)."""
+        exact, p = self._exact()
+        below = torch.where(p <= 0.5, p, torch.zeros_like(p))
+        above = torch.where(p >= 0.5, p, torch.ones_like(p))
+        width = torch.where(p <= 0.5, torch.log1p(-2 * below), torch.log(2 * above - 1))
+        log_constant = torch.log(torch.abs(torch.log1p(-p) - torch.log(p))) - width
+        x = (self.probs - 0.5).pow(2)
+        return torch.where(exact, log_constant, math.log(2) + (4 / 3 + 104 / 45 * x) * x)
+
+    @property
+    def mean(self):
+        exact, p = self._exact()
+        mean = p / (2 * p - 1) + 1 / (torch.log1p(-p) - torch.log(p))
+        x = self.probs - 0.5
+        return torch.where(exact, mean, 0.5 + (1 / 3 + 16 / 45 * x.pow(2)) * x)
+
+    @property
+    def stddev(self):
+        return torch.sqrt(self.variance)
+
+    @property
+    def variance(self):
+        exact, p = self._exact()
+        variance = p * (p - 1) / (1 - 2 * p).pow(2) + 1 / (torch.log1p(-p) - torch.log(p)).pow(2)
+        x = (self.probs - 0.5).pow(2)
+        return torch.where(exact, variance, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        cross = torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        return self._log_constant() - cross
+
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        exact, p = self._exact()
+        inside = (p.pow(value) * (1 - p).pow(1 - value) + p - 1) / (2 * p - 1)
+        inside = torch.where(exact, inside, value)
+        low = torch.where(value <= 0, torch.zeros_like(value), inside)
+        return torch.where(value >= 1, torch.ones_like(value), low)
+
+    def icdf(self, value):
+        exact, p = self._exact()
+        found = (torch.log1p(-p + value * (2 * p - 1)) - torch.log1p(-p)) / (torch.log(p) - torch.log1p(-p))
+        return torch.where(exact, found, value)
+
+    def entropy(self):
+        log_one, log_zero = torch.log(self.probs), torch.log1p(-self.probs)
+        return self.mean * (log_zero - log_one) - self._log_constant() - log_zero
+
+    @property
+    def _natural_params(self):
+        return (self.logits,)
+
+    def _log_normalizer(self, x):
+        """log of (e^x - 1) / x, by its series near 0."""
+        exact = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
+        far = torch.where(exact, x, (self._lims[0] - 0.5) * torch.ones_like(x))
+        normaliser = torch.log(torch.abs(torch.special.expm1(far))) - torch.log(torch.abs(far))
+        return torch.where(exact, normaliser, 0.5 * x + x.pow(2) / 24 - x.pow(4) / 2880)

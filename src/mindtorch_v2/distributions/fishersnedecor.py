@@ -1,0 +1,65 @@
+"""Fisher's F distribution."""
+
+import numbers
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.distribution import Distribution
+from mindtorch_v2.distributions.gamma import Gamma
+from mindtorch_v2.distributions.utils import broadcast_all
+
+__all__ = ["FisherSnedecor"]
+
+
+class FisherSnedecor(Distribution):
+    """The ratio of two chi-squared variables, each over its degrees of freedom, `df1` and `df2`."""
+
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, df1, df2, validate_args=None):
+        self.df1, self.df2 = broadcast_all(df1, df2)
+        self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
+        self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
+        scalar = isinstance(df1, numbers.Number) and isinstance(df2, numbers.Number)
+        super().__init__(torch.Size() if scalar else self.df1.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(FisherSnedecor, _instance)
+        batch_shape = torch.Size(batch_shape)
+        new.df1, new.df2 = self.df1.expand(batch_shape), self.df2.expand(batch_shape)
+        new._gamma1, new._gamma2 = self._gamma1.expand(batch_shape), self._gamma2.expand(batch_shape)
+        super(FisherSnedecor, new).__init__(batch_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @property
+    def mean(self):
+        return torch.where(self.df2 > 2, self.df2 / (self.df2 - 2), torch.nan)
+
+    @property
+    def mode(self):
+        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return torch.where(self.df1 > 2, mode, torch.nan)
+
+    @property
+    def variance(self):
+        df1, df2 = self.df1, self.df2
+        variance = 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
+        return torch.where(df2 > 4, variance, torch.nan)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        above = self._gamma1.rsample(sample_shape).view(shape)
+        below = self._gamma2.rsample(sample_shape).view(shape)
+        tiny = torch.finfo(below.dtype).tiny
+        return (above / below.clamp(min=tiny)).clamp(min=tiny)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        normaliser = (half1 + half2).lgamma() - half1.lgamma() - half2.lgamma()
+        power = half1 * ratio.log() + (half1 - 1) * torch.log(value)
+        return normaliser + power - (half1 + half2) * torch.log1p(ratio * value)

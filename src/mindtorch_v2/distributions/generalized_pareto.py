@@ -1,0 +1,98 @@
+"""The generalised Pareto distribution."""
+
+import numbers
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.distribution import Distribution
+from mindtorch_v2.distributions.utils import broadcast_all
+
+__all__ = ["GeneralizedPareto"]
+
+
+class GeneralizedPareto(Distribution):
+    """Tails above `loc` with `scale`: exponential where `concentration` is 0, heavier above, bounded below."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    has_rsample = True
+
+    def __init__(self, loc, scale, concentration, validate_args=None):
+        self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
+        scalar = all(isinstance(value, numbers.Number) for value in (loc, scale, concentration))
+        super().__init__(torch.Size() if scalar else self.loc.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(GeneralizedPareto, _instance)
+        batch_shape = torch.Size(batch_shape)
+        for name in ("loc", "scale", "concentration"):
+            setattr(new, name, getattr(self, name).expand(batch_shape))
+        super(GeneralizedPareto, new).__init__(batch_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    def _shape_parameter(self):
+        """Where the concentration counts as 0, and the concentration with 1 there, to divide by."""
+        zero = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
+        return zero, torch.where(zero, torch.ones_like(self.concentration), self.concentration)
+
+    def _standardized(self, value):
+        return (value - self.loc) / self.scale
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        z = self._standardized(value)
+        zero, shape = self._shape_parameter()
+        exponent = 1 / shape + 1
+        # At concentration -1 the density is flat, also at the end where the logarithm is infinite.
+        falling = torch.where(exponent == 0, 0.0, exponent * torch.log1p(shape * z))
+        return -self.scale.log() - torch.where(zero, z, falling)
+
+    def log_survival_function(self, value):
+        """log P(x > value)."""
+        if self._validate_args:
+            self._validate_sample(value)
+        z = self._standardized(value)
+        zero, shape = self._shape_parameter()
+        return torch.where(zero, -z, -torch.log1p(shape * z) / shape)
+
+    def log_cdf(self, value):
+        """log P(x <= value)."""
+        return torch.log1p(-torch.exp(self.log_survival_function(value)))
+
+    def cdf(self, value):
+        return torch.exp(self.log_cdf(value))
+
+    def icdf(self, value):
+        zero, shape = self._shape_parameter()
+        log_survival = torch.log1p(-value)
+        standard = torch.where(zero, -log_survival, torch.expm1(-shape * log_survival) / shape)
+        return self.loc + self.scale * standard
+
+    @property
+    def mean(self):
+        exists = self.concentration < 1
+        shape = torch.where(exists, self.concentration, 0.5)
+        return torch.where(exists, self.loc + self.scale / (1 - shape), torch.nan)
+
+    @property
+    def mode(self):
+        return self.loc
+
+    @property
+    def variance(self):
+        exists = self.concentration < 0.5
+        shape = torch.where(exists, self.concentration, 0.25)
+        return torch.where(exists, self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape)), torch.nan)
+
+    def entropy(self):
+        return torch.broadcast_to(torch.log(self.scale) + self.concentration + 1, self._batch_shape)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self):
+        end = torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, torch.inf)
+        return constraints.interval(self.loc, end)

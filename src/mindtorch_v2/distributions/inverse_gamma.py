@@ -1,0 +1,51 @@
+"""The inverse gamma distribution."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.gamma import Gamma
+from mindtorch_v2.distributions.transformed_distribution import TransformedDistribution
+from mindtorch_v2.distributions.transforms import PowerTransform
+
+__all__ = ["InverseGamma"]
+
+
+class InverseGamma(TransformedDistribution):
+    """The reciprocal of a gamma variable with `concentration` and `rate`."""
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, concentration, rate, validate_args=None):
+        base_dist = Gamma(concentration, rate, validate_args=validate_args)
+        reciprocal = PowerTransform(exponent=-base_dist.rate.new_ones(()))
+        super().__init__(base_dist, reciprocal, validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        return super().expand(batch_shape, _instance=self._get_checked_instance(InverseGamma, _instance))
+
+    @property
+    def concentration(self):
+        return self.base_dist.concentration
+
+    @property
+    def rate(self):
+        return self.base_dist.rate
+
+    @property
+    def mean(self):
+        result = self.rate / (self.concentration - 1)
+        return torch.where(self.concentration > 1, result, torch.inf)
+
+    @property
+    def mode(self):
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self):
+        result = self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2))
+        return torch.where(self.concentration > 2, result, torch.inf)
+
+    def entropy(self):
+        concentration = self.concentration
+        return concentration + self.rate.log() + concentration.lgamma() - (1 + concentration) * concentration.digamma()

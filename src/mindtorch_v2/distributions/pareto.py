@@ -1,0 +1,48 @@
+"""The Pareto distribution (type 1)."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.exponential import Exponential
+from mindtorch_v2.distributions.transformed_distribution import TransformedDistribution
+from mindtorch_v2.distributions.transforms import AffineTransform, ExpTransform
+from mindtorch_v2.distributions.utils import broadcast_all
+
+__all__ = ["Pareto"]
+
+
+class Pareto(TransformedDistribution):
+    """Densities that fall off as x^-(alpha + 1) from `scale` on."""
+
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+
+    def __init__(self, scale, alpha, validate_args=None):
+        self.scale, self.alpha = broadcast_all(scale, alpha)
+        transforms = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
+        super().__init__(Exponential(self.alpha, validate_args=validate_args), transforms, validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(Pareto, _instance)
+        new.scale = self.scale.expand(batch_shape)
+        new.alpha = self.alpha.expand(batch_shape)
+        return super().expand(batch_shape, _instance=new)
+
+    @property
+    def mean(self):
+        alpha = self.alpha.clamp(min=1)  # infinite from there down
+        return alpha * self.scale / (alpha - 1)
+
+    @property
+    def mode(self):
+        return self.scale
+
+    @property
+    def variance(self):
+        alpha = self.alpha.clamp(min=2)
+        return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self):
+        return constraints.greater_than_eq(self.scale)
+
+    def entropy(self):
+        return torch.log(self.scale / self.alpha) + (1 + self.alpha.reciprocal())
