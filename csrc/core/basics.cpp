@@ -1,6 +1,10 @@
 // Names and rules of dtypes, devices and dispatch keys.
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "cpp_names.h"
 #include "device.h"
@@ -255,16 +259,59 @@ constexpr const char* kKeyNames[] = {"Undefined",
                                      "CompositeExplicitAutograd",
                                      "CompositeImplicitAutograd",
                                      "CompositeExplicitAutogradNonFunctional"};
+
+// Further keys of PyTorch's. Kernels may be registered for them; no tensor here ever has one.
+constexpr int kFirstOther = 64;
+constexpr const char* kOtherBackends[] = {"HIP", "XLA",  "MPS",  "IPU",  "XPU",         "HPU",
+                                          "VE",  "Lazy", "MTIA", "MAIA", "PrivateUse2", "PrivateUse3"};
+constexpr const char* kOtherKeys[] = {"ZeroTensor",
+                                      "FuncTorchDynamicLayerFrontMode",
+                                      "FuncTorchDynamicLayerBackMode",
+                                      "FuncTorchBatchedDecomposition",
+                                      "FuncTorchVmapMode",
+                                      "FuncTorchGradWrapper",
+                                      "PreDispatch",
+                                      "CompositeImplicitAutogradNestedTensor",
+                                      "AutogradNestedTensor",
+                                      "AutocastMPS",
+                                      "AutocastXPU",
+                                      "AutocastHPU",
+                                      "AutocastIPU"};
+
+const std::vector<std::string>& other_keys() {
+    static const std::vector<std::string>* names = [] {
+        auto* all = new std::vector<std::string>;
+        for (const char* prefix : {"", "Autograd"})
+            for (const char* backend : kOtherBackends) all->push_back(std::string(prefix) + backend);
+        for (const char* prefix : {"Quantized", "Sparse", "SparseCsr", "NestedTensor"}) {
+            for (const char* backend : {"CPU", "CUDA", "PrivateUse1", "Meta"})
+                all->push_back(std::string(prefix) + backend);
+            for (const char* backend : kOtherBackends) all->push_back(std::string(prefix) + backend);
+        }
+        for (const char* name : kOtherKeys) all->push_back(name);
+        return all;
+    }();
+    return *names;
 }
-const char* key_name(Key k) { return kKeyNames[static_cast<int>(k)]; }
+}  // namespace
+
+const char* key_name(Key k) {
+    size_t i = static_cast<size_t>(k);
+    if (i < std::size(kKeyNames)) return kKeyNames[i];
+    if (i < kFirstOther || i - kFirstOther >= other_keys().size()) return nullptr;
+    return other_keys()[i - kFirstOther].c_str();
+}
 Key key_from_name(const char* name) {
-    for (int i = 0; i <= static_cast<int>(Key::CompositeExplicitAutogradNonFunctional); i++)
-        if (std::strcmp(kKeyNames[i], name) == 0) return static_cast<Key>(i);
+    for (size_t i = 0; i < std::size(kKeyNames); i++)
+        if (i != static_cast<size_t>(Key::Count) && !std::strcmp(kKeyNames[i], name)) return static_cast<Key>(i);
     if (!std::strcmp(name, "PrivateUse1")) return Key::NPU;
     if (!std::strcmp(name, "AutogradPrivateUse1")) return Key::AutogradNPU;
     if (!std::strcmp(name, "AutocastPrivateUse1")) return Key::AutocastNPU;
     if (!std::strcmp(name, "Batched")) return Key::Batched;
-    return Key::Undefined;
+    const std::vector<std::string>& others = other_keys();
+    auto found = std::find(others.begin(), others.end(), name);
+    return found == others.end() ? Key::Undefined
+                                 : static_cast<Key>(kFirstOther + static_cast<size_t>(found - others.begin()));
 }
 
 }  // namespace mt

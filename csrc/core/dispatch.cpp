@@ -1,4 +1,4 @@
-// Dispatch: the key set of a call, kernels that fill outputs made by the shape rule, and kernels written in Python.
+// Dispatch: the key set of a call, and kernels that fill outputs made by the shape rule.
 #include <alloca.h>
 
 #include <cstdlib>
@@ -70,6 +70,23 @@ void check_shared_device(const Call& c) {
     }
 }
 
+std::string available(const Operator& op) {
+    std::string have;
+    for (int i = 1; i < kKeyCount; i++)
+        if (op.table[i].fn) have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
+    return have;
+}
+
+[[noreturn]] void no_tensors(const Call& c) {
+    MT_THROW(NotImplemented,
+             "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), but no "
+             "fallback function is registered for schema ",
+             c.op->full_name,
+             ".  This usually means that this function requires a non-empty list of Tensors, or that you (the operator "
+             "writer) forgot to register a fallback function.  Available functions are [",
+             available(*c.op), "].");
+}
+
 }  // namespace
 
 KeySet dispatch_keys(const Call& c) {
@@ -85,7 +102,10 @@ KeySet dispatch_keys(const Call& c) {
     }
     if ((keys & kBackendKeys).empty()) {
         Device d = g_thread.default_device;
-        if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) d = c.args[c.op->device_arg].device;
+        if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device)
+            d = c.args[c.op->device_arg].device;
+        else if (__builtin_expect(c.op->needs_tensor, 0))
+            no_tensors(c);
         keys = keys | backend_key(d);
     } else if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) {
         // new_empty(x, device=...) and the like: made where the argument says
@@ -93,17 +113,19 @@ KeySet dispatch_keys(const Call& c) {
     } else if (keys.has(Key::Meta) && !(keys & (KeySet(Key::CPU) | Key::NPU | Key::CUDA)).empty()) {
         keys = keys - (KeySet(Key::CPU) | Key::NPU | Key::CUDA);
     }
-    return (keys | g_thread.include) - g_thread.exclude;
+    return (keys | Key::BackendSelect | g_thread.include) - g_thread.exclude;
 }
 
 void missing_kernel(const Call& c, KeySet keys) {
     Key k = (keys & kBackendKeys).highest();
-    std::string have;
-    for (int i = 1; i < kKeyCount; i++)
-        if (c.op->table[i].fn) have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
+    if (k == Key::Meta)
+        MT_THROW(NotImplemented, c.op->full_name,
+                 ": attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+                 "registered. Register one with torch.library.register_fake(\"",
+                 c.op->full_name, "\"). Kernels are registered for [", available(*c.op), "].");
     MT_THROW(NotImplemented, "Could not run '", c.op->full_name, "' with arguments from the '", key_name(k),
              "' backend. This could be because the operator doesn't exist for this backend. '", c.op->full_name,
-             "' is only available for these backends: [", have, "].");
+             "' is only available for these backends: [", available(*c.op), "].");
 }
 
 // ---- structured kernels ----
@@ -361,75 +383,6 @@ void run_outputs(Call& c, ComputeFn compute) {
 void run_structured(Call& c) { run_outputs(c, c.kernel->compute); }
 void run_meta(Call& c) { run_outputs(c, nullptr); }
 void run_direct(Call& c) { c.kernel->compute(c); }
-
-// ---- Python kernels, and calls from the core ----
-
-void run_python(Call& c) {
-    const Schema& s = c.op->schema;
-    PyObject* stack[64];
-    // Trailing defaults are left out, as PyTorch leaves them out when it calls a Python kernel.
-    int positional = s.positional;
-    while (positional > 0) {
-        const Argument& a = s.args[static_cast<size_t>(positional - 1)];
-        if (!a.has_default || c.source[positional - 1]) break;
-        positional--;
-    }
-    int n = 0;
-    // An operator of our own in Python reads its tensors as they come; a user's kernel may take None for one.
-    if (c.op->full_name.starts_with("aten::"))
-        for (int i = 0; i < c.nargs; i++) {
-            const Argument& a = s.args[static_cast<size_t>(i)];
-            if (a.kind == ArgKind::Tensor && !a.optional && c.is_none(i)) c.missing_tensor(i);
-        }
-    for (int i = 0; i < positional; i++) stack[n++] = box_argument(c, i);
-    PyObject* kwnames = nullptr;
-    for (int i = s.positional; i < c.nargs; i++) {
-        const Argument& a = s.args[static_cast<size_t>(i)];
-        if (a.has_default && !c.source[i]) continue;
-        if (!kwnames) kwnames = PyList_New(0);
-        PyList_Append(kwnames, a.name_object);
-        stack[n++] = box_argument(c, i);
-    }
-    if (kwnames) {
-        PyObject* t = PyList_AsTuple(kwnames);
-        Py_DECREF(kwnames);
-        kwnames = t;
-    }
-    PyObject* r = PyObject_Vectorcall(c.kernel->python, stack, static_cast<size_t>(positional), kwnames);
-    for (int i = 0; i < n; i++) Py_DECREF(stack[i]);
-    Py_XDECREF(kwnames);
-    if (!r) throw PythonError();
-    if (c.nrets == 0) {
-        bool none = r == Py_None;
-        Py_DECREF(r);
-        MT_CHECK(none, "Expected ", c.op->full_name, " to return None but it returned something else instead.");
-        return;
-    }
-    if (c.nrets == 1) {
-        unbox_result(c.rets[0], r, s.returns[0], *c.op);
-        return;
-    }
-    PyObject* seq = PyTuple_Check(r) || PyList_Check(r) ? PySequence_Fast(r, "") : nullptr;
-    Py_DECREF(r);
-    if (!seq || PySequence_Fast_GET_SIZE(seq) != c.nrets) {
-        Py_XDECREF(seq);
-        MT_THROW(Runtime, c.op->full_name, " must return ", c.nrets, " values as its schema says");
-    }
-    for (int i = 0; i < c.nrets; i++) {
-        PyObject* o = PySequence_Fast_GET_ITEM(seq, i);
-        Py_INCREF(o);
-        unbox_result(c.rets[i], o, s.returns[static_cast<size_t>(i)], *c.op);
-    }
-    Py_DECREF(seq);
-}
-
-void release_results(Call& c) {
-    for (int i = 0; i < c.nrets; i++) {
-        if (c.rets[i].tag == Tag::Tensor) Py_DECREF(c.rets[i].t->py());
-        if (c.rets[i].tag == Tag::Object) Py_DECREF(c.rets[i].obj);
-        c.rets[i] = Value();
-    }
-}
 
 void call_values(Operator* op, Value* args, Value* rets) {
     Call c;

@@ -53,7 +53,12 @@ void raise_to_python() noexcept {
     } catch (const PythonError&) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "an operator failed without saying why");
     } catch (const Error& e) {
-        PyErr_SetString(python_type(e.kind), e.text.c_str());
+        // Texts quote what the caller gave, which need not be UTF-8.
+        PyObject* text =
+            PyUnicode_DecodeUTF8(e.text.data(), static_cast<Py_ssize_t>(e.text.size()), "backslashreplace");
+        if (!text) return;
+        PyErr_SetObject(python_type(e.kind), text);
+        Py_DECREF(text);
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
     } catch (const std::exception& e) {

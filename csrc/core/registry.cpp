@@ -2,6 +2,7 @@
 #include "registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "python/box.h"
 
@@ -45,10 +46,16 @@ Operator* Registry::define(Schema schema) {
     MT_CHECK(!operators_.count(key), "Tried to register an operator (", schema.text(),
              ") with the same name and overload name multiple times.");
     auto op = std::make_unique<Operator>();
+    static uint64_t defined = 0;
+    op->sequence = ++defined;
     op->name = schema.name;
     op->full_name = key;
     op->nargs = static_cast<int>(schema.args.size());
     op->nrets = static_cast<int>(schema.returns.size());
+    for (size_t i = 0; i < schema.args.size(); i++)
+        for (size_t k = 0; k < i; k++)
+            MT_CHECK(schema.args[k].name != schema.args[i].name, key, ": two arguments are called '",
+                     schema.args[i].name, "'; every argument needs a name of its own. Schema: ", schema.text());
     MT_CHECK(op->nargs <= 64, key, ": an operator takes at most 64 arguments, this schema has ", op->nargs);
     bool dtype_arg = false, layout_arg = false;
     for (int i = 0; i < op->nargs; i++) {
@@ -62,6 +69,10 @@ Operator* Registry::define(Schema schema) {
             } else if (a.default_value.tag == Tag::DoubleList) {
                 a.default_value.doubles = a.default_doubles.data();
                 a.default_value.len = static_cast<uint32_t>(a.default_doubles.size());
+            } else if (a.default_value.tag == Tag::BoolList) {
+                static_assert(sizeof(bool) == sizeof(uint8_t));
+                a.default_value.bools = reinterpret_cast<const bool*>(a.default_bools.data());
+                a.default_value.len = static_cast<uint32_t>(a.default_bools.size());
             }
         }
         switch (a.kind) {
@@ -96,14 +107,14 @@ Operator* Registry::define(Schema schema) {
         op->form = Form::Inplace;
     else if (op->out_index >= 0)
         op->form = Form::Out;
-    op->is_view = !op->mutates && op->nrets > 0 && !schema.returns[0].alias.empty();
+    op->is_view = !op->mutates && op->nrets > 0 && schema.returns[0].alias_info.present;
     op->schema = std::move(schema);
     // The moved vectors keep their buffers, so default_value's pointers stay valid; strings are read through the
     // schema.
     for (Argument& a : op->schema.args)
         if (a.has_default && a.default_value.tag == Tag::Str) {
-            a.default_value.str = a.default_str.c_str();
-            a.default_value.len = static_cast<uint32_t>(a.default_str.size());
+            a.default_value.str = a.literal.s.c_str();
+            a.default_value.len = static_cast<uint32_t>(a.literal.s.size());
         }
     for (Argument& a : op->schema.args)
         if (a.has_default) a.default_object = box(a.default_value);
@@ -123,6 +134,10 @@ void Registry::erase(Operator* op) {
     if (found == operators_.end() || found->second.get() != op) return;
     found->second.release();
     operators_.erase(found);
+    std::unordered_map<int, Kernel> kernels;
+    std::swap(kernels, op->registered);
+    op->resolve();
+    for (auto& [key, kernel] : kernels) Py_XDECREF(kernel.python);
 }
 std::vector<Operator*> Registry::all() const {
     std::vector<Operator*> ops;
@@ -131,18 +146,58 @@ std::vector<Operator*> Registry::all() const {
     return ops;
 }
 
-void Operator::set_kernel(Key key, Kernel k) {
+void Registry::set_fallback(Key key, const Kernel& k) {
     Py_XINCREF(k.python);
-    registered[static_cast<int>(key)] = k;
-    resolve();
+    auto found = fallbacks_.find(static_cast<int>(key));
+    PyObject* before = found == fallbacks_.end() ? nullptr : found->second.python;
+    if (k)
+        fallbacks_[static_cast<int>(key)] = k;
+    else
+        fallbacks_.erase(static_cast<int>(key));
+    for (auto& [name, op] : operators_) op->resolve();
+    Py_XDECREF(before);
 }
-void Operator::erase_kernel(Key key) {
-    registered.erase(static_cast<int>(key));
-    resolve();
+const Kernel* Registry::fallback(Key key) const {
+    auto found = fallbacks_.find(static_cast<int>(key));
+    return found == fallbacks_.end() ? nullptr : &found->second;
 }
 
+void Operator::set_kernel(Key key, Kernel k) {
+    Py_XINCREF(k.python);
+    PyObject* before = std::exchange(registered[static_cast<int>(key)], k).python;
+    resolve();
+    Py_XDECREF(before);
+}
+void Operator::erase_kernel(Key key) {
+    auto found = registered.find(static_cast<int>(key));
+    if (found == registered.end()) return;
+    PyObject* before = found->second.python;
+    registered.erase(found);
+    resolve();
+    Py_XDECREF(before);
+}
+
+namespace {
+
+Key backend_of(Key autograd) {
+    switch (autograd) {
+        case Key::AutogradCPU:
+            return Key::CPU;
+        case Key::AutogradCUDA:
+            return Key::CUDA;
+        case Key::AutogradNPU:
+            return Key::NPU;
+        case Key::AutogradMeta:
+            return Key::Meta;
+        default:
+            return Key::Undefined;
+    }
+}
+
+}  // namespace
+
 // Which kernel answers each key: its own registration; else the alias that covers it; else the behaviour derived from
-// the row.
+// the row; else the fallback of the key.
 void Operator::resolve() {
     auto get = [&](Key k) -> const Kernel* {
         auto found = registered.find(static_cast<int>(k));
@@ -162,9 +217,10 @@ void Operator::resolve() {
         bool autograd = !(as_set & kAutogradKeys).empty();
         if (!chosen && backend) chosen = explicit_kernel ? explicit_kernel : implicit_kernel;
         if (!chosen && autograd) {
-            // A back end's own kernel makes an implicit composite opaque to autograd only for that back end.
+            // A back end's own kernel makes an implicit composite opaque to autograd, for that back end.
             chosen = autograd_kernel;
-            if (!chosen && implicit_kernel && !explicit_kernel && !formula) chosen = implicit_kernel;
+            if (!chosen && implicit_kernel && !explicit_kernel && !formula && !get(backend_of(k)))
+                chosen = implicit_kernel;
         }
         Kernel derived;
         if (!chosen && k == Key::Meta && (shape || shape_python)) {
@@ -179,10 +235,16 @@ void Operator::resolve() {
             derived.fn = run_adinplaceorview;
             chosen = &derived;
         }
+        if (!chosen) chosen = Registry::get().fallback(k);
         if (!chosen || chosen->fallthrough) continue;
         table[i] = *chosen;
         active = active | as_set;
+        if (g_check_mutation && backend && chosen != implicit_kernel && !excused) {
+            table[i].unchecked = table[i].fn;
+            table[i].fn = run_checked;
+        }
     }
+    needs_tensor = user && device_arg < 0 && !explicit_kernel && !implicit_kernel && !active.has(Key::BackendSelect);
 }
 
 }  // namespace mt

@@ -14,11 +14,20 @@ namespace mt {
 
 using KernelFn = void (*)(Call&);
 
+// Of kernels written in Python.
+enum PythonFlag : uint32_t {
+    kTakesOperator = 1,  // the operator comes as first argument (fallbacks)
+    kTakesKeys = 2,      // then the key set, as an int
+    kOnlyRecording = 4,  // an autograd kernel: entered only where a graph is to be recorded
+    kResultsAreNew = 8,  // results may share no memory with arguments or each other
+};
+
 struct Kernel {
     KernelFn fn = nullptr;
-    ComputeFn compute = nullptr;  // structured kernels: the part that fills outputs
-    PyObject* python = nullptr;   // kernels written in Python
-    uint32_t flags = 0;
+    ComputeFn compute = nullptr;   // structured kernels: the part that fills outputs
+    PyObject* python = nullptr;    // kernels written in Python
+    KernelFn unchecked = nullptr;  // what run_checked surrounds
+    uint32_t flags = 0;            // KernelFlag, or PythonFlag
     bool fallthrough = false;
     explicit operator bool() const { return fn != nullptr || fallthrough; }
 };
@@ -70,6 +79,10 @@ struct Operator {
     std::unique_ptr<Formula> formula;
     PyTypeObject* node_type = nullptr;
     PyTypeObject* return_type = nullptr;  // namedtuple type of the results
+    uint64_t sequence = 0;                // counts definitions: overloads are tried in this order
+    bool user = false;                    // defined at run time: lists reach its kernels as lists, results are checked
+    bool excused = false;                 // PyTorch's own schema keeps quiet about what the operator writes or aliases
+    bool needs_tensor = false;            // a call without tensors has no kernel to go to
     bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
     Operator* functional = nullptr;       // of a derived form
     PyObject* handle = nullptr;           // the Python object standing for this operator
@@ -86,8 +99,12 @@ class Registry {
     Operator* find(const std::string& name, const std::string& overload);
     void erase(Operator* op);
     std::vector<Operator*> all() const;
+    // The kernel of a key for operators that have none of their own; a Kernel without function takes it away.
+    void set_fallback(Key key, const Kernel& k);
+    const Kernel* fallback(Key key) const;
 
   private:
+    std::unordered_map<int, Kernel> fallbacks_;
     std::unordered_map<std::string, std::unique_ptr<Operator>> operators_;  // "aten::add.Tensor"
 };
 
@@ -145,6 +162,8 @@ void run_structured(Call& c);
 void run_direct(Call& c);
 void run_meta(Call& c);
 void run_python(Call& c);
+void run_checked(Call& c);
+extern bool g_check_mutation;  // MINDTORCH_CHECK_MUTATION=1: kernels run inside run_checked
 void run_autograd(Call& c);
 void run_adinplaceorview(Call& c);
 

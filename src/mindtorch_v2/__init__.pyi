@@ -57,8 +57,10 @@ from ._tensor_types import BFloat16Tensor as BFloat16Tensor
 from ._tensor_types import BoolTensor as BoolTensor
 from ._tensor_types import ByteTensor as ByteTensor
 from ._tensor_types import CharTensor as CharTensor
+from ._dispatch.keys import DispatchKey as DispatchKey
 from ._tensor_types import DoubleTensor as DoubleTensor
 from ._tensor_types import FloatTensor as FloatTensor
+from ._dispatch.schema import FunctionSchema as FunctionSchema
 from ._C import Generator as Generator
 from ._tensor_types import HalfTensor as HalfTensor
 from ._tensor_types import IntTensor as IntTensor
@@ -68,6 +70,7 @@ from ._dtype import Size as Size
 from ._namespace import SymBool as SymBool
 from ._namespace import SymFloat as SymFloat
 from ._namespace import SymInt as SymInt
+from ._dispatch.tags import Tag as Tag
 from ._tensor import Tensor as Tensor
 from .storage import TypedStorage as TypedStorage
 from ._storage import UntypedStorage as UntypedStorage

@@ -25,3 +25,17 @@ for _value in (
     unavailable_class("torch._C.Value"),
 ):
     setattr(_C, _value.__name__, _value)
+
+
+def _lazily(name):
+    """Names about schemas and dispatch, which most programs never ask for."""
+    if not name.startswith("__"):
+        from mindtorch_v2._dispatch.pytorch_names import NAMES  # noqa: PLC0415  (loaded on demand)
+
+        if name in NAMES:
+            setattr(_C, name, NAMES[name])
+            return NAMES[name]
+    raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+
+
+_C.__getattr__ = _lazily

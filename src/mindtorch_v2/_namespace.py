@@ -40,6 +40,9 @@ LAZY_NAMES: dict[str, str] = {
     ),
     "compile": "compiler",
     "ops": "_ops_namespace",
+    "Tag": "_dispatch.tags",
+    "DispatchKey": "_dispatch.keys",
+    "FunctionSchema": "_dispatch.schema",
     "classes": "_ops_namespace",
     "vmap": "func",
 }

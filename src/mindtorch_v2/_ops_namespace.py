@@ -4,20 +4,27 @@
 overload, in the order of registration, whose schema fits the arguments.
 """
 
+import ctypes
+import os
 import types
 
 from mindtorch_v2 import _C
+from mindtorch_v2._dispatch.keys import key_name
+from mindtorch_v2._dispatch.schema import schema_of
 
-__all__ = ["OpOverload", "OpOverloadPacket", "classes", "ops"]
+__all__ = ["OpOverload", "OpOverloadPacket", "classes", "ops", "overload_of"]
 
 
 class OpOverload:
     """One operator with one schema."""
 
     def __init__(self, packet, handle):
-        self._handle = handle
+        self._handle = self._op = handle
         self._overloadpacket = packet
+        self._packet = packet
         self._overloadname = handle.overload or "default"
+        self._opname = packet.__name__
+        self._qualified_op_name = packet._qualified_op_name
         self.namespace = handle.namespace
         self.__name__ = f"{packet.__name__}.{self._overloadname}"
         self.__qualname__ = self.__name__
@@ -48,7 +55,21 @@ class OpOverload:
 
     @property
     def _schema(self):
-        return self._handle.schema
+        return schema_of(self._handle)
+
+    @property
+    def _namespace(self):
+        return self.namespace
+
+    @property
+    def op(self):
+        """What a call runs."""
+        return self._handle
+
+    @property
+    def tags(self):
+        """The torch.Tag values that it was defined with."""
+        return list(self._handle.__dict__.get("tags", ()))
 
     @property
     def is_view(self):
@@ -65,7 +86,25 @@ class OpOverload:
 
     def has_kernel_for_dispatch_key(self, key):
         """Whether a kernel is registered for exactly this key."""
-        return str(key).rpartition(".")[2] in self._handle.kernels()
+        return key_name(key) in self._handle.kernels()
+
+    def has_kernel_for_any_dispatch_key(self, keys):
+        """Whether a kernel is registered for one of these keys."""
+        return any(self.has_kernel_for_dispatch_key(key) for key in keys)
+
+    def decompose(self, *args, **kwargs):
+        """The result by the operator's composition; NotImplemented if it has none."""
+        body = self._handle.kernels().get("CompositeImplicitAutograd")
+        return body(*args, **kwargs) if callable(body) else NotImplemented
+
+    def py_impl(self, key):
+        """Register the decorated function as the kernel for a key."""
+
+        def register(fn):
+            self._handle.impl(key_name(key), fn)
+            return fn
+
+        return register
 
 
 class OpOverloadPacket:
@@ -73,7 +112,7 @@ class OpOverloadPacket:
 
     def __init__(self, namespace, name, handles):
         self._qualified_op_name = f"{namespace}::{name}"
-        self._handles = handles
+        self._handles = tuple(sorted(handles, key=lambda handle: handle.sequence))
         self.__name__ = name
         self.__module__ = f"torch.ops.{namespace}"
         self._by_name = {}
@@ -116,9 +155,12 @@ class OpOverloadPacket:
         return iter(self.overloads())
 
     def __call__(self, /, *args, **kwargs):
-        if len(self._handles) == 1:
-            return self._handles[0](*args, **kwargs)
-        return _C.Function(self.__name__, self._handles)(*args, **kwargs)
+        return _C._call_operators(self._handles, *args, **kwargs)
+
+    @property
+    def op(self):
+        """What a call runs."""
+        return self.__call__
 
 
 class _OpNamespace(types.ModuleType):
@@ -139,7 +181,8 @@ class _OpNamespace(types.ModuleType):
         return packet
 
     def __dir__(self):
-        return sorted({handle.name for handle in _C._all_operators() if handle.namespace == self.name})
+        # As PyTorch: the packets that somebody has asked for.
+        return sorted(name for name in self.__dict__ if not name.startswith("__"))
 
     def _forget(self, op_name):
         self.__dict__.pop(op_name, None)
@@ -162,8 +205,13 @@ class _Ops(types.ModuleType):
         return namespace
 
     def load_library(self, path):
-        """Load a shared library of PyTorch operators; raises OSError, their binary interface is PyTorch's own."""
-        raise OSError(f"Could not load this library: {path}")
+        """Load a shared library whose static initialisers register operators; raises OSError if it cannot be loaded."""
+        path = os.path.realpath(path)
+        try:
+            ctypes.CDLL(path)
+        except OSError as error:
+            raise OSError(f"Could not load this library: {path}") from error
+        self.loaded_libraries.add(path)
 
 
 class _ClassNamespace(types.ModuleType):
@@ -193,6 +241,12 @@ class _Classes(types.ModuleType):
         namespace = _ClassNamespace(name)
         setattr(self, name, namespace)
         return namespace
+
+
+def overload_of(handle):
+    """The OpOverload that stands for an operator of the registry."""
+    packet = getattr(getattr(ops, handle.namespace), handle.name)
+    return getattr(packet, handle.overload or "default")
 
 
 ops = _Ops()

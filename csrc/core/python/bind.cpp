@@ -10,6 +10,21 @@
 #include "types.h"
 
 namespace mt {
+
+bool same_name(PyObject* a, PyObject* b) {
+    return a == b || (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0);
+}
+
+void check_inference(const Call& c) {
+    if (g_thread.inference_mode) return;
+    for (int i = 0; i < c.nargs; i++)
+        MT_CHECK(!(c.op->schema.args[static_cast<size_t>(i)].writes && c.args[i].tag == Tag::Tensor &&
+                   c.args[i].t->flags & kInference),
+                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
+                 "a normal tensor before doing inplace "
+                 "update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+}
+
 namespace {
 
 PyObject* g_input;  // interned names that stand for another one in torch.* functions
@@ -34,13 +49,8 @@ void init_names() {
     g_input = intern("input");
 }
 
-bool same_name(PyObject* a, PyObject* b) {
-    return a == b || (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0);
-}
-
-bool names_argument(PyObject* given, const Argument& a, BindMode mode) {
+bool names_argument(PyObject* given, const Argument& a) {
     if (same_name(given, a.name_object)) return true;
-    if (mode != BindMode::Python) return false;
     PyObject* n = a.name_object;
     if (n == g_self) return same_name(given, g_input) || same_name(given, g_x) || same_name(given, g_x1);
     if (n == g_input) return same_name(given, g_self) || same_name(given, g_x);
@@ -155,36 +165,19 @@ namespace {
 
 // ---- why a call does not fit ----
 
-std::string too_many_text(const Operator& op, Py_ssize_t given, BindMode mode) {
+std::string too_many_text(const Operator& op, Py_ssize_t given) {
     int takes = op.schema.positional;
-    if (mode == BindMode::Operator)
-        return concat(op.schema.full_name(), "() takes ", takes, " positional argument(s) but ", given,
-                      given == 1 ? " was" : " was/were", " given.  Declaration: ", op.schema.text());
     return concat(op.name, "() takes ", takes, " positional argument", takes == 1 ? "" : "s", " but ", given,
                   given == 1 ? " was given" : " were given");
 }
 
-std::string missing_text(const Operator& op, const Argument& a, BindMode mode) {
-    if (mode == BindMode::Operator)
-        return concat(op.schema.full_name(), "() is missing value for argument '", a.name,
-                      "'. Declaration: ", op.schema.text());
+std::string missing_text(const Operator& op, const Argument& a) {
     return concat(op.name, "() missing 1 required positional arguments: \"", python_name(a), "\"");
 }
 
 // `o` does not fit argument i.
-std::string mismatch_text(const Operator& op, int i, bool by_position, PyObject* o, BindMode mode) {
+std::string mismatch_text(const Operator& op, int i, bool by_position, PyObject* o) {
     const Argument& a = op.schema.args[static_cast<size_t>(i)];
-    if (mode == BindMode::Operator) {
-        PyObject* r = PyObject_Repr(o);
-        const char* shown = r ? PyUnicode_AsUTF8(r) : nullptr;
-        std::string text =
-            concat(op.schema.full_name(), "() Expected a value of type '", a.type_text, "' for argument '", a.name,
-                   "' but instead found type '", type_name(o), "'.\nPosition: ", i, "\nValue: ", shown ? shown : "?",
-                   "\nDeclaration: ", op.schema.text());
-        Py_XDECREF(r);
-        PyErr_Clear();
-        return text;
-    }
     std::string where = by_position ? concat(" (position ", i + 1, ")") : std::string();
     if ((a.kind == ArgKind::TensorList || a.kind == ArgKind::IntList) && (PyTuple_Check(o) || PyList_Check(o))) {
         for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); k++) {
@@ -194,7 +187,7 @@ std::string mismatch_text(const Operator& op, int i, bool by_position, PyObject*
             if (a.kind == ArgKind::TensorList) {
                 if (!tensor_check(item))
                     return concat("expected Tensor as element ", k, " in argument ", i, ", but got ", type);
-            } else if (!unbox_int(item, &ignored, mode)) {
+            } else if (!unbox_int(item, &ignored)) {
                 return concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a),
                               ", but found element of type ", type, " at pos ", k);
             }
@@ -204,20 +197,15 @@ std::string mismatch_text(const Operator& op, int i, bool by_position, PyObject*
                   type_name(o));
 }
 
-std::string keyword_text(const Operator& op, PyObject* name, bool twice, BindMode mode) {
+std::string keyword_text(const Operator& op, PyObject* name, bool twice) {
     const char* text = PyUnicode_AsUTF8(name);
-    if (twice)
-        return mode == BindMode::Operator ? concat(op.schema.full_name(), "() argument '", text, "' specified twice")
-                                          : concat(op.name, "() got multiple values for argument '", text, "'");
-    if (mode == BindMode::Operator)
-        return concat("Unknown keyword argument '", text, "' for operator '", op.schema.full_name(),
-                      "'. Schema: ", op.schema.text());
+    if (twice) return concat(op.name, "() got multiple values for argument '", text, "'");
     return concat(op.name, "() got an unexpected keyword argument '", text, "'");
 }
 
 }  // namespace
 
-bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::string* why) {
+bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
     const std::vector<Argument>& spec = op.schema.args;
     int n = op.nargs;
     Py_ssize_t given = in.nargs;
@@ -226,7 +214,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
 
     if (given > op.schema.positional) {
         // view(2, 3), permute(0, 1), zeros(2, 3): the trailing int[] may be spelled one by one.
-        one_by_one = mode == BindMode::Python && op.schema.positional > 0;
+        one_by_one = op.schema.positional > 0;
         if (one_by_one) {
             int last = op.schema.positional - 1;
             one_by_one = spec[static_cast<size_t>(last)].kind == ArgKind::IntList &&
@@ -234,7 +222,7 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                          (last == 0 || spec[0].kind == ArgKind::Tensor);
         }
         if (!one_by_one) {
-            if (why) *why = too_many_text(op, given, mode);
+            if (why) *why = too_many_text(op, given);
             return false;
         }
     }
@@ -245,14 +233,14 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
         PyObject* o = nullptr;
         if (i < position) {
             o = in.args[i];
-            if (a.kind == ArgKind::IntList && a.list_size == 0 && mode == BindMode::Python &&
+            if (a.kind == ArgKind::IntList && a.list_size == 0 &&
                 i == op.schema.positional - 1 && i <= 1 && (one_by_one || index_like(o)) &&
                 !(PyTuple_Check(o) || PyList_Check(o))) {
                 // one or several loose ints
                 Py_ssize_t count = given - i;
                 int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(count)));
                 bool ok = true;
-                for (Py_ssize_t k = 0; k < count && ok; k++) ok = unbox_size(in.args[i + k], &out[k], a, mode, c);
+                for (Py_ssize_t k = 0; k < count && ok; k++) ok = unbox_size(in.args[i + k], &out[k], a, c);
                 if (ok) {
                     c.args[i].tag = Tag::IntList;
                     c.args[i].ints = out;
@@ -262,12 +250,12 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
                 }
             }
             if (one_by_one && i == position - 1 && given > position) {
-                if (why) *why = too_many_text(op, given, mode);
+                if (why) *why = too_many_text(op, given);
                 return false;
             }
         } else if (keywords) {
             for (Py_ssize_t k = 0; k < keywords; k++) {
-                if (names_argument(PyTuple_GET_ITEM(in.kwnames, k), a, mode)) {
+                if (names_argument(PyTuple_GET_ITEM(in.kwnames, k), a)) {
                     o = in.args[given + k];
                     break;
                 }
@@ -275,15 +263,15 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
         }
         if (!o) {
             if (!a.has_default) {
-                if (why) *why = missing_text(op, a, mode);
+                if (why) *why = missing_text(op, a);
                 return false;
             }
             c.args[i] = a.default_value;
             c.source[i] = nullptr;
             continue;
         }
-        if (!unbox(o, a, mode, c, &c.args[i])) {
-            if (why) *why = mismatch_text(op, i, i < position, o, mode);
+        if (!unbox(o, a, c, &c.args[i])) {
+            if (why) *why = mismatch_text(op, i, i < position, o);
             return false;
         }
         c.source[i] = o;
@@ -294,17 +282,17 @@ bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::
         PyObject* name = PyTuple_GET_ITEM(in.kwnames, k);
         bool used = false, twice = false;
         for (int i = 0; i < n && !used; i++) {
-            if (!names_argument(name, spec[static_cast<size_t>(i)], mode)) continue;
+            if (!names_argument(name, spec[static_cast<size_t>(i)])) continue;
             used = true;
             twice = i < position;
         }
         if (used && !twice) continue;
-        if (!used && mode == BindMode::Python) {
+        if (!used) {
             if (op.factory && same_name(name, g_requires_grad)) continue;
             if (same_name(name, g_out) && in.args[given + k] == Py_None) continue;
             if (same_name(name, g_names) && in.args[given + k] == Py_None) continue;
         }
-        if (why) *why = keyword_text(op, name, twice, mode);
+        if (why) *why = keyword_text(op, name, twice);
         return false;
     }
     return true;
@@ -323,7 +311,7 @@ bool has_keyword(const CallInput& in, PyObject* name, PyObject** value) {
 }
 
 // out=(a, b) of an operator with several outputs: one keyword for each of them.
-PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& in, BindMode mode, PyObject* out) {
+PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& in, PyObject* out) {
     int nouts = op->nargs - op->out_index;
     if (PySequence_Size(out) != nouts) {
         PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be tuple of %d Tensors", name, nouts);
@@ -346,20 +334,10 @@ PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& i
     PyObject* kwnames = PyList_AsTuple(names);
     Py_DECREF(names);
     CallInput again{args.data(), in.nargs, kwnames};
-    PyObject* r = call_overloads(name, &op, 1, again, mode);
+    PyObject* r = call_overloads(name, &op, 1, again);
     Py_DECREF(kwnames);
     Py_DECREF(items);
     return r;
-}
-
-void check_inference(const Call& c) {
-    if (g_thread.inference_mode) return;
-    for (int i = 0; i < c.nargs; i++)
-        MT_CHECK(!(c.op->schema.args[static_cast<size_t>(i)].writes && c.args[i].tag == Tag::Tensor &&
-                   c.args[i].t->flags & kInference),
-                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
-                 "a normal tensor before doing inplace "
-                 "update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
 }
 
 Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
@@ -373,20 +351,14 @@ Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
     return c;
 }
 
-[[noreturn]] void no_overload_fits(const char* name, Operator* const* ops, size_t n, const CallInput& in, BindMode mode,
+[[noreturn]] void no_overload_fits(const char* name, Operator* const* ops, size_t n, const CallInput& in,
                                    bool out_forms, Value* args, PyObject** source, Arena& arena) {
     auto why = [&](Operator* op) {
         Call c = call_of(op, args, source, arena);
         std::string text;
-        bind(*op, in, mode, c, &text);
+        bind(*op, in, c, &text);
         return text;
     };
-    if (mode == BindMode::Operator) {
-        if (n == 1) MT_THROW(Runtime, why(ops[0]));
-        std::string text = "Overloaded torch operator invoked from Python failed to match any schema:\n";
-        for (size_t i = 0; i < n; i++) text += why(ops[i]) + "\n\n";
-        MT_THROW(Runtime, text);
-    }
     std::vector<Operator*> candidates;
     for (size_t i = 0; i < n; i++)
         if (out_forms == (ops[i]->form == Form::Out)) candidates.push_back(ops[i]);
@@ -400,7 +372,7 @@ Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
 
 }  // namespace
 
-PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in, BindMode mode) {
+PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in) {
     init_names();
     try {
         PyObject* out = nullptr;
@@ -413,7 +385,7 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
         Arena arena;
         for (size_t i = 0; i < n; i++) {
             Operator* op = ops[i];
-            if (mode == BindMode::Python) {
+            {
                 bool out_form = op->form == Form::Out;
                 if (out_form != (wants_out || outs_by_name)) continue;
                 if (wants_out && (PyTuple_Check(out) || PyList_Check(out)) && op->nargs - op->out_index > 0 &&
@@ -423,17 +395,17 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
                     if (!is_list_argument) {
                         if (n > 1) {
                             // Only one overload may fit the remaining arguments: ask each quietly.
-                            PyObject* r = call_with_out_tuple(name, op, in, mode, out);
+                            PyObject* r = call_with_out_tuple(name, op, in, out);
                             if (r || !PyErr_ExceptionMatches(PyExc_TypeError)) return r;
                             PyErr_Clear();
                             continue;
                         }
-                        return call_with_out_tuple(name, op, in, mode, out);
+                        return call_with_out_tuple(name, op, in, out);
                     }
                 }
             }
             Call c = call_of(op, args, source, arena);
-            if (!bind(*op, in, mode, c, nullptr)) continue;
+            if (!bind(*op, in, c, nullptr)) continue;
             if (op->mutates) check_inference(c);
             Value rets[8];
             Value* results =
@@ -448,8 +420,8 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             }
             PyObject* r = box_results(c);
             // torch.split(...) and the like give tuples; torch.ops.aten.split gives a list.
-            if (mode == BindMode::Python && r && PyList_CheckExact(r)) Py_SETREF(r, PyList_AsTuple(r));
-            if (op->factory && mode == BindMode::Python && in.kwnames && r) {
+            if (r && PyList_CheckExact(r)) Py_SETREF(r, PyList_AsTuple(r));
+            if (op->factory && in.kwnames && r) {
                 PyObject* wanted = nullptr;
                 if (has_keyword(in, g_requires_grad, &wanted) && PyObject_IsTrue(wanted) == 1) {
                     if (PyObject_SetAttr(r, g_requires_grad, Py_True) < 0) {
@@ -460,7 +432,7 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             }
             return r;
         }
-        no_overload_fits(name, ops, n, in, mode, wants_out || outs_by_name, args, source, arena);
+        no_overload_fits(name, ops, n, in, wants_out || outs_by_name, args, source, arena);
     } catch (...) {
         raise_to_python();
         return nullptr;

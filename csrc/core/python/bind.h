@@ -11,12 +11,21 @@ struct CallInput {
     PyObject* kwnames;  // tuple or null
 };
 
-// Binds into c.args / c.source. False if the arguments do not fit; then, with `why`, says why.
-bool bind(const Operator& op, const CallInput& in, BindMode mode, Call& c, std::string* why);
+// Binds a call of a function of torch, as torch.add(...) or tensor.add(...), into c.args / c.source: `input`, `axis`
+// and others are further names of arguments, sizes may be given one by one. False if the arguments do not fit; then,
+// with `why`, says why.
+bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why);
+// Binds a call of an operator, as torch.ops.aten.add(...): exactly the schema's names.
+bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string& why);
 std::string python_signature(const Operator& op);
 
-// Runs the first of the overloads that fits. New reference, or null with the Python exception set.
-PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in, BindMode mode);
+// Run the first of the overloads that fits. New reference, or null with the Python exception set: TypeError for a
+// function, RuntimeError for an operator.
+PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in);
+PyObject* call_operators(Operator* const* ops, size_t n, const CallInput& in);
+
+void check_inference(const Call& c);  // no writing to inference tensors outside of inference mode
+bool same_name(PyObject* a, PyObject* b);
 
 // For methods outside the operator table: true if a __torch_function__ or a mode took the call; `result` is then what
 // it gave, null with the Python exception set if it raised.

@@ -5,6 +5,7 @@
 
 #include "../autograd.h"
 #include "../generator.h"
+#include "operator_values.h"
 #include "types.h"
 
 namespace mt {
@@ -14,7 +15,7 @@ namespace mt {
 bool index_like(PyObject* o) { return PyLong_Check(o) || (PyIndex_Check(o) && !tensor_check(o)); }
 bool numpy_named(PyObject* o) { return std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0; }
 
-bool unbox_int(PyObject* o, int64_t* v, BindMode mode) {
+bool unbox_int(PyObject* o, int64_t* v) {
     if (PyLong_CheckExact(o)) {
         int overflow = 0;
         *v = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -42,7 +43,7 @@ bool unbox_int(PyObject* o, int64_t* v, BindMode mode) {
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
         if (t.numel() != 1 || is_floating(t.dtype) || is_complex(t.dtype) || !t.is_cpu()) return false;
-        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
+        if (t.autograd && requires_grad(t)) return false;
         TensorRef c = contiguous(t, DType::Int64);
         *v = *c->data<int64_t>();
         return true;
@@ -51,9 +52,9 @@ bool unbox_int(PyObject* o, int64_t* v, BindMode mode) {
 }
 
 // An item of a list that does not fit is the fault of that argument.
-bool unbox_size(PyObject* o, int64_t* to, const Argument& a, BindMode mode, Call& c) {
+bool unbox_size(PyObject* o, int64_t* to, const Argument& a, Call& c) {
     try {
-        return unbox_int(o, to, mode);
+        return unbox_int(o, to);
     } catch (const Error& e) {
         if (e.kind != ErrorKind::Value) throw;
         MT_THROW(Type, c.name(), "(): argument '", a.name, "' failed to unpack the object with error \"", e.text, "\"");
@@ -62,7 +63,7 @@ bool unbox_size(PyObject* o, int64_t* to, const Argument& a, BindMode mode, Call
 
 namespace {
 
-bool unbox_double(PyObject* o, double* v, BindMode mode) {
+bool unbox_double(PyObject* o, double* v) {
     if (PyFloat_Check(o)) {
         *v = PyFloat_AS_DOUBLE(o);
         return true;
@@ -78,7 +79,7 @@ bool unbox_double(PyObject* o, double* v, BindMode mode) {
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
         if (t.numel() != 1 || is_complex(t.dtype) || !t.is_cpu()) return false;
-        if (mode == BindMode::Python && (t.autograd && requires_grad(t))) return false;
+        if (t.autograd && requires_grad(t)) return false;
         TensorRef c = contiguous(t, DType::Float64);
         *v = *c->data<double>();
         return true;
@@ -153,7 +154,7 @@ bool unbox_scalar(PyObject* o, Value* v) {
         }
         if (m && m->nb_index) {
             int64_t i;
-            if (!unbox_int(o, &i, BindMode::Python)) return false;
+            if (!unbox_int(o, &i)) return false;
             *v = Value::of(i);
             return true;
         }
@@ -170,7 +171,7 @@ bool unbox_scalar(PyObject* o, Value* v) {
     }
     if (PyIndex_Check(o)) {
         int64_t i;
-        if (!unbox_int(o, &i, BindMode::Python)) return false;
+        if (!unbox_int(o, &i)) return false;
         *v = Value::of(i);
         return true;
     }
@@ -211,35 +212,35 @@ void repeat(T one, const Argument& a, Call& c, Tag tag, const T** to, Value* v) 
     *to = items;
 }
 
-bool unbox_ints(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+bool unbox_ints(PyObject* o, const Argument& a, Call& c, Value* v) {
     if (is_sequence(o))
         return unbox_items(o, c, Tag::IntList, &v->ints, v,
-                           [&](PyObject* item, int64_t* to) { return unbox_size(item, to, a, mode, c); });
+                           [&](PyObject* item, int64_t* to) { return unbox_size(item, to, a, c); });
     if (a.list_size > 0 && !tensor_check(o)) {
         int64_t one;
-        if (unbox_int(o, &one, mode)) {
+        if (unbox_int(o, &one)) {
             repeat(one, a, c, Tag::IntList, &v->ints, v);
             return true;
         }
     }
     if (PyUnicode_Check(o) || PyBytes_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || o == Py_None) return false;
-    if (tensor_check(o) && mode == BindMode::Python) return false;
+    if (tensor_check(o)) return false;
     PyObject* seq = PySequence_List(o);
     if (!seq) {
         PyErr_Clear();
         return false;
     }
-    bool ok = unbox_ints(seq, a, mode, c, v);
+    bool ok = unbox_ints(seq, a, c, v);
     Py_DECREF(seq);
     return ok;
 }
 
-bool unbox_doubles(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+bool unbox_doubles(PyObject* o, const Argument& a, Call& c, Value* v) {
     if (is_sequence(o))
         return unbox_items(o, c, Tag::DoubleList, &v->doubles, v,
-                           [&](PyObject* item, double* to) { return unbox_double(item, to, mode); });
+                           [&](PyObject* item, double* to) { return unbox_double(item, to); });
     double one;
-    if (a.list_size == 0 || !PyFloat_Check(o) || !unbox_double(o, &one, mode)) return false;
+    if (a.list_size == 0 || !PyFloat_Check(o) || !unbox_double(o, &one)) return false;
     repeat(one, a, c, Tag::DoubleList, &v->doubles, v);
     return true;
 }
@@ -274,7 +275,7 @@ bool unbox_scalars(PyObject* o, Call& c, Value* v) {
 
 }  // namespace
 
-bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
+bool unbox(PyObject* o, const Argument& a, Call& c, Value* v) {
     switch (a.kind) {
         case ArgKind::Tensor:
             if (tensor_check(o)) {
@@ -282,7 +283,7 @@ bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
                 v->t = reinterpret_cast<Tensor*>(o);
                 return true;
             }
-            if (o == Py_None && (a.optional || mode == BindMode::Operator)) {
+            if (o == Py_None && a.optional) {
                 *v = Value();
                 return true;
             }
@@ -291,39 +292,25 @@ bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
             break;
     }
     if (o == Py_None) {
-        if (a.optional || a.kind == ArgKind::Any || (a.kind == ArgKind::DType && mode == BindMode::Python) ||
-            (a.kind == ArgKind::Generator && mode == BindMode::Python)) {
-            *v = Value();
-            return true;
-        }
-        if (a.kind == ArgKind::Bool && mode == BindMode::Operator) {
-            *v = Value::of(false);
-            return true;
-        }
-        return false;
+        *v = Value();
+        return a.optional || a.kind == ArgKind::Any || a.kind == ArgKind::DType || a.kind == ArgKind::Generator;
     }
     switch (a.kind) {
         case ArgKind::Int: {
             int64_t i;
-            if (!unbox_int(o, &i, mode)) return false;
+            if (!unbox_int(o, &i)) return false;
             *v = Value::of(i);
             return true;
         }
         case ArgKind::Float: {
             double d;
-            if (!unbox_double(o, &d, mode)) return false;
+            if (!unbox_double(o, &d)) return false;
             *v = Value::of(d);
             return true;
         }
         case ArgKind::Bool:
             if (PyBool_Check(o)) {
                 *v = Value::of(o == Py_True);
-                return true;
-            }
-            if (mode == BindMode::Operator && !PyUnicode_Check(o) && !PyList_Check(o) && !PyTuple_Check(o)) {
-                int truth = PyObject_IsTrue(o);
-                if (truth < 0) throw PythonError();
-                *v = Value::of(truth == 1);
                 return true;
             }
             if (numpy_named(o) && std::strstr(Py_TYPE(o)->tp_name, "bool")) {
@@ -345,9 +332,9 @@ bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
             return true;
         }
         case ArgKind::IntList:
-            return unbox_ints(o, a, mode, c, v);
+            return unbox_ints(o, a, c, v);
         case ArgKind::FloatList:
-            return unbox_doubles(o, a, mode, c, v);
+            return unbox_doubles(o, a, c, v);
         case ArgKind::BoolList:
             return unbox_bools(o, a, c, v);
         case ArgKind::TensorList:
@@ -361,16 +348,6 @@ bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v) {
                 o == reinterpret_cast<PyObject*>(&PyLong_Type) || o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
                 o == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
                 *v = Value::of(dtype_from_python(o));
-                return true;
-            }
-            if (mode == BindMode::Operator && PyLong_Check(o)) {
-                const long number = PyLong_AsLong(o);
-                if (number == -1 && PyErr_Occurred()) throw PythonError();
-                const DType dtype = static_cast<DType>(number);
-                MT_CHECK((number >= 0 && number <= 11) || number == 15 || (number >= 23 && number <= 29) ||
-                             number == 44 || number == 45,
-                         c.name(), "(): ", number, " is not the number of a dtype");
-                *v = Value::of(dtype);
                 return true;
             }
             return false;
@@ -485,23 +462,29 @@ PyObject* box(const Value& v) {
 }
 
 void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op) {
-    if (o == Py_None) {
+    if (spec.kind == ArgKind::Tensor && tensor_check(o)) {
+        v = Value::of(reinterpret_cast<Tensor*>(o));
+        return;
+    }
+    if (o == Py_None && (spec.kind == ArgKind::Tensor || !op.user)) {
         Py_DECREF(o);
         v = Value();
         return;
     }
-    switch (spec.kind) {
-        case ArgKind::Tensor:
-            if (!tensor_check(o)) {
-                std::string type = Py_TYPE(o)->tp_name;
-                Py_DECREF(o);
-                MT_THROW(Runtime, op.full_name, ": expected a Tensor as result but the kernel returned '", type, "'");
-            }
-            v = Value::of(reinterpret_cast<Tensor*>(o));
-            return;
-        default:
-            v = Value::object(o);
+    PyObject* fitted = o;
+    std::string type = Py_TYPE(o)->tp_name;
+    if (op.user || spec.kind == ArgKind::Tensor) {
+        try {
+            fitted = operator_object(o, *spec.type);
+        } catch (...) {
+            Py_DECREF(o);
+            throw;
+        }
+        Py_DECREF(o);
     }
+    MT_CHECK(fitted, op.full_name, ": expected a value of type '", spec.type->annotation(),
+             "' as result but the kernel returned '", type, "'");
+    v = Value::object(fitted);
 }
 
 PyObject* box_results(Call& c) {
@@ -527,6 +510,7 @@ PyObject* box_results(Call& c) {
 
 PyObject* box_argument(const Call& c, int i) {
     PyObject* o = c.source[i];
+    if (c.op->user) return operator_argument(c.args[i], o, c.op->schema.args[static_cast<size_t>(i)]);
     if (o && !PyList_Check(o)) {
         // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion
         // changed it.

@@ -5,18 +5,12 @@
 
 namespace mt {
 
-// How lenient the conversion of arguments is, and how errors about them are worded.
-enum class BindMode : uint8_t {
-    Python,  // torch.add(...), tensor.add(...): TypeError; `input`, `axis`, ... are other names; sizes may be given one
-             // by one
-    Operator,  // torch.ops.aten.add(...): RuntimeError naming the schema
-};
-
-// Converts what was given for argument `a`; false if it does not fit. Lists live in the call's arena.
-bool unbox(PyObject* o, const Argument& a, BindMode mode, Call& c, Value* v);
-bool unbox_int(PyObject* o, int64_t* v, BindMode mode);
+// Converts what was given for argument `a` of a function of torch; false if it does not fit. Lists live in the call's
+// arena. Operators called as such convert by operator_values.h.
+bool unbox(PyObject* o, const Argument& a, Call& c, Value* v);
+bool unbox_int(PyObject* o, int64_t* v);
 // An item of the list `a`: a number that no int64 holds is a TypeError that names the argument.
-bool unbox_size(PyObject* o, int64_t* to, const Argument& a, BindMode mode, Call& c);
+bool unbox_size(PyObject* o, int64_t* to, const Argument& a, Call& c);
 // Fills `v` from a Python result of a kernel; the reference is stolen.
 void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& op);
 

@@ -1,8 +1,12 @@
 // Operators as Python objects: the handle of one schema, functions and methods over sets of overloads.
+#include <algorithm>
 #include <cstring>
 
 #include "../autograd.h"
+#include "../check_mutation.h"
 #include "bind.h"
+#include "operator_values.h"
+#include "schema_types.h"
 #include "types.h"
 
 namespace mt {
@@ -112,13 +116,13 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
         if (handled) return r;
     }
     CallInput in{args, n, kwnames};
-    return call_overloads(PyUnicode_AsUTF8(f->name), f->ops, f->nops, in, BindMode::Python);
+    return call_overloads(PyUnicode_AsUTF8(f->name), f->ops, f->nops, in);
 }
 
 PyObject* handle_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     HandleObject* h = reinterpret_cast<HandleObject*>(o);
     CallInput in{args, PyVectorcall_NARGS(nargsf), kwnames};
-    return call_overloads(h->op->name.c_str(), &h->op, 1, in, BindMode::Operator);
+    return call_operators(&h->op, 1, in);
 }
 
 void handle_dealloc(PyObject* o) {
@@ -239,7 +243,8 @@ Key parse_key(const char* name) {
 PyObject* h_impl(PyObject* o, PyObject* args) {
     const char* key;
     PyObject* fn;
-    if (!PyArg_ParseTuple(args, "sO:impl", &key, &fn)) return nullptr;
+    unsigned int flags = 0;
+    if (!PyArg_ParseTuple(args, "sO|I:impl", &key, &fn, &flags)) return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Kernel k;
         if (PyUnicode_Check(fn)) {
@@ -254,6 +259,7 @@ PyObject* h_impl(PyObject* o, PyObject* args) {
         } else {
             k.fn = run_python;
             k.python = fn;
+            k.flags = flags;
         }
         op_of(o)->set_kernel(parse_key(key), k);
         Py_RETURN_TRUE;
@@ -355,6 +361,11 @@ PyObject* h_set_return_type(PyObject* o, PyObject* type) {
     op_of(o)->return_type = reinterpret_cast<PyTypeObject*>(type);
     Py_RETURN_NONE;
 }
+PyObject* h_excuse(PyObject* o, PyObject*) {
+    op_of(o)->excused = true;
+    op_of(o)->resolve();
+    Py_RETURN_NONE;
+}
 PyObject* h_kernels(PyObject* o, PyObject*) {
     PyObject* d = PyDict_New();
     for (auto& [key, k] : op_of(o)->registered) {
@@ -368,37 +379,54 @@ PyObject* h_kernels(PyObject* o, PyObject*) {
 }
 PyObject* h_resolved(PyObject* o, PyObject* key) {
     return guarded<PyObject*>(nullptr, [&] {
-        return PyBool_FromLong(op_of(o)->table[static_cast<int>(parse_key(PyUnicode_AsUTF8(key)))].fn != nullptr);
+        Key k = parse_key(PyUnicode_AsUTF8(key));
+        const Operator* op = op_of(o);
+        return PyBool_FromLong(static_cast<int>(k) < kKeyCount ? op->table[static_cast<int>(k)].fn != nullptr
+                                                               : op->registered.count(static_cast<int>(k)) > 0);
     });
 }
-// redispatch(keyset bits, *args, **kwargs): the kernel of the highest of these keys.
-PyObject* h_redispatch(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+// Binds the call of one operator and lets `go` run it.
+template <class F>
+PyObject* call_bound(Operator* op, const CallInput& in, F go) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        MT_CHECK_TYPE(n >= 1 && PyLong_Check(args[0]),
-                      "redispatch(keys, *args): the first argument is the key set as an int");
-        KeySet keys(PyLong_AsUnsignedLongLong(args[0]));
-        Operator* op = op_of(o);
-        Call c;
+        KeptObjects kept;
         Arena arena;
-        Value values[64], rets[16];
+        Call c;
+        Value values[64];
         PyObject* source[64];
         c.op = op;
         c.args = values;
         c.source = source;
         c.arena = &arena;
-        c.rets = rets;
         c.nargs = op->nargs;
         c.nrets = op->nrets;
-        CallInput in{args + 1, n - 1, kwnames};
+        c.rets = static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(op->nrets + 1)));
+        std::fill_n(c.rets, op->nrets, Value());
         std::string why;
-        if (!bind(*op, in, BindMode::Operator, c, &why)) MT_THROW(Runtime, why);
+        if (!bind_operator(*op, in, c, why)) MT_THROW(Runtime, why);
         try {
-            run(c, keys);
+            go(c);
         } catch (...) {
             release_results(c);
             throw;
         }
         return box_results(c);
+    });
+}
+// redispatch(keyset bits, *args, **kwargs): the kernel of the highest of these keys.
+PyObject* h_redispatch(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    if (n < 1 || !PyLong_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "redispatch(keys, *args): the first argument is the key set as an int");
+        return nullptr;
+    }
+    KeySet keys(PyLong_AsUnsignedLongLongMask(args[0]));
+    return call_bound(op_of(o), {args + 1, n - 1, kwnames}, [&](Call& c) { run(c, keys); });
+}
+// below_autograd(*args, **kwargs): the operator as autograd's own kernels call it; nothing is recorded.
+PyObject* h_below_autograd(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    return call_bound(op_of(o), {args, n, kwnames}, [](Call& c) {
+        ExcludeKeys below(kAutogradKeys);
+        dispatch(c);
     });
 }
 
@@ -438,7 +466,11 @@ PyObject* h_returns(PyObject* o, void*) {
 PyObject* h_name(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->name.c_str()); }
 PyObject* h_ns(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->schema.ns.c_str()); }
 PyObject* h_overload(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->schema.overload.c_str()); }
+PyObject* h_schema_parts(PyObject* o, void*) {
+    return guarded<PyObject*>(nullptr, [&] { return schema_object(op_of(o)->schema); });
+}
 PyObject* h_schema(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->schema.text().c_str()); }
+PyObject* h_sequence(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(op_of(o)->sequence); }
 PyObject* h_form(PyObject* o, void*) {
     const char* forms[] = {"functional", "inplace", "out"};
     return PyUnicode_FromString(forms[static_cast<int>(op_of(o)->form)]);
@@ -455,10 +487,15 @@ PyMethodDef handle_methods[] = {
     {"set_shape", h_set_shape, METH_VARARGS, nullptr},
     {"set_formula", h_set_formula, METH_VARARGS, nullptr},
     {"set_return_type", h_set_return_type, METH_O, nullptr},
+    {"excuse", h_excuse, METH_NOARGS,
+     "The operator's schema is PyTorch's and keeps quiet about a write or an alias: MINDTORCH_CHECK_MUTATION lets it "
+     "be."},
     {"kernels", h_kernels, METH_NOARGS, "The kernels registered, by key."},
     {"has_kernel", h_resolved, METH_O, "has_kernel(key): whether a call that reaches this key finds a kernel."},
     {"redispatch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_redispatch)), METH_FASTCALL | METH_KEYWORDS,
      nullptr},
+    {"below_autograd", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_below_autograd)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__copy__", self_itself, METH_NOARGS, nullptr},
     {"__deepcopy__", self_itself, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
@@ -466,6 +503,8 @@ PyGetSetDef handle_getset[] = {{"name", h_name, nullptr, nullptr, nullptr},
                                {"namespace", h_ns, nullptr, nullptr, nullptr},
                                {"overload", h_overload, nullptr, nullptr, nullptr},
                                {"schema", h_schema, nullptr, nullptr, nullptr},
+                               {"schema_parts", h_schema_parts, nullptr, "What _parse_schema gives for it.", nullptr},
+                               {"sequence", h_sequence, nullptr, "Its place in the order of definition.", nullptr},
                                {"form", h_form, nullptr, nullptr, nullptr},
                                {"is_view", h_is_view, nullptr, nullptr, nullptr},
                                {"mutates", h_mutates, nullptr, nullptr, nullptr},
@@ -506,12 +545,71 @@ PyObject* handle_for(Operator* op) {
 
 PyObject* py_define(PyObject*, PyObject* args) {
     const char *ns, *text;
-    if (!PyArg_ParseTuple(args, "ss:_define", &ns, &text)) return nullptr;
+    int user = 0;
+    if (!PyArg_ParseTuple(args, "ss|p:_define", &ns, &text, &user)) return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
         Schema s = parse_schema(text);
         if (s.ns.empty()) s.ns = ns;
-        return handle_for(Registry::get().define(std::move(s)));
+        Operator* op = Registry::get().define(std::move(s));
+        op->user = user;
+        op->resolve();
+        return handle_for(op);
     });
+}
+// _call_operators((handle, ...), *args, **kwargs): the first whose schema fits.
+PyObject* py_call_operators(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    if (n < 1 || !PyTuple_Check(args[0]) || PyTuple_GET_SIZE(args[0]) == 0) {
+        PyErr_SetString(PyExc_TypeError, "_call_operators expects a tuple of operators");
+        return nullptr;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(args[0]);
+    Operator* few[16];
+    std::vector<Operator*> many;
+    Operator** ops = few;
+    if (count > 16) {
+        many.resize(static_cast<size_t>(count));
+        ops = many.data();
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject* handle = PyTuple_GET_ITEM(args[0], i);
+        if (Py_TYPE(handle) != g_handle_type) {
+            PyErr_SetString(PyExc_TypeError, "_call_operators expects a tuple of operators");
+            return nullptr;
+        }
+        ops[i] = op_of(handle);
+    }
+    return call_operators(ops, static_cast<size_t>(count), {args + 1, n - 1, kwnames});
+}
+// _set_fallback(key, callable, flags): a kernel for every operator without one; None for fallthrough, no callable to
+// take it away.
+PyObject* py_set_fallback(PyObject*, PyObject* args) {
+    const char* key;
+    PyObject* fn = nullptr;
+    unsigned int flags = 0;
+    if (!PyArg_ParseTuple(args, "s|OI:_set_fallback", &key, &fn, &flags)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Kernel k;
+        if (fn == Py_None) {
+            k.fallthrough = true;
+        } else if (fn) {
+            k.fn = run_python;
+            k.python = fn;
+            k.flags = flags;
+        }
+        Registry::get().set_fallback(parse_key(key), k);
+        Py_RETURN_NONE;
+    });
+}
+PyObject* py_key_names(PyObject*, PyObject*) {
+    PyObject* names = PyList_New(0);
+    for (int i = 0; i < 256; i++) {
+        const char* name = key_name(static_cast<Key>(i));
+        if (!name) continue;
+        PyObject* item = Py_BuildValue("si", name, i);
+        PyList_Append(names, item);
+        Py_DECREF(item);
+    }
+    return names;
 }
 PyObject* py_find(PyObject*, PyObject* args) {
     const char *name, *overload;
@@ -532,10 +630,6 @@ PyObject* py_all(PyObject*, PyObject*) {
         Py_DECREF(h);
     }
     return l;
-}
-PyObject* py_canonical(PyObject*, PyObject* text) {
-    return guarded<PyObject*>(
-        nullptr, [&] { return PyUnicode_FromString(parse_schema(PyUnicode_AsUTF8(text)).text().c_str()); });
 }
 PyObject* py_set_handler(PyObject*, PyObject* o) {
     Py_XSETREF(g_function_handler, o == Py_None ? nullptr : Py_NewRef(o));
@@ -580,14 +674,56 @@ PyObject* py_set_engine_op(PyObject*, PyObject* args) {
 
 PyObject* py_dispatch_keys(PyObject*, PyObject* o) {
     if (!tensor_check(o)) {
-        PyErr_SetString(PyExc_TypeError, "_dispatch_keys expects a Tensor");
+        PyErr_SetString(PyExc_TypeError, "expected a Tensor");
         return nullptr;
     }
     return PyLong_FromUnsignedLongLong(reinterpret_cast<Tensor*>(o)->keys.bits);
 }
+// _alias_on_device(tensor, device): the same memory as a tensor of another device, for back ends whose memory the host
+// sees too.
+PyObject* py_alias_on_device(PyObject*, PyObject* args) {
+    PyObject *o, *device;
+    if (!PyArg_ParseTuple(args, "OO:_alias_on_device", &o, &device)) return nullptr;
+    if (!tensor_check(o)) {
+        PyErr_SetString(PyExc_TypeError, "_alias_on_device expects a Tensor");
+        return nullptr;
+    }
+    return guarded<PyObject*>(nullptr, [&] {
+        const Tensor& t = *reinterpret_cast<Tensor*>(o);
+        Device d = device_from_python(device);
+        t.storage->retain();
+        Storage* s = storage_wrap(t.storage->data, t.storage->nbytes, d, t.storage,
+                                  [](void* context) { static_cast<Storage*>(context)->drop(); });
+        TensorRef alias = from_storage(s, t.offset, t.sizes(), t.strides(), t.dtype);
+        s->drop();
+        return alias.release()->py();
+    });
+}
+// The bit of a key in key sets; 0 for keys that no set holds.
 PyObject* py_key_bit(PyObject*, PyObject* name) {
-    return guarded<PyObject*>(
-        nullptr, [&] { return PyLong_FromUnsignedLongLong(KeySet(parse_key(PyUnicode_AsUTF8(name))).bits); });
+    return guarded<PyObject*>(nullptr, [&] {
+        Key k = parse_key(PyUnicode_AsUTF8(name));
+        return PyLong_FromUnsignedLongLong(static_cast<int>(k) < kKeyCount ? KeySet(k).bits : 0);
+    });
+}
+PyObject *g_copy_for_probe, *g_differs_for_probe;
+// _set_mutation_probe(copy(tensor), differs(copy, tensor)): for MINDTORCH_CHECK_MUTATION on other devices than the CPU.
+PyObject* py_set_probe(PyObject*, PyObject* args) {
+    PyObject *copy, *differs;
+    if (!PyArg_ParseTuple(args, "OO:_set_mutation_probe", &copy, &differs)) return nullptr;
+    Py_XSETREF(g_copy_for_probe, Py_NewRef(copy));
+    Py_XSETREF(g_differs_for_probe, Py_NewRef(differs));
+    MutationProbe probe;
+    probe.copy = [](PyObject* tensor) { return PyObject_CallOneArg(g_copy_for_probe, tensor); };
+    probe.differs = [](PyObject* before, PyObject* tensor) {
+        PyObject* r = PyObject_CallFunctionObjArgs(g_differs_for_probe, before, tensor, nullptr);
+        int truth = r ? PyObject_IsTrue(r) : -1;
+        Py_XDECREF(r);
+        if (truth < 0) throw PythonError();
+        return truth == 1;
+    };
+    set_mutation_probe(probe);
+    Py_RETURN_NONE;
 }
 PyObject* py_tls_keys(PyObject*, PyObject*) {
     return Py_BuildValue("KK", static_cast<unsigned long long>(g_thread.include.bits),
@@ -606,22 +742,28 @@ PyObject* py_has_native(PyObject*, PyObject* name) {
     return PyUnicode_FromString(k->structured ? "structured" : "direct");
 }
 
-PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema) -> Operator"},
-                           {"_find_operator", py_find, METH_VARARGS, nullptr},
-                           {"_erase_operator", py_erase, METH_O, nullptr},
-                           {"_all_operators", py_all, METH_NOARGS, nullptr},
-                           {"_canonical_schema", py_canonical, METH_O, nullptr},
-                           {"_set_function_handler", py_set_handler, METH_O, nullptr},
-                           {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
-                           {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
-                           {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
-                           {"_dispatch_keys", py_dispatch_keys, METH_O, nullptr},
-                           {"_key_bit", py_key_bit, METH_O, nullptr},
-                           {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
-                           {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
-                           {"_native_kernel", py_has_native, METH_O,
-                            "'structured', 'direct' or None: the kernel of that name in the CPU library."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
+    {"_call_operators", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_call_operators)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_set_mutation_probe", py_set_probe, METH_VARARGS, nullptr},
+    {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
+    {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},
+    {"_find_operator", py_find, METH_VARARGS, nullptr},
+    {"_erase_operator", py_erase, METH_O, nullptr},
+    {"_all_operators", py_all, METH_NOARGS, nullptr},
+    {"_set_function_handler", py_set_handler, METH_O, nullptr},
+    {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
+    {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
+    {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
+    {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
+    {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},
+    {"_key_bit", py_key_bit, METH_O, nullptr},
+    {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
+    {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
+    {"_native_kernel", py_has_native, METH_O,
+     "'structured', 'direct' or None: the kernel of that name in the CPU library."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -110,7 +110,7 @@ class BackwardCFunction(_C.FunctionNode, FunctionCtx):
             if not is_tensor:
                 if gradient is not None:
                     raise RuntimeError(
-                        f"function {name} returned a gradient different from None at position {i + 1}, but the corresponding forward input was not a Variable"
+                        f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward input was not a Variable"
                     )
                 continue
             if gradient is not None and not _is_tensor(gradient):

@@ -375,6 +375,7 @@ def op(
     dtypes: str = "floating",
     node: str | None = None,
     meta_kernel: Callable | None = None,
+    unmarked: str = "",
     **extra: Any,
 ) -> None:
     """State a native operator.
@@ -391,6 +392,7 @@ def op(
         alias: further names, separated by spaces.
         samples: calls for the derived tests; ``dtypes`` is what they are swept over.
         meta_kernel: for operators without a shape rule, a Python function that returns meta tensors.
+        unmarked: arguments that PyTorch's schema keeps quiet about, although they are written or aliased.
     """
     name, overload, _, returns = _parts(schema)
     if grad is _REQUIRED:
@@ -411,6 +413,8 @@ def op(
         extra=extra,
     )
     handle = row.handle
+    if unmarked:
+        handle.excuse()
     candidates = (kernel,) if kernel else (row.name, name)
     if isinstance(meta, Rule):
         handle.set_shape(meta.name, meta.params)

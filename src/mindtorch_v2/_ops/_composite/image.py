@@ -74,9 +74,7 @@ def pixel_shuffle(self, upscale_factor):
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
     factor = upscale_factor
     if factor * factor >= 1 << 63:
-        raise ValueError(
-            f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={upscale_factor}"
-        )
+        raise ValueError(f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={upscale_factor}")
     channels, height, width = self.shape[-3:]
     if channels % (factor * factor):
         raise RuntimeError(

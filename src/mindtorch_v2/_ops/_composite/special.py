@@ -131,7 +131,9 @@ def special_xlogy_of_number(self, other):
 def mvlgamma(self, p):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    halves = aten.arange((1 - p) / 2, 0.5, 0.5, dtype=self.dtype if self.is_floating_point() else None, device=self.device)
+    halves = aten.arange(
+        (1 - p) / 2, 0.5, 0.5, dtype=self.dtype if self.is_floating_point() else None, device=self.device
+    )
     return aten.lgamma(self.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 

@@ -99,6 +99,7 @@ op(
     "`view` of a tensor that nobody else sees: the result does not count as a view.",
     grad={"self": lambda grad, self_sizes: grad.reshape(self_sizes)},
     key="CompositeExplicitAutograd",
+    unmarked="self",
     samples=[S(T(3, 4), [2, 6])],
 )
 op(
@@ -442,6 +443,7 @@ op(
     bind="function method",
     key="CompositeExplicitAutograd",
     grad={"self": _split_backward},
+    unmarked="self",
     samples=[S(T(5, 4), 2)],
 )
 op(
@@ -450,6 +452,7 @@ op(
     bind="function method",
     key="CompositeExplicitAutograd",
     grad={"self": _split_with_sizes_backward},
+    unmarked="self",
     samples=[S(T(5, 4), [2, 3])],
 )
 op(

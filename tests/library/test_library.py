@@ -75,7 +75,7 @@ def test_custom_op_on_meta(namespace):
     def rows(x: Tensor) -> Tensor:
         return x.sum(1)
 
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(RuntimeError, match="There was no fake impl registered for <CustomOpDef"):
         rows(torch.ones(2, 3, device="meta"))
     rows.register_fake(lambda x: x.new_empty(x.shape[0]))
     assert rows(torch.ones(2, 3, device="meta")).shape == (2,)
@@ -120,7 +120,7 @@ def test_kernel_of_a_device(namespace):
 
 def test_library_of_schemas_and_kernels(namespace):
     library = torch.library.Library(namespace, "DEF")
-    assert library.define("half(Tensor x) -> Tensor") == f"{namespace}::half"
+    assert library.define("half(Tensor x) -> Tensor") == "half"
     library.impl("half", lambda x: x / 2, "CPU")
     assert getattr(torch.ops, namespace).half(torch.ones(2)).tolist() == [0.5, 0.5]
     with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY"):
@@ -157,7 +157,7 @@ def test_functions_define_and_impl(namespace):
 
 @pytest.mark.parametrize("name", ["no_namespace", "a::b::c", "::x"])
 def test_names_have_one_namespace(name):
-    with pytest.raises(ValueError, match="of the form 'namespace::name'"):
+    with pytest.raises(ValueError, match='of the form "namespace::name"'):
         torch.library.custom_op(name, lambda x: x, mutates_args=())
 
 

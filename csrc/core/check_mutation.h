@@ -1,0 +1,15 @@
+// The watch over what kernels write and alias (MINDTORCH_CHECK_MUTATION=1).
+#pragma once
+
+#include "registry.h"
+
+namespace mt {
+
+// How memory of devices other than the CPU is looked at.
+struct MutationProbe {
+    PyObject* (*copy)(PyObject* tensor) = nullptr;                // new reference; null with an exception set
+    bool (*differs)(PyObject* copy, PyObject* tensor) = nullptr;  // throws PythonError
+};
+void set_mutation_probe(MutationProbe probe);
+
+}  // namespace mt

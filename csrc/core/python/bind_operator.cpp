@@ -1,0 +1,157 @@
+// Binding of calls to operators, torch.ops.ns.name(...), with PyTorch's errors.
+#include <alloca.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bind.h"
+#include "operator_values.h"
+
+namespace mt {
+namespace {
+
+std::string class_name(PyObject* o) {
+    const char* name = Py_TYPE(o)->tp_name;
+    const char* dot = std::strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+std::string shown(PyObject* o, PyObject* (*show)(PyObject*)) {
+    PyObject* text = show(o);
+    const char* s = text ? PyUnicode_AsUTF8(text) : nullptr;
+    if (!s) PyErr_Clear();
+    std::string result = s ? s : "<" + class_name(o) + " object that cannot be shown>";
+    Py_XDECREF(text);
+    return result;
+}
+
+std::string wrong_type(const Operator& op, int i, PyObject* o) {
+    const Argument& a = op.schema.args[static_cast<size_t>(i)];
+    std::string text =
+        concat(op.schema.full_name(), "() Expected a value of type '", a.type->value_annotation(), "' for argument '",
+               a.name, "' but instead found type '", class_name(o), "'.\nPosition: ", i,
+               "\nValue: ", shown(o, PyObject_Repr), "\nDeclaration: ", op.schema.text());
+    if (a.kind == ArgKind::Tensor)
+        text += "\nCast error details: Unable to cast " + shown(o, PyObject_Str) + " to Tensor";
+    if (a.kind == ArgKind::Scalar) text += "\nCast error details: Cannot cast " + shown(o, PyObject_Str) + " to number";
+    return text;
+}
+
+std::string surplus_keyword(const Operator& op, const CallInput& in, int position) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(in.kwnames); k++) {
+        PyObject* name = PyTuple_GET_ITEM(in.kwnames, k);
+        bool known = false;
+        for (int i = 0; i < op.nargs; i++) {
+            const Argument& a = op.schema.args[static_cast<size_t>(i)];
+            if (!same_name(name, a.name_object)) continue;
+            if (i < position)
+                return concat(op.schema.full_name(), "() argument '", a.name,
+                              "' specified twice: by position and by keyword. Declaration: ", op.schema.text());
+            known = true;
+        }
+        if (!known)
+            return concat("Unknown keyword argument '", shown(name, PyObject_Str), "' for operator '",
+                          op.schema.full_name(), "'. Schema: ", op.schema.text());
+    }
+    return "";
+}
+
+PyObject* keyword(const CallInput& in, const Argument& a) {
+    Py_ssize_t n = PyTuple_GET_SIZE(in.kwnames);
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (PyTuple_GET_ITEM(in.kwnames, k) == a.name_object) return in.args[in.nargs + k];
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (same_name(PyTuple_GET_ITEM(in.kwnames, k), a.name_object)) return in.args[in.nargs + k];
+    return nullptr;
+}
+
+}  // namespace
+
+bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string& why) {
+    const Schema& s = op.schema;
+    const Py_ssize_t keywords = in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0, given = in.nargs;
+    if (given + keywords > op.nargs) {
+        why = concat(s.full_name(), "() expected at most ", op.nargs, " argument(s) but received ", given + keywords,
+                     " argument(s). Declaration: ", s.text());
+        return false;
+    }
+    Py_ssize_t used = 0;
+    for (int i = 0; i < op.nargs; i++) {
+        const Argument& a = s.args[static_cast<size_t>(i)];
+        PyObject* o = nullptr;
+        if (i < given) {
+            if (__builtin_expect(a.keyword_only, 0)) {
+                why = concat(s.full_name(), "() takes ", s.positional, " positional argument(s) but ", given,
+                             " was/were given.  Declaration: ", s.text());
+                return false;
+            }
+            o = in.args[i];
+        } else if (used < keywords && (o = keyword(in, a))) {
+            used++;
+        }
+        if (!o) {
+            if (__builtin_expect(!a.has_default, 0)) {
+                why = concat(s.full_name(), "() is missing value for argument '", a.name, "'. Declaration: ", s.text());
+                return false;
+            }
+            c.args[i] = a.default_value;
+            c.source[i] = nullptr;
+            continue;
+        }
+        if (__builtin_expect(!operator_value(o, a, c, &c.args[i]), 0)) {
+            why = wrong_type(op, i, o);
+            return false;
+        }
+        c.source[i] = o;
+    }
+    if (used == keywords) return true;
+    why = surplus_keyword(op, in, static_cast<int>(given));
+    return false;
+}
+
+PyObject* call_operators(Operator* const* ops, size_t n, const CallInput& in) {
+    try {
+        KeptObjects kept;
+        Arena arena;
+        int widest = 0, results = 0;
+        for (size_t i = 0; i < n; i++) {
+            widest = std::max(widest, ops[i]->nargs);
+            results = std::max(results, ops[i]->nrets);
+        }
+        Value* args = static_cast<Value*>(alloca(sizeof(Value) * static_cast<size_t>(widest + 1)));
+        PyObject** source = static_cast<PyObject**>(alloca(sizeof(PyObject*) * static_cast<size_t>(widest + 1)));
+        Value* rets = static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(results + 1)));
+        std::string reasons;
+        for (size_t i = 0; i < n; i++) {
+            Call c;
+            c.op = ops[i];
+            c.args = args;
+            c.source = source;
+            c.rets = rets;
+            c.arena = &arena;
+            c.nargs = ops[i]->nargs;
+            c.nrets = ops[i]->nrets;
+            std::string why;
+            if (!bind_operator(*ops[i], in, c, why)) {
+                if (n == 1) MT_THROW(Runtime, why);
+                reasons += why + "\n\n";
+                continue;
+            }
+            if (ops[i]->mutates) check_inference(c);
+            std::fill_n(rets, c.nrets, Value());
+            try {
+                dispatch(c);
+            } catch (...) {
+                release_results(c);
+                throw;
+            }
+            return box_results(c);
+        }
+        MT_THROW(Runtime, "Overloaded torch operator invoked from Python failed to match any schema:\n", reasons);
+    } catch (...) {
+        raise_to_python();
+        return nullptr;
+    }
+}
+
+}  // namespace mt

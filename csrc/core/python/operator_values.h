@@ -1,0 +1,30 @@
+// Values of operators that users define: which Python objects a schema type takes, and what a kernel is given.
+#pragma once
+
+#include "bind.h"
+
+namespace mt {
+
+// `o` as a value of the type: the same object or a converted one, a new reference. Null, with no exception set, if it
+// is none.
+PyObject* operator_object(PyObject* o, const Type& type);
+// Fills `v` from `o`; false if it does not fit. Objects made on the way live until the end of the KeptObjects scope.
+bool operator_value(PyObject* o, const Argument& a, Call& c, Value* v);
+// What a Python kernel is given for an argument: new reference.
+PyObject* operator_argument(const Value& v, PyObject* source, const Argument& a);
+
+// MINDTORCH_STRICT_SCHEMA=1: what the schema language does not cover is an error instead of being handed through.
+extern bool g_strict_schema;
+
+// Objects made by conversions live until the call is over.
+class KeptObjects {
+  public:
+    KeptObjects();
+    ~KeptObjects();
+    static PyObject* keep(PyObject* o);  // takes the reference, gives a borrowed one
+
+  private:
+    size_t mark_;
+};
+
+}  // namespace mt

@@ -1,0 +1,1 @@
+"""What an operator says about itself: its schema."""

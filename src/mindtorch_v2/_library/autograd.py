@@ -1,0 +1,114 @@
+"""The autograd kernel of operators that users define: `backward(ctx, *grads)` behind the operator's own schema."""
+
+from mindtorch_v2._autograd.function import Function
+from mindtorch_v2._dispatch.schema import schema_of
+
+__all__ = ["autograd_kernel", "check_differentiable"]
+
+
+def check_differentiable(handle, op):
+    """RuntimeError for an operator that writes to arguments or returns views: it can have no formula of its own."""
+    schema = schema_of(handle)
+    if schema.is_mutable:
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {op} with schema {schema}. Please create a "
+            "functional operator and register an autograd formula for that."
+        )
+
+
+def autograd_kernel(handle, backward, setup_context):
+    """The kernel of the Autograd key. It is entered only where a graph is recorded.
+
+    `setup_context(ctx, inputs, output)` keeps what the formula reads; keyword-only arguments come to it as
+    `keyword_only_inputs`. Without a formula, going backward raises.
+    """
+    schema = schema_of(handle)
+    positional = [argument for argument in schema.arguments if not argument.kwarg_only]
+    keyword_only = [argument for argument in schema.arguments if argument.kwarg_only]
+    defaults = tuple(argument.default_value for argument in positional)
+    takes_lists = any(argument.type.kind() == "ListType" or "List" in str(argument.type) for argument in positional)
+    gives_list = len(schema.returns) == 1 and schema.returns[0].type.kind() == "ListType"
+    name = f"{handle.namespace}_{handle.name}_{handle.overload or 'default'}"
+    call = handle.below_autograd
+
+    def forward(ctx, *args):
+        *flat, plan = args
+        given = flat if plan.lengths is None else _join(flat, plan.lengths)
+        result = call(*given, **plan.keywords)
+        ctx._plan = plan
+        if setup_context is not None:
+            inputs = (*given, *defaults[len(given) :])
+            if keyword_only:
+                keywords = {a.name: plan.keywords.get(a.name, a.default_value) for a in keyword_only}
+                setup_context(ctx=ctx, inputs=inputs, keyword_only_inputs=keywords, output=result)
+            else:
+                setup_context(ctx=ctx, inputs=inputs, output=result)
+        return tuple(result) if gives_list else result
+
+    def run_backward(ctx, *grads):
+        if backward is None:
+            raise RuntimeError(
+                f"Trying to backward through {handle.namespace}.{handle.name}.{handle.overload or 'default'} but no autograd "
+                "formula was registered. Please use register_autograd to add one."
+            )
+        lengths = ctx._plan.lengths
+        if lengths is not None:
+            ctx.needs_input_grad = tuple(_join(ctx.needs_input_grad[:-1], lengths))
+        result = backward(ctx, list(grads)) if gives_list else backward(ctx, *grads)
+        gradients = list(result) if isinstance(result, tuple) else [result]
+        count = len(ctx.needs_input_grad) - 1 if lengths is None else len(lengths)
+        gradients += [None] * (count - len(gradients))
+        if lengths is None:
+            return (*gradients, None)
+        flat = []
+        for gradient, length in zip(gradients, lengths, strict=True):
+            if length is None:
+                flat.append(gradient)
+            else:
+                flat += [None] * length if gradient is None else list(gradient)
+        return (*flat, None)
+
+    function = type(
+        f"GeneratedBackwardFor_{name}",
+        (Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(run_backward)},
+    )
+
+    def kernel(*args, **keywords):
+        lengths = None
+        if takes_lists:
+            args, lengths = _split(args)
+        result = function.apply(*args, _Plan(keywords, lengths))
+        return list(result) if gives_list else result
+
+    return kernel
+
+
+class _Plan:
+    """What one call carries beside its positional arguments; not a tensor, so autograd ignores it."""
+
+    __slots__ = ("keywords", "lengths")
+
+    def __init__(self, keywords, lengths):
+        self.keywords = keywords
+        self.lengths = lengths
+
+
+def _split(args):
+    """The arguments with lists taken apart, and the length of each list (None for what is no list)."""
+    flat, lengths = [], []
+    for value in args:
+        if isinstance(value, (list, tuple)):
+            flat += value
+            lengths.append(len(value))
+        else:
+            flat.append(value)
+            lengths.append(None)
+    return flat, lengths
+
+
+def _join(flat, lengths):
+    values, joined = iter(flat), []
+    for length in lengths:
+        joined.append(next(values) if length is None else [next(values) for _ in range(length)])
+    return joined

@@ -1,0 +1,346 @@
+"""`opcheck`: whether an operator does what its registrations say, on samples of its arguments."""
+
+import warnings
+
+from mindtorch_v2 import _C
+from mindtorch_v2._dispatch.schema import schema_of
+from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
+from mindtorch_v2._tensor import Tensor
+
+from .definition import CustomOpDef
+
+__all__ = ["DEFAULT_TESTS", "OpCheckError", "opcheck"]
+
+
+class OpCheckError(Exception):
+    """A check of `opcheck` failed."""
+
+
+def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, atol=None, rtol=None):
+    """Check an operator's registrations with sample arguments. Not its mathematics: for that there is gradcheck.
+
+    The tests:
+
+    - `test_schema`: what is written and what shares memory is what the schema says (marked but never written: a warning).
+    - `test_autograd_registration`: a gradient is made at an autograd key, not inside the kernel of a device.
+    - `test_faketensor`: the fake kernel gives the shapes, dtypes, strides and devices of the real results.
+    - `test_aot_dispatch_static`, `test_aot_dispatch_dynamic`: the operator gives the same results, effects and gradients
+      when its mutations are carried out functionally, and forward and backward work on fake tensors. Sizes are not
+      symbolic here: the two differ in name only.
+
+    Args:
+        op: an OpOverload, or what `custom_op` returns.
+        args, kwargs: of one call.
+        test_utils: names of the tests; all but the static one unless given.
+        raise_exception: raise OpCheckError at the first failure; else failures stand in the result.
+        atol, rtol: tolerances of the comparisons, given both or neither.
+
+    Returns a dict of test names to "SUCCESS" or the exception. ValueError for wrong arguments of its own.
+
+    >>> torch.library.opcheck(torch.ops.aten.sin.default, (torch.ones(3),))["test_schema"]
+    'SUCCESS'
+    """
+    if (atol is None) != (rtol is None):
+        raise ValueError("opcheck(op, ...): if you specify one of rtol/atol, you must specify both")
+    if isinstance(op, CustomOpDef):
+        op = op._opoverload
+    if isinstance(op, OpOverloadPacket):
+        raise ValueError(
+            f"opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got {type(op)}: "
+            f"choose one of its overloads, {', '.join(op.overloads())}"
+        )
+    if not isinstance(op, OpOverload):
+        raise ValueError(
+            "opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got "
+            f"{type(op)}"
+        )
+    names = DEFAULT_TESTS if test_utils is None else (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
+    if not set(names) <= set(_TESTS):
+        raise ValueError(
+            f"opcheck(op, ..., test_utils={test_utils}), expected test_utils to be subset of {tuple(_TESTS)} but it was not"
+        )
+    tolerances = {} if rtol is None else {"rtol": rtol, "atol": atol}
+    results = {}
+    for name in names:
+        sample = _Sample(args, kwargs or {})
+        try:
+            _TESTS[name](op, sample, tolerances)
+            results[name] = "SUCCESS"
+        except Exception as error:  # whatever the operator raises is the finding
+            results[name] = error
+            if raise_exception:
+                raise OpCheckError(
+                    f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
+                ) from error
+    return results
+
+
+# ---- trees of arguments ----
+
+
+def _map(function, value):
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_map(function, item) for item in value)
+    if isinstance(value, dict):
+        return {key: _map(function, item) for key, item in value.items()}
+    return value
+
+
+def _tensors(value):
+    found = []
+    _map(found.append, value)
+    return found
+
+
+def _copy(tensor):
+    """A leaf with the same numbers, strides and requires_grad."""
+    copy = _C._find_operator("aten::empty_strided", "")(
+        tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device=tensor.device
+    )
+    if not tensor.is_meta:
+        copy.copy_(tensor.detach())
+    return copy.requires_grad_(tensor.requires_grad)
+
+
+def _as_meta(tensor):
+    return _C._find_operator("aten::empty_strided", "")(
+        tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device="meta"
+    ).requires_grad_(tensor.requires_grad)
+
+
+class _Sample:
+    """The arguments of one call, copied anew for every run."""
+
+    def __init__(self, args, kwargs):
+        self._args = tuple(args)
+        self._kwargs = dict(kwargs)
+
+    def bound(self, schema, convert=_copy):
+        """Argument name -> (copied) value; one that is left out is not there. A tensor given twice stays one tensor."""
+        made = {}
+
+        def once(tensor):
+            if id(tensor) not in made:
+                made[id(tensor)] = convert(tensor)
+            return made[id(tensor)]
+
+        values = dict(zip((argument.name for argument in schema.arguments), self._args, strict=False))
+        values.update(self._kwargs)
+        return {name: _map(once, value) for name, value in values.items()}
+
+
+def _call(op, schema, values):
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    args = []
+    for argument in positional:
+        if argument.name not in values:
+            break
+        args.append(values[argument.name])
+    rest = {name: value for name, value in values.items() if name not in {a.name for a in positional[: len(args)]}}
+    return op(*args, **rest)
+
+
+def _same(first, second):
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return False
+    if first.is_meta or first.numel() == 0:
+        return True
+    first, second = first.detach(), second.detach()
+    equal = first == second
+    if first.is_floating_point() or first.is_complex():
+        equal = equal | ((first != first) & (second != second))
+    return bool(equal.all())
+
+
+def _close(first, second, tolerances):
+    if first.is_meta or second.is_meta:
+        return True
+    if not (first.is_floating_point() or first.is_complex()):
+        return _same(first, second)
+    return first.detach().allclose(second.detach(), equal_nan=True, **(tolerances or {"rtol": 1e-5, "atol": 1e-8}))
+
+
+def _storage(tensor):
+    return tensor.untyped_storage()._cdata if tensor.numel() else None
+
+
+# ---- the tests ----
+
+
+def _test_schema(op, sample, tolerances):
+    schema = schema_of(op._handle)
+    values = sample.bound(schema)
+    before = {name: [_copy(tensor) for tensor in _tensors(value)] for name, value in values.items()}
+    versions = {name: [tensor._version for tensor in _tensors(value)] for name, value in values.items()}
+    with _without_gradient(schema, values):
+        outputs = _call(op, schema, values)
+    written_storages = {
+        _storage(tensor)
+        for argument in schema.arguments
+        if argument.is_write
+        for tensor in _tensors(values.get(argument.name))
+    }
+    for argument in schema.arguments:
+        tensors = _tensors(values.get(argument.name))
+        changed = any(not _same(old, new) for old, new in zip(before.get(argument.name, ()), tensors, strict=True))
+        shared = any(_storage(tensor) in written_storages for tensor in tensors)
+        if changed and not argument.is_write and not shared:
+            raise RuntimeError(f"Argument {argument.name} is not defined as mutable but was mutated")
+        unwritten = argument.is_write and tensors and not changed
+        if unwritten and all(t._version - v <= 1 for t, v in zip(tensors, versions[argument.name], strict=True)):
+            warnings.warn(
+                f"opcheck(op, ...): the schema {schema} marks {argument.name} as written, but the call did not change it. If "
+                "the operator never writes to it, leave the mark out",
+                stacklevel=3,
+            )
+    _check_aliases(schema, values, outputs)
+
+
+def _check_aliases(schema, values, outputs):
+    several = len(schema.returns) > 1
+    seen = {}
+    for number, result in enumerate(schema.returns):
+        for tensor in _tensors(outputs[number] if several else outputs):
+            place = _storage(tensor)
+            for argument in schema.arguments:
+                declared = argument.alias_info is not None and result.alias_info is not None
+                if declared or place is None:
+                    continue
+                if any(_storage(given) == place for given in _tensors(values.get(argument.name))):
+                    raise RuntimeError(f"Argument {argument.name} is not defined to alias output but was aliasing")
+            if place is not None and place in seen and result.alias_info is None:
+                raise RuntimeError(f"Outputs {seen[place]} and {number} alias unexpectedly")
+            seen[place] = number
+
+
+class _without_gradient:  # noqa: N801  (a block, used with `with`)
+    """No recording while an operator writes to arguments that require grad."""
+
+    def __init__(self, schema, values):
+        self._wanted = schema.is_mutable and any(tensor.requires_grad for tensor in _tensors(values))
+
+    def __enter__(self):
+        self._before = _C.is_grad_enabled()
+        if self._wanted:
+            _C._set_grad_enabled(False)
+
+    def __exit__(self, *exception):
+        _C._set_grad_enabled(self._before)
+
+
+def _test_autograd_registration(op, sample, tolerances):
+    schema = schema_of(op._handle)
+    values = sample.bound(schema)
+    if not any(tensor.requires_grad for tensor in _tensors(values)) or schema.is_mutable:
+        return
+    kernels = op._handle.kernels()
+    if any(key.startswith("Autograd") for key in kernels) or "CompositeImplicitAutograd" in kernels:
+        return
+    if op._handle.has_kernel("AutogradCPU"):  # from a formula of the operator's row
+        return
+    outputs = _call(op, schema, values)
+    if any(tensor.requires_grad for tensor in _tensors(outputs)):
+        raise RuntimeError(
+            f"{op.name()}: at least one output of this operator has requires_grad=True but the operator does not have an "
+            "autograd kernel defined at an autograd key (e.g. DispatchKey::Autograd). This could mean that you have "
+            "incorrectly registered an autograd kernel to a non-Autograd DispatchKey, which may lead to silently incorrect "
+            "results. If your operator consists of regular PyTorch operations, consider not using an operator at all or "
+            "registering your operator as CompositeImplicitAutograd. If you have an autograd.Function registered to a "
+            "backend (CPU/CUDA/XPU) key, the correct location for it is the Autograd key."
+        )
+
+
+def _compare_metadata(op, fake, real):
+    def fail(text):
+        raise AssertionError(
+            f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched tensor metadata: {text}"
+        )
+
+    fakes, reals = _tensors(fake), _tensors(real)
+    if len(fakes) != len(reals):
+        fail(f"{len(fakes)} tensors and {len(reals)} tensors are not equal!")
+    for first, second in zip(fakes, reals, strict=True):
+        if first.shape != second.shape:
+            fail(f"Shapes {first.shape} and {second.shape} are not equal!")
+        if first.dtype is not second.dtype:
+            fail(f"Dtypes {first.dtype} and {second.dtype} are not equal!")
+        sizes, strides = first.shape, zip(first.stride(), second.stride(), strict=True)
+        if first.numel() and any(a != b and size > 1 for (a, b), size in zip(strides, sizes, strict=True)):
+            fail(f"Strides {first.stride()} and {second.stride()} are not equal!")
+
+
+def _test_faketensor(op, sample, tolerances):
+    schema = schema_of(op._handle)
+    metas, values = sample.bound(schema, _as_meta), sample.bound(schema)
+    with _without_gradient(schema, values):
+        fake = _call(op, schema, metas)
+        real = _call(op, schema, values)
+    _compare_metadata(op, fake, real)
+
+
+def _loss(outputs):
+    """One number that depends on every differentiable output."""
+    terms = [tensor.sum() for tensor in _tensors(outputs) if tensor.requires_grad]
+    total = terms[0] if terms else None
+    for term in terms[1:]:
+        total = total + term.to(total.dtype)
+    return total
+
+
+def _run(op, schema, values, functionally=False):
+    """Outputs, mutated arguments and gradients of one call. Functionally: on copies of what is written, put back after."""
+    given = dict(values)
+    if functionally:
+        given |= {
+            argument.name: _map(_copy, values[argument.name])
+            for argument in schema.arguments
+            if argument.is_write and argument.name in values
+        }
+    with _without_gradient(schema, values):
+        outputs = _call(op, schema, given)
+        if functionally:
+            for argument in schema.arguments:
+                if argument.is_write and argument.name in values:
+                    for old, new in zip(_tensors(values[argument.name]), _tensors(given[argument.name]), strict=True):
+                        old.detach().copy_(new.detach())
+    loss = _loss(outputs)
+    if loss is not None:
+        (loss.abs() if loss.is_complex() else loss).backward()
+    gradients = [tensor.grad for tensor in _tensors(values)]
+    return _tensors(outputs), _tensors(values), gradients
+
+
+def _test_aot_dispatch(op, sample, tolerances):
+    schema = schema_of(op._handle)
+    state = _C._default_generator.get_state() if hasattr(_C, "_default_generator") else None
+    eager = _run(op, schema, sample.bound(schema))
+    if state is not None:
+        _C._default_generator.set_state(state)
+    functional = _run(op, schema, sample.bound(schema), functionally=True)
+    for what, firsts, seconds in zip(("outputs", "arguments", "gradients"), eager, functional, strict=True):
+        for number, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
+            if first is None and second is None:
+                continue
+            if first is None or second is None or not _close(first, second, tolerances):
+                raise AssertionError(
+                    f"{op}: the {what} of a call whose mutations are carried out functionally differ from those of the call "
+                    f"itself, at tensor {number}"
+                )
+    fake = _run(op, schema, sample.bound(schema, _as_meta))
+    _compare_metadata(op, fake[0], eager[0])
+    for first, second in zip(fake[2], eager[2], strict=True):
+        if (first is None) != (second is None):
+            raise AssertionError(f"{op}: the backward formula gives other gradients on fake tensors than on real ones")
+
+
+_TESTS = {
+    "test_schema": _test_schema,
+    "test_autograd_registration": _test_autograd_registration,
+    "test_faketensor": _test_faketensor,
+    "test_aot_dispatch_static": _test_aot_dispatch,
+    "test_aot_dispatch_dynamic": _test_aot_dispatch,
+}
+DEFAULT_TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+"""What `opcheck` runs unless told otherwise."""
