@@ -149,7 +149,8 @@ class Calls:
             place = self._random.randrange(len(args) + len(kwargs)) if args or kwargs else None
             if place is None:
                 return
-            box, key = (args, place) if place < len(args) else (kwargs, list(kwargs)[place - len(args)])
+            box: Any = args if place < len(args) else kwargs
+            key = place if place < len(args) else list(kwargs)[place - len(args)]
             box[key] = self._changed(box[key])
 
     def _changed(self, value: Any) -> Any:
