@@ -114,7 +114,7 @@ Device resolved(Device d) {
 
 int64_t numel_of(IntSpan sizes) {
     int64_t n = 1;
-    for (int64_t s : sizes) n *= s;
+    for (int64_t s : sizes) MT_CHECK(!__builtin_mul_overflow(n, s, &n), "numel: integer multiplication overflow");
     return n;
 }
 
@@ -222,14 +222,13 @@ size_t storage_bytes_needed(IntSpan sizes, IntSpan strides, int64_t itemsize, in
 void set_sizes_strides(Tensor& t, IntSpan sizes, IntSpan strides) {
     // The spans may be the tensor's own.
     Dims s(sizes), st(strides);
+    const int64_t n = numel_of(s);
     set_dims_storage(t, s.size());
     for (int64_t i = 0; i < s.size(); i++) {
         t.dims_[i] = s[i];
         t.dims_[t.ndim + i] = st[i];
     }
-    t.numel_ = 1;
-    for (int64_t n : s)
-        MT_CHECK(!__builtin_mul_overflow(t.numel_, n, &t.numel_), "numel: integer multiplication overflow");
+    t.numel_ = n;
     update_flags(t);
 }
 

@@ -67,6 +67,7 @@ bool cat_dense(Tensor& out, Span<Tensor*> tensors, int64_t dim) {
         for (Tensor* t : tensors) {
             if (skipped(*t)) continue;
             int64_t part = t->size(dim) * bytes;
+            if (part == 0) continue;
             const char* from = t->raw();
             for (int64_t r = begin; r < end; r++)
                 std::memcpy(to + r * row + at, from + r * part, static_cast<size_t>(part));

@@ -166,6 +166,8 @@ void triangle(Call& c, bool lower) {
     int64_t rows = self.size(n - 2), columns = self.size(n - 1);
     Dims sizes(self.sizes()), from(self.strides()), to(out.strides());
     StridedWalk<2> batches(IntSpan(sizes.data(), n - 2), {IntSpan(to.data(), n - 2), IntSpan(from.data(), n - 2)});
+    // Diagonals beyond the corners are all the same.
+    k = std::clamp<int64_t>(k, -rows, columns);
     int64_t to_row = to[n - 2], from_row = from[n - 2], to_step = to[n - 1], from_step = from[n - 1];
     visit_size(out.itemsize(), [&]<class T>() {
         const T* source = self.data<T>();

@@ -232,8 +232,9 @@ void slice(Call& c) {
     clamp_slice(size, start, end);
     Dims sizes(self.sizes()), strides(self.strides());
     int64_t offset = self.offset + start * strides[d];
-    sizes[d] = (end - start + step - 1) / step;
-    strides[d] *= step;
+    sizes[d] = end > start ? (end - start - 1) / step + 1 : 0;
+    // Beyond int64 only where there is one element at most, whose stride says nothing.
+    strides[d] = static_cast<int64_t>(static_cast<uint64_t>(strides[d]) * static_cast<uint64_t>(step));
     c.ret(0, as_strided(self, sizes, strides, offset));
 }
 
@@ -272,7 +273,7 @@ void split(Call& c) {
     MT_CHECK(each > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
              size);
     std::vector<TensorRef> parts;
-    int64_t count = each ? std::max<int64_t>((size + each - 1) / each, 1) : 1;
+    int64_t count = each ? std::max<int64_t>(size / each + (size % each != 0), 1) : 1;
     for (int64_t k = 0; k < count; k++) parts.push_back(narrowed(self, d, k * each, std::min(each, size - k * each)));
     return_parts(c, parts);
 }
@@ -286,7 +287,7 @@ void split_with_sizes(Call& c) {
     for (int64_t length : lengths) {
         MT_CHECK(length >= 0,
                  "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", lengths);
-        MT_CHECK(start + length <= size, "split_with_sizes expects split_sizes to sum exactly to ", size,
+        MT_CHECK(length <= size - start, "split_with_sizes expects split_sizes to sum exactly to ", size,
                  " (input tensor's size at dimension ", d, "), but got split_sizes=", lengths);
         parts.push_back(narrowed(self, d, start, length));
         start += length;
