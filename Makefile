@@ -6,6 +6,7 @@
 #   make bench      speed against the real PyTorch
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
+#   make fuzz       bad arguments to every operator, on that build (FUZZ_ARGS="--calls 100 --seed 7")
 #   make stubs      type stubs, from the operator rows
 #   make snapshots  expected values, from the real PyTorch
 #   make clean      removes environments and builds
@@ -14,6 +15,7 @@ PYTHON ?= python3.11
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+FUZZ_ARGS ?=
 PYTORCH ?= torch==2.13.0
 
 # The native sources and build files: a change in one of them means a new build.
@@ -23,7 +25,7 @@ SOURCES := $(shell find src csrc cmake -type f \( -name '*.py' -o -name '*.cpp' 
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live bench check sanitize stubs snapshots clean environment
+.PHONY: help demo test test-live bench check sanitize fuzz stubs snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -51,6 +53,9 @@ check: .venv-check/tools
 
 sanitize: .venv/test
 	$(RUN) scripts/sanitize .venv/bin/python $(PYTEST_ARGS)
+
+fuzz: .venv/test
+	$(RUN) scripts/sanitize .venv/bin/python fuzz $(FUZZ_ARGS)
 
 stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py

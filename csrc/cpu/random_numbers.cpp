@@ -211,7 +211,7 @@ void randint_cpu(Call& c) {
     const Tensor* high = c.tensor_or_null(HighAt);
     int64_t to = high ? 0 : c.integer(HighAt);
     if (high) {
-        MT_CHECK(high->numel() == 1, "high must be a scalar tensor");
+        MT_CHECK(high->numel() == 1 && high->is_cpu(), "high must be a scalar tensor and on CPU");
         TensorRef number = contiguous(*high, DType::Int64);
         to = *number->data<int64_t>();
     }
