@@ -2,6 +2,7 @@
 #include "autograd.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "python/box.h"
 #include "python/types.h"
@@ -147,6 +148,18 @@ bool differentiable_input(const Value& v) {
     return false;
 }
 
+PyTypeObject* node_type_of(const Call& c) {
+    Operator& op = const_cast<Operator&>(*c.op);
+    if (!op.node_name_of) {
+        if (!op.node_type) op.node_type = make_node_type(op.node_name.c_str());
+        return op.node_type;
+    }
+    static auto* types = new std::unordered_map<const char*, PyTypeObject*>;
+    PyTypeObject*& type = (*types)[op.node_name_of(c)];
+    if (!type) type = make_node_type(op.node_name_of(c));
+    return type;
+}
+
 void save_argument(Saved& s, const Call& c, int i, bool overwritten) {
     const Value& v = c.args[i];
     if (v.tag == Tag::Tensor) {
@@ -208,10 +221,9 @@ void run_autograd(Call& c) {
             nedges++;
         }
     }
-    if (!op.node_type) const_cast<Operator&>(op).node_type = make_node_type(op.node_name.c_str());
     size_t kept = f->saved_inputs.size() + f->saved_results.size();
     int nsaved = static_cast<int>(kept + f->saved_sizes.size());
-    Node* n = new_node(op.node_type, &kFormula, nedges, op.nrets, nsaved);
+    Node* n = new_node(node_type_of(c), &kFormula, nedges, op.nrets, nsaved);
     struct Holder {
         Node* n;
         ~Holder() { Py_DECREF(reinterpret_cast<PyObject*>(n)); }

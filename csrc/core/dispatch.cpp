@@ -266,6 +266,20 @@ bool overlaps_input(const Call& c, const Tensor& out) {
     return false;
 }
 
+// An output that is an input too cannot change its size before the input is read.
+void check_not_input(const Call& c, const Tensor& out) {
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        int i = __builtin_ctzll(m);
+        if (i >= c.op->out_index) return;
+        const Value& v = c.args[i];
+        bool same = v.tag == Tag::Tensor && v.t == &out;
+        for (uint32_t k = 0; v.tag == Tag::TensorList && k < v.len; k++) same = same || v.tensors[k] == &out;
+        MT_CHECK(!same,
+                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                 "memory location. Please clone() the tensor before performing the operation.");
+    }
+}
+
 // Writing through a view in which several elements are one (expand) has no defined result.
 void check_overlap(const Tensor& t) {
     if (t.is_non_overlapping_and_dense()) return;
@@ -353,6 +367,7 @@ void run_outputs(Call& c, ComputeFn compute) {
         MT_CHECK(target.device.type == specs[i].device.type, "Expected out tensor to have device ",
                  device_name(specs[i].device), ", but got ", device_name(target.device), " instead");
         if (!(target.sizes() == IntSpan(specs[i].sizes))) {
+            check_not_input(c, target);
             warn_resize(target, specs[i]);
             resize(target, specs[i].sizes);
             if (specs[i].strided) set_sizes_strides(target, specs[i].sizes, specs[i].strides);

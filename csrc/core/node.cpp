@@ -75,7 +75,6 @@ void describe_output(Node* n, uint32_t nr, const Tensor& t) {
 }
 
 std::string name_of(const Node* n) {
-    if (n->op) return n->op->node_name;
     const char* name = Py_TYPE(n)->tp_name;
     const char* dot = std::strrchr(name, '.');
     if (dot) name = dot + 1;

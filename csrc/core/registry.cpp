@@ -17,6 +17,10 @@ std::unordered_map<std::string, ShapeFn>& shape_rules() {
     static auto* table = new std::unordered_map<std::string, ShapeFn>;
     return *table;
 }
+std::unordered_map<std::string, NodeNameFn>& node_names() {
+    static auto* table = new std::unordered_map<std::string, NodeNameFn>;
+    return *table;
+}
 std::string key_of(const std::string& name, const std::string& overload) {
     return overload.empty() ? name : name + "." + overload;
 }
@@ -34,6 +38,12 @@ const NativeKernel* find_native_kernel(const std::string& name) {
 ShapeFn find_shape_rule(const std::string& name) {
     auto found = shape_rules().find(name);
     return found == shape_rules().end() ? nullptr : found->second;
+}
+
+void register_node_name(const char* op, NodeNameFn fn) { node_names()[op] = fn; }
+NodeNameFn find_node_name(const std::string& op) {
+    auto found = node_names().find(op);
+    return found == node_names().end() ? nullptr : found->second;
 }
 
 Registry& Registry::get() {

@@ -32,6 +32,10 @@ struct Kernel {
     explicit operator bool() const { return fn != nullptr || fallthrough; }
 };
 
+// The name of one call's node, for operators that stand for several of PyTorch's ("AddmmBackward0" or "MmBackward0" for
+// linear). The text lives for ever.
+using NodeNameFn = const char* (*)(const Call&);
+
 enum class Form : uint8_t { Functional, Inplace, Out };
 
 // How one group of arguments gets its gradient.
@@ -78,6 +82,7 @@ struct Operator {
     std::vector<int> shape_params;
     std::unique_ptr<Formula> formula;
     PyTypeObject* node_type = nullptr;
+    NodeNameFn node_name_of = nullptr;    // null: always node_name
     PyTypeObject* return_type = nullptr;  // namedtuple type of the results
     uint64_t sequence = 0;                // counts definitions: overloads are tried in this order
     bool user = false;                    // defined at run time: lists reach its kernels as lists, results are checked
@@ -115,6 +120,8 @@ struct NativeKernel {
 };
 const NativeKernel* find_native_kernel(const std::string& name);
 ShapeFn find_shape_rule(const std::string& name);
+void register_node_name(const char* op, NodeNameFn fn);
+NodeNameFn find_node_name(const std::string& op);  // null if none was registered
 
 // ---- dispatch ----
 

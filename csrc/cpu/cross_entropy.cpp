@@ -1,6 +1,7 @@
 // Negative log likelihood, and cross entropy with class indices fused with its log-softmax.
 #include <vector>
 
+#include "core/registry.h"
 #include "cpu/rows.h"
 
 namespace mt {
@@ -260,8 +261,17 @@ void cross_entropy_backward_cpu(Call& c) {
 
 }  // namespace
 
+// PyTorch composes cross entropy; the last part gives the node its name.
+const char* cross_entropy_node(const Call& c) {
+    int64_t dims = c.tensor(0).ndim;
+    if (c.real(5) > 0) return "AddBackward0";
+    if (dims <= 2) return "NllLossBackward0";
+    return c.integer(3) == kNone && dims != 4 ? "ViewBackward0" : "NllLoss2DBackward0";
+}
+
 KERNELS
 {
+    register_node_name("_cross_entropy", cross_entropy_node);
     shape("nll_loss", nll_shape);
     shape("nll_loss2d", nll2d_shape);
     shape("cross_entropy", cross_entropy_shape);

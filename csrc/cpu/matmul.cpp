@@ -2,6 +2,7 @@
 // product (`multiply`), which folds batch dimensions into rows or into the summed dimension where the strides allow.
 #include <memory>
 
+#include "core/autograd.h"
 #include "core/cpp_names.h"
 #include "gemm.h"
 
@@ -675,6 +676,15 @@ void matmul_backward_cpu(Call& c) {
 
 // ---- grouped products (mixtures of experts) ----
 
+// PyTorch's fused kernels take row- or column-major matrices whose rows begin at multiples of 16 bytes, and so do we.
+void check_grouped_operand(const Tensor& t) {
+    int64_t row = t.stride(t.ndim - 2), col = t.stride(t.ndim - 1), m = t.size(t.ndim - 2), n = t.size(t.ndim - 1);
+    bool column_major = row == 1 && col >= std::max<int64_t>(1, m);
+    MT_CHECK(column_major || (col == 1 && row >= std::max<int64_t>(1, n)), "Invalid strides/sizes, got ", t.strides(),
+             " for strides and ", t.sizes(), " for sizes");
+    MT_CHECK((column_major ? col : row) % (16 / t.itemsize()) == 0, "strides should be multiple of 16 bytes");
+}
+
 void grouped_mm_cpu(Call& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
     const Tensor* offsets = c.tensor_or_null(2);
@@ -686,6 +696,8 @@ void grouped_mm_cpu(Call& c) {
              "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d");
     if (!(a.ndim == 2 && b.ndim == 2))
         MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 2), "contraction dimension of mat_a and mat_b must match");
+    check_grouped_operand(a);
+    check_grouped_operand(b);
     TensorRef bounds;
     if (offsets) {
         MT_CHECK(offsets->ndim == 1, "offs has to be 1D");
@@ -697,7 +709,9 @@ void grouped_mm_cpu(Call& c) {
     if (a.ndim == 3) MT_CHECK(a.size(0) == groups, "matrix batch sizes have to match");
     if (b.ndim == 3) MT_CHECK(b.size(0) == groups, "matrix batch sizes have to match");
     Dims sizes = ragged && a.ndim + b.ndim == 5 ? Dims{m, n} : Dims{groups, m, n};
-    TensorRef out = zeros(sizes, a.dtype);
+    const int64_t align = 16 / a.itemsize(), row = (n + align - 1) / align * align;
+    TensorRef out = empty_strided(sizes, sizes.size() == 2 ? Dims{row, 1} : Dims{m * row, row, 1}, a.dtype);
+    if (out->storage->nbytes) std::memset(out->storage->data, 0, out->storage->nbytes);
     const int64_t item = a.itemsize(), limit = a.ndim == 2 && b.ndim == 2 ? a.size(1) : a.ndim == 2 ? m : n;
     Operand oa = broadcast_operand(a, Dims(a.ndim - 2)), ob = broadcast_operand(b, Dims(b.ndim - 2)),
             oc = result_operand(*out, Dims(out->ndim - 2));
@@ -727,8 +741,29 @@ void grouped_mm_cpu(Call& c) {
     c.ret(0, std::move(out));
 }
 
+// ---- PyTorch composes linear and matmul; the last part gives the node its name ----
+
+const char* matmul_node(const Call& c) {
+    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+    if (a.ndim == 1 && b.ndim == 1) return "DotBackward0";
+    if (a.ndim == 2 && b.ndim == 1) return "MvBackward0";
+    if (a.ndim == 1 && b.ndim == 2) return "SqueezeBackward4";
+    if (a.ndim == 2 && b.ndim == 2) return "MmBackward0";
+    // The larger operand is folded when it is the second by transposing both, which ends in a copy.
+    return a.ndim == 2 && b.ndim > 2 && requires_grad(a) ? "CloneBackward0" : "UnsafeViewBackward0";
+}
+const char* linear_node(const Call& c) {
+    const Tensor& x = c.tensor(0);
+    if (c.is_none(2) && x.ndim <= 2) return matmul_node(c);
+    if (c.is_none(2)) return "UnsafeViewBackward0";
+    if (x.ndim == 2 && c.tensor(1).ndim == 2) return "AddmmBackward0";
+    return x.is_contiguous() && c.tensor(1).ndim == 2 ? "ViewBackward0" : "AddBackward0";
+}
+
 KERNELS
 {
+    register_node_name("linear", linear_node);
+    register_node_name("matmul", matmul_node);
     shape("mm", mm_shape);
     shape("bmm", bmm_shape);
     shape("addmm", addmm_shape);

@@ -1,6 +1,7 @@
 // View operators: new sizes, strides and offset over the same storage. They serve every device.
 #include <vector>
 
+#include "core/autograd.h"
 #include "core/kernel.h"
 #include "core/python/types.h"
 #include "core/reshape.h"
@@ -454,23 +455,38 @@ void as_strided_inplace(Call& c) {
     c.ret(0, self);
 }
 
+// A tensor that has the sizes already keeps its strides unless a format is asked for.
+void resize_to(Tensor& self, IntSpan asked, const Value& format) {
+    MT_CHECK(!requires_grad(self), "cannot resize variables that require grad");
+    Dims sizes(asked);
+    if (!(self.sizes() == IntSpan(sizes))) resize(self, sizes);
+    if (format.tag != Tag::MemoryFormat) return;
+    switch (static_cast<MemoryFormat>(format.i)) {
+        case MemoryFormat::Preserve:
+            MT_THROW(Runtime, "Unsupported memory formatPreserve");
+        case MemoryFormat::Contiguous:
+            return set_sizes_contiguous(self, sizes);
+        default:
+            return set_sizes_strides(self, sizes, channels_last_strides(sizes));
+    }
+}
+
 void resize_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
     for (int64_t s : c.ints(1))
         MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", c.ints(1));
-    Dims sizes(c.ints(1));
-    resize(self, sizes);
-    MemoryFormat format = c.memory_format_or(2, MemoryFormat::Contiguous);
-    if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d)
-        set_sizes_strides(self, sizes, channels_last_strides(sizes));
-    c.ret(0, self);
+    resize_to(c.mutable_tensor(0), c.ints(1), c.scalar(2));
+    c.ret(0, c.tensor(0));
 }
 
 void resize_as_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    Dims sizes(c.tensor(1).sizes());
-    resize(self, sizes);
-    c.ret(0, self);
+    const Tensor& like = c.tensor(1);
+    Value format = c.scalar(2);
+    if (format.tag == Tag::MemoryFormat && static_cast<MemoryFormat>(format.i) == MemoryFormat::Preserve)
+        format.i = static_cast<int64_t>(!is_channels_last(like) ? MemoryFormat::Contiguous
+                                        : like.ndim == 4        ? MemoryFormat::ChannelsLast
+                                                                : MemoryFormat::ChannelsLast3d);
+    resize_to(c.mutable_tensor(0), like.sizes(), format);
+    c.ret(0, c.tensor(0));
 }
 
 // ---- another storage ----

@@ -171,6 +171,15 @@ PyTypeObject* exporter_type() {
     return &type;
 }
 
+// The buffer protocol normalises the strides of an array without elements; the array itself tells them.
+void own_strides(PyObject* array, int64_t itemsize, Dims& strides) {
+    PyObject* own = PyObject_GetAttrString(array, "strides");
+    if (!own) throw PythonError();
+    for (Py_ssize_t d = 0; PyTuple_Check(own) && d < PyTuple_GET_SIZE(own) && d < strides.size(); d++)
+        strides[d] = std::max<int64_t>(0, PyLong_AsLongLong(PyTuple_GET_ITEM(own, d)) / itemsize);
+    Py_DECREF(own);
+}
+
 }  // namespace
 
 void release_buffer(void* context) {
@@ -229,6 +238,7 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
                 throw PythonError();
             warned = true;
         }
+        if (numel_of(sizes) == 0) own_strides(array, size, strides);
         size_t bytes = numel_of(sizes) ? storage_bytes_needed(sizes, strides, size, 0) : 0;
         Storage* storage = storage_wrap(b->buf, bytes, Device(), b, release_buffer);
         TensorRef t = from_storage(storage, 0, sizes, strides, dtype);

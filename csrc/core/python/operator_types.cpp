@@ -352,6 +352,7 @@ PyObject* h_set_formula(PyObject* o, PyObject* args) {
         }
         op->formula = std::move(f);
         op->node_name = node_name;
+        op->node_name_of = find_node_name(op->name);
         op->resolve();
         Py_RETURN_NONE;
     });

@@ -158,7 +158,8 @@ def _out_schema(name: str, overload: str, args: str, returns: str) -> str:
 
 
 def _camel(name: str) -> str:
-    return "".join(word[:1].upper() + word[1:] for word in name.strip("_").split("_"))
+    """`max_pool2d` -> `MaxPool2D`: a letter after a digit begins a word too."""
+    return re.sub(r"(?:^|_+|(?<=\d))([A-Za-z0-9])", lambda match: match[1].upper(), name.strip("_"))
 
 
 def _node_name(name: str, overload: str) -> str:
@@ -291,7 +292,9 @@ def _through_functional(functional, form: str):
     if form == "inplace":
 
         def run(self, *args, **kwargs):
-            return aten.copy_(self, functional(self, *args, **kwargs))
+            # What the functional form saves of its input must outlive the write.
+            source = aten.clone(self) if self.requires_grad and _C.is_grad_enabled() else self
+            return aten.copy_(self, functional(source, *args, **kwargs))
 
     else:
 

@@ -109,6 +109,8 @@ def pixel_unshuffle(self, downscale_factor):
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({-2 if name == 'height' else -1})={size} is not divisible by {factor}"
             )
+    if self.numel() == 0:
+        return self.clone()  # PyTorch gives an empty tensor back as it came
     lead = list(self.shape[:-3])
     n = len(lead)
     split = self.reshape([*lead, channels, height // factor, factor, width // factor, factor])

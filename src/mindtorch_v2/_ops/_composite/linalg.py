@@ -496,6 +496,7 @@ def linalg_pinv(self, rcond, hermitian=False):
     bind="linalg",
     explicit=True,
     grad={"self": _pseudo_inverse_grad},
+    node="LinalgPinvBackward0",
 )
 def linalg_pinv_float(self, *, atol=None, rtol=None, hermitian=False):
     return _pseudo_inverse(self, atol, rtol, hermitian)
@@ -507,6 +508,7 @@ def linalg_pinv_float(self, *, atol=None, rtol=None, hermitian=False):
     bind="linalg",
     explicit=True,
     grad={"self": _pseudo_inverse_grad},
+    node="LinalgPinvBackward0",
 )
 def linalg_pinv_tensor(self, *, atol=None, rtol=None, hermitian=False):
     return _pseudo_inverse(self, atol, rtol, hermitian)

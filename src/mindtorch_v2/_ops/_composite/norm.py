@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ... import _C
 from .._table import S, T, aten, composite
 
 
@@ -22,10 +23,9 @@ def _weight_norm(v, g, dim=0):
 
 
 def _weight_norm_grad(grad, v, g, dim, result1):
-    norms = result1.to(v.dtype)
-    dims = [d for d in range(v.dim()) if d != dim % v.dim()]
-    along = (grad * v).sum(dims, keepdim=True)
-    return g / norms * (grad - v * along / norms.square()), along / norms
+    # The kept norms have no history: a gradient that is to be differentiated makes its own.
+    norms = aten.norm_except_dim(v, 2, dim) if _C.is_grad_enabled() else result1
+    return aten._weight_norm_interface_backward(grad, v, g, norms, dim)
 
 
 @composite(
@@ -38,9 +38,32 @@ def _weight_norm_grad(grad, v, g, dim, result1):
     samples=[S(T(3, 4), T(3, 1)), S(T(3, 4), T(1, 4), 1)],
 )
 def _weight_norm_interface(v, g, dim=0):
-    norms = aten.norm_except_dim(v, 2, dim)
-    wide = norms.float() if v.element_size() == 2 else norms
-    return v * (g / norms), wide
+    _check_outer(v, dim)
+    wide = v.float() if v.element_size() == 2 else v
+    norms = aten.norm_except_dim(wide, 2, dim)
+    return (wide * (g / norms)).to(v.dtype), norms
+
+
+@composite(
+    "_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim)"
+    " -> (Tensor, Tensor)",
+    "The gradients of weight normalisation by direction and by norm.",
+    bind="function",
+    samples=[S(T(3, 4), T(3, 4), T(3, 1), T(3, 1, low=1), 0), S(T(3, 4), T(3, 4), T(1, 4), T(1, 4, low=1), 1)],
+    dtypes="float",
+)
+def _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim):
+    _check_outer(saved_v, dim)
+    grad, v, g = (x.to(saved_norms.dtype) for x in (grad_w, saved_v, saved_g))
+    others = list(range(1, v.dim())) if dim == 0 else list(range(v.dim() - 1))
+    along = (grad * v).sum(others, keepdim=True) if others else grad * v
+    into_v = g / saved_norms * (grad - v * along / saved_norms.square())
+    return into_v.to(saved_v.dtype), (along / saved_norms).to(saved_g.dtype)
+
+
+def _check_outer(v, dim):
+    if dim not in (0, v.dim() - 1):
+        raise RuntimeError("fused kernels can only be applied for first or last dim")
 
 
 @composite(
@@ -53,6 +76,12 @@ def _weight_norm_interface(v, g, dim=0):
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     if not training and running_mean is None:
         raise RuntimeError("Expected running_mean to be defined when training=False")
+    if input.numel() == 0:
+        # Nothing to normalise, but weight and bias stay in the graph.
+        result = input.clone()
+        if weight is not None:
+            result = result * weight.select(0, 0)
+        return result if bias is None else result + bias.select(0, 0)
     return aten.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -92,9 +121,10 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
         return None if x is None else x.repeat(n)
 
     mean, var = repeated(running_mean), repeated(running_var)
-    out = aten.native_batch_norm(
-        input.contiguous().view(rows), repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps
-    )[0]
+    flat = input.contiguous().view(rows)
+    out = aten.batch_norm(
+        flat, repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps, cudnn_enabled
+    )
     if use_input_stats:
         for running, updated in ((running_mean, mean), (running_var, var)):
             if running is not None:
@@ -122,7 +152,13 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
 def norm_except_dim(v, pow=2, dim=0):
     if dim == -1:
         return aten.linalg_vector_norm(v, pow)
-    return aten.linalg_vector_norm(v, pow, [d for d in range(v.dim()) if d != dim], True)
+    if dim == 0:
+        rows = v.contiguous().view([v.size(0), -1])
+        return aten.linalg_vector_norm(rows, pow, [1]).view([v.size(0)] + [1] * (v.dim() - 1))
+    if dim == v.dim() - 1:
+        columns = v.contiguous().view([-1, v.size(-1)])
+        return aten.linalg_vector_norm(columns, pow, [0]).view([1] * (v.dim() - 1) + [v.size(-1)])
+    return aten.norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
 
 
 @composite(

@@ -88,6 +88,7 @@ op(
     grad={"self": lambda grad: grad},
     samples=[S(T(3, 4), 2)],
     dtypes="all",
+    node="AddBackward1",
 )
 
 op(
@@ -137,6 +138,7 @@ op(
     samples=[S(T(3, 4), 2)],
     dtypes="all",
     alias="divide true_divide",
+    node="DivBackward1",
 )
 op(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
@@ -147,6 +149,7 @@ op(
     samples=[S(T(3, 4), T(4, low=1, high=2), rounding_mode=m) for m in (None, "trunc", "floor")],
     dtypes="real",
     alias="divide",
+    node="DivBackward2",
 )
 op(
     "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
@@ -157,6 +160,7 @@ op(
     samples=[S(T(3, 4), 2, rounding_mode=m) for m in (None, "trunc", "floor")],
     dtypes="real",
     alias="divide",
+    node="DivBackward3",
 )
 
 op(
@@ -189,6 +193,7 @@ op(
     },
     samples=[S(T(3, 4), T(4, low=1, high=2))],
     dtypes="real",
+    node="FmodBackward1",
 )
 op(
     "fmod.Scalar(Tensor self, Scalar other) -> Tensor",
@@ -212,6 +217,7 @@ op(
     },
     samples=[S(T(3, 4), T(3, 4), T(4, low=0, high=1))],
     dtypes="floating complex",
+    node="LerpBackward1",
 )
 op(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
@@ -245,6 +251,7 @@ op(
     samples=[S(T(3, 4), 2)],
     dtypes="all",
     alias="multiply",
+    node="MulBackward1",
 )
 
 op(
@@ -266,6 +273,7 @@ op(
     grad={"self": _pow_base_tensor, "exponent": _pow_exponent},
     samples=[S(T(3, 4, low=0.5, high=2), T(4))],
     dtypes="floating complex",
+    node="PowBackward1",
 )
 op(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
@@ -275,6 +283,7 @@ op(
     grad={"self": _pow_base},
     samples=[S(T(3, 4), 2), S(T(3, 4), 3), S(T(3, 4, low=0.5, high=2), -1.5), S(T(3, 4), 0)],
     dtypes="floating complex",
+    node="PowBackward0",
 )
 op(
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
@@ -307,6 +316,7 @@ op(
     },
     samples=[S(T(3, 4), T(4, low=1, high=2))],
     dtypes="real",
+    node="RemainderBackward1",
 )
 op(
     "remainder.Scalar(Tensor self, Scalar other) -> Tensor",
@@ -356,6 +366,7 @@ op(
     grad={"self": lambda grad, alpha: -_scaled(grad, alpha)},
     samples=[S(T(3, 4), 2)],
     dtypes="real complex",
+    node="RsubBackward1",
 )
 
 op(
@@ -418,4 +429,5 @@ op(
     samples=[S(T(3, 4), 2)],
     dtypes="real complex",
     alias="subtract",
+    node="SubBackward1",
 )

@@ -59,6 +59,7 @@ op(
     grad={"self": lambda grad: aten.zeros_like(grad), "value": lambda grad: grad.sum()},
     samples=[S(T(3, 4, grad=False), T())],
     dtypes="all",
+    node="FillBackward3",
 )
 
 op(

@@ -54,6 +54,7 @@ op(
     samples=[S(T(3, 4), -0.5, 0.5), S(T(3, 4), min=0), S(T(3, 4), max=0.25)],
     dtypes="real",
     alias="clip",
+    node="ClampBackward1",
 )
 op(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
@@ -86,6 +87,7 @@ op(
     },
     samples=[S(T(3, 4), T(4))],
     dtypes="real",
+    node="ClampMaxBackward1",
 )
 
 op(
@@ -108,6 +110,7 @@ op(
     },
     samples=[S(T(3, 4), T(4))],
     dtypes="real",
+    node="ClampMinBackward1",
 )
 
 op(
@@ -127,6 +130,7 @@ op(
     grad={"self": _copysign_grad},
     samples=[S(T(3, 4), -1)],
     dtypes="real",
+    node="CopysignBackward1",
 )
 
 op(
@@ -179,6 +183,7 @@ op(
     },
     samples=[S(T(3, 4), T(3, 4, dtype="bool"), T())],
     dtypes="all",
+    node="MaskedFillBackward1",
 )
 
 op(
@@ -247,6 +252,7 @@ op(
     grad={"other": _where_other},
     samples=[S(T(3, 4, dtype="bool"), 1.5, T(4))],
     dtypes="all",
+    node="WhereBackward0",
 )
 op(
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
@@ -256,6 +262,7 @@ op(
     grad={"self": _where_self},
     samples=[S(T(3, 4, dtype="bool"), T(4), 1.5)],
     dtypes="all",
+    node="WhereBackward0",
 )
 op(
     "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",

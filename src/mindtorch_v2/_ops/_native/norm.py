@@ -125,7 +125,7 @@ op(
     meta=rule("batch_norm", *_BATCH),
     grad={("input", "weight", "bias"): _batch_norm_grad},
     nondiff=(1, 2),
-    node="NativeBatchNormBackward0",
+    node="NativeBatchNormLegitBackward0",
 )
 op(
     "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,"
@@ -136,7 +136,7 @@ op(
     grad={("input", "weight", "bias"): _batch_norm_no_stats_grad},
     nondiff=(1, 2),
     samples=[S(T(3, 4, 2), T(4), T(4), True, 0.1, 1e-5)],
-    node="NativeBatchNormBackward0",
+    node="NativeBatchNormLegitBackward1",
 )
 op(
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean,"
@@ -146,7 +146,7 @@ op(
     meta=rule("batch_norm", "input", "weight", -1, "running_mean", "running_var", "bias"),
     grad={("input", "weight", "bias"): _batch_norm_no_training_grad},
     nondiff=(1, 2),
-    node="NativeBatchNormBackward0",
+    node="NativeBatchNormLegitNoTrainingBackward0",
 )
 op(
     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"

@@ -282,6 +282,7 @@ op(
     grad={"self": lambda grad, self, result: _share(grad, self, result, None, False)},
     samples=[S(3, 4)],
     dtypes="real bool",
+    node="MaxBackward1",
 )
 op(
     "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -293,6 +294,7 @@ op(
     },
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, True)],
     dtypes="real bool",
+    node="MaxBackward0",
 )
 op(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -342,6 +344,7 @@ op(
     grad={"self": lambda grad, self, result: _share(grad, self, result, None, False)},
     samples=[S(3, 4)],
     dtypes="real bool",
+    node="MinBackward1",
 )
 op(
     "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -353,6 +356,7 @@ op(
     },
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, True)],
     dtypes="real bool",
+    node="MinBackward0",
 )
 op(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",

@@ -195,6 +195,7 @@ op(
     grad={"self": lambda grad: aten.complex(aten.zeros_like(grad), grad)},
     samples=[S(T(3, 4, dtype="complex64"))],
     dtypes="complex",
+    node="SelectBackward0",
 )
 op(
     "lift_fresh(Tensor(a) self) -> Tensor(a)",
@@ -209,6 +210,7 @@ op(
     grad={"self": _narrow_backward},
     samples=[S(T(3, 4), 1, 1, 2), S(T(3, 4), 0, -2, 2)],
     dtypes=_ALL,
+    node="SliceBackward0",
 )
 op(
     "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
@@ -225,6 +227,7 @@ op(
     grad={"self": lambda grad: grad},
     samples=[S(T(3, 4, dtype="complex64")), S(3, 4)],
     dtypes="floating+complex",
+    node="SelectBackward0",
 )
 op(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
@@ -369,22 +372,25 @@ op(
     samples=[S(T(1, 3, 1), [0, 2])],
     dtypes=_ALL,
 )
-for _schema, _formula in (
-    ("squeeze_(Tensor(a!) self) -> Tensor(a!)", lambda grad, self_sizes: grad.reshape(self_sizes)),
+for _schema, _formula, _node in (
+    ("squeeze_(Tensor(a!) self) -> Tensor(a!)", lambda grad, self_sizes: grad.reshape(self_sizes), "SqueezeBackward3"),
     (
         "squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)",
         lambda grad, self_sizes, dim: _unsqueeze_back(grad, self_sizes, (dim,)),
+        "SqueezeBackward4",
     ),
     (
         "squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)",
         lambda grad, self_sizes, dim: _unsqueeze_back(grad, self_sizes, dim),
+        "SqueezeBackward5",
     ),
-    ("t_(Tensor(a!) self) -> Tensor(a!)", lambda grad: grad.t()),
+    ("t_(Tensor(a!) self) -> Tensor(a!)", lambda grad: grad.t(), "TBackward1"),
     (
         "transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
         lambda grad, dim0, dim1: grad.transpose(dim0, dim1),
+        "TransposeBackward1",
     ),
-    ("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", lambda grad, dim: grad.squeeze(dim)),
+    ("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", lambda grad, dim: grad.squeeze(dim), "UnsqueezeBackward1"),
 ):
     op(
         _schema,
@@ -392,6 +398,7 @@ for _schema, _formula in (
         bind="method",
         key="CompositeExplicitAutograd",
         grad={"self": _formula},
+        node=_node,
     )
 op(
     "t(Tensor(a) self) -> Tensor(a)",
@@ -409,6 +416,7 @@ op(
     grad={"self": lambda grad, dim0, dim1: grad.transpose(dim0, dim1)},
     samples=[S(T(2, 3, 4), 0, 2), S(T(3, 4), -1, 0)],
     dtypes=_ALL,
+    node="TransposeBackward0",
 )
 op(
     "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
