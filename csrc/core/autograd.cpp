@@ -251,8 +251,13 @@ void run_autograd(Call& c) {
     for (size_t k = 0; k < f->saved_sizes.size(); k++) {
         const Value& v = c.args[f->saved_sizes[k]];
         Saved& s = n->saved[kept + k];
-        s.object = PyTuple_New(v.len);
         s.kind = Saved::Object;
+        if (v.tag == Tag::Tensor) {
+            s.object = Py_BuildValue("(NNL)", size_object(v.t->sizes()), size_object(v.t->strides()),
+                                     static_cast<long long>(v.t->offset));
+            continue;
+        }
+        s.object = PyTuple_New(v.len);
         for (uint32_t j = 0; j < v.len; j++) {
             PyObject* sizes = v.tensors[j] ? size_object(v.tensors[j]->sizes()) : Py_NewRef(Py_None);
             PyTuple_SET_ITEM(s.object, j, sizes);

@@ -55,7 +55,7 @@ struct Formula {
     std::vector<int> inputs;         // differentiable argument positions, in schema order
     std::vector<int> saved_inputs;   // argument positions the parts read
     std::vector<int> saved_results;  // result positions the parts read
-    std::vector<int> saved_sizes;    // positions of tensor lists whose sizes the parts read
+    std::vector<int> saved_sizes;    // positions of tensor lists whose sizes, and tensors whose geometry the parts read
     std::vector<int> input_slot;     // argument position -> index in saved_inputs, -1
     std::vector<int> result_slot;
     uint64_t nondiff = 0;  // outputs without gradient

@@ -154,6 +154,8 @@ bool is_channels_last(const Tensor& t) {
 }
 
 Dims preserved_strides(IntSpan sizes, IntSpan strides) {
+    for (int64_t s : sizes)
+        if (s == 0) return Dims(strides);
     // Dimensions from outermost to innermost, by stride; ties and broadcast dimensions keep their place.
     Dims order(sizes.size);
     for (int64_t i = 0; i < sizes.size; i++) order[i] = i;
@@ -270,7 +272,7 @@ TensorRef empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device devi
 }
 
 TensorRef empty_like(const Tensor& like, DType dtype) {
-    if (like.is_contiguous()) return empty(like.sizes(), dtype, like.device);
+    if (like.is_contiguous() && like.numel_) return empty(like.sizes(), dtype, like.device);
     Dims strides = preserved_strides(like.sizes(), like.strides());
     return empty_strided(like.sizes(), strides, dtype, like.device);
 }

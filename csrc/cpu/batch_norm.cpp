@@ -161,6 +161,8 @@ void batch_norm_shape(ShapeCall& c) {
                 dtype_class_name(input.dtype), "'");
     const Tensor* weight = c.tensor_or_null(c.param(1));
     bool training = c.param(2) >= 0 && c.boolean(c.param(2));
+    MT_CHECK(!training || input.numel() > 0,
+             "input tensor must have at least one element, but got input_sizes = ", input.sizes());
     for (int k : {1, 3, 4, 5}) {
         const Tensor* t = c.param(k) >= 0 ? c.tensor_or_null(c.param(k)) : nullptr;
         const char* names[] = {"", "weight", "", "running_mean", "running_var", "bias"};

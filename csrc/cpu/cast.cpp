@@ -30,7 +30,8 @@ void warn_discarded_imaginary(DType from, DType to) {
 }
 
 TensorRef copy_as(const Tensor& self, DType dtype, Device device, MemoryFormat format) {
-    TensorRef r = self.is_contiguous() && (format == MemoryFormat::Preserve || format == MemoryFormat::Contiguous)
+    bool plain = self.is_contiguous() && self.numel_ && format == MemoryFormat::Preserve;
+    TensorRef r = plain || format == MemoryFormat::Contiguous
                       ? empty(self.sizes(), dtype, device)
                       : empty_strided(self.sizes(), strides_for(self, format), dtype, device);
     if (!device.is_meta()) {

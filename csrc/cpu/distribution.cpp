@@ -317,6 +317,14 @@ void dirichlet_cpu(Call& c) {
     });
 }
 
+double digamma_of_positive(double v) {
+    double shift = 0;
+    while (v < 10) shift -= 1 / v++;
+    double f = 1 / (v * v);
+    return shift + std::log(v) - 0.5 / v -
+           f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f / 132))));
+}
+
 // d sample / d alpha of a standard gamma number, at fixed probability: -(dF/dalpha) / (dF/dx), with F from its power
 // series and the derivative of its terms; beyond the series' reach, from the normal approximation of the cube root.
 double gamma_slope(double alpha, double x) {
@@ -325,14 +333,7 @@ double gamma_slope(double alpha, double x) {
     if (x < alpha + 30 && x < 700) {
         // F = sum over n of x^(alpha+n) e^-x / Gamma(alpha+n+1); the slope of a term is term * (log x -
         // psi(alpha+n+1)).
-        auto digamma = [](double v) {
-            double shift = 0;
-            while (v < 10) shift -= 1 / v++;
-            double f = 1 / (v * v);
-            return shift + std::log(v) - 0.5 / v -
-                   f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f / 132))));
-        };
-        double psi = digamma(alpha + 1), sum = 0, largest = 0;
+        double psi = digamma_of_positive(alpha + 1), sum = 0, largest = 0;
         // Terms relative to the density x^(alpha-1) e^-x / Gamma(alpha).
         double term = x / alpha;
         for (int n = 0; n < 20000; n++) {
@@ -349,6 +350,45 @@ double gamma_slope(double alpha, double x) {
     double root = std::cbrt(x / alpha), z = (root - 1 + 1 / (9 * alpha)) * 3 * std::sqrt(alpha);
     return root * root * root +
            3 * alpha * root * root * (1 / (9 * alpha * alpha) - z / (6 * alpha * std::sqrt(alpha)));
+}
+
+// The slope of the regularised incomplete beta function I_x(a, b) by a (or by b), over the density of Beta(a, b) at x.
+// I = sum over n of x^(a+n) (1-x)^b (a+b)(a+b+1)... / (a+1)(a+2)... / (a B(a, b)), every term differentiated.
+double beta_slope(double x, double a, double b, bool by_first) {
+    if (x > (a + 1) / (a + b + 2)) return -beta_slope(1 - x, b, a, !by_first);  // I_x(a, b) = 1 - I_(1-x)(b, a)
+    double both = digamma_of_positive(a + b);
+    double slope =
+        by_first ? std::log(x) - 1 / a - digamma_of_positive(a) + both : std::log1p(-x) - digamma_of_positive(b) + both;
+    double term = x * (1 - x) / a, sum = 0, largest = 0;
+    for (int n = 0; n < 100000; n++) {
+        double part = term * slope;
+        sum += part;
+        largest = std::max(largest, std::fabs(part));
+        if (std::fabs(part) < 1e-17 * largest && term < 1e-17) break;
+        term *= x * (a + b + n) / (a + 1 + n);
+        slope += 1 / (a + b + n) - (by_first ? 1 / (a + 1 + n) : 0);
+    }
+    return sum;
+}
+
+void dirichlet_grad_cpu(Call& c) {
+    Tensor& out = c.out();
+    visit(PlainFloatTypes{}, out.dtype, "_dirichlet_grad_cpu", [&]<class T>() {
+        const Tensor &x = c.tensor(0), &alpha = c.tensor(1), &total = c.tensor(2);
+        MT_CHECK(alpha.sizes() == x.sizes() && total.sizes() == x.sizes() && alpha.dtype == x.dtype &&
+                     total.dtype == x.dtype,
+                 "_dirichlet_grad: x, alpha and total must have the same sizes and dtype");
+        StridedWalk<4> walk(out.sizes(), {out.strides(), x.strides(), alpha.strides(), total.strides()});
+        walk.run([&](const auto& at, int64_t n, const auto& steps) {
+            for (int64_t i = 0; i < n; i++) {
+                double v = x.data<T>()[at[1] + i * steps[1]], a = alpha.data<T>()[at[2] + i * steps[2]];
+                double b = total.data<T>()[at[3] + i * steps[3]] - a;
+                bool inside = v > 0 && v < 1 && a > 0 && b > 0;
+                out.data<T>()[at[0] + i * steps[0]] =
+                    static_cast<T>(inside ? -beta_slope(v, a, b, true) / (1 - v) : 0.0);
+            }
+        });
+    });
 }
 
 // (self, output): the output has been drawn for self.
@@ -384,6 +424,7 @@ KERNELS
     structured("_standard_gamma", standard_gamma_cpu);
     shape("standard_gamma_grad", standard_gamma_grad_shape);
     structured("_standard_gamma_grad", standard_gamma_grad_cpu, kContiguousOutputs);
+    structured("_dirichlet_grad", dirichlet_grad_cpu);
     structured("_sample_dirichlet", dirichlet_cpu, kContiguousOutputs);
 }
 

@@ -9,7 +9,7 @@ constexpr int64_t kBlock = 4096;
 
 // y = mask ? x * scale : x * 0 (so that NaN and infinity show), in the compute type.
 template <class T>
-void scale_by_mask(const T* x, const uint8_t* mask, float scale, T* y, int64_t n) {
+void scale_by_mask(const T* x, const uint8_t* mask, double scale, T* y, int64_t n) {
     using X = Compute<T>;
     X s = static_cast<X>(scale);
     if constexpr (is_reduced_v<T>) {
@@ -46,7 +46,7 @@ void dropout_shape(ShapeCall& c) {
 // The words are drawn by one thread, since the stream is one; the scaling follows block by block while both are in
 // cache.
 template <class T>
-void drop(Mt19937& engine, const T* x, double keep, float scale, T* y, uint8_t* mask, int64_t n) {
+void drop(Mt19937& engine, const T* x, double keep, double scale, T* y, uint8_t* mask, int64_t n) {
     for (int64_t i = 0; i < n; i += kBlock) {
         int64_t m = std::min(kBlock, n - i);
         bernoulli_bytes(engine, keep, mask + i, m);
@@ -69,7 +69,7 @@ void dropout_into(Call& c, double keep, bool train, const Value& generator) {
     int64_t n = y.numel();
     visit(FloatTypes{}, y.dtype, "dropout", [&]<class T>() {
         NoGil nogil(n > 4 * kGrain);
-        drop(lock.engine(), x->data<T>(), keep, static_cast<float>(scale), y.data<T>(), mask.data<uint8_t>(), n);
+        drop(lock.engine(), x->data<T>(), keep, scale, y.data<T>(), mask.data<uint8_t>(), n);
     });
 }
 
@@ -90,7 +90,7 @@ void dropout_backward_shape(ShapeCall& c) {
 void native_dropout_backward_cpu(Call& c) {
     Tensor& out = c.out();
     TensorRef grad = in_order_of(out, c.tensor(0), out.dtype), mask = in_order_of(out, c.tensor(1), c.tensor(1).dtype);
-    float scale = static_cast<float>(c.real(2));
+    double scale = c.real(2);
     visit(FloatTypes{}, out.dtype, "native_dropout_backward", [&]<class T>() {
         parallel_for(out.numel(), kGrain, [&](int64_t b, int64_t e) {
             scale_by_mask(grad->data<T>() + b, mask->data<uint8_t>() + b, scale, out.data<T>() + b, e - b);

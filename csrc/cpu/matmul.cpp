@@ -412,6 +412,15 @@ struct Rows {
     }
 };
 
+// Whether the bias is added to the rows of the flattened input (as addmm does), not broadcast against the result.
+bool bias_of_rows(const Tensor& x, const Tensor& w, const Tensor& bias) {
+    if (w.ndim != 2) return false;
+    if (x.ndim == 2) return true;
+    int64_t wide = 0;
+    for (int64_t s : bias.sizes()) wide += s != 1;
+    return x.is_contiguous() && bias.ndim <= 2 && (bias.ndim == 1 || wide == 1);
+}
+
 void linear_shape(ShapeCall& c) {
     const Tensor &x = c.tensor(0), &w = c.tensor(1);
     const Tensor* bias = c.tensor_or_null(2);
@@ -432,10 +441,13 @@ void linear_shape(ShapeCall& c) {
     if (bias) {
         MT_CHECK(bias->dtype == w.dtype && x.dtype == w.dtype, "self and mat2 must have the same dtype, but got ",
                  dtype_class_name(bias->dtype == w.dtype ? x.dtype : bias->dtype), " and ", dtype_class_name(w.dtype));
-        if (w.ndim == 2 && bias->ndim <= 2)
+        if (bias_of_rows(x, w, *bias)) {
             check_expands(*bias, {rows, w.size(0)});
-        else
-            check_expands(*bias, sizes);
+        } else {
+            MT_CHECK(IntSpan(broadcast_sizes(sizes, bias->sizes())) == IntSpan(sizes), "output with shape ",
+                     IntSpan(sizes), " doesn't match the broadcast shape ",
+                     IntSpan(broadcast_sizes(sizes, bias->sizes())));
+        }
     }
     MT_CHECK(x.dtype == w.dtype, "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(x.dtype),
              " != ", dtype_cpp_name(w.dtype));
@@ -459,7 +471,7 @@ void linear_cpu(Call& c) {
         p.bias = bias->raw();
     } else if (bias) {
         TensorRef flat = as_strided(out, {rows.count, n}, {n, 1}, out.offset);
-        copy_into(bias->ndim <= 2 && w.ndim == 2 ? *flat : out, *bias);
+        copy_into(bias_of_rows(x, w, *bias) ? *flat : out, *bias);
         p.beta = 1;
     }
     gemm(p, "addmm_impl_cpu_");

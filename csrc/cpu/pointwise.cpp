@@ -120,7 +120,7 @@ struct Strided {
 
     void prepare() {
         walk.start(*o[0].t);
-        for (int k = 1; k < count; k++) walk.add(o[k].t && o[k].t->numel_ != 1 ? o[k].t : nullptr);
+        for (int k = 1; k < count; k++) walk.add(o[k].t && (k < outputs || o[k].t->numel_ != 1) ? o[k].t : nullptr);
         walk.finish();
         for (int k = 0; k < count; k++) {
             int64_t size = itemsize(o[k].dtype);

@@ -107,7 +107,7 @@ void expand(Call& c) {
         if (size == target && d >= 0) {
             strides[i] = self.stride(d);
         } else if (size == target) {
-            strides[i] = i + 1 < n ? sizes[i + 1] * strides[i + 1] : 1;
+            strides[i] = self.dim() == 0 ? 0 : i + 1 < n ? sizes[i + 1] * strides[i + 1] : 1;
         } else {
             strides[i] = 0;
         }

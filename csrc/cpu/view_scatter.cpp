@@ -152,13 +152,17 @@ void diagonal_scatter_cpu(Call& c) {
 }
 void as_strided_scatter_cpu(Call& c) {
     const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    copy_into(out, self);
+    // The view is of a copy that is laid out as `self`, whatever the layout of the output.
+    TensorRef copy = empty_like(self);
+    copy_into(*copy, self);
     int64_t offset = c.integer_or(4, self.offset);
     MT_CHECK(c.ints(2).size == c.ints(3).size, "mismatch in length of strides and shape");
-    size_t needed = storage_bytes_needed(c.ints(2), c.ints(3), out.itemsize(), offset);
-    MT_CHECK(needed <= out.storage->nbytes, "as_strided_scatter: sizes and strides reach outside the storage");
-    replace(c, as_strided(out, c.ints(2), c.ints(3), offset));
+    size_t needed = storage_bytes_needed(c.ints(2), c.ints(3), copy->itemsize(), offset);
+    MT_CHECK(needed <= copy->storage->nbytes, "setStorage: sizes ", c.ints(2), ", strides ", c.ints(3),
+             ", storage offset ", offset, ", and itemsize ", copy->itemsize(), " requiring a storage size of ", needed,
+             " are out of bounds for storage of size ", copy->storage->nbytes);
+    replace(c, as_strided(*copy, c.ints(2), c.ints(3), offset));
+    copy_into(c.out(), *copy);
 }
 
 void diag_embed_shape(ShapeCall& c) {

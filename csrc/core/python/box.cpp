@@ -24,7 +24,7 @@ bool unbox_int(PyObject* o, int64_t* v) {
     }
     if (PyBool_Check(o)) {
         *v = o == Py_True;
-        return true;
+        return mode == BindMode::Operator;
     }
     if (index_like(o)) {
         PyObject* i = PyNumber_Index(o);

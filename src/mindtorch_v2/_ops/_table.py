@@ -178,7 +178,8 @@ def _compile_formula(handle, grad: dict) -> tuple[list, list[int], list[int], li
     """The derivative formulas of a row as ``set_formula`` takes them: which arguments they give gradients for and what
     they read. It holds for the in-place form too, which has the same arguments.
 
-    ``x_sizes`` gives the sizes of the differentiable tensor (or of each tensor of the list) ``x`` without keeping its data.
+    ``x_sizes`` gives the sizes of the differentiable tensor (or of each tensor of the list) ``x`` without keeping its data;
+    ``x_geometry`` the tuple of a tensor's sizes, strides and storage offset.
     """
     arguments = handle.arguments
     names = [a["name"] for a in arguments]
@@ -211,12 +212,17 @@ def _compile_formula(handle, grad: dict) -> tuple[list, list[int], list[int], li
                 params.append((_KIND_INPUT, position))
             elif param.endswith("_sizes") and param.removesuffix("_sizes") in names:
                 position = names.index(param.removesuffix("_sizes"))
-                if types[position] == "Tensor":
+                if types[position] in ("Tensor", "Tensor?"):
                     params.append((_KIND_SIZES, position))
                 else:
                     if position not in saved_sizes:
                         saved_sizes.append(position)
                     params.append((_KIND_LIST_SIZES, position))
+            elif param.endswith("_geometry") and param.removesuffix("_geometry") in names:
+                position = names.index(param.removesuffix("_geometry"))
+                if position not in saved_sizes:
+                    saved_sizes.append(position)
+                params.append((_KIND_LIST_SIZES, position))
             elif match := _RESULT.match(param):
                 position = int(match[1] or 0)
                 if position not in saved_results:

@@ -4,7 +4,7 @@ from .._autograd.backward import backward, grad
 from .._autograd.function import Function, NestedIOFunction
 from .._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from .. import _C as _C
-from . import function, functional, graph
+from . import forward_ad, function, functional, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 
 # From the submodule of the same name: imported here, a later import of it can't take the function's place.
@@ -20,6 +20,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "functional",
     "grad",

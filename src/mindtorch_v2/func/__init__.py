@@ -1,6 +1,7 @@
-"""`torch.func`: functions transformed. `vmap` runs slice by slice; the transforms of derivatives are missing."""
+"""`torch.func`: functions transformed. `vmap` runs slice by slice; derivatives are recorded backward passes."""
 
 from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
 from mindtorch_v2.func._functional_call import functional_call, stack_module_state
 from mindtorch_v2.func._vmap import vmap
 
@@ -19,14 +20,5 @@ __all__ = [
     "vmap",
 ]
 
-_REMEDY = "use torch.autograd.grad or torch.autograd.functional"
-
 functionalize = unavailable_function("torch.func.functionalize")
-grad = unavailable_function("torch.func.grad", _REMEDY)
-grad_and_value = unavailable_function("torch.func.grad_and_value", _REMEDY)
-hessian = unavailable_function("torch.func.hessian", _REMEDY)
-jacfwd = unavailable_function("torch.func.jacfwd", _REMEDY)
-jacrev = unavailable_function("torch.func.jacrev", _REMEDY)
-jvp = unavailable_function("torch.func.jvp", _REMEDY)
-linearize = unavailable_function("torch.func.linearize", _REMEDY)
-vjp = unavailable_function("torch.func.vjp", _REMEDY)
+linearize = unavailable_function("torch.func.linearize", "use torch.func.jvp")

@@ -58,8 +58,8 @@ def prelu(self, weight):
             )
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
-    if self.dim() >= 2 and weight.dim() == 1:
-        weight = weight.reshape([1, weight.numel()] + [1] * (self.dim() - 2))
+    if self.dim() != weight.dim():
+        weight = weight.reshape([weight.numel() if d == 1 else 1 for d in range(self.dim())])
     return aten._prelu_kernel(self, weight)
 
 

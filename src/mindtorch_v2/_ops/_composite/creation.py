@@ -7,12 +7,16 @@ from .._table import S, T, aten, composite
 _FACTORY = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-def _number(x, name):
-    if not hasattr(x, "dim"):
-        return x
-    if x.dim() != 0:
-        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors")
-    return x.item()
+def _number(x):
+    return x.item() if hasattr(x, "dim") else x
+
+
+def _check_ends(name, start, end):
+    dims = {which: x.dim() for which, x in (("start", start), ("end", end)) if hasattr(x, "dim")}
+    if any(dims.values()):
+        came = " and ".join(f"{which} with {n} dimension(s)" for which, n in dims.items())
+        wanted = " and ".join(dims) + (" tensors" if len(dims) > 1 else " tensor")
+        raise RuntimeError(f"{name} only supports 0-dimensional {wanted}, but got {came}.")
 
 
 def _spaced(name, tail):
@@ -29,7 +33,8 @@ def _spaced(name, tail):
             bind="function",
         )
         def spaced(start, end, steps, *rest, **options):
-            return getattr(aten, name)(_number(start, name), _number(end, name), steps, *rest, **options)
+            _check_ends(name, start, end)
+            return getattr(aten, name)(_number(start), _number(end), steps, *rest, **options)
 
 
 _spaced("linspace", "")

@@ -55,20 +55,38 @@ def linalg_cholesky(self, *, upper=False):
     return factor
 
 
+def _cholesky_inverse_grad(grad, self, upper, result):
+    common = result @ (grad + _adjoint(grad)) @ result
+    return -(self @ common) if upper else -(common @ self)
+
+
 @composite(
     "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
     "Inverse of the matrix whose Cholesky factor is given.",
-    bind="function method",
+    bind="function method out",
+    explicit=True,
+    grad={"self": _cholesky_inverse_grad},
 )
 def cholesky_inverse(self, upper=False):
     eye = aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
     return aten.cholesky_solve(eye, self, upper)
 
 
+def _cholesky_solve_grad(grad, input2, upper, result, needs):
+    for_self = aten.cholesky_solve(grad, input2, upper)
+    if not needs[1]:
+        return for_self, None
+    common = for_self @ _adjoint(result)
+    common = common + _adjoint(common)
+    return for_self, -(input2 @ common) if upper else -(common @ input2)
+
+
 @composite(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     "Solves with a Cholesky factor.",
-    bind="function method",
+    bind="function method out",
+    explicit=True,
+    grad={("self", "input2"): _cholesky_solve_grad},
 )
 def cholesky_solve(self, input2, upper=False):
     if upper:
@@ -113,7 +131,7 @@ def linalg_lu_factor(A, *, pivot=True):
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)"
     " -> (Tensor P, Tensor L, Tensor U)",
     "Permutation, lower and upper triangle of LU factors.",
-    bind="function",
+    bind="function out",
 )
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     rows, cols = LU_data.shape[-2:]
@@ -645,6 +663,8 @@ def matrix_exp(self):
     bind="linalg",
 )
 def linalg_vander(x, *, N=None):
+    if x.dim() == 0:
+        x = x.unsqueeze(0)
     count = x.size(-1) if N is None else N
     if count <= 1 and N is not None:
         raise RuntimeError("N must be greater than 1.")

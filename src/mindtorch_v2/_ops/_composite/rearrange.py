@@ -35,7 +35,7 @@ def combinations(self, r=2, with_replacement=False):
 @composite(
     "diag(Tensor self, int diagonal=0) -> Tensor",
     "The diagonal of a matrix, or the matrix with this diagonal.",
-    bind="function method",
+    bind="function method out",
     samples=[S(3, 4), S(T(3), 1)],
     dtypes="all",
 )

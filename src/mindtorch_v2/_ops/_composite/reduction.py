@@ -121,7 +121,7 @@ def _areas(y, x, dim: int):
 @composite(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     "Differences of neighbours along `dim`, n times.",
-    bind="function method",
+    bind="function method out",
     samples=[S(3, 5), S(T(3, 5), 2, 0)],
     dtypes="real bool",
 )
@@ -130,13 +130,15 @@ def diff(self, n=1, dim=-1, prepend=None, append=None):
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return self.clone()
     parts = [t for t in (prepend, self, append) if t is not None]
     x = aten.cat(parts, dim) if len(parts) > 1 else self
     for _ in range(min(n, x.size(dim))):
         m = x.size(dim)
         later, earlier = x.narrow(dim, 1, max(m - 1, 0)), x.narrow(dim, 0, max(m - 1, 0))
         x = later.logical_xor(earlier) if _is_bool(x) else later - earlier
-    return x.clone() if n == 0 else x
+    return x
 
 
 def _is_bool(x) -> bool:
@@ -295,7 +297,7 @@ def _quantile_forms(name: str, doc: str, ignore_nan: bool) -> None:
     @composite(
         f'{name}(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor',
         doc,
-        bind="function method",
+        bind="function method out",
     )
     def of_tensor(self, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(self, q, dim, keepdim, interpolation, ignore_nan, name)
@@ -304,7 +306,7 @@ def _quantile_forms(name: str, doc: str, ignore_nan: bool) -> None:
         f'{name}.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear")'
         " -> Tensor",
         doc,
-        bind="function method",
+        bind="function method out",
         samples=[S(T(3, 4), 0.4), S(T(3, 4), 0.5, 1)],
         dtypes="float",
     )

@@ -9,6 +9,8 @@ from .._table import S, T, aten, composite
     "_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "softmax whose rows of nothing but -inf are zero instead of NaN.",
     bind="function",
+    explicit=True,
+    grad={"self": lambda grad, self, dim, result: aten._softmax_backward_data(grad, result, dim, self.dtype)},
     samples=[S(T(3, 4), 1)],
 )
 def _safe_softmax(self, dim, dtype=None):
@@ -20,7 +22,7 @@ def _safe_softmax(self, dim, dtype=None):
 @composite(
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "Logarithm of the softmax along `dim`, computed in `dtype`.",
-    bind="function method",
+    bind="function method out",
     alias="special_log_softmax",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, dtype="float64")],
 )
@@ -31,7 +33,7 @@ def log_softmax(self, dim, dtype=None):
 @composite(
     "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "Exponentials along `dim`, divided by their sum, computed in `dtype`.",
-    bind="function method",
+    bind="function method out",
     alias="special_softmax",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, dtype="float64")],
 )

@@ -339,7 +339,9 @@ def _copies(schema, of):
     """`x_copy`: the view that `of` makes, as a tensor of its own."""
     name = schema.partition("(")[0].partition(".")[0]
 
-    @composite(schema, f"A copy of what `{name.removesuffix('_copy')}` gives.", bind="function")
+    words = "function" if schema.endswith("[]") else "function out"
+
+    @composite(schema, f"A copy of what `{name.removesuffix('_copy')}` gives.", bind=words)
     def copy(*args, **kwargs):
         result = getattr(aten, of)(*args, **kwargs)
         if isinstance(result, (list, tuple)):

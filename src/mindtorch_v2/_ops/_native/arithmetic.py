@@ -88,7 +88,7 @@ op(
     grad={"self": lambda grad: grad},
     samples=[S(T(3, 4), 2)],
     dtypes="all",
-    node="AddBackward1",
+    node="AddBackward0",
 )
 
 op(
@@ -138,7 +138,7 @@ op(
     samples=[S(T(3, 4), 2)],
     dtypes="all",
     alias="divide true_divide",
-    node="DivBackward1",
+    node="DivBackward0",
 )
 op(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
@@ -160,13 +160,13 @@ op(
     samples=[S(T(3, 4), 2, rounding_mode=m) for m in (None, "trunc", "floor")],
     dtypes="real",
     alias="divide",
-    node="DivBackward3",
+    node="DivBackward2",
 )
 
 op(
     "floor_divide(Tensor self, Tensor other) -> Tensor",
     "Quotient rounded toward minus infinity, as Python's `//`.",
-    bind="function method out",
+    bind="function method inplace out",
     meta=pointwise("self", "other"),
     grad=None,
     samples=[S(T(3, 4, grad=False), T(4, low=1, high=2, grad=False))],
@@ -251,7 +251,7 @@ op(
     samples=[S(T(3, 4), 2)],
     dtypes="all",
     alias="multiply",
-    node="MulBackward1",
+    node="MulBackward0",
 )
 
 op(
@@ -293,6 +293,7 @@ op(
     grad={"exponent": _pow_exponent_of_number},
     samples=[S(2.5, T(3, 4))],
     dtypes="floating complex",
+    node="PowBackward2",
 )
 
 op(
@@ -429,5 +430,5 @@ op(
     samples=[S(T(3, 4), 2)],
     dtypes="real complex",
     alias="subtract",
-    node="SubBackward1",
+    node="SubBackward0",
 )

@@ -7,12 +7,24 @@ def _zero(grad):
     return aten.zeros_like(grad)
 
 
+def _sample_dirichlet_grad(grad, self, result):
+    total = self.sum(-1, keepdim=True).expand_as(self)
+    return aten._dirichlet_grad(result, self, total) * (grad - (result * grad).sum(-1, keepdim=True))
+
+
+op(
+    "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+    "How a coordinate of a Dirichlet point moves with its concentration, at a given total concentration.",
+    bind="function out",
+    meta=like("x"),
+    grad=None,
+)
 op(
     "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
     "Points of a Dirichlet distribution.",
     bind="function",
     meta=like("self"),
-    grad={"self": lambda grad, self, result: _dirichlet_backward()},
+    grad={"self": _sample_dirichlet_grad},
 )
 op(
     "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
@@ -49,7 +61,3 @@ op(
     meta=like("self"),
     grad={"self": _zero},
 )
-
-
-def _dirichlet_backward():
-    raise NotImplementedError("the gradient of _sample_dirichlet (_dirichlet_grad) is not implemented")

@@ -13,6 +13,7 @@ op(
     nondiff=(1,),
     samples=[],
     nondeterministic=True,
+    node="MulBackward0",
 )
 op(
     "_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor",

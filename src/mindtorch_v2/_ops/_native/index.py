@@ -210,8 +210,9 @@ op(
     meta=like("self"),
     grad={
         "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
-        "value": lambda grad, dim, index: grad.index_select(dim, index).sum(),
+        "value": lambda grad, dim, index: grad.index_select(dim, aten._unique(index, False)[0]).sum(),
     },
+    samples=[S(T(3, 4), 1, T(3, dtype="int64", data=[1, 1, 3]), T())],
 )
 op(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
@@ -287,7 +288,7 @@ op(
         "self": lambda grad, index, accumulate: (
             grad if accumulate else aten.put(grad, index, index.new_zeros(index.shape, dtype=grad.dtype))
         ),
-        "source": lambda grad, index: grad.take(index),
+        "source": lambda grad, index, source_sizes: grad.take(index).reshape(source_sizes),
     },
     samples=[S(T(3, 4), T(2, dtype="int64", low=0, high=12), T(2), True)],
     dtypes=_ALL,

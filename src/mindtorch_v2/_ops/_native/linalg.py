@@ -271,7 +271,7 @@ op(
 op(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     "QR as LAPACK leaves it: reflectors below the diagonal.",
-    bind="function method",
+    bind="function method out",
     grad=None,
     meta_kernel=lambda x: (x.new_empty(x.shape), x.new_empty([*x.shape[:-2], min(x.shape[-2:])])),
     dtypes=_DTYPES,
@@ -287,11 +287,40 @@ op(
     dtypes=_DTYPES,
 )
 
+
+def _householder_product_grad(grad, input, tau):
+    """Reflector i is I - tau v v^H; the product is differentiated between the reflectors before and after it."""
+    m, n, k = input.size(-2), input.size(-1), tau.size(-1)
+    rows = aten.arange(m, device=input.device)
+    vectors = []
+    for i in range(k):
+        below = aten.where(rows > i, input[..., :, i], 0)
+        vectors.append((below + (rows == i).to(input.dtype)).unsqueeze(-1))
+    after = [aten.eye(m, n, dtype=input.dtype, device=input.device).expand(input.shape)]
+    for i in range(k - 1, 0, -1):
+        v, t = vectors[i], tau[..., i, None, None]
+        after.append(after[-1] - t * (v @ (v.mH @ after[-1])))
+    after.reverse()
+    before, for_tau, columns = grad, [], []
+    for i in range(k):
+        v, t = vectors[i], tau[..., i, None, None]
+        along_before, along_after = v.mH @ before, v.mH @ after[i]
+        for_tau.append(-(along_before * along_after.conj()).sum(-1))
+        slope = -t.conj() * (before @ along_after.mH) - t * (after[i] @ along_before.mH)
+        columns.append(aten.where((rows > i).unsqueeze(-1), slope, 0))
+        before = before - t.conj() * (v @ along_before)
+    columns += [aten.zeros_like(grad[..., :1])] * (n - k)
+    if not columns:
+        return aten.zeros_like(input), aten.zeros_like(tau)
+    return aten.cat(columns, -1), aten.cat(for_tau, -1) if for_tau else aten.zeros_like(tau)
+
+
 op(
     "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
     "First columns of a product of reflectors.",
     bind="linalg out",
-    grad=None,
+    grad={("input", "tau"): _householder_product_grad},
+    samples=[S(T(4, 3), T(2)), S(T(2, 3, 3), T(2, 3))],
     meta_kernel=lambda x, tau: x.new_empty(x.shape),
     dtypes=_DTYPES,
 )

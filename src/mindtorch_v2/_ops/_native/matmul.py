@@ -132,15 +132,25 @@ op(
     samples=[S(T(4), T(4)), S(T(0), T(0))],
 )
 
+
+def _linear_grad(grad, input, weight, bias_sizes, needs):
+    of_columns = not needs[2] or (weight.dim() == 2 and tuple(bias_sizes) == (weight.size(0),))
+    grads = aten.linear_backward(input, grad, weight, [needs[0], needs[1], needs[2] and of_columns])
+    if of_columns:
+        return grads
+    rows = (grad.numel() // weight.size(0), weight.size(0)) if weight.dim() == 2 and weight.size(0) else None
+    if rows and len(bias_sizes) == 2 and bias_sizes[0] == rows[0]:
+        grad = grad.reshape(rows)
+    return grads[0], grads[1], aten.sum_to_size(grad, bias_sizes)
+
+
 op(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     "`input @ weight.T + bias`.",
     bind="nn out",
     meta=rule("linear"),
     grad={
-        ("input", "weight", "bias"): lambda grad, input, weight, needs: aten.linear_backward(
-            input, grad, weight, list(needs)
-        ),
+        ("input", "weight", "bias"): _linear_grad,
     },
     dtypes="floating+complex",
     samples=[S(T(3, 4), T(5, 4), T(5)), S(T(2, 3, 4), T(5, 4)), S(T(4), T(5, 4), T(5)), S(T(3, 4), T(4), T())],

@@ -56,10 +56,47 @@ def _slice_backward(grad, self_sizes, dim, start, end, step):
     return aten.slice_backward(grad, self_sizes, dim, 0 if start is None else start, size if end is None else end, step)
 
 
-def _as_strided_backward(grad, self_sizes, size, stride, storage_offset):
-    """Adds the gradient into the elements that the view covers; exact for inputs that are dense in row-major order."""
-    offset = storage_offset or 0
-    return aten._as_strided_backward(grad, self_sizes, size, stride, offset)
+def _reach(sizes, strides, offset):
+    """How many elements a storage needs for this view."""
+    if 0 in sizes:
+        return offset
+    return offset + 1 + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+
+
+def _overlaps(sizes, strides):
+    """Whether several positions may name one element."""
+    covered = 0
+    for step, n in sorted((step, n) for n, step in zip(sizes, strides, strict=True) if n > 1):
+        if step <= covered:
+            return True
+        covered += (n - 1) * step
+    return False
+
+
+def _as_strided_grad(grad, self_geometry, size, stride, storage_offset):
+    """Adds the gradient into a storage at the view's positions, and reads it at the input's."""
+    sizes, strides, offset = self_geometry
+    start = offset if storage_offset is None else storage_offset
+    first = min(offset, start)
+    extent = [max(_reach(sizes, strides, offset - first), _reach(size, stride, start - first))]
+    storage = aten._as_strided_backward(grad, extent, size, stride, start - first)
+    if _overlaps(sizes, strides):
+        ones = aten.ones(sizes, dtype=grad.dtype, device=grad.device)
+        storage = storage / aten._as_strided_backward(ones, extent, sizes, strides, offset - first)
+    return aten.as_strided(storage, sizes, strides, offset - first)
+
+
+def _as_strided_scatter_self(grad, src_sizes, size, stride, storage_offset):
+    return aten.as_strided_scatter(grad, grad.new_zeros(src_sizes), size, stride, storage_offset)
+
+
+def _as_strided_scatter_src(grad, self_geometry, size, stride, storage_offset):
+    sizes, strides, offset = self_geometry
+    if _overlaps(sizes, strides):
+        laid_out = _row_major(grad)
+    else:
+        laid_out = aten.copy_(aten.new_empty_strided(grad, sizes, strides), grad)
+    return aten.as_strided(laid_out, size, stride, storage_offset or 0)
 
 
 def _narrow_backward(grad, self_sizes, dim, start, length):
@@ -113,7 +150,7 @@ op(
     "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     "A view with any sizes and strides over the storage.",
     bind="function method",
-    grad={"self": _as_strided_backward},
+    grad={"self": _as_strided_grad},
     samples=[S(T(3, 4), [2, 2], [4, 1], 1), S(T(4), [2, 2], [1, 1])],
     dtypes=_ALL,
 )
@@ -122,14 +159,14 @@ op(
     "Gives the tensor itself other sizes and strides.",
     bind="function method",
     key="CompositeExplicitAutograd",
-    grad={"self": _as_strided_backward},
+    grad={"self": _as_strided_grad},
 )
 op(
     "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     "A copy of `self` whose strided view is replaced by `src`.",
     bind="function method out",
     meta=rule("view_scatter", "self"),
-    grad=None,
+    grad={"self": _as_strided_scatter_self, "src": _as_strided_scatter_src},
 )
 op(
     "detach(Tensor(a) self) -> Tensor(a)",

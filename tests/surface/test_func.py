@@ -1,0 +1,82 @@
+"""torch.func's derivatives: closed forms, nesting, what stays connected to the outside."""
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+
+
+def test_gradients_nest():
+    x = torch.tensor(0.7)
+    third = grad(grad(grad(torch.sin)))(x)
+    assert torch.allclose(third, -torch.cos(x))
+    assert not third.requires_grad
+
+
+def test_gradient_by_several_arguments_and_trees():
+    def loss(weights, x, scale):
+        return (weights["w"] @ x + weights["b"]).square().sum() * scale
+
+    weights = {"w": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "b": torch.tensor([0.5, -0.5])}
+    x = torch.tensor([1.0, -1.0])
+    (by_weights, by_x), (value, aux) = grad_and_value(lambda *a: (loss(*a), a[1] + 1), argnums=(0, 1), has_aux=True)(
+        weights, x, 2.0
+    )
+    slope = 4.0 * (weights["w"] @ x + weights["b"])
+    assert torch.equal(aux, x + 1) and value.item() == 2.0 * (0.5**2 + 1.5**2)
+    assert torch.equal(by_weights["w"], torch.outer(slope, x))
+    assert torch.equal(by_weights["b"], slope)
+    assert torch.equal(by_x, weights["w"].T @ slope)
+
+
+def test_results_stay_connected_to_what_is_outside():
+    scale = torch.tensor(3.0, requires_grad=True)
+    slope = grad(lambda x: scale * x**2)(torch.tensor(2.0))
+    slope.backward()
+    assert slope.item() == 12.0 and scale.grad.item() == 4.0
+    x = torch.tensor(2.0, requires_grad=True)
+    assert grad(torch.square)(x).requires_grad
+
+
+def test_pull_back_and_push_forward_are_adjoint():
+    x, direction = torch.tensor([0.3, -1.2, 2.0]), torch.tensor([1.0, 0.5, -2.0])
+    cotangent = torch.tensor([2.0, -1.0])
+
+    def f(x):
+        return torch.stack([x.prod(), x.sin().sum()])
+
+    value, push = jvp(f, (x,), (direction,))
+    again, pull = vjp(f, x)
+    assert torch.equal(value, f(x)) and torch.equal(again, value)
+    assert torch.allclose((push * cotangent).sum(), (pull(cotangent)[0] * direction).sum())
+    assert not push.requires_grad and not value.requires_grad
+
+
+def test_jacobians_and_hessian():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    expected = torch.diag(3 * x**2)
+    assert torch.equal(jacrev(lambda x: x**3)(x), expected)
+    assert torch.equal(jacfwd(lambda x: x**3)(x), expected)
+    assert torch.equal(hessian(lambda x: (x**3).sum())(x), torch.diag(6 * x))
+    both = jacrev(lambda a, b: {"sum": a + b, "product": a * b}, argnums=(0, 1))(x, 2 * x)
+    assert torch.equal(both["product"][0], torch.diag(2 * x)) and torch.equal(both["sum"][1], torch.eye(3))
+
+
+def test_per_sample_gradients():
+    weight, rows = torch.tensor([1.0, -2.0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    per_sample = vmap(grad(lambda w, x: (w * x).sum() ** 2), in_dims=(None, 0))(weight, rows)
+    assert torch.equal(per_sample, 2 * (rows @ weight).unsqueeze(1) * rows)
+
+
+def test_bad_input_is_named():
+    x = torch.ones(3)
+    with pytest.raises(RuntimeError, match=r"Expected f\(\*args\) to return a scalar Tensor, got tensor with 1 dims"):
+        grad(torch.sin)(x)
+    with pytest.raises(RuntimeError, match="to be a Tensor"):
+        grad(lambda x: 1.0)(x)
+    with pytest.raises(RuntimeError, match="Expected primals and tangents to be tuples"):
+        jvp(torch.sin, x, x)
+    with pytest.raises(NotImplementedError, match=r"torch\.autograd\.forward_ad\.make_dual"):
+        torch.autograd.forward_ad.make_dual(x, x)
+    with pytest.raises(NotImplementedError, match=r"torch\.optim\.SparseAdam"):
+        torch.optim.SparseAdam([x])
