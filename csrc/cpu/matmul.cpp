@@ -134,14 +134,6 @@ Operand result_operand(Tensor& t, IntSpan sizes) {
 
 // ---- mm, bmm and what adds to them ----
 
-void check_alpha_beta(const Call& c, int beta, int alpha, DType dtype) {
-    for (int i : {beta, alpha}) {
-        if (!is_integer(dtype)) continue;
-        MT_CHECK(c.scalar(i).tag != Tag::Double, "For integral input tensors, argument ", i == beta ? "beta" : "alpha",
-                 " must not be a floating point number.");
-    }
-}
-
 // Output strides PyTorch gives: contiguous.
 void mm_shape(ShapeCall& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
@@ -191,7 +183,6 @@ void addmm_shape(ShapeCall& c) {
     check_expands(self, {a.size(0), b.size(1)});
     MT_CHECK(self.dtype == b.dtype && a.dtype == b.dtype, "self and mat2 must have the same dtype, but got ",
              dtype_class_name(self.dtype == b.dtype ? a.dtype : self.dtype), " and ", dtype_class_name(b.dtype));
-    check_alpha_beta(c, 3, 4, a.dtype);
     c.output(0, {a.size(0), b.size(1)}, a.dtype);
 }
 
@@ -201,7 +192,6 @@ void baddbmm_shape(ShapeCall& c) {
     check_bmm(a, b);
     MT_CHECK(self.dtype == a.dtype, "Input dtypes must be the same, got: input ", dtype_class_name(self.dtype),
              ", batch1: ", dtype_class_name(a.dtype), ", batch2: ", dtype_class_name(b.dtype));
-    check_alpha_beta(c, 3, 4, a.dtype);
     c.output(0, {a.size(0), a.size(1), b.size(2)}, a.dtype);
 }
 
@@ -216,7 +206,6 @@ void addbmm_shape(ShapeCall& c) {
              b.size(1), "x", b.size(2), ")");
     MT_CHECK(a.dtype == b.dtype && self.dtype == a.dtype, "expected scalar type ", dtype_class_name(self.dtype),
              " but found ", dtype_class_name(a.dtype == self.dtype ? b.dtype : a.dtype));
-    check_alpha_beta(c, 3, 4, a.dtype);
     c.output(0, {a.size(1), b.size(2)}, a.dtype);
 }
 
@@ -244,7 +233,6 @@ void addmv_shape(ShapeCall& c) {
              self.numel(), "), mat (", a.size(0), "x", a.size(1), "), vec (", v.size(0), ")");
     MT_CHECK(a.dtype == v.dtype && self.dtype == a.dtype, "addmv input tensors must have the same dtype, but got ",
              dtype_class_name(self.dtype), ", ", dtype_class_name(a.dtype), ", and ", dtype_class_name(v.dtype));
-    check_alpha_beta(c, 3, 4, a.dtype);
     c.output(0, {a.size(0)}, a.dtype);
 }
 

@@ -28,11 +28,16 @@ void uniform_into(Tensor& out, Generator& g, double from, double to) {
         using Acc = opmath_t<T>;
         // One rounding for the product and the sum, as PyTorch's kernels have on every processor of the last ten years.
         Acc low = static_cast<Acc>(from), width = static_cast<Acc>(to) - low;
+        // What rounds up to the end of the half-open range becomes its beginning.
+        const T first = T(low), end = T(static_cast<Acc>(to));
         if constexpr (std::is_same_v<T, double>) {
             fill_random<T>(out, g, [=](Mt19937& e, T* p, int64_t n) {
                 uniform_doubles(e, p, n);
                 if (low != 0 || width != 1)
-                    for (int64_t i = 0; i < n; i++) p[i] = std::fma(p[i], width, low);
+                    for (int64_t i = 0; i < n; i++) {
+                        T value = std::fma(p[i], width, low);
+                        p[i] = value == end ? first : value;
+                    }
             });
         } else {
             fill_random<T>(out, g, [=](Mt19937& e, T* p, int64_t n) {
@@ -40,7 +45,10 @@ void uniform_into(Tensor& out, Generator& g, double from, double to) {
                 for (int64_t i = 0; i < n; i += kBlock) {
                     int64_t k = std::min(kBlock, n - i);
                     random_words(e, words, k);
-                    for (int64_t j = 0; j < k; j++) p[i + j] = T(std::fma(uniform_float_of(words[j]), width, low));
+                    for (int64_t j = 0; j < k; j++) {
+                        T value = T(std::fma(uniform_float_of(words[j]), width, low));
+                        p[i + j] = static_cast<Acc>(value) == static_cast<Acc>(end) ? first : value;
+                    }
                 }
             });
         }
