@@ -19,6 +19,7 @@ __all__ = [
     "cdist",
     "chain_matmul",
     "einsum",
+    "gradient",
     "istft",
     "lu",
     "meshgrid",
@@ -301,6 +302,78 @@ def stft(
     return torch._VF.stft(
         input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
     )
+
+
+def _slope_weights(spacing, dim, like):
+    """Weights of the three points of an inner slope, and the two outer distances, along a dimension."""
+    if isinstance(spacing, torch.Tensor):
+        steps = spacing.diff()
+        left, right = steps[:-1], steps[1:]
+        both = left + right
+        weights = (-right / (left * both), (right - left) / (left * right), left / (right * both))
+        sizes = [-1 if d == dim else 1 for d in range(like.dim())]
+        n = len(steps)
+        return [w.reshape(sizes) for w in weights], [steps[i].item() for i in (0, min(1, n - 1), max(0, n - 2), n - 1)]
+    return [-0.5 / spacing, 0.0, 0.5 / spacing], [spacing] * 4
+
+
+def _slope(input, dim, spacing, edge_order):
+    n = input.size(dim)
+    weights, steps = _slope_weights(spacing, dim, input)
+    at = [input.narrow(dim, i, 1) for i in (0, 1, 2, n - 3, n - 2, n - 1) if 0 <= i < n]
+    parts = [input.narrow(dim, i, n - 2) for i in range(3)] if n > 2 else []
+    if edge_order == 1:
+        first, last = (at[1] - at[0]) / steps[0], (at[-1] - at[-2]) / steps[-1]
+    else:
+        a, b = steps[0], steps[1]
+        first = -(2 * a + b) / (a * (a + b)) * at[0] + (a + b) / (a * b) * at[1] - a / (b * (a + b)) * at[2]
+        a, b = steps[-2], steps[-1]
+        last = b / (a * (a + b)) * at[-3] - (a + b) / (a * b) * at[-2] + (a + 2 * b) / (b * (a + b)) * at[-1]
+    inner = [sum(w * part for w, part in zip(weights, parts, strict=True))] if parts else []
+    return torch.cat([first, *inner, last], dim)
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """Slopes along each dimension in `dim` (all by default), from differences of neighbours: a tuple of tensors.
+
+    `spacing` is one distance, a distance for each dimension, or a tensor of coordinates for each; `edge_order` 2 takes three
+    points at the ends.
+
+    Example::
+
+        >>> import mindtorch_v2 as torch
+        >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
+        (tensor([3., 4., 5.]),)
+    """
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    for d in dims:
+        if not -input.dim() <= d < input.dim():
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {d})"
+            )
+    dims = [d % input.dim() for d in dims]
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        if input.size(d) < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    if not isinstance(spacing, (list, tuple)):
+        spacing = [spacing] * len(dims)
+    if len(spacing) != len(dims):
+        wanted = (
+            f"'self.dim() = {input.dim()}', since dim argument was not given"
+            if dim is None
+            else "the length of the dim argument"
+        )
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+            f"{wanted}, but got a list of length {len(spacing)}"
+        )
+    if not (input.is_floating_point() or input.is_complex()):
+        input = input.to(torch.get_default_dtype())
+    return tuple(_slope(input, d, h, edge_order) for d, h in zip(dims, spacing, strict=True))
 
 
 def istft(*args, **kwargs):

@@ -169,3 +169,26 @@ def test_cholesky_solve_differentiates_by_the_whole_factor():
     factor = torch.tensor([[2.0, 0.0], [1.0, 3.0]], requires_grad=True)
     torch.cholesky_solve(torch.ones(2, 1), factor).sum().backward()
     assert factor.grad.ravel().tolist() == pytest.approx([-0.2222, -0.0741, -0.0556, -0.0185], abs=1e-4)
+
+
+def test_mantissa_and_exponent():
+    x = torch.tensor([0.0, 1.0, -3.0, 1e-40, float("inf"), 0.5, -1e38], requires_grad=True)
+    mantissa, exponent = torch.frexp(x)
+    expected = [numpy.frexp(numpy.float32(v)) for v in x.tolist()]
+    assert mantissa.tolist() == [float(m) for m, _ in expected]
+    assert exponent.tolist() == [0, 1, 2, -132, 0, 0, 127] and exponent.dtype == torch.int32
+    mantissa[1:3].sum().backward()
+    assert x.grad[1:3].tolist() == [0.5, 0.25]
+    with pytest.raises(RuntimeError, match="only supports floating-point dtypes"):
+        torch.frexp(torch.arange(3))
+
+
+def test_slopes_of_samples():
+    x = torch.arange(12.0).reshape(3, 4) ** 2
+    by_rows, by_columns = torch.gradient(x)
+    assert by_rows[0].tolist() == [16.0, 24.0, 32.0, 40.0] and by_columns[1].tolist() == [9.0, 10.0, 12.0, 13.0]
+    assert torch.gradient(x, edge_order=2, dim=1)[0][0].tolist() == [0.0, 2.0, 4.0, 6.0]
+    at = torch.tensor([0.0, 1.0, 3.0, 4.0])
+    assert torch.gradient(x, spacing=(at,), dim=1)[0][0].tolist() == pytest.approx([1.0, 7 / 6, 23 / 6, 5.0])
+    with pytest.raises(RuntimeError, match="at least edge_order"):
+        torch.gradient(x[:1])

@@ -80,3 +80,37 @@ def positive(self):
 )
 def rad2deg(self):
     return self * (180 / math.pi)
+
+
+def _bit_fields(x):
+    """Integers of the same bits, the width of the fraction and the exponent of 1."""
+    return (
+        (aten.view(x, DTYPES["int64"]), 52, 1022) if x.element_size() == 8 else (aten.view(x, DTYPES["int32"]), 23, 126)
+    )
+
+
+@composite(
+    "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    "A number of magnitude in [0.5, 1), and the power of two by which it is multiplied.",
+    bind="function method out",
+    explicit=True,
+    grad={"self": lambda grad, result1: grad / aten.exp2(result1.to(grad.dtype))},
+    nondiff=(1,),
+    samples=[S(3, 4)],
+)
+def frexp(self):
+    if not self.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    x = self if self.element_size() > 2 else self.to(DTYPES["float32"])
+    plain = x.isfinite().logical_and(x != 0)
+    # Subnormal numbers have no exponent of their own until they are scaled up.
+    wide = aten.where(plain, x * 2.0**60, 1.0)
+    large = x.abs() >= 1
+    wide = aten.where(plain.logical_and(large), x, wide)
+    bits, fraction, one = _bit_fields(wide.contiguous())
+    mask = ((1 << (11 if fraction == 52 else 8)) - 1) << fraction
+    exponent = ((bits & mask) >> fraction) - one
+    half = aten.view((bits & ~mask) | (one << fraction), x.dtype)
+    exponent = aten.where(large, exponent, exponent - 60)
+    mantissa = aten.where(plain, half, x).to(self.dtype)
+    return mantissa, aten.where(plain, exponent, 0).to(DTYPES["int32"])

@@ -128,6 +128,15 @@ def linalg_lu_factor(A, *, pivot=True):
 
 
 @composite(
+    "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    "Solves with LU factors.",
+    bind="function method out",
+)
+def lu_solve(self, LU_data, LU_pivots):
+    return aten.linalg_lu_solve(LU_data, LU_pivots, self)
+
+
+@composite(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)"
     " -> (Tensor P, Tensor L, Tensor U)",
     "Permutation, lower and upper triangle of LU factors.",

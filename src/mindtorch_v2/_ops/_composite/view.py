@@ -378,3 +378,25 @@ for _schema, _view in (
     ("view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", "view"),
 ):
     _copies(_schema, _view)
+
+
+@composite(
+    "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
+    "A copy of `length` elements of a dimension from `start` on.",
+    bind="function method out",
+    samples=[S(T(3, 4), 1, 1, 2)],
+    dtypes="all",
+)
+def narrow_copy(self, dim, start, length):
+    return _row_major(self.narrow(dim, start, length))
+
+
+@composite(
+    "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    "Reshaped to the sizes of another tensor.",
+    bind="method",
+    samples=[S(T(3, 4), T(4, 3, grad=False))],
+    dtypes="all",
+)
+def reshape_as(self, other):
+    return self.reshape(other.shape)
