@@ -67,7 +67,8 @@ class Fft {
             }
             for (int64_t k = 0; k < p; k++) {
                 C sum = terms[0];
-                for (int64_t q = 1; q < p; q++) sum += times(terms[q], roots_[static_cast<size_t>(q * k % p * m * jump)]);
+                for (int64_t q = 1; q < p; q++)
+                    sum += times(terms[q], roots_[static_cast<size_t>(q * k % p * m * jump)]);
                 out[u + k * m] = sum;
             }
         }
@@ -155,7 +156,9 @@ double points_of(IntSpan sizes, IntSpan dims) {
     for (int64_t d : dims) points *= static_cast<double>(sizes[wrap_dim(d, sizes.size)]);
     return points;
 }
-void check_dims(const Tensor& self, IntSpan dims) {
+void check_signal(const Call& c, const Tensor& self, IntSpan dims) {
+    MT_CHECK(self.numel() > 0 || dims.size == 0, c.name(),
+             "(): expected a tensor with at least one element, but got one of size ", self.sizes());
     std::vector<bool> seen(static_cast<size_t>(self.dim()));
     for (int64_t d : dims) {
         d = wrap_dim(d, self.dim(), false);
@@ -186,7 +189,7 @@ void output_with_signal_inside(ShapeCall& c, const Tensor& self, IntSpan sizes, 
 void c2c_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(0);
     MT_CHECK(is_complex(self.dtype), "_fft_c2c: expected a complex tensor, got ", dtype_class_name(self.dtype));
-    check_dims(self, c.ints(1));
+    check_signal(c, self, c.ints(1));
     output_with_signal_inside(c, self, self.sizes(), c.ints(1), self.dtype);
 }
 void c2c_cpu(Call& c) {
@@ -204,7 +207,7 @@ void r2c_shape(ShapeCall& c) {
     MT_CHECK(self.dtype == DType::Float32 || self.dtype == DType::Float64, "Unsupported dtype ",
              dtype_class_name(self.dtype));
     MT_CHECK(dims.size > 0, "_fft_r2c: expected at least one dimension");
-    check_dims(self, dims);
+    check_signal(c, self, dims);
     Dims sizes(self.sizes());
     int64_t last = wrap_dim(dims[dims.size - 1], self.dim());
     if (c.boolean(3)) sizes[last] = sizes[last] / 2 + 1;
@@ -231,7 +234,7 @@ void c2r_shape(ShapeCall& c) {
     IntSpan dims = c.ints(1);
     MT_CHECK(is_complex(self.dtype), "_fft_c2r: expected a complex tensor, got ", dtype_class_name(self.dtype));
     MT_CHECK(dims.size > 0, "_fft_c2r: expected at least one dimension");
-    check_dims(self, dims);
+    check_signal(c, self, dims);
     Dims sizes(self.sizes());
     int64_t last = wrap_dim(dims[dims.size - 1], self.dim()), n = c.integer(3);
     MT_CHECK(n >= 1, "Invalid number of data points (", n, ") specified");

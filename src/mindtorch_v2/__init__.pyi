@@ -131,6 +131,7 @@ from ._namespace import get_float32_matmul_precision as get_float32_matmul_preci
 from ._namespace import get_num_interop_threads as get_num_interop_threads
 from ._C import get_num_threads as get_num_threads
 from .random import get_rng_state as get_rng_state
+from .functional import gradient as gradient
 from ._dtype import iinfo as iinfo
 from ._namespace import inf as inf
 from ._autograd.grad_mode import inference_mode as inference_mode
@@ -278,10 +279,18 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_
 @overload
 def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: _Sequence[_int], target_lengths: _Sequence[_int], blank: _int = ..., zero_infinity: _bool = ...) -> tuple[Tensor, Tensor]:
     """Negative log likelihoods of label sequences, and the forward variables."""
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """How a coordinate of a Dirichlet point moves with its concentration, at a given total concentration."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Sums, means or maxima of bags of table rows; also the bag of each index, bag sizes and winning rows."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """`_embedding_bag` for when no gradient is needed."""
+def _fft_c2c(input: Tensor, dim: _Sequence[_int], normalization: _int, forward: _bool, *, out: Tensor | None = ...) -> Tensor:
+    """The transform along `dim`, or with `forward=False` its inverse but for the scale."""
+def _fft_c2r(input: Tensor, dim: _Sequence[_int], normalization: _int, last_dim_size: _int, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse transform, of which only the first half is given in the last of `dim`, of a real signal."""
+def _fft_r2c(input: Tensor, dim: _Sequence[_int], normalization: _int, onesided: _bool, *, out: Tensor | None = ...) -> Tensor:
+    """The transform of a real signal; `onesided` keeps the first half in the last of `dim`."""
 def _foreach_abs(input: _Sequence[Tensor]) -> tuple[Tensor, ...]:
     """`abs` of each tensor."""
 def _foreach_abs_(input: _Sequence[Tensor]) -> None:
@@ -729,6 +738,8 @@ def _weight_norm(v: Tensor, g: Tensor, dim: _int = ...) -> Tensor:
     """`v` scaled so that its norms over all dimensions but `dim` are `g`."""
 def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = ...) -> tuple[Tensor, Tensor]:
     """`v` scaled so that its norms over all dimensions but `dim` are `g`, and the norms it had."""
+def _weight_norm_interface_backward(grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: _int) -> tuple[Tensor, Tensor]:
+    """The gradients of weight normalisation by direction and by norm."""
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value; of a complex number its modulus."""
 def abs_(input: Tensor) -> Tensor:
@@ -789,7 +800,7 @@ def adjoint(input: Tensor) -> Tensor:
     """The conjugate of the last two dimensions exchanged."""
 def affine_grid_generator(theta: Tensor, size: _Sequence[_int], align_corners: _bool) -> Tensor:
     """Sampling positions of affine maps: (batch, 2, 3) or (batch, 3, 4) matrices to grids."""
-def alias_copy(input: Tensor) -> Tensor:
+def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `alias` gives."""
 @overload
 def all(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -876,7 +887,7 @@ def as_strided(input: Tensor, size: _Sequence[_int], stride: _Sequence[_int], st
     """A view with any sizes and strides over the storage."""
 def as_strided_(input: Tensor, size: _Sequence[_int], stride: _Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Gives the tensor itself other sizes and strides."""
-def as_strided_copy(input: Tensor, size: _Sequence[_int], stride: _Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
+def as_strided_copy(input: Tensor, size: _Sequence[_int], stride: _Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `as_strided` gives."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: _Sequence[_int], stride: _Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of `self` whose strided view is replaced by `src`."""
@@ -906,6 +917,12 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..
     """`beta * self + alpha * (batch1 @ batch2)`, matrix by matrix."""
 def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
     """`beta * self + alpha * (batch1 @ batch2)`, matrix by matrix."""
+@overload
+def bartlett_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A triangle from zero to one and back."""
+@overload
+def bartlett_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A triangle from zero to one and back."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
     """Normalises each channel over all other dimensions."""
 @overload
@@ -1001,6 +1018,12 @@ def bitwise_xor_(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def bitwise_xor_(input: Tensor, other: _Number) -> Tensor:
     """Bitwise xor; logical for bool."""
+@overload
+def blackman_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """Three terms of a cosine series, zero at the ends."""
+@overload
+def blackman_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """Three terms of a cosine series, zero at the ends."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of two batches of matrices."""
 def broadcast_to(input: Tensor, size: _Sequence[_int]) -> Tensor:
@@ -1025,9 +1048,9 @@ def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Takes channels from the groups in turn."""
 def cholesky(input: Tensor, upper: _bool = ...) -> Tensor:
     """Cholesky factor of a positive-definite matrix."""
-def cholesky_inverse(input: Tensor, upper: _bool = ...) -> Tensor:
+def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the matrix whose Cholesky factor is given."""
-def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ...) -> Tensor:
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Solves with a Cholesky factor."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size, the last one shorter."""
@@ -1197,9 +1220,9 @@ def detach(input: Tensor) -> Tensor:
     """The same data without history."""
 def detach_(input: Tensor) -> Tensor:
     """Cuts the tensor out of the graph that made it."""
-def detach_copy(input: Tensor) -> Tensor:
+def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `detach` gives."""
-def diag(input: Tensor, diagonal: _int = ...) -> Tensor:
+def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The diagonal of a matrix, or the matrix with this diagonal."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Matrices with the last dimension on their diagonals."""
@@ -1207,11 +1230,11 @@ def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
     """The matrix with the elements on its diagonal."""
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """The diagonal of two dimensions, as last dimension."""
-def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `diagonal` gives."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of `self` with a diagonal replaced by `src`."""
-def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Differences of neighbours along `dim`, n times."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithmic derivative of the gamma function."""
@@ -1337,7 +1360,7 @@ def exp2_(input: Tensor) -> Tensor:
     """2 to the power `self`."""
 def exp_(input: Tensor) -> Tensor:
     """e to the power `self`."""
-def expand_copy(input: Tensor, size: _Sequence[_int], *, implicit: _bool = ...) -> Tensor:
+def expand_copy(input: Tensor, size: _Sequence[_int], *, implicit: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """A copy of what `expand` gives."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`exp(self) - 1`, accurate near 0."""
@@ -1406,6 +1429,10 @@ def floor_divide(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> T
 @overload
 def floor_divide(input: Tensor, other: _Number, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded toward minus infinity, as Python's `//`."""
+@overload
+def floor_divide_(input: Tensor, other: Tensor) -> Tensor:
+    """Quotient rounded toward minus infinity, as Python's `//`."""
+@overload
 def floor_divide_(input: Tensor, other: _Number) -> Tensor:
     """Quotient rounded toward minus infinity, as Python's `//`."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1428,6 +1455,8 @@ def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The part after the point, with the sign of `self`."""
 def frac_(input: Tensor) -> Tensor:
     """The part after the point, with the sign of `self`."""
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.frexp:
+    """A number of magnitude in [0.5, 1), and the power of two by which it is multiplied."""
 def full(size: _Sequence[_int], fill_value: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """One number everywhere; its kind gives the dtype."""
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
@@ -1450,7 +1479,7 @@ def ge_(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def ge_(input: Tensor, other: _Number) -> Tensor:
     """True where `self` is greater than or equal to `other`."""
-def geqrf(input: Tensor) -> return_types.geqrf:
+def geqrf(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.geqrf:
     """QR as LAPACK leaves it: reflectors below the diagonal."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of all pairs of items of two vectors."""
@@ -1504,6 +1533,24 @@ def gt_(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def gt_(input: Tensor, other: _Number) -> Tensor:
     """True where `self` is greater than `other`."""
+@overload
+def hamming_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`alpha - beta * cos`: a cosine on a pedestal."""
+@overload
+def hamming_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`alpha - beta * cos`: a cosine on a pedestal."""
+@overload
+def hamming_window(window_length: _int, periodic: _bool, alpha: _float, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`alpha - beta * cos`: a cosine on a pedestal."""
+@overload
+def hamming_window(window_length: _int, periodic: _bool, alpha: _float, beta: _float, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`alpha - beta * cos`: a cosine on a pedestal."""
+@overload
+def hann_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A raised cosine."""
+@overload
+def hann_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A raised cosine."""
 def hardshrink(input: Tensor, lambd: _Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """0 within [-lambd, lambd], `self` elsewhere."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1601,6 +1648,15 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where `self` is positive infinity."""
 def isreal(input: Tensor) -> Tensor:
     """True where the imaginary part is 0."""
+@overload
+def kaiser_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """The window of the modified Bessel function of order zero."""
+@overload
+def kaiser_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """The window of the modified Bessel function of order zero."""
+@overload
+def kaiser_window(window_length: _int, periodic: _bool, beta: _float, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """The window of the modified Bessel function of order zero."""
 def kl_div(input: Tensor, target: Tensor, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
     """target * (log target - self), pointwise; `self` holds log-probabilities."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1679,7 +1735,7 @@ def linspace(start: _Number, end: Tensor, steps: _int, *, dtype: _dtype | None =
 def linspace(start: Tensor, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced numbers, both ends included."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm."""
@@ -1697,7 +1753,7 @@ def log2_(input: Tensor) -> Tensor:
     """Logarithm to base 2."""
 def log_(input: Tensor) -> Tensor:
     """Natural logarithm."""
-def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
+def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the softmax along `dim`, computed in `dtype`."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`log(exp(self) + exp(other))` without overflow."""
@@ -1737,7 +1793,7 @@ def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, dt
 def logspace(start: Tensor, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`base` to the power of evenly spaced exponents."""
 def logsumexp(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials along the dimensions `dim`."""
@@ -1761,7 +1817,9 @@ def lt_(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def lt_(input: Tensor, other: _Number) -> Tensor:
     """True where `self` is less than `other`."""
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ...) -> return_types.lu_unpack:
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Solves with LU factors."""
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: tuple[Tensor, Tensor, Tensor] | None = ...) -> return_types.lu_unpack:
     """Permutation, lower and upper triangle of LU factors."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = ...) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
@@ -1894,10 +1952,10 @@ def nanmedian(input: Tensor) -> Tensor:
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.nanmedian:
     """The lower medians, NaN left out, along `dim` and their positions."""
 @overload
-def nanquantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
+def nanquantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles of what is not NaN."""
 @overload
-def nanquantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
+def nanquantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles of what is not NaN."""
 def nansum(input: Tensor, dim: _Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """The sum along the dimensions `dim`, NaN counted as zero."""
@@ -1907,6 +1965,8 @@ def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor:
 @overload
 def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
     """`length` elements of a dimension from `start` on."""
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A copy of `length` elements of a dimension from `start` on."""
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """Normalises each channel over all other dimensions; in training updates the running statistics."""
 def native_batch_norm_backward(grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: _bool, eps: _float, output_mask: _Sequence[_bool] | _bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -1991,7 +2051,7 @@ def pdist(input: Tensor, p: _float = ...) -> Tensor:
     """p-norm distances between every two rows."""
 def permute(input: Tensor, dims: _Sequence[_int]) -> Tensor:
     """Dimensions in another order."""
-def permute_copy(input: Tensor, dims: _Sequence[_int]) -> Tensor:
+def permute_copy(input: Tensor, dims: _Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `permute` gives."""
 def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
     """Pseudo-inverse."""
@@ -2039,10 +2099,10 @@ def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) 
 def qr(input: Tensor, some: _bool = ...) -> return_types.qr:
     """Orthonormal columns times an upper triangle."""
 @overload
-def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
+def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles along `dim`; NaN where there is one."""
 @overload
-def quantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
+def quantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles along `dim`; NaN where there is one."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians to degrees."""
@@ -2264,7 +2324,7 @@ def searchsorted(sorted_sequence: Tensor, input: _Number, *, out_int32: _bool = 
     """Where a number would be inserted to keep a sequence sorted."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One position of a dimension, which goes away."""
-def select_copy(input: Tensor, dim: _int, index: _int) -> Tensor:
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `select` gives."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of `self` with one position of a dimension replaced by `src`."""
@@ -2298,13 +2358,13 @@ def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic sine."""
 def sinh_(input: Tensor) -> Tensor:
     """Hyperbolic sine."""
-def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `slice` gives."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of `self` with a slice replaced by `src`."""
 def slogdet(input: Tensor) -> return_types.slogdet:
     """Sign and log of the determinant's size."""
-def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
+def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum, computed in `dtype`."""
 @overload
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.sort:
@@ -2312,11 +2372,11 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, out: tuple[
 @overload
 def sort(input: Tensor, *, stable: _bool | None, dim: _int = ..., descending: _bool = ..., out: tuple[Tensor, Tensor] | None = ...) -> return_types.sort:
     """The elements sorted along `dim`, ties in their order, and where each came from."""
-def special_log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
+def special_log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the softmax along `dim`, computed in `dtype`."""
 def special_logsumexp(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials along the dimensions `dim`."""
-def special_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
+def special_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum, computed in `dtype`."""
 def split_copy(input: Tensor, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """A copy of what `split` gives."""
@@ -2342,13 +2402,13 @@ def squeeze(input: Tensor, dim: _int) -> Tensor:
 def squeeze(input: Tensor, dim: _Sequence[_int]) -> Tensor:
     """Without these dimensions where their size is one."""
 @overload
-def squeeze_copy(input: Tensor) -> Tensor:
+def squeeze_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `squeeze` gives."""
 @overload
-def squeeze_copy(input: Tensor, dim: _int) -> Tensor:
+def squeeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `squeeze` gives."""
 @overload
-def squeeze_copy(input: Tensor, dim: _Sequence[_int]) -> Tensor:
+def squeeze_copy(input: Tensor, dim: _Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `squeeze` gives."""
 def stack(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors of one shape along a new dimension."""
@@ -2408,7 +2468,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged."""
 def t(input: Tensor) -> Tensor:
     """The transposed matrix; tensors of less than two dimensions as they are."""
-def t_copy(input: Tensor) -> Tensor:
+def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `t` gives."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Elements by their position in the flattened tensor."""
@@ -2443,7 +2503,7 @@ def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The sum of the diagonal of a matrix."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged."""
-def transpose_copy(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `transpose` gives."""
 @overload
 def trapezoid(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
@@ -2495,7 +2555,7 @@ def unbind_copy(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
     """A copy of what `unbind` gives."""
 def unflatten(input: Tensor, dim: _int, sizes: _Sequence[_int]) -> Tensor:
     """One dimension seen as several."""
-def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `unfold` gives."""
 def unique_dim(input: Tensor, dim: _int, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:
     """Distinct slices along `dim` in ascending order."""
@@ -2507,7 +2567,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: _Sequence[_int], dim: _i
     """`split_with_sizes` whose parts do not count as views."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of size one."""
-def unsqueeze_copy(input: Tensor, dim: _int) -> Tensor:
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `unsqueeze` gives."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
     """Powers of the elements, one column each."""
@@ -2536,10 +2596,10 @@ def view_as_complex(input: Tensor) -> Tensor:
 def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs in a new last dimension."""
 @overload
-def view_copy(input: Tensor, size: _Sequence[_int]) -> Tensor:
+def view_copy(input: Tensor, size: _Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `view` gives."""
 @overload
-def view_copy(input: Tensor, dtype: _dtype) -> Tensor:
+def view_copy(input: Tensor, dtype: _dtype, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `view` gives."""
 @overload
 def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:

@@ -577,6 +577,10 @@ class Tensor(TensorBase):
     @overload
     def floor_divide(self, other: _Number) -> Tensor:
         """Quotient rounded toward minus infinity, as Python's `//`."""
+    @overload
+    def floor_divide_(self, other: Tensor) -> Tensor:
+        """Quotient rounded toward minus infinity, as Python's `//`."""
+    @overload
     def floor_divide_(self, other: _Number) -> Tensor:
         """Quotient rounded toward minus infinity, as Python's `//`."""
     def fmax(self, other: Tensor) -> Tensor:
@@ -599,6 +603,8 @@ class Tensor(TensorBase):
         """The part after the point, with the sign of `self`."""
     def frac_(self) -> Tensor:
         """The part after the point, with the sign of `self`."""
+    def frexp(self) -> return_types.frexp:
+        """A number of magnitude in [0.5, 1), and the power of two by which it is multiplied."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
         """out[i][j] = self[index[i][j]][j] for dim 0, and so on."""
     def gcd(self, other: Tensor) -> Tensor:
@@ -746,6 +752,8 @@ class Tensor(TensorBase):
         """True where `self` is positive infinity."""
     def isreal(self) -> Tensor:
         """True where the imaginary part is 0."""
+    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+        """The signal whose overlapping windows have these transforms."""
     def kron(self, other: Tensor) -> Tensor:
         """Kronecker product."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> return_types.kthvalue:
@@ -874,6 +882,8 @@ class Tensor(TensorBase):
     @overload
     def lt_(self, other: _Number) -> Tensor:
         """True where `self` is less than `other`."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """Solves with LU factors."""
     @overload
     def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor:
         """`value`, a 0-dim tensor, where `mask` is True, `self` elsewhere."""
@@ -1008,6 +1018,8 @@ class Tensor(TensorBase):
     @overload
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
         """`length` elements of a dimension from `start` on."""
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """A copy of `length` elements of a dimension from `start` on."""
     @overload
     def ne(self, other: Tensor) -> Tensor:
         """True where `self` is not equal to `other`."""
@@ -1175,6 +1187,8 @@ class Tensor(TensorBase):
     @overload
     def reshape(self, *shape: _int) -> Tensor:
         """A view where the strides allow it, else a copy."""
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """Reshaped to the sizes of another tensor."""
     @overload
     def resize_(self, size: _Sequence[_int], *, memory_format: _memory_format | None = ...) -> Tensor:
         """Other sizes; the storage grows if need be, new elements are uninitialised."""

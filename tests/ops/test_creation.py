@@ -4,6 +4,8 @@ import numpy
 import pytest
 from agreement import agree, agree_on_error
 
+import mindtorch_v2 as torch
+
 _TEXTS = [
     "torch.zeros(2, 3), torch.ones((2, 3), dtype=torch.int64), torch.full((2,), 3), torch.full((2,), 3.5), torch.full((2,), True), torch.full((2,), 1j)",
     "torch.zeros(2, 0), torch.zeros(()), torch.eye(3), torch.eye(2, 4), torch.scalar_tensor(3), torch.eye(3, dtype=torch.int64)",
@@ -94,4 +96,34 @@ def test_large_ranges_agree():
             torch.linspace(-5, 7, 1001),
             torch.linspace(0, 1, 997, dtype=torch.float64),
         )
+    )
+
+
+WINDOWS = {
+    "hann": [0.0, 0.3454915, 0.9045085, 0.9045085, 0.3454915],
+    "hamming": [0.08, 0.3978522, 0.9121478, 0.9121478, 0.3978522],
+    "blackman": [0.0, 0.2007701, 0.8492299, 0.8492299, 0.2007701],
+    "bartlett": [0.0, 0.4, 0.8, 0.8, 0.4],
+    "kaiser": [5.2773e-05, 0.101719, 0.792942, 0.792942, 0.101719],
+}
+
+
+@pytest.mark.parametrize("name", sorted(WINDOWS))
+def test_windows(name):
+    window = getattr(torch, f"{name}_window")
+    assert window(5).tolist() == pytest.approx(WINDOWS[name], abs=1e-5)
+    symmetric = window(6, periodic=False, dtype=torch.float64)
+    assert symmetric.dtype == torch.float64 and symmetric[:5].tolist() == pytest.approx(WINDOWS[name], abs=1e-5)
+    assert symmetric[5] == symmetric[0]
+    assert window(0).shape == (0,) and window(1).tolist() == [1.0]
+    with pytest.raises(RuntimeError, match=f"{name}_window requires non-negative window_length, got window_length=-1"):
+        window(-1)
+    with pytest.raises(RuntimeError, match=f"{name}_window expects floating point dtypes"):
+        window(4, dtype=torch.int64)
+
+
+def test_windows_with_parameters():
+    assert torch.hamming_window(4, True, 0.5, 0.3).tolist() == pytest.approx([0.2, 0.5, 0.8, 0.5])
+    assert torch.kaiser_window(5, True, 3.0).tolist() == pytest.approx(
+        [0.2049, 0.6247, 0.9522, 0.9522, 0.6247], abs=1e-4
     )

@@ -77,3 +77,78 @@ def vander(x, N=None, increasing=False):
     powers = aten.arange(count, device=x.device)
     columns = aten.pow(x.unsqueeze(-1), powers)
     return columns if increasing else columns.flip([-1])
+
+
+# ---- windows ----
+
+
+def _window(name, length, periodic, options, shape):
+    """`shape` gives the window from the positions and the last position; periodic ones lack their last point."""
+    if length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
+    options = {key: value for key, value in options.items() if value is not None}
+    dtype = options.setdefault("dtype", aten.zeros([]).dtype)
+    if not dtype.is_floating_point:
+        kind = str(dtype).rpartition(".")[2]
+        class_name = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte"}.get(
+            kind, kind
+        )
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {class_name}")
+    if length <= 1:
+        return aten.ones([length], **options)
+    last = length if periodic else length - 1
+    return shape(aten.arange(last + 1, **options), last).narrow(0, 0, length)
+
+
+def _cosine(alpha, beta):
+    return lambda at, last: (at * (2 * math.pi / last)).cos() * -beta + alpha
+
+
+def _blackman(at, last):
+    at = at * (math.pi / last)
+    return (at * 4).cos() * 0.08 - (at * 2).cos() * 0.5 + 0.42
+
+
+def _bartlett(at, last):
+    rising = at * (2.0 / last)
+    return aten.where(at <= last // 2, rising, 2 - rising)
+
+
+def _kaiser(beta):
+    def shape(at, last):
+        x = at * (2.0 / last) - 1
+        return aten.i0(beta * (1 - x * x).clamp_min(0).sqrt()) / aten.i0(aten.full([], beta, dtype=at.dtype))
+
+    return shape
+
+
+def _windows(name, doc, shape, overloads):
+    """The overloads of one window, each with more of the parameters after `window_length`."""
+    for overload, parameters in overloads:
+        schema = f"{name}{overload}(int window_length{parameters}, {_FACTORY}) -> Tensor"
+
+        @composite(schema, doc, bind="function")
+        def window(window_length, periodic=True, *parameters, **options):
+            return _window(name, window_length, periodic, options, shape(*parameters))
+
+
+_PLAIN = (("", ""), (".periodic", ", bool periodic"))
+_windows("bartlett_window", "A triangle from zero to one and back.", lambda: _bartlett, _PLAIN)
+_windows("blackman_window", "Three terms of a cosine series, zero at the ends.", lambda: _blackman, _PLAIN)
+_windows(
+    "hamming_window",
+    "`alpha - beta * cos`: a cosine on a pedestal.",
+    lambda alpha=0.54, beta=0.46: _cosine(alpha, beta),
+    (
+        *_PLAIN,
+        (".periodic_alpha", ", bool periodic, float alpha"),
+        (".periodic_alpha_beta", ", bool periodic, float alpha, float beta"),
+    ),
+)
+_windows("hann_window", "A raised cosine.", lambda: _cosine(0.5, 0.5), _PLAIN)
+_windows(
+    "kaiser_window",
+    "The window of the modified Bessel function of order zero.",
+    lambda beta=12.0: _kaiser(beta),
+    (*_PLAIN, (".beta", ", bool periodic, float beta")),
+)
