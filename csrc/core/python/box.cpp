@@ -22,10 +22,7 @@ bool unbox_int(PyObject* o, int64_t* v) {
         if (overflow) MT_THROW(Value, "Overflow when unpacking long long");
         return true;
     }
-    if (PyBool_Check(o)) {
-        *v = o == Py_True;
-        return mode == BindMode::Operator;
-    }
+    if (PyBool_Check(o)) return false;  // True is no size, index or dimension
     if (index_like(o)) {
         PyObject* i = PyNumber_Index(o);
         if (!i) {
