@@ -194,7 +194,7 @@ class _Ops(types.ModuleType):
     __file__ = "_ops.py"
 
     def __init__(self):
-        super().__init__("torch.ops")
+        super().__init__("torch.ops", self.__class__.__doc__)
         self.loaded_libraries = set()
 
     def __getattr__(self, name):

@@ -393,7 +393,7 @@ PyObject* object_of(PyObject* o, const Type& type) {
         case TypeKind::MemoryFormat:
             return to_memory_format(o, &i) ? Py_NewRef(memory_format_object(i)) : nullptr;
         case TypeKind::Device:
-            return device_check(o) || text_like(o) ? device_object(device_from_python(o)) : nullptr;
+            return device_check(o) || PyUnicode_Check(o) ? device_object(device_from_python(o)) : nullptr;
         case TypeKind::List:
             return PyUnicode_Check(o) && !type.item()->is(TypeKind::String) ? nullptr : list_object(o, *type.item());
         case TypeKind::Tuple:
@@ -505,8 +505,13 @@ bool operator_value(PyObject* o, const Argument& a, Call& c, Value* v) {
         }
         case ArgKind::Device:
             if (!device_check(o) && !text_like(o)) return false;
+            if (PyBytes_Check(o)) {
+                o = to_text(o);
+                if (!o) return false;
+                KeptObjects::keep(o);
+            }
             v->tag = Tag::Device;
-            v->device = device_from_python(PyBytes_Check(o) ? KeptObjects::keep(to_text(o)) : o);
+            v->device = device_from_python(o);
             return true;
         case ArgKind::Generator:
             if (!generator_check(o)) return false;

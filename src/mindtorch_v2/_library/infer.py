@@ -120,7 +120,7 @@ def _evaluated(annotation, function, fail):
     names |= {"Tensor": Tensor, "List": typing.List, "Optional": typing.Optional, "Sequence": Sequence}
     try:
         return eval(annotation, {**names, **getattr(inspect.unwrap(function), "__globals__", {})})  # noqa: S307
-    except Exception as error:
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
         fail(
             f"Unsupported type annotation {annotation}. It is not a type. ({error}). If you are using 'from __future__ "
             "import annotations', note that annotations are evaluated lazily as strings; make sure all types referenced in "
