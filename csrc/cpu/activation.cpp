@@ -5,7 +5,6 @@
 namespace mt {
 namespace {
 
-constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kSqrt2OverPi = 0.79788456080286535588;
 constexpr double kGeluCubic = 0.044715;
 
@@ -22,7 +21,7 @@ void gelu_cpu(Call& c) {
             return T(0.5) * a * (T(1) + vec::tanh(inner));
         });
     MT_CHECK(approximate == "none", "approximate argument must be either none or tanh.");
-    unary(c, Floats{}, []<class T>(T a) -> T { return T(0.5) * a * (T(1) + vec::erf(a * T(kSqrtHalf))); });
+    unary(c, Floats{}, []<class T>(T a) -> T { return a * (T(0.5) + vec::normal_less_half(a)); });
 }
 
 void silu_cpu(Call& c) {

@@ -5,7 +5,6 @@
 namespace mt {
 namespace {
 
-constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kInvSqrt2Pi = 0.39894228040143267794;
 constexpr double kSqrt2OverPi = 0.79788456080286535588;
 constexpr double kGeluCubic = 0.044715;
@@ -19,7 +18,7 @@ void gelu_backward_cpu(Call& c) {
             return g * (T(0.5) * (T(1) + t) + T(0.5) * a * (T(1) - t * t) * slope);
         });
     binary(c, Floats{}, []<class T>(T g, T a) -> T {
-        T cdf = T(0.5) * (T(1) + vec::erf(a * T(kSqrtHalf)));
+        T cdf = T(0.5) + vec::normal_less_half(a);
         T pdf = vec::exp(T(-0.5) * a * a) * T(kInvSqrt2Pi);
         return g * (cdf + a * pdf);
     });

@@ -35,14 +35,34 @@ void float_to_half(Half* dst, const float* src, int64_t n) {
 }
 
 void bfloat16_to_float(float* dst, const BFloat16* src, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) {
+        __m512i wide =
+            _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i)));
+        _mm512_storeu_si512(dst + i, _mm512_maskz_slli_epi32(0xffff, wide, 16));
+    }
+#endif
+    for (; i < n; i++) {
         uint32_t u = static_cast<uint32_t>(src[i].bits) << 16;
         std::memcpy(dst + i, &u, 4);
     }
 }
 
 void float_to_bfloat16(BFloat16* dst, const float* src, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    const __m512i half = _mm512_set1_epi32(0x7fff), one = _mm512_set1_epi32(1), nan = _mm512_set1_epi32(0x7fc0);
+    for (; i + 16 <= n; i += 16) {
+        __m512 x = _mm512_loadu_ps(src + i);
+        __m512i u = _mm512_castps_si512(x), top = _mm512_maskz_srli_epi32(0xffff, u, 16);
+        __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(u, half), _mm512_and_si512(top, one));
+        rounded = _mm512_mask_mov_epi32(_mm512_maskz_srli_epi32(0xffff, rounded, 16),
+                                        _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), _mm512_maskz_cvtepi32_epi16(0xffff, rounded));
+    }
+#endif
+    for (; i < n; i++) {
         uint32_t u;
         std::memcpy(&u, src + i, 4);
         uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;

@@ -1,4 +1,5 @@
 // Division with its rounding modes, remainders, powers.
+#include "guarded.h"
 #include "number.h"
 #include "pointwise.h"
 
@@ -30,6 +31,22 @@ void check_not_bool(DType t, const char* name) {
     if (t == DType::Bool) unsupported_dtype(name, t);
 }
 
+struct Quotient {
+    static bool near(float a, float b) { return num::fmod_is_near(a, b); }
+};
+struct Fmod : Quotient {
+    static MT_INLINE float fast(float a, float b) { return num::fmod_near(a, b); }
+    static float exact(float a, float b) { return num::fmod(a, b); }
+};
+struct Remainder : Quotient {
+    static MT_INLINE float fast(float a, float b) { return num::remainder_of(b, num::fmod_near(a, b)); }
+    static float exact(float a, float b) { return num::remainder(a, b); }
+};
+struct FloorDivide : Quotient {
+    static MT_INLINE float fast(float a, float b) { return num::floor_div_of(a, b, num::fmod_near(a, b)); }
+    static float exact(float a, float b) { return num::floor_div(a, b); }
+};
+
 void true_divide(Call& c) {
     pointwise_float(c, FloatsComplex{}, {0, 1}, [](auto a, auto b) { return a / b; });
 }
@@ -39,6 +56,7 @@ void floor_divide_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "div_floor_cpu");
     check_divisor(c, t);
+    if (is_guarded(t)) return guarded<FloorDivide>(c, {0, 1});
     pointwise_as(c, RealsFast{}, t, {0, 1}, [](auto a, auto b) { return num::floor_div(a, b); });
 }
 
@@ -65,6 +83,7 @@ void remainder_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "remainder_cpu");
     check_divisor(c, t);
+    if (is_guarded(t)) return guarded<Remainder>(c, {0, 1});
     pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::remainder(a, b); });
 }
 
@@ -73,6 +92,7 @@ void fmod_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "fmod_cpu");
     check_divisor(c, t);
+    if (is_guarded(t)) return guarded<Fmod>(c, {0, 1});
     pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::fmod(a, b); });
 }
 

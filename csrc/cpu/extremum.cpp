@@ -72,7 +72,17 @@ void nextafter_cpu(Call& c) {
         });
     }
     if (!lists(Floats{}, t)) unsupported_dtype("nextafter", t);
-    pointwise_as(c, Floats{}, t, {0, 1}, [](auto a, auto b) { return std::nextafter(a, b); });
+    pointwise_as(c, Floats{}, t, {0, 1}, []<class T>(T a, T b) -> T {
+        using Bits = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
+        Bits bits;
+        std::memcpy(&bits, &a, sizeof(T));
+        bits += (a < b) == (a > 0) ? 1 : -1;  // away from zero or towards it
+        T next;
+        std::memcpy(&next, &bits, sizeof(T));
+        next = a == 0 ? std::copysign(std::numeric_limits<T>::denorm_min(), b) : next;
+        next = a == b ? b : next;
+        return (a != a) | (b != b) ? a + b : next;
+    });
 }
 
 void heaviside_cpu(Call& c) {

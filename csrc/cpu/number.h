@@ -51,31 +51,37 @@ MT_INLINE T neg(T a) {
         return -a;
 }
 
-// Result has the dividend's sign. In double the quotient of two floats below 2^29 truncates to an integer that is right
-// or one too large, and its product with the divisor is exact.
+// Result has the dividend's sign.
 template <class T>
 MT_INLINE T fmod_float(T a, T b) {
-    if constexpr (std::is_same_v<T, float>) {
-        double x = __builtin_fabs(double(a)), y = __builtin_fabs(double(b)), q = __builtin_trunc(x / y);
-        if (__builtin_expect(q < 536870912.0, 1)) {
-            double r = q == 0 ? x : x - q * y;  // 0 * infinity is NaN
-            r = r < 0 ? r + y : r;
-            return vec::copysign_f(static_cast<float>(r), a);
-        }
-    }
     return std::fmod(a, b);
 }
+// The same for floats whose quotient is below 2^29: in double it truncates to an integer that is right or one too
+// large, and its product with the divisor is exact.
+MT_INLINE bool fmod_is_near(float a, float b) { return vec::abs_f(a) < vec::abs_f(b) * 536870912.0f; }
+MT_INLINE float fmod_near(float a, float b) {
+    double x = vec::abs_f(a), y = vec::abs_f(b), q = __builtin_trunc(x / y);
+    double r = q == 0 ? x : x - q * y;  // 0 * infinity is NaN
+    r = r < 0 ? r + y : r;
+    return vec::copysign_f(static_cast<float>(r), a);
+}
 
-// Python's floor division of floats: exact where the quotient is, -0 and infinities as CPython gives them.
+// Python's floor division of floats, from fmod: exact where the quotient is, -0 and infinities as CPython gives them.
+template <class T>
+MT_INLINE T floor_div_of(T a, T b, T mod) {
+    T div = (a - mod) / b;
+    div = (mod != 0) & ((b < 0) != (mod < 0)) ? div - T(1) : div;
+    T whole = std::floor(div);
+    whole = div - whole > T(0.5) ? whole + T(1) : whole;
+    return div == 0 ? std::copysign(T(0), a / b) : whole;
+}
 template <class T>
 inline T floor_div_float(T a, T b) {
-    if (b == 0) return a / b;
-    T mod = fmod_float(a, b);
-    T div = (a - mod) / b;
-    if (mod != 0 && (b < 0) != (mod < 0)) div -= T(1);
-    if (div == 0) return std::copysign(T(0), a / b);
-    T whole = std::floor(div);
-    return div - whole > T(0.5) ? whole + T(1) : whole;
+    return b == 0 ? a / b : floor_div_of(a, b, fmod_float(a, b));
+}
+template <class T>
+MT_INLINE T remainder_of(T b, T mod) {
+    return (mod != 0) & ((mod < 0) != (b < 0)) ? mod + b : mod;
 }
 template <class T>
 MT_INLINE T trunc_div(T a, T b) {
@@ -102,8 +108,7 @@ MT_INLINE T remainder(T a, T b) {
         T r = a % b;
         return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     } else {
-        T r = fmod_float(a, b);
-        return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+        return remainder_of(b, fmod_float(a, b));
     }
 }
 // Result has the dividend's sign.

@@ -22,9 +22,9 @@ namespace mt {
 using Floats = Types<float, double>;
 using FloatsComplex = Types<float, double, c64, c128>;
 using Reals = Types<float, double, int64_t>;               // other integers and bool through int64_t
-using RealsFast = Types<float, double, int64_t, int32_t>;  // for operators where int32 is worth its code
+using RealsFast = Types<float, double, int64_t, int32_t>;  // for operators where narrow integers are worth their code
 using Numbers = Types<float, double, int64_t, c64, c128>;
-using NumbersFast = Types<float, double, int64_t, int32_t, c64, c128>;
+using NumbersFast = Types<float, double, int64_t, int32_t, int16_t, int8_t, uint8_t, c64, c128>;
 using Integers = Types<int64_t, bool>;
 
 struct Operand {

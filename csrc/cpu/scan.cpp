@@ -5,9 +5,36 @@
 namespace mt {
 namespace {
 
+// Rows that lie in memory one after another: several at a time, so that one need not wait for the sum of another.
+template <class State, class T, class Start, class Step>
+void scan_rows(int64_t rows, int64_t n, const T* x, T* y, const Start& start, const Step& step) {
+    constexpr int64_t kRows = 8;
+    parallel_for((rows + kRows - 1) / kRows, grain_for(n * kRows), [&](int64_t b, int64_t e) {
+        for (int64_t k = b * kRows; k < std::min(rows, e * kRows); k += kRows) {
+            const T* from = x + k * n;
+            T* to = y + k * n;
+            auto some = [&](auto count) {
+                constexpr int R = decltype(count)::value;
+                State state[R];
+                for (int r = 0; r < R; r++) state[r] = start();
+                for (int64_t i = 0; i < n; i++)
+                    for (int r = 0; r < R; r++) to[r * n + i] = step(state[r], from[r * n + i]);
+                from += R * n, to += R * n;
+            };
+            int64_t left = std::min(kRows, rows - k);
+            if (left == kRows) {
+                some(std::integral_constant<int, kRows>());
+                continue;
+            }
+            for (; left > 0; left--) some(std::integral_constant<int, 1>());
+        }
+    });
+}
+
 // step(state, x) updates the state and gives the element; one state for each column.
 template <class State, class T, class Start, class Step>
 void scan(const Axis& a, const T* x, T* y, const Start& start, const Step& step) {
+    if (a.inner == 1) return scan_rows<State>(a.outer, a.n, x, y, start, step);
     constexpr int64_t kWidth = 64;
     int64_t blocks = (a.inner + kWidth - 1) / kWidth;
     parallel_for(a.outer * blocks, grain_for(a.n * std::min(a.inner, kWidth)), [&](int64_t b, int64_t e) {

@@ -16,7 +16,6 @@ namespace {
 MT_SPECIAL(digamma, special::digamma(x))
 MT_SPECIAL(entr, special::entr(x))
 MT_SPECIAL(erfcx, special::erfcx(x))
-MT_SPECIAL(erfinv, special::erfinv(x))
 MT_SPECIAL(i0, special::i0(x))
 MT_SPECIAL(i0e, special::i0e(x))
 MT_SPECIAL(i1, special::i1(x))
@@ -32,6 +31,14 @@ void erf_cpu(Call& c) {
 void erfc_cpu(Call& c) {
     unary_float(c, Floats{}, [](auto a) { return vec::erfc(a); });
 }
+void erfinv_cpu(Call& c) {
+    unary_float(c, Floats{}, []<class T>(T a) -> T {
+        if constexpr (std::is_same_v<T, float>)
+            return vec::erfinv(a);
+        else
+            return special::erfinv(a);
+    });
+}
 void ndtr_cpu(Call& c) {
     unary_float(c, Floats{},
                 []<class T>(T a) -> T { return static_cast<T>(0.5 * ::erfc(-0.70710678118654752440 * a)); });
@@ -39,7 +46,10 @@ void ndtr_cpu(Call& c) {
 void lgamma_cpu(Call& c) {
     unary_float(c, Floats{}, []<class T>(T a) -> T {
         int sign;
-        return static_cast<T>(::lgamma_r(static_cast<double>(a), &sign));
+        if constexpr (std::is_same_v<T, float>)
+            return ::lgammaf_r(a, &sign);
+        else
+            return ::lgamma_r(a, &sign);
     });
 }
 

@@ -1,4 +1,5 @@
 // Exponentials, logarithms, trigonometry, rounding.
+#include "guarded.h"
 #include "number.h"
 #include "pointwise.h"
 
@@ -19,47 +20,57 @@ MT_UNARY_FLOAT(cosh)
 MT_UNARY_FLOAT(exp)
 MT_UNARY_FLOAT(exp2)
 MT_UNARY_FLOAT(expm1)
-MT_UNARY_FLOAT(log)
-MT_UNARY_FLOAT(log10)
 MT_UNARY_FLOAT(log1p)
-MT_UNARY_FLOAT(log2)
 MT_UNARY_FLOAT(sigmoid)
 MT_UNARY_FLOAT(sinh)
-MT_UNARY_FLOAT(tan)
 MT_UNARY_FLOAT(tanh)
 #undef MT_UNARY_FLOAT
 
-// Blocks with an argument beyond the reach of the vector code go through the C library.
-template <bool kCosine>
-void trigonometric_loop(char* const* p, int64_t n, const void*) {
-    constexpr int64_t kBlock = 512;
-    float* out = reinterpret_cast<float*>(p[0]);
-    const float* in = reinterpret_cast<const float*>(p[1]);
-    for (int64_t at = 0; at < n; at += kBlock) {
-        int64_t end = std::min(n, at + kBlock);
-        int far = 0;
-        for (int64_t i = at; i < end; i++) far |= !(vec::abs_f(in[i]) < vec::kTrigonometricLimit);
-        if (far) {
-            for (int64_t i = at; i < end; i++)
-                out[i] = static_cast<float>(kCosine ? std::cos(static_cast<double>(in[i]))
-                                                    : std::sin(static_cast<double>(in[i])));
-        } else {
-#pragma GCC ivdep
-            for (int64_t i = at; i < end; i++) out[i] = vec::sin_or_cos<kCosine>(in[i]);
-        }
-    }
-}
+struct Angle {
+    static bool near(float x) { return vec::abs_f(x) < vec::kTrigonometricLimit; }
+};
+struct Cos : Angle {
+    static MT_INLINE float fast(float x) { return vec::sin_or_cos<true>(x); }
+    static float exact(float x) { return static_cast<float>(std::cos(static_cast<double>(x))); }
+};
+struct Sin : Angle {
+    static MT_INLINE float fast(float x) { return vec::sin_or_cos<false>(x); }
+    static float exact(float x) { return static_cast<float>(std::sin(static_cast<double>(x))); }
+};
+struct Tan : Angle {
+    static MT_INLINE float fast(float x) { return vec::tan_near(x); }
+    static float exact(float x) { return static_cast<float>(std::tan(static_cast<double>(x))); }
+};
 
-template <bool kCosine>
-void trigonometric_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    DType t = is_differentiable(self.dtype) ? self.dtype : default_dtype();
-    if (computing_type(FloatsComplex{}, t, c.name()) == DType::Float32) {
-        Operand o[2] = {{&c.out(0), nullptr, DType::Float32}, {&self, nullptr, DType::Float32}};
-        return run_pointwise(o, 2, 1, trigonometric_loop<kCosine>, nullptr);
+struct Positive {
+    static bool near(float x) { return vec::log_is_near(x); }
+};
+struct Log : Positive {
+    static MT_INLINE float fast(float x) { return vec::log_of(vec::log_parts(x)); }
+    static float exact(float x) { return vec::log(x); }
+};
+struct Log2 : Positive {
+    static MT_INLINE float fast(float x) { return vec::log_of(vec::log_parts(x), vec::kBase2); }
+    static float exact(float x) { return vec::log2(x); }
+};
+struct Log10 : Positive {
+    static MT_INLINE float fast(float x) { return vec::log_of(vec::log_parts(x), vec::kBase10); }
+    static float exact(float x) { return vec::log10(x); }
+};
+
+#define MT_GUARDED(name, Guarded)                                                                    \
+    void name##_cpu(Call& c) {                                                                       \
+        DType t = c.tensor(0).dtype;                                                                 \
+        if (is_guarded(is_differentiable(t) ? t : default_dtype())) return guarded<Guarded>(c, {0}); \
+        unary_float(c, Types<double, c64, c128>{}, [](auto a) { return num::name(a); });             \
     }
-    unary_float(c, Types<double, c64, c128>{}, [](auto a) { return kCosine ? num::cos(a) : num::sin(a); });
-}
+MT_GUARDED(cos, Cos)
+MT_GUARDED(sin, Sin)
+MT_GUARDED(tan, Tan)
+MT_GUARDED(log, Log)
+MT_GUARDED(log2, Log2)
+MT_GUARDED(log10, Log10)
+#undef MT_GUARDED
 
 void atan2_cpu(Call& c) {
     pointwise_float(c, Floats{}, {0, 1}, [](auto a, auto b) { return vec::atan2(a, b); });
@@ -145,7 +156,7 @@ KERNELS
     structured("atan2", atan2_cpu, kInputMayAlias);
     structured("atanh", atanh_cpu, kInputMayAlias);
     structured("ceil", ceil_cpu, kInputMayAlias);
-    structured("cos", trigonometric_cpu<true>, kInputMayAlias);
+    structured("cos", cos_cpu, kInputMayAlias);
     structured("cosh", cosh_cpu, kInputMayAlias);
     structured("exp", exp_cpu, kInputMayAlias);
     structured("exp2", exp2_cpu, kInputMayAlias);
@@ -161,7 +172,7 @@ KERNELS
     structured("logaddexp2", logaddexp2_cpu, kInputMayAlias);
     structured("round", round_cpu, kInputMayAlias);
     structured("sigmoid", sigmoid_cpu, kInputMayAlias);
-    structured("sin", trigonometric_cpu<false>, kInputMayAlias);
+    structured("sin", sin_cpu, kInputMayAlias);
     structured("sinh", sinh_cpu, kInputMayAlias);
     structured("tan", tan_cpu, kInputMayAlias);
     structured("tanh", tanh_cpu, kInputMayAlias);
