@@ -5,9 +5,23 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <new>
 #include <ostream>
+#ifdef MT_CHECKED
+#include <stdexcept>
+#include <string>
+#endif
 
 namespace mt {
+
+// The sanitizers see neither an index beyond a vector's inline part nor one into memory that something else owns: their
+// build checks these by itself.
+inline void check_index([[maybe_unused]] int64_t i, [[maybe_unused]] int64_t n) {
+#ifdef MT_CHECKED
+    if (i < 0 || i >= n)
+        throw std::logic_error("internal error: index " + std::to_string(i) + " of " + std::to_string(n));
+#endif
+}
 
 // A view of contiguous items that somebody else owns.
 template <class T>
@@ -17,7 +31,10 @@ struct Span {
     Span() = default;
     Span(const T* d, int64_t n) : data(d), size(n) {}
     Span(std::initializer_list<T> l) : data(l.begin()), size(static_cast<int64_t>(l.size())) {}
-    const T& operator[](int64_t i) const { return data[i]; }
+    const T& operator[](int64_t i) const {
+        check_index(i, size);
+        return data[i];
+    }
     const T* begin() const { return data; }
     const T* end() const { return data + size; }
     bool empty() const { return size == 0; }
@@ -62,6 +79,7 @@ class SmallVector {
         if (n <= capacity_) return;
         int64_t want = n > capacity_ * 2 ? n : capacity_ * 2;
         T* p = static_cast<T*>(std::malloc(sizeof(T) * static_cast<size_t>(want)));
+        if (!p) throw std::bad_alloc();
         std::memcpy(static_cast<void*>(p), data_, sizeof(T) * static_cast<size_t>(size_));
         if (data_ != inline_) std::free(data_);
         data_ = p;
@@ -86,8 +104,14 @@ class SmallVector {
         for (int64_t i = at; i + 1 < size_; i++) data_[i] = data_[i + 1];
         size_--;
     }
-    T& operator[](int64_t i) { return data_[i]; }
-    const T& operator[](int64_t i) const { return data_[i]; }
+    T& operator[](int64_t i) {
+        check_index(i, size_);
+        return data_[i];
+    }
+    const T& operator[](int64_t i) const {
+        check_index(i, size_);
+        return data_[i];
+    }
     T& back() { return data_[size_ - 1]; }
     int64_t size() const { return size_; }
     bool empty() const { return size_ == 0; }

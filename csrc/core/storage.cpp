@@ -26,7 +26,14 @@ constexpr size_t kHuge = size_t(2) << 20;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
+#ifdef MT_CHECKED
+constexpr bool kCaching = false;  // a sanitizer sees the ends of blocks, and what is used after it was freed
+#else
+constexpr bool kCaching = true;
+#endif
+
 size_t block_size(size_t n) {
+    if (!kCaching) return n;
     if (n <= kSmallLimit) return round_up(n ? n : 1, kAlign);
     size_t step = kAlign;
     while (step * 16 < n) step *= 2;  // waste below an eighth
@@ -40,7 +47,9 @@ class Allocator {
         stats_.allocations++;
         stats_.allocated += static_cast<int64_t>(block);
         stats_.allocated_peak = std::max(stats_.allocated_peak, stats_.allocated);
-        if (block <= kSmallLimit) {
+        if (!kCaching) {
+            // every block is the system's
+        } else if (block <= kSmallLimit) {
             auto& list = small_[block / kAlign];
             if (!list.empty()) {
                 void* p = list.back();
@@ -83,7 +92,9 @@ class Allocator {
         stats_.releases++;
         stats_.allocated -= static_cast<int64_t>(block);
         stats_.cached += static_cast<int64_t>(block);
-        if (block <= kSmallLimit)
+        if (!kCaching)
+            drop(p, block);
+        else if (block <= kSmallLimit)
             small_[block / kAlign].push_back(p);
         else
             large_[block].push_back(p);

@@ -46,8 +46,14 @@ struct Tensor {
 
     IntSpan sizes() const { return IntSpan(dims_, ndim); }
     IntSpan strides() const { return IntSpan(dims_ + ndim, ndim); }
-    int64_t size(int64_t i) const { return dims_[i]; }
-    int64_t stride(int64_t i) const { return dims_[ndim + i]; }
+    int64_t size(int64_t i) const {
+        check_index(i, ndim);
+        return dims_[i];
+    }
+    int64_t stride(int64_t i) const {
+        check_index(i, ndim);
+        return dims_[ndim + i];
+    }
     int64_t dim() const { return ndim; }
     int64_t numel() const { return numel_; }
     int64_t itemsize() const { return mt::itemsize(dtype); }
