@@ -3,7 +3,19 @@
 The modules of this package register their cases at import; `CASES` lists them in order.
 """
 
-from cases import attention, data, kernels, matmul, models, overhead, training
+from cases import attention, custom_operators, data, kernels, matmul, models, overhead, training
 from cases.registry import CASES, Bar, Case
 
-__all__ = ["CASES", "Bar", "Case", "attention", "data", "kernels", "matmul", "models", "overhead", "training"]
+__all__ = [
+    "CASES",
+    "Bar",
+    "Case",
+    "attention",
+    "custom_operators",
+    "data",
+    "kernels",
+    "matmul",
+    "models",
+    "overhead",
+    "training",
+]
