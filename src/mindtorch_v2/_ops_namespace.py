@@ -15,11 +15,13 @@ from mindtorch_v2._dispatch.schema import schema_of
 __all__ = ["OpOverload", "OpOverloadPacket", "classes", "ops", "overload_of"]
 
 
-class OpOverload:
+@_C._call_fast
+class OpOverload(_C.OperatorCallable):
     """One operator with one schema."""
 
     def __init__(self, packet, handle):
         self._handle = self._op = handle
+        self._set_operators((handle,))
         self._overloadpacket = packet
         self._packet = packet
         self._overloadname = handle.overload or "default"
@@ -30,9 +32,6 @@ class OpOverload:
         self.__qualname__ = self.__name__
         self.__module__ = packet.__module__
         self.__doc__ = handle.__doc__
-
-    def __call__(self, /, *args, **kwargs):
-        return self._handle(*args, **kwargs)
 
     def __repr__(self):
         return f"<OpOverload(op='{self.namespace}.{self._overloadpacket.__name__}', overload='{self._overloadname}')>"
@@ -107,12 +106,14 @@ class OpOverload:
         return register
 
 
-class OpOverloadPacket:
+@_C._call_fast
+class OpOverloadPacket(_C.OperatorCallable):
     """The overloads of one operator."""
 
     def __init__(self, namespace, name, handles):
         self._qualified_op_name = f"{namespace}::{name}"
         self._handles = tuple(sorted(handles, key=lambda handle: handle.sequence))
+        self._set_operators(self._handles)
         self.__name__ = name
         self.__module__ = f"torch.ops.{namespace}"
         self._by_name = {}
@@ -153,9 +154,6 @@ class OpOverloadPacket:
 
     def __iter__(self):
         return iter(self.overloads())
-
-    def __call__(self, /, *args, **kwargs):
-        return _C._call_operators(self._handles, *args, **kwargs)
 
     @property
     def op(self):

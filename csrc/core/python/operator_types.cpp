@@ -5,6 +5,7 @@
 #include "../autograd.h"
 #include "../check_mutation.h"
 #include "bind.h"
+#include "operator_object.h"
 #include "operator_values.h"
 #include "schema_types.h"
 #include "types.h"
@@ -557,30 +558,6 @@ PyObject* py_define(PyObject*, PyObject* args) {
         return handle_for(op);
     });
 }
-// _call_operators((handle, ...), *args, **kwargs): the first whose schema fits.
-PyObject* py_call_operators(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-    if (n < 1 || !PyTuple_Check(args[0]) || PyTuple_GET_SIZE(args[0]) == 0) {
-        PyErr_SetString(PyExc_TypeError, "_call_operators expects a tuple of operators");
-        return nullptr;
-    }
-    Py_ssize_t count = PyTuple_GET_SIZE(args[0]);
-    Operator* few[16];
-    std::vector<Operator*> many;
-    Operator** ops = few;
-    if (count > 16) {
-        many.resize(static_cast<size_t>(count));
-        ops = many.data();
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject* handle = PyTuple_GET_ITEM(args[0], i);
-        if (Py_TYPE(handle) != g_handle_type) {
-            PyErr_SetString(PyExc_TypeError, "_call_operators expects a tuple of operators");
-            return nullptr;
-        }
-        ops[i] = op_of(handle);
-    }
-    return call_operators(ops, static_cast<size_t>(count), {args + 1, n - 1, kwnames});
-}
 // _set_fallback(key, callable, flags): a kernel for every operator without one; None for fallthrough, no callable to
 // take it away.
 PyObject* py_set_fallback(PyObject*, PyObject* args) {
@@ -743,30 +720,29 @@ PyObject* py_has_native(PyObject*, PyObject* name) {
     return PyUnicode_FromString(k->structured ? "structured" : "direct");
 }
 
-PyMethodDef functions[] = {
-    {"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
-    {"_call_operators", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_call_operators)),
-     METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"_set_mutation_probe", py_set_probe, METH_VARARGS, nullptr},
-    {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
-    {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},
-    {"_find_operator", py_find, METH_VARARGS, nullptr},
-    {"_erase_operator", py_erase, METH_O, nullptr},
-    {"_all_operators", py_all, METH_NOARGS, nullptr},
-    {"_set_function_handler", py_set_handler, METH_O, nullptr},
-    {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
-    {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
-    {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
-    {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
-    {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},
-    {"_key_bit", py_key_bit, METH_O, nullptr},
-    {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
-    {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
-    {"_native_kernel", py_has_native, METH_O,
-     "'structured', 'direct' or None: the kernel of that name in the CPU library."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
+                           {"_set_mutation_probe", py_set_probe, METH_VARARGS, nullptr},
+                           {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
+                           {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},
+                           {"_find_operator", py_find, METH_VARARGS, nullptr},
+                           {"_erase_operator", py_erase, METH_O, nullptr},
+                           {"_all_operators", py_all, METH_NOARGS, nullptr},
+                           {"_set_function_handler", py_set_handler, METH_O, nullptr},
+                           {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
+                           {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
+                           {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
+                           {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
+                           {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},
+                           {"_key_bit", py_key_bit, METH_O, nullptr},
+                           {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
+                           {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
+                           {"_native_kernel", py_has_native, METH_O,
+                            "'structured', 'direct' or None: the kernel of that name in the CPU library."},
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+Operator* operator_of(PyObject* handle) { return Py_TYPE(handle) == g_handle_type ? op_of(handle) : nullptr; }
 
 bool init_operator_types(PyObject* module) {
     g_torch_function = PyUnicode_InternFromString("__torch_function__");

@@ -23,7 +23,8 @@ definitions: dict[str, "CustomOpDef"] = {}
 _AUTOCAST = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastNPU"}
 
 
-class CustomOpDef:
+@_C._call_fast
+class CustomOpDef(_C.OperatorCallable):
     """An operator made of a Python function: calling it dispatches. Made by `torch.library.custom_op`."""
 
     def __init__(self, namespace, name, schema, fn, tags=()):
@@ -48,6 +49,7 @@ class CustomOpDef:
             _C._erase_operator(previous._handle)
         self._lib.define(name + schema, tags=(Tag.pt2_compliant_tag, *tags))
         self._handle = handle_named(self._qualname)
+        self._set_operators((self._handle,))
         self._opoverload = getattr(getattr(ops, namespace), name).default
         self._register_autograd_kernel()
         if schema_of(self._handle).returns:
@@ -88,9 +90,6 @@ class CustomOpDef:
 
     def __repr__(self):
         return f"<CustomOpDef({self._qualname})>"
-
-    def __call__(self, *args, **kwargs):
-        return self._handle(*args, **kwargs)
 
     def register_kernel(self, device_types, fn=None, /):
         """Register the kernel for one or several device types, or for every one with None; a decorator without `fn`.
