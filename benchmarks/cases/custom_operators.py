@@ -10,10 +10,11 @@ _HALF = Bar(1 / 0.5, threads=1)
 
 
 def _scaled(torch: ModuleType) -> Any:
-    def scaled(x: torch.Tensor, y: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+    def scaled(x: Any, y: Any, scale: float = 1.0) -> Any:
         return x + y
 
-    op = torch.library.custom_op("benchmark::scaled", scaled, mutates_args=())
+    schema = "(Tensor x, Tensor y, float scale=1.0) -> Tensor"
+    op = torch.library.custom_op("benchmark::scaled", scaled, mutates_args=(), schema=schema)
 
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
         ctx.scale = inputs[2]
