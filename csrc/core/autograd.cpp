@@ -166,6 +166,14 @@ void save_argument(Saved& s, const Call& c, int i, bool overwritten) {
         if (overwritten) {
             ExcludeKeys below(kAutogradKeys);
             TensorRef before = call_tensor(g_engine_ops.clone, {Value::of(v.t)});
+            copy_tangents(*v.t, *before, true);
+            // Second derivatives go on through what the argument was.
+            Edge history = gradient_edge(*v.t);
+            if (history.node) {
+                AutogradMeta& a = autograd_of(*before);
+                a.grad_fn = history.node;
+                a.nr = history.nr;
+            }
             s.object = before.release()->py();
             s.kind = Saved::Input;
             s.version = reinterpret_cast<Tensor*>(s.object)->version();
@@ -181,11 +189,12 @@ void save_argument(Saved& s, const Call& c, int i, bool overwritten) {
 
 }  // namespace
 
-void run_autograd(Call& c) {
+namespace {
+void record(Call& c) {
     const Operator& op = *c.op;
     KeySet below = c.keys & kBelowAutograd;
     const Formula* f = op.formula.get();
-    bool record = false;
+    bool wanted = false;
     if (g_thread.grad_mode) {
         if (op.form == Form::Out) {
             for (uint64_t m = op.tensor_args; m; m &= m - 1)
@@ -193,10 +202,10 @@ void run_autograd(Call& c) {
                          "(): functions with out=... arguments don't support automatic differentiation, but one of the "
                          "arguments requires grad.");
         } else if (f) {
-            for (int i : f->inputs) record = record || differentiable_input(c.args[i]);
+            for (int i : f->inputs) wanted = wanted || differentiable_input(c.args[i]);
         }
     }
-    if (!record) {
+    if (!wanted) {
         if (op.form == Form::Inplace && g_thread.grad_mode && c.args[0].tag == Tag::Tensor && c.args[0].t->autograd)
             check_inplace(*c.args[0].t);
         ExcludeKeys guard(kAutogradKeys);
@@ -305,14 +314,21 @@ void run_autograd(Call& c) {
             s.kind = Saved::Object;
         }
     }
-    if (g_anomaly) {
-        PyObject* m = PyImport_ImportModule("traceback");
-        if (m) {
-            n->trace = PyObject_CallMethod(m, "format_stack", nullptr);
-            Py_DECREF(m);
-        }
-        PyErr_Clear();
-    }
+    if (g_anomaly) record_trace(n);
+}
+}  // namespace
+
+void run_underived(Call& c) {
+    MT_CHECK_AS(NotImplemented, !has_tangents(c), "Trying to use forward AD with ", c.op->name,
+                " that does not support it because it has not been implemented yet.");
+    record(c);
+}
+
+void run_autograd(Call& c) {
+    if (__builtin_expect(has_tangents(c), 0))
+        run_with_tangents(c, record);
+    else
+        record(c);
 }
 
 // Below autograd: views are tracked, writes are counted.

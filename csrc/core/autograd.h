@@ -78,6 +78,11 @@ struct ViewMeta {
     PyObject* replay = nullptr;
 };
 
+struct Tangent {
+    int64_t level;
+    Tensor* value;  // strong
+};
+
 struct AutogradMeta {
     bool requires_grad = false;
     bool retains_grad = false;
@@ -86,16 +91,33 @@ struct AutogradMeta {
     Node* accumulator = nullptr;  // weak
     Tensor* grad = nullptr;       // strong
     ViewMeta* view = nullptr;
-    PyObject* hooks = nullptr;       // the _backward_hooks dict
-    PyObject* post_hooks = nullptr;  // post-accumulate hooks dict
+    PyObject* hooks = nullptr;                 // the _backward_hooks dict
+    PyObject* post_hooks = nullptr;            // post-accumulate hooks dict
+    std::vector<Tangent>* tangents = nullptr;  // forward mode: at most one a level
+    Tensor* physical = nullptr;                // of a tensor that vmap made: all of it, mapped dimensions first; strong
+    bool no_data = false;              // _make_wrapper_subclass: sizes and strides, but nothing of its own behind
+    PyObject* batch_levels = nullptr;  // the vmap level of each mapped dimension: a tuple of int, ascending
 };
 
 AutogradMeta& autograd_of(Tensor& t);  // made if absent
 void destroy_autograd(AutogradMeta* a);
 
-inline bool requires_grad(const Tensor& t) { return t.autograd && (t.autograd->requires_grad || t.autograd->grad_fn); }
+inline bool requires_grad(const Tensor& t) {
+    if (!t.autograd) return false;
+    const AutogradMeta& a = *t.autograd;
+    return a.requires_grad || a.grad_fn || (a.physical && requires_grad(*a.physical));
+}
+// A tensor whose memory is not what it stands for: one slice of what vmap maps over, or a wrapper around others.
+inline bool hides_data(const Tensor& t) { return t.keys.has(Key::Batched) || (t.autograd && t.autograd->no_data); }
+inline void check_data(const Tensor& t) {
+    MT_CHECK(!hides_data(t), "Cannot access data pointer of Tensor that doesn't have storage");
+}
 inline bool is_view(const Tensor& t) { return t.autograd && t.autograd->view; }
-inline bool is_leaf(const Tensor& t) { return !t.autograd || !t.autograd->grad_fn; }
+inline bool is_leaf(const Tensor& t) {
+    if (!t.autograd) return true;
+    const AutogradMeta& a = *t.autograd;
+    return a.physical ? is_leaf(*a.physical) : !a.grad_fn;
+}
 Node* grad_fn_of(Tensor& t);    // borrowed; regenerated for a view whose base was written
 Edge gradient_edge(Tensor& t);  // strong reference in the edge; empty if t needs no gradient
 void set_history(Tensor& t, Node* n, uint32_t nr);
@@ -116,6 +138,8 @@ PyTypeObject* make_node_type(const char* name);
 void save(Saved& s, Tensor* t, bool is_output, uint32_t nr);
 void save_object(Saved& s, PyObject* o);  // takes a new reference
 PyObject* unpack(Saved& s, Node* owner);  // new reference
+// Puts a tensor that is kept through a hook.
+void pack_saved(Saved& s, Tensor& t, PyObject* pack, PyObject* unpack_hook);
 void clear(Saved& s);
 extern thread_local std::vector<std::pair<PyObject*, PyObject*>> g_saved_hooks;
 extern thread_local const char* g_saved_hooks_disabled;
@@ -137,7 +161,29 @@ struct EngineRequest {
 };
 // Runs backward; returns the captured gradients, one an entry of request.inputs (unless accumulate).
 Gradients run_backward(EngineRequest& request);
+// ---- forward mode ----
+
+extern std::vector<int64_t> g_forward_levels;               // that are alive, innermost last
+extern thread_local bool g_forward_mode;                    // whether tangents are looked at on this thread
+Tensor* tangent_of(const Tensor& t, int64_t level);         // borrowed; null if there is none
+void set_tangent(Tensor& t, int64_t level, Tensor* value);  // null takes it away
+bool has_live_tangent(const Tensor& t);
+inline bool has_tangent(const Tensor& t) { return t.autograd && t.autograd->tangents && has_live_tangent(t); }
+bool has_tangents(const Call& c);
+// Runs the call as `record` does, then lets Python say the tangents of its results.
+void run_with_tangents(Call& c, void (*record)(Call&));
+void copy_tangents(const Tensor& from, Tensor& to, bool clone = false);
+TensorRef without_tangents(Tensor& t, int64_t level);  // of this level and those inside it; the same history
+
+// ---- anomaly mode ----
+
+Node* current_node();            // the node that backward runs on this thread; null if none
+void record_trace(Node* n);      // where the forward runs that makes this node
+void show_trace(const Node* n);  // as a warning; the Python error in flight stays
+
 bool in_backward();
+// Whether the backward under way on this thread will run the node. RuntimeError if there is none.
+bool will_run(const Node* n);
 int64_t current_task();            // the number of the backward run under way on this thread; -1 if none
 bool current_task_is_selective();  // whether it was asked for certain inputs only
 extern bool g_anomaly, g_anomaly_check_nan;

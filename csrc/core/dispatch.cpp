@@ -5,6 +5,7 @@
 
 #include "python/box.h"
 #include "python/types.h"
+#include "python_keys.h"
 
 namespace mt {
 
@@ -73,7 +74,9 @@ void check_shared_device(const Call& c) {
 std::string available(const Operator& op) {
     std::string have;
     for (int i = 1; i < kKeyCount; i++)
-        if (op.table[i].fn) have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
+        // Every operator can be mapped over and handed to Python: that is nothing registered.
+        if (op.table[i].fn && op.table[i].fn != run_python_key && op.table[i].fn != run_batched)
+            have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
     return have;
 }
 

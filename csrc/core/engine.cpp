@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "autograd.h"
+#include "python/custom_function.h"
 #include "python/types.h"
 
 namespace mt {
@@ -32,6 +33,15 @@ struct RunningTask {
     RunningTask& operator=(const RunningTask&) = delete;
     int64_t task;
     bool task_selective;
+};
+
+thread_local Node* g_node = nullptr;
+struct RunningNode {
+    explicit RunningNode(Node* n) : before(std::exchange(g_node, n)) {}
+    ~RunningNode() { g_node = before; }
+    RunningNode(const RunningNode&) = delete;
+    RunningNode& operator=(const RunningNode&) = delete;
+    Node* before;
 };
 
 // Open-addressing map from node to the index of its state.
@@ -99,6 +109,12 @@ struct Later {
 
 class Task {
   public:
+    bool will_run(const Node* n) {
+        uint32_t* k = map_.find(n);
+        return k && (states_[*k]->needed || !states_[*k]->captures.empty());
+    }
+    static thread_local Task* running_;
+
     explicit Task(EngineRequest& r) : request_(r), captured_(r.accumulate ? 0 : r.inputs.size()) {}
 
     Gradients run() {
@@ -118,6 +134,7 @@ class Task {
         bool saved_mode = g_thread.grad_mode;
         g_thread.grad_mode = request_.create_graph;
         RunningTask running(!request_.inputs.empty());
+        Task* outer = std::exchange(running_, this);
         try {
             while (!ready_.empty()) {
                 State* s = ready_.top();
@@ -126,10 +143,12 @@ class Task {
                 if (PyErr_CheckSignals() != 0) throw PythonError();
             }
         } catch (...) {
+            running_ = outer;
             g_thread.grad_mode = saved_mode;
             release();
             throw;
         }
+        running_ = outer;
         g_thread.grad_mode = saved_mode;
         release();
         return std::move(captured_);
@@ -363,6 +382,10 @@ class Task {
                          g->sizes(), " but expected shape compatible with ", want);
                 g = call_tensor(g_engine_ops.sum_to_size, {Value::of(g.get()), ints_of(want)});
             }
+            MT_CHECK(!is_function_node(n) || is_floating(g->dtype) || is_complex(g->dtype) == is_complex(m.dtype),
+                     "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
+                     "but got false.  (Could this error message be improved?  If so, please report an enhancement "
+                     "request to PyTorch.)");
             if (is_complex(g->dtype) && !is_complex(m.dtype)) {
                 g = call_tensor(g_engine_ops.real, {Value::of(g.get())});
             }
@@ -390,12 +413,13 @@ class Task {
             return;
         }
         Gradients out(static_cast<size_t>(n->nedges));
+        RunningNode running(n);
         try {
             n->behaviour->apply(n, grads, out);
             validate(n, out);
             if (g_anomaly && g_anomaly_check_nan) check_nan(n, out);
         } catch (...) {
-            if (g_anomaly && n->trace) show_trace(n);
+            if (g_anomaly) show_trace(n);
             throw;
         }
         run_post_hooks(n, grads, out);
@@ -426,20 +450,6 @@ class Task {
         }
     }
 
-    static void show_trace(Node* n) {
-        PyObject *type, *value, *tb;
-        PyErr_Fetch(&type, &value, &tb);
-        PyObject* empty = PyUnicode_FromString("");
-        PyObject* text = PyUnicode_Join(empty, n->trace);
-        if (text) {
-            std::string s = concat("Error detected in ", name_of(n),
-                                   ". Traceback of forward call that caused the error:\n", PyUnicode_AsUTF8(text));
-            if (PyErr_WarnEx(PyExc_UserWarning, s.c_str(), 1) < 0) PyErr_Clear();
-            Py_DECREF(text);
-        }
-        Py_DECREF(empty);
-        PyErr_Restore(type, value, tb);
-    }
     static void check_nan(Node* n, Gradients& out) {
         for (size_t i = 0; i < out.size(); i++) {
             if (!out[i] || !out[i]->is_cpu()) continue;
@@ -467,9 +477,16 @@ class Task {
     std::priority_queue<State*, std::vector<State*>, Later> ready_;
 };
 
+thread_local Task* Task::running_ = nullptr;
+
 }  // namespace
 
+bool will_run(const Node* n) {
+    MT_CHECK(Task::running_, "_get_will_engine_execute_node() should only be called during the backward pass");
+    return Task::running_->will_run(n);
+}
 bool in_backward() { return g_depth > 0; }
+Node* current_node() { return g_node; }
 int64_t current_task() { return g_task; }
 bool current_task_is_selective() { return g_task_selective; }
 

@@ -40,6 +40,12 @@ void destroy_autograd(AutogradMeta* a) {
     Py_XDECREF(a->grad ? a->grad->py() : nullptr);
     Py_XDECREF(a->hooks);
     Py_XDECREF(a->post_hooks);
+    Py_XDECREF(a->physical ? a->physical->py() : nullptr);
+    Py_XDECREF(a->batch_levels);
+    if (a->tangents) {
+        for (const Tangent& g : *a->tangents) Py_DECREF(g.value->py());
+        delete a->tangents;
+    }
     delete a;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "python/box.h"
+#include "python_keys.h"
 
 namespace mt {
 namespace {
@@ -99,6 +100,9 @@ Operator* Registry::define(Schema schema) {
                 break;
             case ArgKind::Layout:
                 layout_arg = true;
+                break;
+            case ArgKind::Generator:
+                op->random = true;
                 break;
             default:
                 break;
@@ -241,11 +245,20 @@ void Operator::resolve() {
             derived.fn = run_autograd;
             chosen = &derived;
         }
+        if (!chosen && autograd && !implicit_kernel && name.find("_backward") != std::string::npos) {
+            derived.fn = run_underived;
+            chosen = &derived;
+        }
         if (!chosen && k == Key::ADInplaceOrView && (is_view || mutates) && !(implicit_kernel && !explicit_kernel)) {
             derived.fn = run_adinplaceorview;
             chosen = &derived;
         }
+        if (!chosen && k == Key::Batched && implicit_kernel && !explicit_kernel && !formula) chosen = implicit_kernel;
         if (!chosen) chosen = Registry::get().fallback(k);
+        if (!chosen && (k == Key::Batched || k == Key::Python)) {
+            derived.fn = k == Key::Batched ? run_batched : run_python_key;
+            chosen = &derived;
+        }
         if (!chosen || chosen->fallthrough) continue;
         table[i] = *chosen;
         active = active | as_set;

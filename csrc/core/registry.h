@@ -88,6 +88,7 @@ struct Operator {
     bool user = false;                    // defined at run time: lists reach its kernels as lists, results are checked
     bool excused = false;                 // PyTorch's own schema keeps quiet about what the operator writes or aliases
     bool needs_tensor = false;            // a call without tensors has no kernel to go to
+    bool random = false;                  // draws random numbers
     bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
     Operator* functional = nullptr;       // of a derived form
     PyObject* handle = nullptr;           // the Python object standing for this operator
@@ -132,6 +133,7 @@ struct ThreadState {
     bool function_modes_disabled = false;
     bool device_given = false;  // default_device was set by set_default_device or a `with device` block
     int function_modes = 0;     // depth of the __torch_function__ mode stack
+    int transforms = 0;         // depth of torch.func's transforms
     Device default_device;
 };
 #if defined(__GNUC__)
@@ -172,6 +174,7 @@ void run_python(Call& c);
 void run_checked(Call& c);
 extern bool g_check_mutation;  // MINDTORCH_CHECK_MUTATION=1: kernels run inside run_checked
 void run_autograd(Call& c);
+void run_underived(Call& c);  // of a gradient's operator that has no gradient itself
 void run_adinplaceorview(Call& c);
 
 void release_results(Call& c);

@@ -32,15 +32,7 @@ void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
             s.history = gradient_edge(*t);
         }
         s.version = t->version();
-        std::vector<std::pair<PyObject*, PyObject*>> held;
-        held.swap(g_saved_hooks);  // a hook's own operations are not packed
-        PyObject* packed = PyObject_CallOneArg(pack, given->py());
-        held.swap(g_saved_hooks);
-        if (!packed) throw PythonError();
-        s.object = packed;
-        Py_INCREF(unpack_hook);
-        s.unpack = unpack_hook;
-        s.kind = Saved::Packed;
+        pack_saved(s, *given, pack, unpack_hook);
         return;
     }
     if (is_output && !s.leaf) {
@@ -54,6 +46,27 @@ void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
         s.kind = Saved::Input;
     }
     s.version = t->version();
+}
+
+void pack_saved(Saved& s, Tensor& t, PyObject* pack, PyObject* unpack_hook) {
+    uint32_t version = t.version();
+    std::vector<std::pair<PyObject*, PyObject*>> held;
+    held.swap(g_saved_hooks);  // a hook's own operations are not packed
+    PyObject* packed = PyObject_CallOneArg(pack, t.py());
+    held.swap(g_saved_hooks);
+    if (!packed) throw PythonError();
+    if (t.version() != version) {
+        Py_DECREF(packed);
+        MT_THROW(Runtime,
+                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
+                 "an issue if you need to perform in-place operations on the input to a pack hook.");
+    }
+    if (s.kind == Saved::Input && s.requires_grad && !s.leaf && !s.history.node) s.history = gradient_edge(t);
+    PyObject* old = std::exchange(s.object, packed);
+    Py_XDECREF(old);
+    s.unpack = Py_NewRef(unpack_hook);
+    s.kind = Saved::Packed;
 }
 
 PyObject* unpack(Saved& s, Node* owner) {
@@ -109,6 +122,7 @@ PyObject* unpack(Saved& s, Node* owner) {
     }
     if (s.kind == Saved::Output && s.requires_grad && owner) {
         TensorRef again = shallow_alias(*t);
+        copy_tangents(*t, *again);
         AutogradMeta& a = autograd_of(*again);
         Py_INCREF(reinterpret_cast<PyObject*>(owner));
         a.grad_fn = owner;

@@ -112,6 +112,40 @@ void track_view(Tensor& view, Tensor& source, Creation creation) {
     a.view = m;
 }
 
+namespace {
+// Some views must not be written to while operations are recorded: what made them says why. `other` says what was
+// written instead, where it was not the view itself.
+void check_creation(const Tensor& t, const char* other) {
+    Creation creation = t.autograd->view->creation;
+    if (creation == Creation::Default) return;
+    std::string start = t.autograd->grad_fn ? concat("Output ", t.autograd->nr, " of ",
+                                                     forward_name_of(t.autograd->grad_fn), " is a view")
+                                            : std::string("A view was created in ") +
+                                                  (creation == Creation::Inference ? "inference" : "no_grad") + " mode";
+    start += concat(" and ", other ? other : "is being", " modified inplace");
+    switch (creation) {
+        case Creation::Multi:
+            MT_THROW(Runtime, start,
+                     ". This view is the output of a function that returns multiple views. Such functions do not allow "
+                     "the output views to be modified inplace. You should replace the inplace operation by an "
+                     "out-of-place one.");
+        case Creation::NoGrad:
+            MT_THROW(Runtime, start, t.autograd->grad_fn ? "." : " with grad mode enabled.",
+                     " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+                     "code by moving both the view and the inplace either both inside the no_grad block (if you don't "
+                     "want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+        case Creation::CustomFunction:
+            MT_THROW(Runtime, start,
+                     ". This view was created inside a custom Function (or because an input was returned as-is) and "
+                     "the autograd logic to handle view+inplace would override the custom backward associated with "
+                     "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
+                     "this by cloning the output of the custom Function.");
+        default:
+            MT_THROW(Runtime, start, ". This view was created in inference mode and cannot be written to here.");
+    }
+}
+}  // namespace
+
 Node* grad_fn_of(Tensor& t) {
     if (!t.autograd) return nullptr;
     AutogradMeta& a = *t.autograd;
@@ -119,8 +153,7 @@ Node* grad_fn_of(Tensor& t) {
     Tensor& base = *a.view->base;
     a.view->version = t.version();
     if (!requires_grad(base)) return a.grad_fn;
-    MT_CHECK(a.view->creation != Creation::CustomFunction,
-             "a view made by a custom Function was modified through its base");
+    check_creation(t, "its base or another view of its base has been");
     if (!g_strided_view_type) g_strided_view_type = make_node_type("AsStridedBackward0");
     Node* n = new_node(g_strided_view_type, a.view->replay ? &kReplayView : &kStridedView, 1, 1, 0);
     n->view = geometry(t, base, a.view->replay);
@@ -170,34 +203,11 @@ void rebase_history(Tensor& t, Node* n, uint32_t nr) {
 
 void check_inplace(Tensor& t) {
     if (!g_thread.grad_mode) return;
-    if (t.autograd && t.autograd->view) {
-        ViewMeta& v = *t.autograd->view;
-        bool base_leaf = requires_grad(*v.base) && is_leaf(*v.base);
-        MT_CHECK(!base_leaf, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-        if (requires_grad(t) || requires_grad(*v.base)) {
-            std::string producer = t.autograd->grad_fn
-                                       ? concat("Output ", t.autograd->nr, " of ", forward_name_of(t.autograd->grad_fn))
-                                       : std::string("A view");
-            MT_CHECK(v.creation != Creation::Multi, producer,
-                     " is a view and is being modified inplace. This view is the output of a function that returns "
-                     "multiple views. Such functions do not allow "
-                     "the output views to be modified inplace. You should replace the inplace operation by an "
-                     "out-of-place one.");
-            MT_CHECK(v.creation != Creation::NoGrad,
-                     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
-                     "that this "
-                     "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-                     "the view and the inplace either both "
-                     "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
-                     "want the inplace to be tracked).");
-            MT_CHECK(v.creation != Creation::CustomFunction, producer,
-                     " is a view and is being modified inplace. This view was created inside a custom Function (or "
-                     "because an input was returned as-is) and the "
-                     "autograd logic to handle view+inplace would override the custom backward associated with the "
-                     "custom Function, leading to incorrect "
-                     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
-                     "Function.");
-        }
+    if (is_view(t)) {
+        const Tensor& base = *t.autograd->view->base;
+        if (requires_grad(t) || requires_grad(base)) check_creation(t, nullptr);
+        MT_CHECK(!(requires_grad(base) && is_leaf(base)),
+                 "a view of a leaf Variable that requires grad is being used in an in-place operation.");
         return;
     }
     MT_CHECK(!(requires_grad(t) && is_leaf(t)),

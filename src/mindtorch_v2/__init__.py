@@ -70,7 +70,7 @@ from ._tensor_types import (  # noqa: E402
     LongTensor,
     ShortTensor,
 )
-from . import _namespace  # noqa: E402  (fills in what is made of several of the above)
+from . import _namespace, _torch_dispatch  # noqa: E402  (fills in what is made of several of the above)
 
 globals().update({name: getattr(_namespace, name) for name in _namespace.__all__})
 for _name in _namespace.LAZY_NAMES:  # a Python function goes before the operator of the same name that it calls

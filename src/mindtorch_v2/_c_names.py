@@ -1,6 +1,7 @@
 """Names that PyTorch keeps in `torch._C` and that libraries ask for there."""
 
 from mindtorch_v2 import _C
+from mindtorch_v2._tensor import _disabled_torch_dispatch_impl
 from mindtorch_v2._torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -17,6 +18,7 @@ def _get_accelerator(check=None):
 for _value in (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    _disabled_torch_dispatch_impl,
     _disabled_torch_function_impl,
     _get_accelerator,
     unavailable_class("torch._C.Graph"),

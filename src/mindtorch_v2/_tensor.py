@@ -12,6 +12,17 @@ from . import _C
 from ._autograd.backward import backward as _backward
 
 
+def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """``__torch_dispatch__`` of classes that do not take calls over: the operator on the data that the tensors have."""
+    before = _C._tls_keys()
+    python = _C._key_bit("Python")
+    _C._set_tls_keys(before[0] & ~python, before[1] | python)
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _C._set_tls_keys(*before)
+
+
 class _TensorMeta(type(_C.TensorBase)):
     """Says that a Parameter marked on a tensor subclass is a Parameter (see nn.Parameter)."""
 
@@ -128,6 +139,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __bool__(self) -> bool:
+        if _C._batched_parts(self) is not None:
+            raise RuntimeError(
+                "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+                "that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+            )
         if self.numel() == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         if self.numel() > 1:
@@ -210,7 +226,41 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return other
         return self.copy_(other)
 
-    __torch_dispatch__ = None
+    __torch_dispatch__ = _disabled_torch_dispatch_impl
+
+    @staticmethod
+    def _make_wrapper_subclass(
+        cls: type,
+        size: Any,
+        strides: Any = None,
+        storage_offset: int | None = None,
+        memory_format: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        dispatch_sizes_strides_policy: str | None = None,
+        dispatch_device: bool = False,
+        dispatch_layout: bool = False,
+    ) -> Any:
+        """A tensor of class ``cls`` with these properties and no data: its ``__torch_dispatch__`` answers every operator.
+
+        Raises RuntimeError if ``cls`` does not define ``__torch_dispatch__``.
+        """
+        if layout is not None and layout is not _C.strided:
+            raise NotImplementedError("_make_wrapper_subclass(): only the strided layout is supported")
+        if dispatch_sizes_strides_policy is not None:
+            raise NotImplementedError("_make_wrapper_subclass(): sizes and strides cannot be asked of the class")
+        return _C.TensorBase._wrapper_subclass(
+            cls,
+            tuple(size),
+            strides,
+            storage_offset or 0,
+            _C.get_default_dtype() if dtype is None else dtype,
+            _C._get_default_device() if device is None else device,
+            requires_grad,
+        )
 
     @property
     def __cuda_array_interface__(self) -> Any:

@@ -13,8 +13,8 @@ LEVELS = {
     "_dispatch": 1,
     "_storage": 2, "_tensor": 2, "_torch_function": 2, "_c_names": 2, "_autograd": 2,
     "_ops": 3, "_tensor_types": 3,
-    "_functionalize": 4, "_capture": 4, "_backends": 4,
-    "library": 5, "_library": 5, "_ops_namespace": 5, "_interop": 5,
+    "_functionalize": 4, "_capture": 4, "_backends": 4, "_batching": 4,
+    "library": 5, "_torch_dispatch": 5, "_library": 5, "_ops_namespace": 5, "_interop": 5,
 }  # fmt: skip
 PUBLIC, TOP = 6, 7
 # Imports upwards that are made when a method is called, with the reason.
@@ -22,6 +22,7 @@ UPWARDS = {
     ("_tensor", "_tensor_str"): "repr of a tensor",
     ("_tensor", "storage"): "typed storages are the public face of storages",
     ("_tensor", "_utils"): "PyTorch's pickles name the functions there",
+    ("_autograd.gradcheck", "func"): "checks backward of several gradients at once",
     ("_tensor", "utils.hooks"): "hooks return PyTorch's public handle",
 }
 SIBLINGS = (4,)

@@ -72,11 +72,11 @@ def test_bad_input_is_named():
     x = torch.ones(3)
     with pytest.raises(RuntimeError, match=r"Expected f\(\*args\) to return a scalar Tensor, got tensor with 1 dims"):
         grad(torch.sin)(x)
-    with pytest.raises(RuntimeError, match="to be a Tensor"):
+    with pytest.raises(RuntimeError, match="to return a Tensor"):
         grad(lambda x: 1.0)(x)
-    with pytest.raises(RuntimeError, match="Expected primals and tangents to be tuples"):
+    with pytest.raises(RuntimeError, match="Expected primals to be a tuple"):
         jvp(torch.sin, x, x)
-    with pytest.raises(NotImplementedError, match=r"torch\.autograd\.forward_ad\.make_dual"):
+    with pytest.raises(RuntimeError, match="make sure to enter_dual_level"):
         torch.autograd.forward_ad.make_dual(x, x)
     with pytest.raises(NotImplementedError, match=r"torch\.optim\.SparseAdam"):
         torch.optim.SparseAdam([x])

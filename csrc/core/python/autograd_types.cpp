@@ -1,6 +1,7 @@
 // Nodes as Python objects, and the entry points of recording and backward.
 
 #include "../autograd.h"
+#include "custom_function.h"
 #include "types.h"
 
 namespace mt {
@@ -8,7 +9,6 @@ namespace mt {
 namespace {
 
 PyTypeObject* g_node_type = nullptr;
-PyTypeObject* g_function_node_type = nullptr;
 Node* as_node(PyObject* o) { return reinterpret_cast<Node*>(o); }
 
 // ---- lifetime: a graph is freed iteratively, however deep ----
@@ -39,10 +39,13 @@ void free_node(PyObject* o) {
         delete n->view;
     }
     delete n->list_sizes;
+    if (is_function_node(n)) clear_function_node(static_cast<FunctionNode*>(n));
     PyTypeObject* type = Py_TYPE(o);
     type->tp_free(o);
     Py_DECREF(type);
 }
+}  // namespace
+
 void node_dealloc(PyObject* o) {
     PyObject_GC_UnTrack(o);
     if (g_pending) {
@@ -76,6 +79,7 @@ int node_traverse(PyObject* o, visitproc visit, void* arg) {
     Py_VISIT(n->extra);
     Py_VISIT(n->trace);
     if (n->view) Py_VISIT(n->view->replay);
+    if (is_function_node(n)) return traverse_function_node(static_cast<FunctionNode*>(n), visit, arg);
     return 0;
 }
 int node_clear(PyObject* o) {
@@ -86,8 +90,11 @@ int node_clear(PyObject* o) {
     Py_CLEAR(n->post_hooks);
     Py_CLEAR(n->tensor_hooks);
     Py_CLEAR(n->retains);
+    if (is_function_node(n)) clear_function_node(static_cast<FunctionNode*>(n));
     return 0;
 }
+
+namespace {
 
 // ---- attributes ----
 
@@ -115,6 +122,12 @@ PyObject* get_metadata(PyObject* o, void*) {
     return m;
 }
 PyObject* get_sequence(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(as_node(o)->sequence); }
+PyObject* set_sequence(PyObject* o, PyObject* v) {
+    unsigned long long number = PyLong_AsUnsignedLongLong(v);
+    if (PyErr_Occurred()) return nullptr;
+    as_node(o)->sequence = number;
+    Py_RETURN_NONE;
+}
 PyObject* get_variable(PyObject* o, void*) {
     Node* n = as_node(o);
     if (!is_accumulate(n) || !n->extra) {
@@ -165,11 +178,12 @@ PyObject* node_getattro(PyObject* o, PyObject* name) {
     if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;
     const char* text = PyUnicode_AsUTF8(name);
     Node* n = as_node(o);
-    if (!text || std::strncmp(text, "_saved_", 7) != 0 || !n->op || !n->op->formula) return nullptr;
+    bool raw = text && std::strncmp(text, "_raw_saved_", 11) == 0;
+    if (!text || !(raw || std::strncmp(text, "_saved_", 7) == 0) || !n->op || !n->op->formula) return nullptr;
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
     const Formula& f = *n->op->formula;
-    std::string wanted = text + 7;
+    std::string wanted = text + (raw ? 11 : 7);
     for (size_t k = 0; k < f.saved_inputs.size() + f.saved_results.size(); k++) {
         std::string have;
         if (k < f.saved_inputs.size()) {
@@ -183,6 +197,7 @@ PyObject* node_getattro(PyObject* o, PyObject* name) {
         Py_XDECREF(value);
         Py_XDECREF(tb);
         return guarded<PyObject*>(nullptr, [&] {
+            if (raw) return saved_tensor_object(n, static_cast<int>(k));
             check_not_released(n);
             return unpack(n->saved[k], n);
         });
@@ -207,6 +222,7 @@ PyMethodDef node_methods[] = {
     {"register_hook", register_hook, METH_O, "hook(grad_inputs, grad_outputs), after the node ran."},
     {"register_prehook", register_prehook, METH_O, "hook(grad_outputs), before the node runs."},
     {"_sequence_nr", get_sequence, METH_NOARGS, nullptr},
+    {"_set_sequence_nr", set_sequence, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef node_getset[] = {
     {"next_functions", get_next, nullptr, "(node, output number) of each input.", nullptr},
@@ -226,120 +242,16 @@ PyType_Spec node_spec = {
     "mindtorch_v2._C.Node", sizeof(Node), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
 
-// ---- the node of a custom Function: its Python object is the context ----
-
-void function_apply(Node* n, Gradients& grads, Gradients& out) {
-    PyObject* args = tuple_of(grads);
-    PyObject* fn = PyObject_GetAttrString(reinterpret_cast<PyObject*>(n), "_run_backward");
-    PyObject* r = fn ? PyObject_Call(fn, args, nullptr) : nullptr;
-    Py_XDECREF(fn);
-    Py_DECREF(args);
-    if (!r) throw PythonError();
-    PyObject* seq = PySequence_Fast(r, "backward returns its gradients as a tuple");
-    Py_DECREF(r);
-    if (!seq) throw PythonError();
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq) && i < n->nedges; i++) {
-        PyObject* g = PySequence_Fast_GET_ITEM(seq, i);
-        if (g != Py_None && n->edges[i].node)
-            out[static_cast<size_t>(i)] = TensorRef::share(reinterpret_cast<Tensor*>(g));
-    }
-    Py_DECREF(seq);
-}
-const NodeBehaviour kFunction{function_apply};
-
-PyObject* function_node_new(PyTypeObject* type, PyObject*, PyObject*) {
-    return guarded<PyObject*>(nullptr,
-                              [&] { return reinterpret_cast<PyObject*>(new_node(type, &kFunction, 0, 0, 0)); });
-}
-// _set_inputs([Tensor or None, ...]): one edge each.
-PyObject* fn_set_inputs(PyObject* o, PyObject* inputs) {
-    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        Node* n = as_node(o);
-        PyObject* seq = PySequence_Fast(inputs, "expected a sequence");
-        if (!seq) throw PythonError();
-        n->nedges = static_cast<int>(PySequence_Fast_GET_SIZE(seq));
-        delete[] n->edges;
-        n->edges = new Edge[static_cast<size_t>(n->nedges)];
-        for (int i = 0; i < n->nedges; i++) {
-            PyObject* t = PySequence_Fast_GET_ITEM(seq, i);
-            if (tensor_check(t)) n->edges[i] = gradient_edge(*reinterpret_cast<Tensor*>(t));
-        }
-        Py_DECREF(seq);
-        Py_RETURN_NONE;
-    });
-}
-// _set_output(tensor, nr, how): how = 0 new, 1 written in place, 2 describe only
-PyObject* fn_set_output(PyObject* o, PyObject* args) {
-    PyObject* t;
-    unsigned nr;
-    int how;
-    if (!PyArg_ParseTuple(args, "OIi:_set_output", &t, &nr, &how)) return nullptr;
-    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        Tensor& tensor = *reinterpret_cast<Tensor*>(t);
-        if (how == 1) {
-            check_inplace(tensor);
-            rebase_history(tensor, as_node(o), nr);
-        } else if (how == 0) {
-            set_history(tensor, as_node(o), nr);
-        } else {
-            describe_output(as_node(o), nr, tensor);
-        }
-        Py_RETURN_NONE;
-    });
-}
-// _save(list of tensors): through saved-tensor hooks, with version checks.
-PyObject* fn_save(PyObject* o, PyObject* args) {
-    PyObject *tensors, *is_output;
-    if (!PyArg_ParseTuple(args, "OO:_save", &tensors, &is_output)) return nullptr;
-    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        Node* n = as_node(o);
-        PyObject* seq = PySequence_Fast(tensors, "expected a sequence");
-        PyObject* outs = PySequence_Fast(is_output, "expected a sequence");
-        if (!seq || !outs) throw PythonError();
-        delete[] n->saved;
-        n->nsaved = static_cast<int>(PySequence_Fast_GET_SIZE(seq));
-        n->saved = new Saved[static_cast<size_t>(n->nsaved)];
-        for (int i = 0; i < n->nsaved; i++) {
-            PyObject* t = PySequence_Fast_GET_ITEM(seq, i);
-            long nr = PyLong_AsLong(PySequence_Fast_GET_ITEM(outs, i));
-            if (tensor_check(t))
-                save(n->saved[i], reinterpret_cast<Tensor*>(t), nr >= 0, nr >= 0 ? static_cast<uint32_t>(nr) : 0);
-        }
-        Py_DECREF(seq);
-        Py_DECREF(outs);
-        Py_RETURN_NONE;
-    });
-}
-PyObject* fn_saved(PyObject* o, PyObject*) {
-    return guarded<PyObject*>(nullptr, [&] {
-        Node* n = as_node(o);
-        check_not_released(n);
-        PyObject* t = PyTuple_New(n->nsaved);
-        try {
-            for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t, i, unpack(n->saved[i], n));
-        } catch (...) {
-            Py_DECREF(t);
-            throw;
-        }
-        return t;
-    });
-}
-PyObject* fn_needs(PyObject* o, PyObject* i) {
-    Node* n = as_node(o);
-    long k = PyLong_AsLong(i);
-    return PyBool_FromLong(k >= 0 && k < n->nedges && n->edges[k].node);
-}
-PyMethodDef function_methods[] = {
-    {"_set_inputs", fn_set_inputs, METH_O, nullptr}, {"_set_output", fn_set_output, METH_VARARGS, nullptr},
-    {"_save", fn_save, METH_VARARGS, nullptr},       {"_saved", fn_saved, METH_NOARGS, nullptr},
-    {"_needs", fn_needs, METH_O, nullptr},           {nullptr, nullptr, 0, nullptr}};
-PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_node_new), SLOT(Py_tp_methods, function_methods),
-                                SLOT(Py_tp_dealloc, node_dealloc),  SLOT(Py_tp_traverse, node_traverse),
-                                SLOT(Py_tp_clear, node_clear),      {0, nullptr}};
-PyType_Spec function_spec = {"mindtorch_v2._C.FunctionNode", 0, 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, function_slots};
-
 // ---- module functions ----
+
+// torch.autograd.graph.GradientEdge: (node, output number, ...)
+bool is_edge(PyObject* o) {
+    return PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 &&
+           PyType_IsSubtype(Py_TYPE(PyTuple_GET_ITEM(o, 0)), g_node_type) && PyLong_Check(PyTuple_GET_ITEM(o, 1));
+}
+Edge edge_of(PyObject* o) {
+    return {as_node(Py_NewRef(PyTuple_GET_ITEM(o, 0))), static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(o, 1)))};
+}
 
 PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
     static const char* names[] = {"tensors", "grad_tensors",      "keep_graph",      "create_graph",
@@ -363,9 +275,9 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
         Py_ssize_t n = PyTuple_Size(tensors);
         for (Py_ssize_t i = 0; i < n; i++) {
             PyObject *t = PyTuple_GET_ITEM(tensors, i), *g = PyTuple_GET_ITEM(grads, i);
-            MT_CHECK_TYPE(tensor_check(t), "element ", i, " of tensors tuple is not a Tensor");
-            Tensor& tensor = *reinterpret_cast<Tensor*>(t);
-            Edge e = gradient_edge(tensor);
+            MT_CHECK_TYPE(tensor_check(t) || is_edge(t), "element ", i,
+                          " of tensors tuple is not a Tensor or a GradientEdge");
+            Edge e = is_edge(t) ? edge_of(t) : gradient_edge(*reinterpret_cast<Tensor*>(t));
             MT_CHECK(e.node, "element ", i, " of tensors does not require grad and does not have a grad_fn");
             edges.held.push_back(e);
             if (g != Py_None) {
@@ -380,10 +292,11 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
         std::vector<uint8_t> reached(static_cast<size_t>(ni), 1);
         for (Py_ssize_t i = 0; i < ni; i++) {
             PyObject* t = PyTuple_GET_ITEM(inputs, i);
-            MT_CHECK_TYPE(tensor_check(t), "all inputs have to be Tensors, but got ", Py_TYPE(t)->tp_name);
-            Tensor& tensor = *reinterpret_cast<Tensor*>(t);
-            MT_CHECK(requires_grad(tensor), "One of the differentiated Tensors does not require grad");
-            Edge e = gradient_edge(tensor);
+            MT_CHECK_TYPE(tensor_check(t) || is_edge(t), "all inputs have to be Tensors or GradientEdges, but got ",
+                          Py_TYPE(t)->tp_name);
+            MT_CHECK(is_edge(t) || requires_grad(*reinterpret_cast<Tensor*>(t)),
+                     "One of the differentiated Tensors does not require grad");
+            Edge e = is_edge(t) ? edge_of(t) : gradient_edge(*reinterpret_cast<Tensor*>(t));
             edges.held.push_back(e);
             request.inputs.push_back(e);
         }
@@ -446,14 +359,14 @@ PyObject* py_pop_saved_hooks(PyObject*, PyObject*) {
     Py_RETURN_NONE;
 }
 thread_local std::string g_disabled_text;
+// Gives back the message of before, or None.
 PyObject* py_disable_saved_hooks(PyObject*, PyObject* o) {
-    if (o == Py_None) {
-        g_saved_hooks_disabled = nullptr;
-    } else {
-        g_disabled_text = PyUnicode_AsUTF8(o);
-        g_saved_hooks_disabled = g_disabled_text.c_str();
-    }
-    Py_RETURN_NONE;
+    const char* text = o == Py_None ? nullptr : PyUnicode_AsUTF8(o);
+    if (o != Py_None && !text) return nullptr;
+    PyObject* before = g_saved_hooks_disabled ? PyUnicode_FromString(g_saved_hooks_disabled) : Py_NewRef(Py_None);
+    g_disabled_text = text ? text : "";
+    g_saved_hooks_disabled = text ? g_disabled_text.c_str() : nullptr;
+    return before;
 }
 PyObject* py_set_anomaly(PyObject*, PyObject* args) {
     int on, nan = 1;
@@ -467,6 +380,13 @@ PyObject* py_is_anomaly_nan(PyObject*, PyObject*) { return PyBool_FromLong(g_ano
 PyObject* py_in_backward(PyObject*, PyObject*) { return PyBool_FromLong(in_backward()); }
 PyObject* py_task(PyObject*, PyObject*) { return PyLong_FromLongLong(current_task()); }
 PyObject* py_task_is_selective(PyObject*, PyObject*) { return PyBool_FromLong(current_task_is_selective()); }
+PyObject* py_will_execute(PyObject*, PyObject* o) {
+    return guarded<PyObject*>(nullptr, [&] {
+        MT_CHECK_TYPE(PyType_IsSubtype(Py_TYPE(o), g_node_type), "_will_engine_execute_node expects a node, got ",
+                      Py_TYPE(o)->tp_name);
+        return PyBool_FromLong(will_run(as_node(o)));
+    });
+}
 PyObject* py_edge(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(tensor_check(o), "_gradient_edge expects a Tensor");
@@ -474,14 +394,6 @@ PyObject* py_edge(PyObject*, PyObject* o) {
         if (!e.node) Py_RETURN_NONE;
         return Py_BuildValue("(NI)", reinterpret_cast<PyObject*>(e.node), e.nr);
     });
-}
-// A view relation made by Python (custom Functions that return an input).
-PyObject* py_track_view(PyObject*, PyObject* args) {
-    PyObject *view, *base;
-    int creation;
-    if (!PyArg_ParseTuple(args, "OOi:_track_view", &view, &base, &creation)) return nullptr;
-    track_view(*reinterpret_cast<Tensor*>(view), *reinterpret_cast<Tensor*>(base), static_cast<Creation>(creation));
-    Py_RETURN_NONE;
 }
 PyMethodDef functions[] = {
     {"_run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_run_backward)),
@@ -501,7 +413,7 @@ PyMethodDef functions[] = {
      "The number of the backward run under way on this thread; -1 if none."},
     {"_current_graph_task_is_selective", py_task_is_selective, METH_NOARGS, nullptr},
     {"_gradient_edge", py_edge, METH_O, nullptr},
-    {"_track_view", py_track_view, METH_VARARGS, nullptr},
+    {"_will_engine_execute_node", py_will_execute, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -525,13 +437,9 @@ PyTypeObject* make_node_type(const char* name) {
 bool init_autograd_types(PyObject* module) {
     g_node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&node_spec));
     if (!g_node_type) return false;
-    PyObject* bases = PyTuple_Pack(1, g_node_type);
-    g_function_node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&function_spec, bases));
-    Py_DECREF(bases);
-    if (!g_function_node_type) return false;
     PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(g_node_type));
-    PyModule_AddObjectRef(module, "FunctionNode", reinterpret_cast<PyObject*>(g_function_node_type));
-    return PyModule_AddFunctions(module, functions) == 0;
+    return init_custom_function(module, g_node_type) && init_saved_tensor(module) &&
+           PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace mt

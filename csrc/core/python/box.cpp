@@ -39,7 +39,7 @@ bool unbox_int(PyObject* o, int64_t* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.numel() != 1 || is_floating(t.dtype) || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (t.numel() != 1 || hides_data(t) || is_floating(t.dtype) || is_complex(t.dtype) || !t.is_cpu()) return false;
         if (t.autograd && requires_grad(t)) return false;
         TensorRef c = contiguous(t, DType::Int64);
         *v = *c->data<int64_t>();
@@ -75,7 +75,7 @@ bool unbox_double(PyObject* o, double* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.numel() != 1 || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (t.numel() != 1 || hides_data(t) || is_complex(t.dtype) || !t.is_cpu()) return false;
         if (t.autograd && requires_grad(t)) return false;
         TensorRef c = contiguous(t, DType::Float64);
         *v = *c->data<double>();
@@ -126,7 +126,7 @@ bool unbox_scalar(PyObject* o, Value* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.ndim != 0 || !t.is_cpu()) return false;
+        if (t.ndim != 0 || hides_data(t) || !t.is_cpu()) return false;
         if (is_complex(t.dtype)) {
             TensorRef c = contiguous(t, DType::Complex128);
             *v = Value::of(*c->data<c128>());
@@ -482,6 +482,34 @@ void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& o
     MT_CHECK(fitted, op.full_name, ": expected a value of type '", spec.type->annotation(),
              "' as result but the kernel returned '", type, "'");
     v = Value::object(fitted);
+}
+
+bool left_out(const Call& c, int i) {
+    const Argument& a = c.op->schema.args[static_cast<size_t>(i)];
+    if (!a.has_default || c.source[i]) return false;
+    // Calls from the core have no objects: a value that is the default's counts as left out.
+    const Value &v = c.args[i], &d = a.default_value;
+    if (v.tag != d.tag) return false;
+    switch (v.tag) {
+        case Tag::None:
+            return true;
+        case Tag::Bool:
+            return v.b == d.b;
+        case Tag::Double:
+            return v.d == d.d;
+        case Tag::Complex:
+            return v.z[0] == d.z[0] && v.z[1] == d.z[1];
+        case Tag::DType:
+            return v.dtype == d.dtype;
+        case Tag::Device:
+            return v.device.type == d.device.type && v.device.index == d.device.index;
+        case Tag::Int:
+        case Tag::Layout:
+        case Tag::MemoryFormat:
+            return v.i == d.i;
+        default:
+            return v.ints == d.ints && v.len == d.len;
+    }
 }
 
 PyObject* box_results(Call& c) {

@@ -16,7 +16,9 @@ void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& o
 
 PyObject* box(const Value& v);                 // new reference
 PyObject* box_argument(const Call& c, int i);  // new reference; the caller's own object where there is one
-PyObject* box_results(Call& c);                // steals c.rets; tuple (or namedtuple) unless there is one result
+// Whether argument i is its default, as a caller who left it out has it.
+bool left_out(const Call& c, int i);
+PyObject* box_results(Call& c);  // steals c.rets; tuple (or namedtuple) unless there is one result
 
 // Ints and what is a number by the index protocol (NumPy's scalars among them); not tensors.
 bool index_like(PyObject* o);

@@ -109,6 +109,7 @@ struct Exported {
 };
 
 void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
+    check_data(t);
     e->storage = t.storage;
     e->storage->retain();
     e->sizes.assign(t.sizes());

@@ -2,6 +2,8 @@
 // arrays become one call of `index` or `index_put_` on what is left.
 #include "indexing.h"
 
+#include "../autograd.h"
+
 #include <cmath>
 #include <vector>
 
@@ -243,7 +245,7 @@ class Indexing {
     }
 
     void apply_tensor(Tensor& t) {
-        if (t.dim() == 0 && (is_integer(t.dtype) || t.dtype == DType::Bool)) {
+        if (t.dim() == 0 && (is_integer(t.dtype) || t.dtype == DType::Bool) && !hides_data(t)) {
             if (!is_mask(t)) {
                 MT_CHECK(!t.is_meta(), "a meta tensor cannot be used as an integer index: it has no value");
                 TensorRef number = contiguous(t, DType::Int64);

@@ -252,6 +252,7 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
 }
 
 PyObject* tensor_to_numpy(const Tensor& t) {
+    check_data(t);
     MT_CHECK_TYPE(t.is_cpu(), "can't convert ", device_name(t.device),
                   " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
     MT_CHECK(!requires_grad(t),
@@ -336,6 +337,7 @@ PyObject* nested_list(const Tensor& t, int64_t dim, int64_t offset) {
 PyObject* tolist(PyObject* self, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(self);
+        check_data(t);
         MT_CHECK_AS(NotImplemented, !t.is_meta(), "Cannot copy out of meta tensor; no data!");
         if (t.is_cpu() && !is_float8(t.dtype)) return nested_list(t, 0, 0);
         Value cpu;
@@ -352,7 +354,7 @@ PyObject* item(PyObject* self, PyObject*) {
         MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
         // Other devices and modes that watch dispatch answer themselves.
-        bool plain = t.is_cpu() && g_thread.include.empty() &&
+        bool plain = t.is_cpu() && (g_thread.include - KeySet(Key::Batched)).empty() &&
                      (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched)).empty();
         if (plain) return item_of(t, 0);
         Value args[1] = {Value::of(&t)}, rets[1];

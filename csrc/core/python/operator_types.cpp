@@ -4,6 +4,7 @@
 
 #include "../autograd.h"
 #include "../check_mutation.h"
+#include "../python_keys.h"
 #include "bind.h"
 #include "operator_object.h"
 #include "operator_values.h"
@@ -477,6 +478,11 @@ PyObject* h_form(PyObject* o, void*) {
     const char* forms[] = {"functional", "inplace", "out"};
     return PyUnicode_FromString(forms[static_cast<int>(op_of(o)->form)]);
 }
+PyObject* h_random(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->random); }
+int h_set_random(PyObject* o, PyObject* v, void*) {
+    op_of(o)->random = v == Py_True;
+    return 0;
+}
 PyObject* h_is_view(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->is_view); }
 PyObject* h_mutates(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->mutates); }
 PyObject* h_repr(PyObject* o) { return PyUnicode_FromFormat("<Operator %s>", op_of(o)->full_name.c_str()); }
@@ -508,6 +514,7 @@ PyGetSetDef handle_getset[] = {{"name", h_name, nullptr, nullptr, nullptr},
                                {"schema_parts", h_schema_parts, nullptr, "What _parse_schema gives for it.", nullptr},
                                {"sequence", h_sequence, nullptr, "Its place in the order of definition.", nullptr},
                                {"form", h_form, nullptr, nullptr, nullptr},
+                               {"random", h_random, h_set_random, "Whether it draws random numbers.", nullptr},
                                {"is_view", h_is_view, nullptr, nullptr, nullptr},
                                {"mutates", h_mutates, nullptr, nullptr, nullptr},
                                {"arguments", h_arguments, nullptr, nullptr, nullptr},
@@ -624,6 +631,16 @@ PyObject* py_disable_function(PyObject*, PyObject* o) {
     g_thread.function_modes_disabled = PyObject_IsTrue(o) == 1;
     return PyBool_FromLong(before);
 }
+PyObject* py_set_key_handler(PyObject*, PyObject* args) {
+    const char* name;
+    PyObject* handler;
+    if (!PyArg_ParseTuple(args, "sO:_set_key_handler", &name, &handler)) return nullptr;
+    if (!set_key_handler(name, handler)) {
+        PyErr_Format(PyExc_KeyError, "no key called '%s' is handled in Python", name);
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+}
 PyObject* py_set_engine_op(PyObject*, PyObject* args) {
     const char* name;
     PyObject* h;
@@ -730,6 +747,7 @@ PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespa
                            {"_set_function_handler", py_set_handler, METH_O, nullptr},
                            {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
                            {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
+                           {"_set_key_handler", py_set_key_handler, METH_VARARGS, nullptr},
                            {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
                            {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
                            {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},

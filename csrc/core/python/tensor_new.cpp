@@ -222,6 +222,7 @@ template <class T>
 void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
     if (tensor_check(o)) {
         Tensor& t = as_tensor(o);
+        check_data(t);
         int64_t rest = sizes.size() - dim;
         if (t.dim() == 0 && rest == 0) {
             TensorRef same = contiguous(t, dtype_of<T>::value);

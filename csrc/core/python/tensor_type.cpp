@@ -1,6 +1,7 @@
 // _C.TensorBase as Python sees it: attributes, number slots, lifetime.
 #include "../autograd.h"
 #include "indexing.h"
+#include "subclass.h"
 #include "types.h"
 
 #include <cstdlib>
@@ -50,6 +51,10 @@ int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
         Py_VISIT(reinterpret_cast<PyObject*>(a->grad));
         Py_VISIT(a->hooks);
         Py_VISIT(a->post_hooks);
+        Py_VISIT(reinterpret_cast<PyObject*>(a->physical));
+        Py_VISIT(a->batch_levels);
+        if (a->tangents)
+            for (const Tangent& g : *a->tangents) Py_VISIT(reinterpret_cast<PyObject*>(g.value));
         if (a->view) {
             Py_VISIT(reinterpret_cast<PyObject*>(a->view->base));
             Py_VISIT(a->view->replay);
@@ -65,6 +70,11 @@ int tensor_clear(PyObject* o) {
         Py_CLEAR(a->grad);
         Py_CLEAR(a->hooks);
         Py_CLEAR(a->post_hooks);
+        if (a->tangents) {
+            std::vector<Tangent>* old = std::exchange(a->tangents, nullptr);
+            for (const Tangent& g : *old) Py_DECREF(g.value->py());
+            delete old;
+        }
     }
     return 0;
 }
@@ -199,6 +209,8 @@ int set_grad(PyObject* o, PyObject* v, void*) {
 PyObject* get_data(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         Tensor& t = as_tensor(o);
+        if (t.keys.has(Key::Batched) || t.keys.has(Key::Python))
+            return call_tensor(g_engine_ops.detach, {Value::of(&t)}).release()->py();
         TensorRef r = shallow_alias(t);
         r->own_version = new uint32_t(0);
         return r.release()->py();
@@ -365,9 +377,13 @@ PyObject* m_numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(as_tensor
 PyObject* m_storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(as_tensor(o).offset); }
 PyObject* m_element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(as_tensor(o).itemsize()); }
 PyObject* m_data_ptr(PyObject* o, PyObject*) {
-    Tensor& t = as_tensor(o);
-    if (!t.storage->data || t.numel() == 0) return PyLong_FromLong(0);
-    return PyLong_FromVoidPtr(t.raw());
+    return guarded<PyObject*>(nullptr, [&] {
+        Tensor& t = as_tensor(o);
+        if (t.autograd && t.autograd->no_data) return PyLong_FromLong(0);
+        check_data(t);
+        if (!t.storage->data || t.numel() == 0) return PyLong_FromLong(0);
+        return PyLong_FromVoidPtr(t.raw());
+    });
 }
 PyObject* m_is_contiguous(PyObject* o, PyObject* args, PyObject* kw) {
     static const char* names[] = {"memory_format", nullptr};
@@ -419,39 +435,6 @@ PyObject* m_retain_grad(PyObject* o, PyObject*) {
         Py_DECREF(entry);
         a.retains_grad = true;
         Py_RETURN_NONE;
-    });
-}
-// _make_subclass(cls, data, requires_grad=False): a tensor of class cls over the data of another.
-PyObject* m_make_subclass(PyObject*, PyObject* args, PyObject* kw) {
-    static const char* names[] = {"cls", "data", "require_grad", nullptr};
-    PyObject *cls, *data;
-    int grad = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &grad))
-        return nullptr;
-    return guarded<PyObject*>(nullptr, [&] {
-        MT_CHECK_TYPE(PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), g_base_type),
-                      "cls must be a type (got ", Py_TYPE(cls)->tp_name, ")");
-        MT_CHECK_TYPE(tensor_check(data), "_make_subclass(): argument 'data' must be Tensor, not ",
-                      Py_TYPE(data)->tp_name);
-        Tensor& d = as_tensor(data);
-        MT_CHECK(!grad || is_differentiable(d.dtype),
-                 "Only Tensors of floating point and complex dtype can require gradients");
-        PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls);
-        Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
-        if (!t) throw PythonError();
-        t->dims_ = t->inline_;
-        d.storage->retain();
-        t->storage = d.storage;
-        t->offset = d.offset;
-        t->dtype = d.dtype;
-        t->device = d.device;
-        t->keys = d.keys;
-        t->flags = d.flags & kInference;
-        set_sizes_strides(*t, d.sizes(), d.strides());
-        t->own_version = d.own_version ? new uint32_t(*d.own_version) : nullptr;
-        if (g_parameter_type && PyType_IsSubtype(type, g_parameter_type)) t->flags |= kParameter;
-        if (grad) autograd_of(*t).requires_grad = true;
-        return t->py();
     });
 }
 PyObject* m_swap(PyObject* o, PyObject* other) {
@@ -519,7 +502,8 @@ PyMethodDef methods[] = {
     {"untyped_storage", m_untyped_storage, METH_NOARGS, "The bytes under this tensor."},
     KEYWORDS("requires_grad_", m_requires_grad_),
     {"retain_grad", m_retain_grad, METH_NOARGS, "Keep the gradient of a non-leaf."},
-    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_make_subclass)),
+    {"_wrapper_subclass", make_wrapper_subclass, METH_VARARGS | METH_STATIC, nullptr},
+    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make_subclass)),
      METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {"_swap_contents", m_swap, METH_O, nullptr},
     {"_leading_length", m_len, METH_NOARGS, nullptr},

@@ -7,15 +7,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _C
+from . import batched
+
+
+def _is_edge(value: Any) -> bool:
+    """Whether it is a torch.autograd.graph.GradientEdge."""
+    return (
+        isinstance(value, tuple) and len(value) >= 2 and isinstance(value[0], _C.Node) and hasattr(value, "output_nr")
+    )
+
+
+def _is_root(value: Any) -> bool:
+    return isinstance(value, _C.TensorBase) or _is_edge(value)
 
 
 def _tuple(value: Any) -> tuple:
-    return (value,) if isinstance(value, _C.TensorBase) else tuple(value)
+    return (value,) if _is_root(value) else tuple(value)
+
+
+def _ones_like(out: Any) -> Any:
+    before = _C.is_grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        return _C._find_operator("aten::ones_like", "")(out)
+    finally:
+        _C._set_grad_enabled(before)
 
 
 def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -> tuple:
     made = []
     for out, grad in zip(outputs, grads, strict=True):
+        if _is_edge(out):
+            made.append(_edge_gradient(out, grad))
+            continue
         if isinstance(grad, _C.TensorBase):
             if grad.shape != out.shape and not batched:
                 raise RuntimeError(
@@ -35,12 +59,35 @@ def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -
                     raise RuntimeError(
                         f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
                     )
-                made.append(_C._find_operator("aten::ones_like", "")(out.detach()))
+                made.append(_ones_like(out))
             else:
                 made.append(None)
         else:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
     return tuple(made)
+
+
+def _edge_gradient(edge: Any, grad: Any) -> Any:
+    shape, dtype, device = edge[0]._input_metadata[edge[1]]
+    if grad is not None:
+        if grad.shape != shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output has a shape of {grad.shape} and the edge a shape of {shape}."
+            )
+        return grad
+    if any(n != 1 for n in shape):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    return _C._find_operator("aten::ones", "")(shape, dtype=dtype, device=device)
+
+
+def without_history(value: Any) -> Any:
+    """The tensor, and its tangents, as results of operations that were not recorded."""
+    before = _C.is_grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        return value.view_as(value)
+    finally:
+        _C._set_grad_enabled(before)
 
 
 def backward(
@@ -66,9 +113,14 @@ def backward(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
+    if _C._change_transforms(0) > 0:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
+    if inputs is not None and not _is_root(inputs) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     inputs = () if inputs is None else _tuple(inputs)
-    if inputs is not None and not isinstance(inputs, tuple):
-        inputs = tuple(inputs)
     tensors = _tuple(tensors)
     grads = (None,) * len(tensors) if grad_tensors is None else _tuple(grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
@@ -142,9 +194,41 @@ def grad(
     if is_grads_batched:
         result = _batched(outputs, grads, keep, create_graph, inputs, allow_unused)
     else:
-        roots = _root_gradients(outputs, grads)
-        result = _C._run_backward(outputs, roots, keep, create_graph, inputs, allow_unused, False)
+        result = _one_backward(outputs, grads, keep, create_graph, inputs, allow_unused)
     if materialize_grads:
         zeros = _C._find_operator("aten::zeros_like", "")
         result = tuple(zeros(i) if g is None else g for g, i in zip(result, inputs, strict=True))
     return result
+
+
+def _one_backward(
+    outputs: tuple, grads: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
+) -> tuple[Any, ...]:
+    if any(_C._batched_parts(o) is not None for o in outputs if isinstance(o, _C.TensorBase)):
+        outputs, grads, inputs, levels = _whole(outputs, grads, inputs)
+    else:
+        levels = None
+    # Tangents go through formulas that can themselves be differentiated: those of a recorded backward.
+    record = create_graph or _C._forward_levels() > 0
+    result = _C._run_backward(outputs, _root_gradients(outputs, grads), keep, record, inputs, allow_unused, False)
+    if record and not create_graph:
+        result = tuple(None if g is None else without_history(g) for g in result)
+    if levels is not None:
+        result = tuple(
+            None if g is None else batched.hide_all(g, hidden) for g, hidden in zip(result, levels, strict=True)
+        )
+    return result
+
+
+def _whole(outputs: tuple, grads: tuple, inputs: tuple) -> tuple[tuple, tuple, tuple, list]:
+    """Roots and inputs of a backward within vmap as autograd knows them, and the levels that each input hides."""
+    wholes, weights = [], []
+    for out, weight in zip(outputs, grads, strict=True):
+        whole, levels = batched.parts(out) or (out, ())
+        if weight is not None:
+            weight = batched.show_all(weight, levels, whole.shape[: len(levels)])
+        elif levels and out.numel() == 1:
+            weight = _ones_like(whole)
+        wholes.append(whole)
+        weights.append(weight)
+    return tuple(wholes), tuple(weights), tuple(map(batched.physical, inputs)), list(map(batched.levels_of, inputs))

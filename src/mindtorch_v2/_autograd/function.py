@@ -1,14 +1,23 @@
-"""torch.autograd.Function: operators of a user's own with a forward and a backward in Python."""
+"""torch.autograd.Function: operators of a user's own with a forward and a backward in Python.
+
+The native core runs `apply` and the way back; here is what a Function is made of, and what `apply` does where arguments
+have to be put in order, where vmap is under way, or where arguments have tangents.
+"""
 
 from __future__ import annotations
 
 import functools
+import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import _C
 
-_MARKED_VIEW = 4  # csrc/core/autograd.h: Creation::CustomFunction
+_NEEDS_SETUP_CONTEXT = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+    "setup_context staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+)
 
 
 def _is_tensor(value: Any) -> bool:
@@ -26,7 +35,7 @@ class FunctionCtx:
         """Keep tensors for ``jvp``."""
         for tensor in tensors:
             if not (_is_tensor(tensor) or tensor is None):
-                raise TypeError(
+                raise AssertionError(
                     "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
                 )
         self.saved_for_forward = tensors
@@ -34,6 +43,15 @@ class FunctionCtx:
     def mark_dirty(self, *args: Any) -> None:
         """Say which inputs forward wrote to in place."""
         self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Deprecated: shared storages are found without it."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls "
+            "to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Say which outputs have no gradient."""
@@ -43,98 +61,85 @@ class FunctionCtx:
         """Whether absent gradients come to backward as zeros (the default) or as None."""
         self.materialize_grads = value
 
-    @property
-    def saved_tensors(self) -> tuple:
-        return self._saved()  # type: ignore[attr-defined]
 
-    @property
-    def saved_variables(self) -> tuple:
-        return self._saved()  # type: ignore[attr-defined]
-
-
-class BackwardCFunction(_C.FunctionNode, FunctionCtx):
+class BackwardCFunction(_C._FunctionBase, FunctionCtx):
     """The node of a custom Function; each Function has a subclass of its own."""
 
     _forward_cls: Any
-    materialize_grads = True
-    to_save: tuple = ()
-    dirty_tensors: tuple = ()
-    non_differentiable: tuple = ()
 
-    @property
-    def needs_input_grad(self) -> tuple[bool, ...]:
-        return self._needs_input_grad
-
-    @needs_input_grad.setter
-    def needs_input_grad(self, value: tuple[bool, ...]) -> None:
-        self._needs_input_grad = value
-
-    def apply(self, *args: Any) -> Any:
-        return self._call_backward(args)
-
-    def _call_backward(self, grads: tuple) -> Any:
+    def _get_user_fn(self) -> Callable:
         cls = self._forward_cls
-        backward, vjp = cls.backward, cls.vjp
-        if backward is not Function.backward and vjp is not Function.vjp:
+        if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
             )
-        return (vjp if vjp is not Function.vjp else backward)(self, *grads)
+        return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
-    def _run_backward(self, *grads: Any) -> tuple:
-        if self.materialize_grads:
-            grads = tuple(
-                _zeros(self._input_metadata[i])
-                if g is None and i < len(self._output_is_tensor) and self._output_is_tensor[i]
-                else g
-                for i, g in enumerate(grads)
-            )
-        grads = grads[: len(self._output_is_tensor)]
-        result = self._call_backward(grads)
-        if not isinstance(result, tuple):
-            result = tuple(result) if isinstance(result, list) else (result,)
-        expected = len(self._is_tensor_input)
-        name = type(self).__name__
-        if len(result) > expected:
-            if any(r is not None for r in result[expected:]):
-                raise RuntimeError(
-                    f"function {name} returned an incorrect number of gradients (expected {expected}, got {len(result)})"
-                )
-            result = result[:expected]
-        if len(result) < expected:
-            raise RuntimeError(
-                f"function {name} returned an incorrect number of gradients (expected {expected}, got {len(result)})"
-            )
-        gradients = []
-        for i, (gradient, is_tensor) in enumerate(zip(result, self._is_tensor_input, strict=True)):
-            if not is_tensor:
-                if gradient is not None:
-                    raise RuntimeError(
-                        f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward input was not a Variable"
-                    )
-                continue
-            if gradient is not None and not _is_tensor(gradient):
-                raise RuntimeError(f"expected Variable or None (got {type(gradient).__name__})")
-            gradients.append(gradient)
-        return tuple(gradients)
+    def apply(self, *args: Any) -> Any:
+        """The user's backward on these gradients."""
+        if self._forward_cls.boxed_grads_call:
+            return self._get_user_fn()(self, list(args))
+        return self._get_user_fn()(self, *args)
+
+    def apply_boxed(self, *args: Any) -> Any:
+        """The user's backward on a list of gradients."""
+        return self._get_user_fn()(self, *args)
+
+    def apply_jvp(self, *args: Any) -> Any:
+        """The user's jvp on these tangents."""
+        return self._forward_cls.jvp(self, *args)
 
 
-def _zeros(metadata: tuple) -> Any:
-    shape, dtype, device = metadata
-    return _C._find_operator("aten::zeros", "")(shape, dtype=dtype, device=device)
+_function_ids = itertools.count()
 
 
 class FunctionMeta(type):
     """Gives each Function a node class of its own: ``MyFn`` gets ``MyFnBackward``."""
 
     def __init__(cls, name: str, bases: tuple, attrs: dict) -> None:
-        cls._backward_cls = type(
-            name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__}
-        )
+        members = {
+            "_forward_cls": cls,
+            "_autograd_function_id": next(_function_ids),
+            "__module__": "torch.autograd.function",
+        }
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), members)
         super().__init__(name, bases, attrs)
 
 
-class Function(metaclass=FunctionMeta):
+class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
+    """The methods that a Function may override."""
+
+    boxed_grads_call = False
+    clear_saved_tensors_on_access = False
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The values. ``forward(ctx, *args)``, or ``forward(*args)`` where ``setup_context`` is defined too."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+        """Keep on ``ctx`` what backward or jvp will read."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """One gradient for each argument of forward (None where it has none), from those of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """One tangent for each output, from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+
+class Function(_SingleLevelFunction):
     """An operator with a gradient of your own; call it through ``apply``.
 
     >>> class Exp(torch.autograd.Function):
@@ -156,113 +161,131 @@ class Function(metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
+            "them on the class itself. Instantiating an autograd function will raise an error in a future version of "
+            "PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class itself. "
-            "Instantiating an autograd function is not supported."
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        raise NotImplementedError("setup_context is not implemented.")
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
-        )
-
-    vjp = backward
-
-    @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
-        )
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
+        """What ``apply`` does under vmap: from arguments mapped over at ``in_dims`` to ``(output, out_dims)``."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method or set generate_vmap_rule=True."
         )
 
-    @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward and record it."""
-        new_style = cls.setup_context is not Function.setup_context
-        recording = _C.is_grad_enabled()
-        is_tensor = tuple(_is_tensor(a) for a in args)
-        needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
-        ctx = cls._backward_cls()
-        ctx._is_tensor_input = is_tensor
-        ctx.needs_input_grad = tuple(recording and n for n in needs) if not recording else needs
-        record = recording and any(needs)
-        if record:
-            ctx._set_inputs([a for a, t in zip(args, is_tensor, strict=True) if t])
-        _C._set_grad_enabled(False)
-        try:
-            if new_style:
-                output = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args, **kwargs)
-        finally:
-            _C._set_grad_enabled(recording)
-        many = isinstance(output, (tuple, list))
-        outputs = tuple(output) if many else (output,)
-        ctx._output_is_tensor = tuple(_is_tensor(o) for o in outputs)
-        if not record:
-            ctx.to_save = ()
-            return output
-        inputs = [a for a, t in zip(args, is_tensor, strict=True) if t]
-        outputs = tuple(cls._mark(ctx, i, o, inputs) for i, o in enumerate(outputs))
-        cls._save(ctx, outputs)
-        return (outputs if isinstance(output, tuple) else list(outputs)) if many else outputs[0]
 
-    @staticmethod
-    def _mark(ctx: Any, number: int, output: Any, inputs: list) -> Any:
-        if not _is_tensor(output):
-            return output
-        dirty = any(output is d for d in ctx.dirty_tensors)
-        differentiable = not any(output is n for n in ctx.non_differentiable) and (
-            output.dtype.is_floating_point or output.dtype.is_complex
-        )
-        given = any(output is i for i in inputs)
-        if dirty:
-            if not differentiable:
-                return output
-            ctx._set_output(output, number, 1)
-            return output
-        if given:
-            # An input returned as it is becomes a view of it with a history of its own.
-            with_grad = _C.is_grad_enabled()
-            _C._set_grad_enabled(False)
-            view = _C._find_operator("aten::alias", "")(output)
-            _C._set_grad_enabled(with_grad)
-            output = view
-        if not differentiable:
-            ctx._set_output(output, number, 2)
-            return output if not output.requires_grad else output.detach()
-        if output.requires_grad and output.is_leaf is False and not given:
-            output = output.detach()
-        ctx._set_output(output, number, 0)
-        return output
+def _bound(forward: Callable, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Arguments as the forward of a Function with setup_context takes them: defaults filled in, keywords in place."""
+    import inspect  # slow to load, and few Functions need it
 
-    @staticmethod
-    def _save(ctx: Any, outputs: tuple) -> None:
-        if not ctx.to_save:
-            return
-        for tensor in ctx.to_save:
-            if not (_is_tensor(tensor) or tensor is None):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}"
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
+
+
+_vmapped: Callable | None = None  # set by func: apply with an argument that vmap maps over
+
+
+def _set_vmapped(apply: Callable) -> None:
+    global _vmapped  # noqa: PLW0603
+    _vmapped = apply
+
+
+def _apply_in_order(cls: Any, args: tuple, kwargs: dict) -> Any:
+    """``cls.apply`` where the core does not go on alone."""
+    new_style = cls.setup_context is not Function.setup_context
+    if new_style:
+        args, kwargs = _bound(cls.forward, args, kwargs)
+    batched = any(_C._batched_parts(a) is not None for a in args if _is_tensor(a))
+    if batched or _C._change_transforms(0) > 0:
+        if not new_style:
+            raise RuntimeError(_NEEDS_SETUP_CONTEXT)
+        if batched:
+            assert _vmapped is not None
+            return _vmapped(cls, args, kwargs)
+    if any(_C._has_tangent(a) for a in args):
+        return _apply_with_tangents(cls, args, kwargs, new_style)
+    return cls._apply_recording(*args, **kwargs)
+
+
+# ---- forward mode ----
+
+
+def _apply_with_tangents(cls: Any, args: tuple, kwargs: dict, new_style: bool) -> Any:
+    """``apply`` recorded as ever; then ``jvp`` says the tangents of the outputs, level by level, outermost first."""
+    levels = sorted({level for a in args for level in _C._tangent_levels(a)})
+    tangents = {level: [_C._tangent(a, level) if _is_tensor(a) else None for a in args] for level in levels}
+    seen: list = []
+    capture = _capturing(cls, seen, new_style)
+    before = _C._set_fwd_grad_enabled(False)
+    try:
+        result = capture._apply_recording(*args, **kwargs)
+    finally:
+        _C._set_fwd_grad_enabled(before)
+    (ctx,) = seen
+    outputs = result if isinstance(result, tuple) else (result,)
+    dirty = ctx.dirty_tensors or ()
+    for level in levels:
+        given = tangents[level]
+        before_jvp = [None if t is None else (t, t._version) for t in given]
+        made = cls.jvp(ctx, *given)
+        made = made if isinstance(made, tuple) else (made,)
+        if len(made) != len(outputs):
+            raise RuntimeError(
+                f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(made)})"
+            )
+        for number, (output, tangent) in enumerate(zip(outputs, made, strict=True)):
+            if tangent is not None and not _is_tensor(tangent):
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(tangent).__name__}) for grad output {number}."
                 )
-        ids = {id(o): i for i, o in enumerate(outputs) if _is_tensor(o)}
-        ctx._save(list(ctx.to_save), [ids.get(id(t), -1) for t in ctx.to_save])
-        ctx.to_save = ()
+            if not _is_tensor(output):
+                continue
+            place = next((i for i, a in enumerate(args) if a is output and any(d is a for d in dirty)), None)
+            if place is not None and before_jvp[place] is not None:
+                old, version = before_jvp[place]
+                if tangent is not old or old._version == version:
+                    raise RuntimeError(
+                        "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                        "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                    )
+            if tangent is not None and tuple(tangent.shape) != tuple(output.shape):
+                raise RuntimeError(
+                    f"A custom Function's forward is returning a view or an input but the jvp returned a tangent of shape "
+                    f"{tuple(tangent.shape)} for an output of shape {tuple(output.shape)}"
+                    if output._is_view()
+                    else f"Expected the tangent of output {number} to have shape {tuple(output.shape)}, got {tuple(tangent.shape)}"
+                )
+            _C._set_tangent(output, level, tangent)
+    return result
+
+
+def _capturing(cls: Any, seen: list, new_style: bool) -> Any:
+    """A Function like ``cls`` that leaves its context in ``seen``."""
+    if new_style:
+
+        def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+            seen.append(ctx)
+            cls.setup_context(ctx, inputs, output)
+
+        members = {"setup_context": staticmethod(setup_context)}
+    else:
+
+        def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+            seen.append(ctx)
+            return cls.forward(ctx, *args, **kwargs)
+
+        members = {"forward": staticmethod(forward)}
+    return type(cls.__name__, (cls,), members)
 
 
 def once_differentiable(fn: Callable) -> Callable:
@@ -285,24 +308,34 @@ def once_differentiable(fn: Callable) -> Callable:
     return wrapper
 
 
-class _DelayedError(Function):
+class _Refusing(Function):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
-        y = x.detach()
-        return y
-
-    @classmethod
-    def apply(cls, x: Any) -> Any:  # type: ignore[override]
-        leaf = x.detach().requires_grad_()
-        return super().apply(leaf)
+        return x.detach()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
+class _DelayedError:
+    """Gives a gradient a history that raises when it is gone back along."""
+
+    @staticmethod
+    def apply(x: Any) -> Any:
+        return _Refusing.apply(x.detach().requires_grad_())
+
+
+class InplaceFunction(Function):
+    """Kept as a name: a Function that may be told ``inplace=True``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
 class NestedIOFunction(Function):
-    """Kept as a name: nested inputs work through torch.utils._pytree with a plain Function."""
+    """A legacy kind of Function whose arguments and results are nested; nested tuples go through a plain Function too."""
 
 
-InplaceFunction = Function
+_C._set_function_defaults(Function.backward, Function.vjp, Function.setup_context, _apply_in_order)

@@ -56,6 +56,8 @@ for _name, _dotted in {
 if "add.Tensor" in ROWS:
     _C._set_engine_op("add_", ROWS["add.Tensor"].inplace)
 
+importlib.import_module(f"{__package__}._forward")
+
 attach(Tensor)
 attach_methods(Tensor)
 _properties.attach(Tensor)

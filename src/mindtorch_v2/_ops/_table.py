@@ -419,7 +419,7 @@ def op(
         node=node,
         family=family,
         body=None,
-        extra=extra,
+        extra={**extra, "meta": meta, "nondiff": nondiff},
     )
     handle = row.handle
     if unmarked:
@@ -483,7 +483,7 @@ def composite(
             node=node,
             family=_family_of(body),
             body=body,
-            extra=extra,
+            extra={**extra, "nondiff": nondiff},
         )
         key = "CompositeExplicitAutograd" if explicit else "CompositeImplicitAutograd"
         row.handle.impl(key, body)

@@ -1,13 +1,84 @@
-"""torch.autograd.forward_ad: dual numbers are not built; directional derivatives come from `torch.func.jvp`."""
+"""Forward mode: tensors that carry a tangent through a computation, and the tangents of its results."""
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from __future__ import annotations
 
-_REMEDY = "torch.func.jvp gives directional derivatives"
+from typing import Any, NamedTuple
 
-dual_level = unavailable_class("torch.autograd.forward_ad.dual_level", _REMEDY)
-enter_dual_level = unavailable_function("torch.autograd.forward_ad.enter_dual_level", _REMEDY)
-exit_dual_level = unavailable_function("torch.autograd.forward_ad.exit_dual_level", _REMEDY)
-make_dual = unavailable_function("torch.autograd.forward_ad.make_dual", _REMEDY)
-unpack_dual = unavailable_function("torch.autograd.forward_ad.unpack_dual", _REMEDY)
+from .. import _C
+from .._autograd import tangents as _tangents
 
-__all__ = ["dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+_current: list[int] = []
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A tensor and its tangent (None if it has none)."""
+
+    primal: Any
+    tangent: Any
+
+
+def enter_dual_level() -> int:
+    """Begin a level: tangents made until it is left belong to it. Raises RuntimeError inside another one."""
+    if _current:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    _current.append(_C._enter_forward_level())
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level: its tangents are gone."""
+    if not _current:
+        raise RuntimeError("Dual level must be a positive number.")
+    _C._exit_forward_level(_current.pop())
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A view of ``tensor`` that carries ``tangent``, a tensor of the same shape and dtype.
+
+    >>> import torch.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(torch.tensor([2.0]), torch.tensor([1.0]))
+    ...     fwAD.unpack_dual(x * x).tangent
+    tensor([4.])
+    """
+    if not _current:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    return _tangents.make_dual(tensor, tangent, _current[-1])
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """The tensor without its tangent, and the tangent (None if it has none)."""
+    if not _current:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(*_tangents.unpack_dual(tensor, _current[-1]))
+
+
+class dual_level:
+    """A level as a context manager."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+
+class _set_fwd_grad_enabled:
+    """Whether tangents are looked at, within this block."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before = _C._set_fwd_grad_enabled(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        _C._set_fwd_grad_enabled(self._before)

@@ -1,8 +1,10 @@
-"""`vmap`: a function over each slice of its arguments, the results stacked."""
+"""`vmap`: a function over each slice of its arguments, all slices at once."""
 
 import functools
 
 import mindtorch_v2 as torch
+from mindtorch_v2._autograd import batched
+from mindtorch_v2._batching import in_vmap
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["vmap"]
@@ -12,11 +14,15 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """The function that maps `func` over a dimension of its arguments.
 
     `in_dims` is an int or None, or a tree of them as the arguments are: the dimension that is mapped over, None for
-    arguments that every slice sees whole. `out_dims` says where the results' new dimension goes. Slices are computed
-    one after the other, with the results (and gradients) that batching would give; `randomness` "same" lets each slice
-    draw the same numbers.
+    arguments that every slice sees whole. `out_dims` says where the results' new dimension goes. Inside, `func` sees
+    tensors without the mapped dimension; each operator works on all slices at once. `randomness` says what operators
+    that draw random numbers do: "error", "different" numbers for each slice, or the "same". With `chunk_size` so many
+    slices are computed at a time.
 
-    Raises ValueError if the dimensions do not fit the arguments.
+    Raises ValueError if the dimensions do not fit the arguments or results.
+
+    >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
+    tensor([2., 2., 2.])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -25,13 +31,20 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def mapped(*args, **kwargs):
-        return _map(func, in_dims, out_dims, randomness, args, kwargs)
+        leaves, spec, dims, size = _flat_arguments(func, in_dims, args)
+        if chunk_size is None or chunk_size >= size:
+            return _run(func, leaves, spec, dims, size, out_dims, randomness, kwargs)
+        return _in_chunks(func, leaves, spec, dims, size, out_dims, randomness, kwargs, chunk_size)
 
     return mapped
 
 
-def _map(func, in_dims, out_dims, randomness, args, kwargs):
-    name = getattr(func, "__name__", repr(func))
+def _name(func):
+    return getattr(func, "__name__", repr(func))
+
+
+def _flat_arguments(func, in_dims, args):
+    name = _name(func)
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
@@ -50,28 +63,17 @@ def _map(func, in_dims, out_dims, randomness, args, kwargs):
             f"in_dims has structure {pytree.tree_structure(in_dims)} but inputs has structure {spec}."
         )
     dims = [_check_dim(name, in_dims, leaf, dim) for leaf, dim in zip(leaves, dims)]
-    sizes = {leaf.shape[dim] for leaf, dim in zip(leaves, dims) if dim is not None}
-    if not sizes:
+    all_sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims) if dim is not None]
+    if not all_sizes:
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input must be mapped over, all "
-            "in_dims are None"
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input must be mapped over, all in_dims are None"
         )
-    if len(sizes) > 1:
-        all_sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims) if dim is not None]
+    if len(set(all_sizes)) > 1:
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {all_sizes} "
             "for the mapped dimension"
         )
-    (size,) = sizes
-    results = []
-    columns = [leaf.unbind(dim) if dim is not None else None for leaf, dim in zip(leaves, dims)]
-    state = torch.get_rng_state() if randomness == "same" else None
-    for i in range(size):
-        if state is not None:
-            torch.set_rng_state(state)
-        slices = [leaf if column is None else column[i] for leaf, column in zip(leaves, columns)]
-        results.append(func(*spec.unflatten(slices), **kwargs))
-    return _stack(name, results, out_dims, size)
+    return leaves, spec, dims, all_sizes[0]
 
 
 def _check_dim(name, in_dims, leaf, dim):
@@ -97,24 +99,70 @@ def _check_dim(name, in_dims, leaf, dim):
     return dim % leaf.dim()
 
 
-def _stack(name, results, out_dims, size):
-    if not results:
-        raise NotImplementedError("vmap over a dimension of size 0 is not implemented in mindtorch_v2")
-    spec = pytree.tree_structure(results[0])
-    columns = list(zip(*(pytree.tree_leaves(result) for result in results)))
-    dims = pytree._broadcast_to_and_flatten(out_dims, spec)
+def _run(func, leaves, spec, dims, size, out_dims, randomness, kwargs):
+    with in_vmap(size, randomness) as level:
+        given = [leaf if dim is None else batched.hide(leaf, dim, level.number) for leaf, dim in zip(leaves, dims)]
+        result = func(*spec.unflatten(given), **kwargs)
+        return _shown(_name(func), result, out_dims, level)
+
+
+def _out_dims(name, out_dims, spec):
+    if not all(
+        dim is None or isinstance(dim, int) for dim in pytree.tree_leaves(out_dims, is_leaf=lambda d: d is None)
+    ):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear."
+        )
+    if isinstance(out_dims, int) or out_dims is None:
+        return [out_dims] * spec.num_leaves
+    dims = pytree._broadcast_to_and_flatten(out_dims[0] if _is_single(out_dims, spec) else out_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
             f"`outputs`. out_dims has structure {pytree.tree_structure(out_dims)} but outputs has structure "
             f"{spec}."
         )
-    stacked = []
-    for column, dim in zip(columns, dims):
-        if not isinstance(column[0], torch.Tensor):
+    return dims
+
+
+def _is_single(out_dims, spec):
+    """One tensor may come with a tuple of one dimension."""
+    return isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.num_leaves == 1 and spec.is_leaf()
+
+
+def _shown(name, result, out_dims, level):
+    outputs, spec = pytree.tree_flatten(result)
+    made = []
+    for output, dim in zip(outputs, _out_dims(name, out_dims, spec)):
+        if not isinstance(output, torch.Tensor):
+            if dim is None:
+                made.append(output)
+                continue
             raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(column[0])}. Did you mean "
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean "
                 "to set out_dims= to None for output?"
             )
-        stacked.append(column[0] if dim is None else torch.stack(column, dim))
-    return spec.unflatten(stacked)
+        if dim is None:
+            if level.number in batched.levels_of(output):
+                raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+            made.append(output)
+            continue
+        tensor = batched.show(output, level.number, level.size)
+        made.append(tensor if dim == 0 else tensor.movedim(0, dim))
+    return spec.unflatten(made)
+
+
+def _in_chunks(func, leaves, spec, dims, size, out_dims, randomness, kwargs, chunk_size):
+    results = []
+    for start in range(0, size, chunk_size):
+        count = min(chunk_size, size - start)
+        part = [leaf if dim is None else leaf.narrow(dim, start, count) for leaf, dim in zip(leaves, dims)]
+        results.append(_run(func, part, spec, dims, count, out_dims, randomness, kwargs))
+    out_spec = pytree.tree_structure(results[0])
+    columns = zip(*(pytree.tree_leaves(result) for result in results))
+    joined = [
+        column[0] if dim is None else torch.cat(column, dim)
+        for column, dim in zip(columns, _out_dims(_name(func), out_dims, out_spec))
+    ]
+    return out_spec.unflatten(joined)

@@ -1,0 +1,116 @@
+// Tensors of a user's class: over the data of another tensor, or with no data at all.
+#include "subclass.h"
+
+#include "../autograd.h"
+#include "types.h"
+
+namespace mt {
+namespace {
+
+Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
+
+// Whether a class takes calls below autograd over, by a __torch_dispatch__ that is not Tensor's own.
+bool handles_dispatch(PyTypeObject* type) {
+    if (type == tensor_type() || type == parameter_type()) return false;
+    static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
+    PyObject* own = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name);
+    PyObject* plain = PyObject_GetAttr(reinterpret_cast<PyObject*>(tensor_type()), name);
+    PyErr_Clear();
+    bool handled = own && own != Py_None && own != plain;
+    Py_XDECREF(own);
+    Py_XDECREF(plain);
+    return handled;
+}
+
+}  // namespace
+
+// _wrapper_subclass(cls, size, strides or None, storage_offset, dtype, device, requires_grad): a tensor of class cls
+// that says these things of itself and has no data: its __torch_dispatch__ answers every operator.
+PyObject* make_wrapper_subclass(PyObject*, PyObject* args) {
+    PyObject *cls, *size, *strides, *dtype, *device;
+    long long offset;
+    int grad;
+    if (!PyArg_ParseTuple(args, "OOOLOOp:_wrapper_subclass", &cls, &size, &strides, &offset, &dtype, &device, &grad))
+        return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        MT_CHECK_TYPE(PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), tensor_base_type()),
+                      "cls must be a type (got ", Py_TYPE(cls)->tp_name, ")");
+        PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls);
+        MT_CHECK(handles_dispatch(type), type->tp_name, " must define __torch_dispatch__");
+        auto ints = [](PyObject* o, Dims& dims) {
+            PyObject* seq = PySequence_Fast(o, "expected a sequence of int");
+            if (!seq) throw PythonError();
+            for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq); i++) {
+                int64_t v = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(seq, i));
+                if (v == -1 && PyErr_Occurred()) {
+                    Py_DECREF(seq);
+                    throw PythonError();
+                }
+                dims.push_back(v);
+            }
+            Py_DECREF(seq);
+        };
+        Dims sizes, steps;
+        ints(size, sizes);
+        if (strides == Py_None)
+            steps = contiguous_strides(sizes);
+        else
+            ints(strides, steps);
+        MT_CHECK(offset >= 0, "storage_offset must not be negative, got ", offset);
+        MT_CHECK(!grad || is_differentiable(dtype_from_python(dtype)),
+                 "Only Tensors of floating point and complex dtype can require gradients");
+        // Memory that nothing touches costs nothing; a kernel that is reached all the same finds it.
+        TensorRef model = empty_strided(sizes, steps, dtype_from_python(dtype), device_from_python(device));
+        Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
+        if (!t) throw PythonError();
+        t->dims_ = t->inline_;
+        model->storage->retain();
+        t->storage = model->storage;
+        t->dtype = model->dtype;
+        t->device = model->device;
+        t->keys = model->keys | Key::Python;
+        t->flags = model->flags & kInference;
+        set_sizes_strides(*t, sizes, steps);
+        AutogradMeta& a = autograd_of(*t);
+        a.no_data = true;
+        a.requires_grad = grad;
+        return t->py();
+    });
+}
+// _make_subclass(cls, data, requires_grad=False): a tensor of class cls over the data of another.
+PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw) {
+    static const char* names[] = {"cls", "data", "require_grad", nullptr};
+    PyObject *cls, *data;
+    int grad = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &grad))
+        return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        MT_CHECK_TYPE(PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), tensor_base_type()),
+                      "cls must be a type (got ", Py_TYPE(cls)->tp_name, ")");
+        MT_CHECK_TYPE(tensor_check(data), "_make_subclass(): argument 'data' must be Tensor, not ",
+                      Py_TYPE(data)->tp_name);
+        Tensor& d = as_tensor(data);
+        MT_CHECK(!grad || is_differentiable(d.dtype),
+                 "Only Tensors of floating point and complex dtype can require gradients");
+        PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls);
+        Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
+        if (!t) throw PythonError();
+        t->dims_ = t->inline_;
+        d.storage->retain();
+        t->storage = d.storage;
+        t->offset = d.offset;
+        t->dtype = d.dtype;
+        t->device = d.device;
+        t->keys = d.keys;
+        t->flags = d.flags & kInference;
+        set_sizes_strides(*t, d.sizes(), d.strides());
+        t->own_version = d.own_version ? new uint32_t(*d.own_version) : nullptr;
+        if (parameter_type() && PyType_IsSubtype(type, parameter_type())) t->flags |= kParameter;
+        t->keys = handles_dispatch(type) ? t->keys | Key::Python : t->keys - Key::Python;
+        if (d.autograd && d.autograd->no_data) autograd_of(*t).no_data = true;
+        if (grad) autograd_of(*t).requires_grad = true;
+        return t->py();
+    });
+}
+
+}  // namespace mt

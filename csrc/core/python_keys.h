@@ -1,0 +1,21 @@
+// Behaviours that are written in Python: __torch_dispatch__ (the key Python), vmap (Batched), forward mode.
+#pragma once
+
+#include "registry.h"
+
+namespace mt {
+
+enum class KeyHandler { Python, Batched, ForwardMode, Count };
+constexpr int kKeyHandlers = static_cast<int>(KeyHandler::Count);
+
+// handler(operator, args, kwargs): its answer becomes the call's results.
+void call_key_handler(Call& c, KeyHandler which);
+// handler(operator, args, kwargs, results): gives the results their tangents.
+void call_forward_handler(Call& c);
+bool set_key_handler(const char* name, PyObject* handler);  // false if there is no behaviour of that name
+
+// Kernels of the keys.
+void run_python_key(Call& c);
+void run_batched(Call& c);
+
+}  // namespace mt
