@@ -226,7 +226,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return other
         return self.copy_(other)
 
-    __torch_dispatch__ = _disabled_torch_dispatch_impl
+    __torch_dispatch__ = staticmethod(_disabled_torch_dispatch_impl)
 
     @staticmethod
     def _make_wrapper_subclass(
