@@ -459,6 +459,13 @@ void as_strided_inplace(Call& c) {
 void resize_to(Tensor& self, IntSpan asked, const Value& format) {
     MT_CHECK(!requires_grad(self), "cannot resize variables that require grad");
     Dims sizes(asked);
+    if (format.tag == Tag::MemoryFormat) {
+        MemoryFormat wanted = static_cast<MemoryFormat>(format.i);
+        MT_CHECK(wanted != MemoryFormat::ChannelsLast || sizes.size() == 4,
+                 "required rank 4 tensor to use channels_last format");
+        MT_CHECK(wanted != MemoryFormat::ChannelsLast3d || sizes.size() == 5,
+                 "required rank 5 tensor to use channels_last_3d format");
+    }
     if (!(self.sizes() == IntSpan(sizes))) resize(self, sizes);
     if (format.tag != Tag::MemoryFormat) return;
     switch (static_cast<MemoryFormat>(format.i)) {

@@ -162,6 +162,17 @@ def test_a_call_that_fails_at_its_second_output_does_not_free_the_first():
     assert sys.getrefcount(values) == before
 
 
+@pytest.mark.parametrize("form, rank", [("channels_last", 4), ("channels_last_3d", 5)])
+def test_resizing_to_a_format_of_another_rank(form, rank):
+    """Once: strides that nobody had written."""
+    x = torch.zeros(1)
+    with pytest.raises(RuntimeError, match=f"required rank {rank} tensor to use {form} format"):
+        x.resize_as_(torch.zeros(4), memory_format=getattr(torch, form))
+    with pytest.raises(RuntimeError, match=f"required rank {rank} tensor to use {form} format"):
+        x.resize_(4, memory_format=getattr(torch, form))
+    assert x.shape == (1,) and x.stride() == (1,)
+
+
 def test_some_calls_of_every_operator_leave_the_process_whole():
     """`tools/fuzz_ops.py` on all rows, a few seeded calls each; the tool makes as many as one wants."""
     command = [sys.executable, str(ROOT / "tools/fuzz_ops.py"), "--calls", "2", "--seed", "5", "--seconds", "30"]
