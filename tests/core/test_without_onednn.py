@@ -1,11 +1,15 @@
 """Products and convolutions where oneDNN is not to be had: OpenBLAS and our own loops do them, if asked; else an error says so."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-_SOURCE = Path(__file__).resolve().parents[2] / "src"
+import mindtorch_v2
+
+# Where the package that is tested lies: the sources, or an environment that it was installed in.
+_SOURCE = Path(mindtorch_v2.__file__).resolve().parents[1]
 
 # Expected values are NumPy's, in float64: sums over shifted windows for convolutions.
 _PROGRAM = """
@@ -83,8 +87,8 @@ except RuntimeError as error:
 """
 
 
-def _run(program: str, **variables: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(_SOURCE), **variables}
+def _run(program: str, source: Path = _SOURCE, **variables: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(source), **variables}
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], env=environment, capture_output=True, text=True, timeout=300
     )
@@ -96,8 +100,10 @@ def test_everything_works_without_it() -> None:
     assert _run(_PROGRAM, MINDTORCH_ONEDNN="0") == "done\n"
 
 
-def test_a_missing_library_is_named_with_its_remedies() -> None:
-    said = _run(_MISSING, MINDTORCH_ONEDNN="1")
+def test_a_missing_library_is_named_with_its_remedies(tmp_path: Path) -> None:
+    # The library is also looked for from where the package lies: here that is a folder without one.
+    shutil.copytree(_SOURCE / "mindtorch_v2", tmp_path / "mindtorch_v2")
+    said = _run(_MISSING, tmp_path, MINDTORCH_ONEDNN="1")
     assert "the shared library of the package onednn-cpu-gomp could not be loaded" in said
     assert "pip install onednn-cpu-gomp" in said
     assert "MINDTORCH_ONEDNN=0" in said
