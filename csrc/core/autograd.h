@@ -49,6 +49,8 @@ struct Node {
     Edge* edges;
     InputMeta* metas;
     Saved* saved;
+    char* room;  // one block, in which the three arrays lie unless they were made larger later
+    size_t room_bytes;
     int nedges, noutputs, nsaved;
     uint64_t sequence;
     bool released;
@@ -84,6 +86,14 @@ struct Tangent {
 };
 
 struct AutogradMeta {
+    // Made and gone with nearly every tensor, under the GIL: Python's own allocator is the quickest.
+    static void* operator new(size_t bytes) {
+        void* p = PyObject_Malloc(bytes);
+        if (!p) throw std::bad_alloc();
+        return p;
+    }
+    static void operator delete(void* p) { PyObject_Free(p); }
+
     bool requires_grad = false;
     bool retains_grad = false;
     uint32_t nr = 0;
@@ -126,6 +136,7 @@ void check_inplace(Tensor& t);
 void track_view(Tensor& view, Tensor& base, Creation creation);
 
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved);
+void free_arrays(Node* n);  // edges, metas and saved
 void describe_output(Node* n, uint32_t nr, const Tensor& t);
 void check_not_released(const Node* n);      // RuntimeError if backward has already freed what the node saved
 std::string name_of(const Node* n);          // "MulBackward0"

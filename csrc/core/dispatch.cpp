@@ -304,12 +304,29 @@ void warn_resize(const Tensor& target, const OutSpec& s) {
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
 }
 
+// As many specifications as a call has outputs: each has two vectors, which are not made in vain.
+class Specs {
+  public:
+    Specs(int n, Device device) : n_(n) {
+        for (int i = 0; i < n; i++) (new (get() + i) OutSpec)->device = device;
+    }
+    ~Specs() {
+        for (int i = 0; i < n_; i++) get()[i].~OutSpec();
+    }
+    Specs(const Specs&) = delete;
+    Specs& operator=(const Specs&) = delete;
+    OutSpec* get() { return reinterpret_cast<OutSpec*>(room_); }
+
+  private:
+    int n_;
+    alignas(OutSpec) unsigned char room_[kMaxOutputs * sizeof(OutSpec)];
+};
+
 void run_outputs(Call& c, ComputeFn compute) {
     const Operator& op = *c.op;
     int nouts = op.form == Form::Out ? op.nargs - op.out_index : op.nrets;
-    OutSpec specs[kMaxOutputs];
-    Device device = device_of(c);
-    for (int i = 0; i < nouts; i++) specs[i].device = device;
+    Specs made(nouts, device_of(c));
+    OutSpec* specs = made.get();
     infer(c, specs, nouts);
     uint32_t flags = compute ? c.kernel->flags : 0;
 

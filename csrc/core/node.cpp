@@ -1,5 +1,6 @@
 // Nodes of the autograd graph, what a tensor knows of them, and the node that writes a leaf's gradient.
 #include <cstring>
+#include <memory>
 
 #include "autograd.h"
 #include "python/types.h"
@@ -51,6 +52,18 @@ void destroy_autograd(AutogradMeta* a) {
 
 // ---- nodes ----
 
+namespace {
+// `count` new items at `at`, which moves behind them; null for none.
+template <class T>
+T* in_room(char*& at, int count) {
+    if (!count) return nullptr;
+    T* items = reinterpret_cast<T*>(at);
+    std::uninitialized_default_construct_n(items, count);
+    at += sizeof(T) * static_cast<size_t>(count);
+    return items;
+}
+}  // namespace
+
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved) {
     Node* n = reinterpret_cast<Node*>(type->tp_alloc(type, 0));
     if (!n) throw PythonError();
@@ -58,18 +71,43 @@ Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, i
     n->nedges = nedges;
     n->noutputs = noutputs;
     n->nsaved = nsaved;
-    n->edges = nedges ? new Edge[static_cast<size_t>(nedges)] : nullptr;
-    n->metas = noutputs ? new InputMeta[static_cast<size_t>(noutputs)] : nullptr;
-    n->saved = nsaved ? new Saved[static_cast<size_t>(nsaved)] : nullptr;
+    n->room_bytes = sizeof(InputMeta) * static_cast<size_t>(noutputs) + sizeof(Edge) * static_cast<size_t>(nedges) +
+                    sizeof(Saved) * static_cast<size_t>(nsaved);
+    n->room = static_cast<char*>(PyObject_Malloc(n->room_bytes));
+    if (!n->room) {
+        n->nedges = n->noutputs = n->nsaved = 0;
+        Py_DECREF(reinterpret_cast<PyObject*>(n));
+        throw std::bad_alloc();
+    }
+    char* at = n->room;
+    n->metas = in_room<InputMeta>(at, noutputs);
+    n->edges = in_room<Edge>(at, nedges);
+    n->saved = in_room<Saved>(at, nsaved);
     n->sequence = g_sequence++;
     return n;
+}
+
+void free_arrays(Node* n) {
+    auto end = [n](auto* items, int count) {
+        if (!items) return;
+        const char* p = reinterpret_cast<const char*>(items);
+        if (p < n->room || p >= n->room + n->room_bytes)
+            delete[] items;
+        else
+            std::destroy_n(items, count);
+    };
+    end(n->metas, n->noutputs);
+    end(n->edges, n->nedges);
+    end(n->saved, n->nsaved);
+    PyObject_Free(n->room);
 }
 
 void describe_output(Node* n, uint32_t nr, const Tensor& t) {
     if (static_cast<int>(nr) >= n->noutputs) {
         InputMeta* grown = new InputMeta[nr + 1];
         for (int i = 0; i < n->noutputs; i++) grown[i] = n->metas[i];
-        delete[] n->metas;
+        bool in_room = n->noutputs && reinterpret_cast<char*>(n->metas) == n->room;  // the first of its arrays
+        in_room ? static_cast<void>(std::destroy_n(n->metas, n->noutputs)) : delete[] n->metas;
         n->metas = grown;
         n->noutputs = static_cast<int>(nr) + 1;
     }

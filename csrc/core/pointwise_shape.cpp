@@ -149,6 +149,15 @@ void state_output(ShapeCall& c, const Inputs& in, DType dtype) {
 }
 
 DType result_type(const ShapeCall& c, int from = 0) {
+    // Tensors with dimensions, all of one dtype: nothing to promote.
+    DType one = DType::Undefined;
+    bool plain = true;
+    for (int k = from; k < c.nparams && plain; k++) {
+        const Value& v = c.args[c.param(k)];
+        plain = v.tag == Tag::Tensor && v.t->ndim > 0 && (k == from || v.t->dtype == one);
+        if (k == from && plain) one = v.t->dtype;
+    }
+    if (plain && one != DType::Undefined) return one;
     ResultType r;
     for (int k = from; k < c.nparams; k++) r.add(c.args[c.param(k)]);
     return r.get();

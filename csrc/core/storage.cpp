@@ -164,6 +164,30 @@ Allocator& allocator() {
     return *a;
 }
 
+// A small storage and its bytes are one block. The block's size stands in `context`, since the bytes may move out.
+constexpr size_t kHeader = kAlign;
+static_assert(sizeof(Storage) <= kHeader);
+
+bool holds_own_bytes(const Storage* s) { return s->data == reinterpret_cast<const char*>(s) + kHeader; }
+
+void release_small(Storage* s) {
+    if (s->data && !holds_own_bytes(s)) allocator().give(s->data, s->block);
+    size_t block = reinterpret_cast<uintptr_t>(s->context);
+    s->~Storage();
+    allocator().give(s, block);
+}
+
+Storage* small_storage(size_t nbytes) {
+    size_t block = block_size(kHeader + nbytes);
+    Storage* s = new (allocator().take(block)) Storage;
+    s->data = reinterpret_cast<char*>(s) + kHeader;
+    s->nbytes = nbytes;
+    s->block = block - kHeader;
+    s->context = reinterpret_cast<void*>(block);
+    s->release = release_small;
+    return s;
+}
+
 void release_owned(Storage* s) {
     if (s->data) allocator().give(s->data, s->block);
     delete s;
@@ -183,6 +207,11 @@ void release_foreign(Storage* s) {
 }  // namespace
 
 Storage* storage_alloc(size_t nbytes, Device device) {
+    if (kCaching && nbytes && nbytes <= kSmallLimit - kHeader && device.is_cpu()) {
+        Storage* s = small_storage(nbytes);
+        s->device = device;
+        return s;
+    }
     Storage* s = new Storage;
     s->device = device;
     s->nbytes = nbytes;
@@ -223,10 +252,11 @@ void storage_resize(Storage* s, size_t nbytes) {
         return;
     }
     size_t block = nbytes ? block_size(nbytes) : 0;
-    if (block != s->block) {
+    bool own = s->data && holds_own_bytes(s);
+    if (own ? !nbytes || nbytes > s->block : block != s->block) {
         void* fresh = block ? allocator().take(block) : nullptr;
         if (s->data && fresh) std::memcpy(fresh, s->data, std::min(nbytes, s->nbytes));
-        if (s->data) allocator().give(s->data, s->block);
+        if (s->data && !own) allocator().give(s->data, s->block);
         s->data = fresh;
         s->block = block;
     }

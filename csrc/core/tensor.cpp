@@ -31,12 +31,15 @@ KeySet keys_for(Device d, bool inference) {
     return inference ? KeySet(backend) : KeySet(backend) | autograd | Key::ADInplaceOrView;
 }
 
-Tensor* new_tensor_object(PyTypeObject* type) {
-    Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
-    if (!t) throw PythonError();
-    t->dims_ = t->inline_;
-    return t;
-}
+// Ended tensors of the usual class, for the next ones to live in: the way through Python's allocator and collector
+// costs as much as a small operator. Guarded by the GIL.
+#ifdef MT_CHECKED
+constexpr int kSpareTensors = 0;  // the sanitizer sees who uses one after its end
+#else
+constexpr int kSpareTensors = 64;
+#endif
+PyObject* g_spare[kSpareTensors + 1];
+int g_spares = 0;
 
 void set_dims_storage(Tensor& t, int64_t ndim) {
     bool fits = ndim <= Tensor::kInlineDims;
@@ -94,7 +97,7 @@ int64_t checked_numel(IntSpan sizes) {
 }
 
 Tensor* make(Device device, DType dtype) {
-    Tensor* t = new_tensor_object(tensor_type());
+    Tensor* t = new_tensor_object();
     t->dtype = dtype;
     t->device = device;
     bool inference = g_thread.inference_mode;
@@ -111,6 +114,33 @@ Device resolved(Device d) {
 }
 
 }  // namespace
+
+Tensor* new_tensor_object() {
+    PyTypeObject* type = tensor_type();
+    Tensor* t;
+    if (g_spares > 0) {
+        PyObject* o = PyObject_Init(g_spare[--g_spares], type);
+        t = reinterpret_cast<Tensor*>(o);
+        std::memset(reinterpret_cast<char*>(t) + offsetof(Tensor, dict), 0,
+                    offsetof(Tensor, inline_) - offsetof(Tensor, dict));
+        t->dims_ = t->inline_;
+        PyObject_GC_Track(o);
+        return t;
+    }
+    t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
+    if (!t) throw PythonError();
+    t->dims_ = t->inline_;
+    return t;
+}
+
+void free_tensor_object(PyObject* o) {
+    PyTypeObject* type = Py_TYPE(o);
+    if (type == tensor_type() && g_spares < kSpareTensors && !type->tp_finalize)
+        g_spare[g_spares++] = o;
+    else
+        type->tp_free(o);
+    Py_DECREF(type);
+}
 
 int64_t numel_of(IntSpan sizes) {
     int64_t n = 1;

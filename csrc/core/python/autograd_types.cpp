@@ -24,10 +24,8 @@ void free_node(PyObject* o) {
     }
     Py_CLEAR(n->dict);
     for (int i = 0; i < n->nsaved; i++) clear(n->saved[i]);
-    delete[] n->saved;
     for (int i = 0; i < n->nedges; i++) Py_XDECREF(reinterpret_cast<PyObject*>(n->edges[i].node));
-    delete[] n->edges;
-    delete[] n->metas;
+    free_arrays(n);
     Py_CLEAR(n->pre_hooks);
     Py_CLEAR(n->post_hooks);
     Py_CLEAR(n->tensor_hooks);

@@ -269,7 +269,9 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
             c.source[i] = nullptr;
             continue;
         }
-        if (!unbox(o, a, c, &c.args[i])) {
+        if (a.kind == ArgKind::Tensor && Py_TYPE(o) == tensor_type()) {
+            c.args[i] = Value::of(reinterpret_cast<Tensor*>(o));
+        } else if (!unbox(o, a, c, &c.args[i])) {
             if (why) *why = mismatch_text(op, i, i < position, o);
             return false;
         }
@@ -406,11 +408,8 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             Call c = call_of(op, args, source, arena);
             if (!bind(*op, in, c, nullptr)) continue;
             if (op->mutates) check_inference(c);
-            Value rets[8];
-            Value* results =
-                op->nrets <= 8 ? rets : static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(op->nrets)));
-            for (int k = 8; k < op->nrets; k++) results[k] = Value();
-            c.rets = results;
+            c.rets = static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(op->nrets)));
+            std::fill_n(c.rets, op->nrets, Value());
             try {
                 dispatch(c);
             } catch (...) {

@@ -334,6 +334,9 @@ PyObject* nested_list(const Tensor& t, int64_t dim, int64_t offset) {
     return list;
 }
 
+// Behaviours of a thread that leave a plain tensor's number alone.
+constexpr KeySet kUnconcernedByItem = kAutocastKeys | Key::Batched;
+
 PyObject* tolist(PyObject* self, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(self);
@@ -354,7 +357,7 @@ PyObject* item(PyObject* self, PyObject*) {
         MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
         // Other devices and modes that watch dispatch answer themselves.
-        bool plain = t.is_cpu() && (g_thread.include - KeySet(Key::Batched)).empty() &&
+        bool plain = t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
                      (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched)).empty();
         if (plain) return item_of(t, 0);
         Value args[1] = {Value::of(&t)}, rets[1];
@@ -459,5 +462,16 @@ PyMethodDef interop_methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "(DLPack device type, device index)"},
     {nullptr, nullptr, 0, nullptr},
 };
+
+KERNELS
+{
+    direct("_local_scalar_dense", [](Call& c) {
+        const Tensor& t = c.tensor(0);
+        MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
+        PyObject* number = item_of(t, 0);
+        if (!number) throw PythonError();
+        c.ret_value(0, Value::object(number));
+    });
+}
 
 }  // namespace mt

@@ -34,6 +34,7 @@ struct FunctionObject {
     PyObject* weakrefs;
     vectorcallfunc vectorcall;
     PyObject* name;
+    const char* name_text;  // of `name`
     Operator** ops;
     size_t nops;
 };
@@ -118,7 +119,7 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
         if (handled) return r;
     }
     CallInput in{args, n, kwnames};
-    return call_overloads(PyUnicode_AsUTF8(f->name), f->ops, f->nops, in);
+    return call_overloads(f->name_text, f->ops, f->nops, in);
 }
 
 PyObject* handle_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -155,6 +156,7 @@ PyObject* function_new(PyTypeObject* type, PyObject* args, PyObject*) {
     f->vectorcall = function_call;
     Py_INCREF(name);
     f->name = name;
+    f->name_text = PyUnicode_AsUTF8(name);
     f->nops = static_cast<size_t>(PySequence_Fast_GET_SIZE(seq));
     f->ops = new Operator*[f->nops];
     for (size_t i = 0; i < f->nops; i++) f->ops[i] = op_of(PySequence_Fast_GET_ITEM(seq, static_cast<Py_ssize_t>(i)));

@@ -8,11 +8,10 @@
 #include <cstring>
 
 namespace mt {
-namespace {
 
-PyTypeObject* g_base_type = nullptr;
-PyTypeObject* g_tensor_type = nullptr;
-PyTypeObject* g_parameter_type = nullptr;
+PyTypeObject *g_tensor_type, *g_base_type, *g_parameter_type;
+
+namespace {
 
 Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
 
@@ -79,6 +78,7 @@ int tensor_clear(PyObject* o) {
     return 0;
 }
 void tensor_dealloc(PyObject* o) {
+    if (__builtin_expect(Py_TYPE(o)->tp_finalize != nullptr, 0) && PyObject_CallFinalizerFromDealloc(o) < 0) return;
     PyObject_GC_UnTrack(o);
     Tensor& t = as_tensor(o);
     if (t.weakrefs) PyObject_ClearWeakRefs(o);
@@ -91,9 +91,7 @@ void tensor_dealloc(PyObject* o) {
     if (t.dims_ && t.dims_ != t.inline_) std::free(t.dims_);
     delete t.own_version;
     if (t.storage) t.storage->drop();
-    PyTypeObject* type = Py_TYPE(o);
-    type->tp_free(o);
-    Py_DECREF(type);
+    free_tensor_object(o);
 }
 
 // ---- attributes ----
@@ -685,6 +683,8 @@ PyObject* py_set_number_slot(PyObject*, PyObject* args) {
 PyObject* py_set_tensor_type(PyObject*, PyObject* o) {
     Py_INCREF(o);
     g_tensor_type = reinterpret_cast<PyTypeObject*>(o);
+    // The class adds nothing to the base's instances: they end without the search that Python's own classes go through.
+    g_tensor_type->tp_dealloc = tensor_dealloc;
     Py_RETURN_NONE;
 }
 PyObject* py_set_parameter_type(PyObject*, PyObject* o) {
@@ -699,9 +699,6 @@ PyMethodDef functions[] = {{"_set_number_slot", py_set_number_slot, METH_VARARGS
 
 }  // namespace
 
-PyTypeObject* tensor_type() { return g_tensor_type; }
-PyTypeObject* tensor_base_type() { return g_base_type; }
-PyTypeObject* parameter_type() { return g_parameter_type; }
 bool tensor_check(PyObject* o) {
     PyTypeObject* t = Py_TYPE(o);
     return t == g_tensor_type || t == g_parameter_type || PyType_IsSubtype(t, g_base_type);

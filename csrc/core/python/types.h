@@ -7,12 +7,14 @@
 
 namespace mt {
 
+extern PyTypeObject *g_tensor_type, *g_base_type, *g_parameter_type;
 // The class of new tensors: mindtorch_v2.Tensor once Python has set it, TensorBase before.
-PyTypeObject* tensor_type();
-PyTypeObject* tensor_base_type();
-PyTypeObject* parameter_type();  // null until set
-void set_tensor_type(PyTypeObject* t);
-void set_parameter_type(PyTypeObject* t);
+inline PyTypeObject* tensor_type() { return g_tensor_type; }
+inline PyTypeObject* tensor_base_type() { return g_base_type; }
+inline PyTypeObject* parameter_type() { return g_parameter_type; }  // null until set
+// An object of `tensor_type()` without data, and the end of one of any class that derives from TensorBase.
+Tensor* new_tensor_object();
+void free_tensor_object(PyObject* o);
 
 PyObject* size_object(IntSpan sizes);       // torch.Size, new reference
 PyObject* dtype_object(DType t);            // borrowed

@@ -39,8 +39,3 @@ def _is_all_true(self):
 )
 def _is_any_true(self):
     return aten.any(self)
-
-
-@composite("_local_scalar_dense(Tensor self) -> Scalar", "The only element as a Python number.", explicit=True)
-def _local_scalar_dense(self):
-    return self.item()

@@ -43,6 +43,14 @@ op(
 )
 
 op(
+    "_local_scalar_dense(Tensor self) -> Scalar",
+    "The only element as a Python number.",
+    grad=None,
+    samples=[S(T(1, grad=False))],
+    dtypes="all",
+)
+
+op(
     "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     "Sets every element to `value`.",
     bind="function method",
