@@ -74,6 +74,7 @@ from ._dispatch.tags import Tag as Tag
 from ._tensor import Tensor as Tensor
 from .storage import TypedStorage as TypedStorage
 from ._storage import UntypedStorage as UntypedStorage
+from ._namespace import _assert as _assert
 from ._namespace import _check as _check
 from ._namespace import _check_index as _check_index
 from ._namespace import _check_is_size as _check_is_size

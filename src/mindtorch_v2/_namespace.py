@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _C
 from ._tensor import Tensor
+from ._torch_function import hand_over, overridden
 
 LAZY_MODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional "
@@ -67,36 +68,50 @@ def is_storage(obj: Any) -> bool:
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is floating."""
+    if overridden(input):
+        return hand_over(is_floating_point, (input,), input)
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is complex."""
+    if overridden(input):
+        return hand_over(is_complex, (input,), input)
     return input.is_complex()
 
 
 def is_conj(input: Tensor) -> bool:
     """Whether ``input`` is a lazy conjugate: never here, conjugates are computed at once."""
+    if overridden(input):
+        return hand_over(is_conj, (input,), input)
     return False
 
 
 def is_neg(input: Tensor) -> bool:
     """Whether ``input`` is a lazy negative: never here."""
+    if overridden(input):
+        return hand_over(is_neg, (input,), input)
     return False
 
 
 def is_inference(input: Tensor) -> bool:
     """Whether ``input`` was made under inference mode."""
+    if overridden(input):
+        return hand_over(is_inference, (input,), input)
     return input.is_inference()
 
 
 def numel(input: Tensor) -> int:
     """Number of elements."""
+    if overridden(input):
+        return hand_over(numel, (input,), input)
     return input.numel()
 
 
 def get_device(input: Tensor) -> int:
     """Index of the device of ``input``; -1 on the CPU."""
+    if overridden(input):
+        return hand_over(get_device, (input,), input)
     return input.get_device()
 
 
@@ -208,6 +223,13 @@ def is_autocast_available(device_type: str) -> bool:
     return device_type in ("cpu", "npu")
 
 
+def _assert(condition: Any, message: str) -> None:
+    """Assert as a function, for programs that are traced: AssertionError with ``message`` unless ``condition``."""
+    if type(condition) is not Tensor and overridden(condition):
+        return hand_over(_assert, (condition,), condition, message)
+    assert condition, message
+
+
 def _check_error(kind: type, cond: Any, message: Any) -> None:
     if not isinstance(cond, (bool, Tensor)) and not hasattr(cond, "__bool__"):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
@@ -312,6 +334,7 @@ __all__ = [
     "SymBool",
     "SymFloat",
     "SymInt",
+    "_assert",
     "_check",
     "_check_index",
     "_check_is_size",

@@ -22,6 +22,10 @@ class _State(threading.local):
 _state = _State()
 
 
+# What a slot of Python's operators runs, by identity -> the method of Tensor that PyTorch names instead.
+ANNOUNCED = {}
+
+
 class DisableTorchFunctionSubclass:
     """A context in which `__torch_function__` of classes is not asked; that of modes still is."""
 
@@ -129,7 +133,25 @@ def _handle(func, args, kwargs):
     overloaded = _get_overloaded_args(_tensors_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
-    return _ask(func, overloaded, args, kwargs)
+    return _ask(ANNOUNCED.get(id(func), func), overloaded, args, kwargs)
+
+
+def has_torch_function(relevant_args):
+    """Whether a mode is active or one of the arguments' classes takes calls over."""
+    return bool(_state.modes) or bool(_get_overloaded_args(relevant_args))
+
+
+def hand_over(public_api, relevant_args, *args, **kwargs):
+    """Hand the call `public_api(*args, **kwargs)` to the modes and to the classes of `relevant_args`.
+
+    Raises TypeError if all of them decline.
+    """
+    return _ask(public_api, _get_overloaded_args(relevant_args), args, kwargs)
+
+
+# `overridden(*args)`: `has_torch_function(args)`, at the price of a look at the types where nobody asks. What a function
+# that is written in Python begins with, so that a class sees it and not what it is made of.
+overridden = _C._overridden
 
 
 def _ask(func, overloaded, args, kwargs):
@@ -154,4 +176,4 @@ def _describe(func):
 
 
 Tensor.__torch_function__ = classmethod(_default_torch_function)
-_C._set_function_handler(_handle)
+_C._set_function_handler(_handle, has_torch_function)

@@ -7,6 +7,7 @@ import string
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _einsum
+from mindtorch_v2._torch_function import hand_over, overridden
 
 __all__ = [
     "atleast_1d",
@@ -69,16 +70,22 @@ def _grow_3d(tensor):
 
 def atleast_1d(*tensors):
     """Each tensor with at least one dimension: scalars become shape (1,). One tensor in, one out; else a tuple."""
+    if overridden(*tensors):
+        return hand_over(atleast_1d, tensors, *tensors)
     return _atleast("atleast_1d", tensors, _grow_1d)
 
 
 def atleast_2d(*tensors):
     """Each tensor with at least two dimensions, new ones in front."""
+    if overridden(*tensors):
+        return hand_over(atleast_2d, tensors, *tensors)
     return _atleast("atleast_2d", tensors, _grow_2d)
 
 
 def atleast_3d(*tensors):
     """Each tensor with at least three dimensions: (n,) becomes (1, n, 1), (n, m) becomes (n, m, 1)."""
+    if overridden(*tensors):
+        return hand_over(atleast_3d, tensors, *tensors)
     return _atleast("atleast_3d", tensors, _grow_3d)
 
 
@@ -111,6 +118,8 @@ def broadcast_shapes(*shapes):
 
 def broadcast_tensors(*tensors):
     """The tensors, expanded to their common shape (views)."""
+    if overridden(*tensors):
+        return hand_over(broadcast_tensors, tensors, *tensors)
     tensors = _sequence(tensors)
     shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
     return tuple(tensor.expand(shape) for tensor in tensors)
@@ -118,6 +127,8 @@ def broadcast_tensors(*tensors):
 
 def block_diag(*tensors):
     """A matrix with the given matrices (scalars, vectors as rows) along its diagonal."""
+    if overridden(*tensors):
+        return hand_over(block_diag, tensors, *tensors)
     blocks = [_grow_2d(tensor) for tensor in tensors] or [torch.empty(1, 0)]
     for i, block in enumerate(blocks):
         if block.dim() > 2:
@@ -138,6 +149,8 @@ def block_diag(*tensors):
 
 def cartesian_prod(*tensors):
     """Every combination of elements of the vectors, one a row; of one vector: itself."""
+    if overridden(*tensors):
+        return hand_over(cartesian_prod, tensors, *tensors)
     tensors = _sequence(tensors)
     for tensor in tensors:
         if tensor.dim() != 1:
@@ -150,6 +163,8 @@ def cartesian_prod(*tensors):
 
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """Distances in the p-norm between each row of `x1` (..., P, M) and each of `x2` (..., R, M): (..., P, R)."""
+    if overridden(x1, x2):
+        return hand_over(cdist, (x1, x2), x1, x2, p=p, compute_mode=compute_mode)
     modes = {
         "use_mm_for_euclid_dist_if_necessary": None,
         "use_mm_for_euclid_dist": 1,
@@ -162,6 +177,8 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 def chain_matmul(*matrices, out=None):
     """The product of the matrices, in the order that multiplies least."""
+    if overridden(*matrices):
+        return hand_over(chain_matmul, matrices, *matrices)
     return torch.linalg.multi_dot(_sequence(matrices), out=out)
 
 
@@ -181,6 +198,8 @@ def einsum(*args):
         equation, operands = _equation_of_lists(args)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         return einsum(equation, *operands[0])
+    if overridden(*operands):
+        return hand_over(einsum, operands, equation, *operands)
     return _einsum.contract(equation, operands)
 
 
@@ -209,6 +228,8 @@ def meshgrid(*tensors, indexing=None):
 
     `indexing` "ij" keeps the order of the vectors (the default), "xy" swaps the first two dimensions.
     """
+    if overridden(*tensors):
+        return hand_over(meshgrid, tensors, *tensors, indexing=indexing)
     tensors = list(_sequence(tensors))
     if indexing is None:
         indexing = "ij"
@@ -242,6 +263,8 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     `p` is a number, inf, -inf, "fro" (the square root of the sum of squares) or "nuc" (the sum of singular values of
     matrices). `torch.linalg.vector_norm` and `matrix_norm` are the newer functions.
     """
+    if overridden(input):
+        return hand_over(norm, (input,), input, p=p, dim=dim, keepdim=keepdim, out=out, dtype=dtype)
     if input.layout != torch.strided:
         raise NotImplementedError("norm is implemented for strided tensors only")
     if dim is not None:
@@ -266,6 +289,8 @@ def split(tensor, split_size_or_sections, dim=0):
     """Views of the tensor, in pieces of `split_size_or_sections` along `dim` (the last may be smaller), or of the
     sizes in that list.
     """
+    if overridden(tensor):
+        return hand_over(split, (tensor,), tensor, split_size_or_sections, dim=dim)
     return tensor.split(split_size_or_sections, dim)
 
 
@@ -291,6 +316,22 @@ def stft(
 
     `center` pads both ends by n_fft // 2 in `pad_mode`. `hop_length` defaults to n_fft // 4.
     """
+    if overridden(input, window):
+        return hand_over(
+            stft,
+            (input, window),
+            input,
+            n_fft,
+            hop_length=hop_length,
+            win_length=win_length,
+            window=window,
+            center=center,
+            pad_mode=pad_mode,
+            normalized=normalized,
+            onesided=onesided,
+            return_complex=return_complex,
+            align_to_window=align_to_window,
+        )
     if center:
         if align_to_window is not None:
             raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -345,6 +386,8 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
         (tensor([3., 4., 5.]),)
     """
+    if overridden(input):
+        return hand_over(gradient, (input,), input, spacing=spacing, dim=dim, edge_order=edge_order)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
@@ -383,6 +426,8 @@ def istft(*args, **kwargs):
 
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorisation: (LU, pivots), and with `get_infos` also the error codes."""
+    if overridden(A):
+        return hand_over(lu, (A,), A, pivot=pivot, get_infos=get_infos, out=out)
     LU, pivots, infos = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     result = (LU, pivots, infos) if get_infos else (LU, pivots)
     if out is None:
@@ -396,6 +441,8 @@ def lu(A, pivot=True, get_infos=False, out=None):
 
 def tensordot(a, b, dims=2, out=None):
     """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`."""
+    if overridden(a, b):
+        return hand_over(tensordot, (a, b), a, b, dims=dims, out=out)
     if isinstance(dims, torch.Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, (tuple, list)):
@@ -419,6 +466,10 @@ def _results(values, inverse, counts, return_inverse, return_counts):
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements (or slices along `dim`), and on request where each input went and how often each comes."""
+    if overridden(input):
+        return hand_over(
+            unique, (input,), input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts, dim=dim
+        )
     if dim is None:
         results = torch._unique2(input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     else:
@@ -428,6 +479,10 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements (or slices along `dim`) without those equal to the one before them; extras as `unique`'s."""
+    if overridden(input):
+        return hand_over(
+            unique_consecutive, (input,), input, return_inverse=return_inverse, return_counts=return_counts, dim=dim
+        )
     results = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
     return _results(*results, return_inverse, return_counts)
 
@@ -437,6 +492,8 @@ def unravel_index(indices, shape):
 
     Raises ValueError for a shape with a negative size, TypeError for indices that are no integers.
     """
+    if overridden(indices):
+        return hand_over(unravel_index, (indices,), indices, shape=shape)
     if indices.is_floating_point() or indices.is_complex() or indices.dtype == torch.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)

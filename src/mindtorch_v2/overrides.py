@@ -9,14 +9,14 @@ from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
 from mindtorch_v2._torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
-    _ask,
-    _get_overloaded_args,
     _overrides,
     _pop,
     _pop_mode_temporarily,  # noqa: F401  (PyTorch has it here too)
     _push,
     _state,
+    has_torch_function,
 )
+from mindtorch_v2._torch_function import hand_over as handle_torch_function
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -89,11 +89,6 @@ def enable_reentrant_dispatch():
     yield
 
 
-def has_torch_function(relevant_args):
-    """Whether a mode is active or one of the arguments' classes takes calls over."""
-    return bool(_state.modes) or bool(_get_overloaded_args(relevant_args))
-
-
 def has_torch_function_unary(arg):
     """`has_torch_function((arg,))`."""
     return bool(_state.modes) or (not _state.subclasses_disabled and _overrides(arg))
@@ -102,14 +97,6 @@ def has_torch_function_unary(arg):
 def has_torch_function_variadic(*args):
     """`has_torch_function(args)`."""
     return has_torch_function(args)
-
-
-def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """Hand the call `public_api(*args, **kwargs)` to the modes and to the classes of `relevant_args`.
-
-    Raises TypeError if all of them decline.
-    """
-    return _ask(public_api, _get_overloaded_args(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher):

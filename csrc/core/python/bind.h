@@ -27,6 +27,9 @@ PyObject* call_operators(Operator* const* ops, size_t n, const CallInput& in);
 void check_inference(const Call& c);  // no writing to inference tensors outside of inference mode
 bool same_name(PyObject* a, PyObject* b);
 
+// For operators as `torch.ops` has them: a call that failed, with an object among its arguments that is no tensor but
+// has a __torch_function__ (torch.fx.Proxy), is its to answer. Null, with the error as it was, if there is none.
+PyObject* ask_after_failure(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 // For methods outside the operator table: true if a __torch_function__ or a mode took the call; `result` is then what
 // it gave, null with the Python exception set if it raised.
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result);

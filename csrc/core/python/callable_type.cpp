@@ -33,6 +33,7 @@ PyObject* call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwna
     Py_INCREF(handles);  // a kernel may change what the object stands for
     PyObject* r = call_operators(ops, static_cast<size_t>(n), {args, PyVectorcall_NARGS(nargsf), kwnames});
     Py_DECREF(handles);
+    if (__builtin_expect(!r, 0)) r = ask_after_failure(o, args, PyVectorcall_NARGS(nargsf), kwnames);
     return r;
 }
 

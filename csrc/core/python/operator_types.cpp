@@ -16,6 +16,7 @@ namespace mt {
 namespace {
 
 PyObject* g_function_handler = nullptr;  // Python function deciding about __torch_function__
+PyObject* g_asks = nullptr;              // Python function: whether some of these arguments are to be asked
 
 // ---- one operator ----
 
@@ -58,14 +59,21 @@ bool overridden(PyObject* const* args, Py_ssize_t n) {
             Py_ssize_t size = PySequence_Fast_GET_SIZE(args[i]);
             for (Py_ssize_t k = 0; k < size; k++) {
                 PyTypeObject* it = Py_TYPE(PySequence_Fast_GET_ITEM(args[i], k));
-                if (it != tensor_type() && it != parameter_type() && PyType_IsSubtype(it, tensor_base_type()))
-                    return true;
+                if (it == tensor_type() || it == parameter_type() || it == &PyLong_Type || it == &PyFloat_Type)
+                    continue;
+                if (PyType_IsSubtype(it, tensor_base_type()) || _PyType_Lookup(it, g_torch_function)) return true;
             }
             continue;
         }
         if (_PyType_Lookup(t, g_torch_function)) return true;
     }
     return false;
+}
+
+// An object that is no tensor and takes calls over all the same.
+bool stands_for_tensor(PyObject* o) {
+    PyTypeObject* t = Py_TYPE(o);
+    return t != tensor_type() && !PyType_IsSubtype(t, tensor_base_type()) && _PyType_Lookup(t, g_torch_function);
 }
 
 PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool* handled) {
@@ -90,6 +98,34 @@ PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
 }
 
 }  // namespace
+
+PyObject* ask_after_failure(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (!g_function_handler || g_thread.function_modes_disabled) return nullptr;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool found = false;
+    for (Py_ssize_t i = 0; i < all && !found; i++) {
+        found = stands_for_tensor(args[i]);
+        if (PyList_CheckExact(args[i]) || PyTuple_CheckExact(args[i]))
+            for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]) && !found; k++)
+                found = stands_for_tensor(PySequence_Fast_GET_ITEM(args[i], k));
+    }
+    if (!found) {
+        PyErr_Restore(type, value, traceback);
+        return nullptr;
+    }
+    bool handled;
+    PyObject* r = call_handler(function, args, n, kwnames, &handled);
+    if (handled) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return r;
+    }
+    PyErr_Restore(type, value, traceback);
+    return nullptr;
+}
 
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result) {
     if (__builtin_expect(!g_function_handler || g_thread.function_modes_disabled || !overridden(args, n), 1))
@@ -618,9 +654,22 @@ PyObject* py_all(PyObject*, PyObject*) {
     }
     return l;
 }
-PyObject* py_set_handler(PyObject*, PyObject* o) {
-    Py_XSETREF(g_function_handler, o == Py_None ? nullptr : Py_NewRef(o));
+PyObject* py_set_handler(PyObject*, PyObject* args) {
+    PyObject *handler, *asks;
+    if (!PyArg_ParseTuple(args, "OO:_set_function_handler", &handler, &asks)) return nullptr;
+    Py_XSETREF(g_function_handler, Py_NewRef(handler));
+    Py_XSETREF(g_asks, Py_NewRef(asks));
     Py_RETURN_NONE;
+}
+// _overridden(*args): for functions written in Python.
+PyObject* py_overridden(PyObject*, PyObject* const* args, Py_ssize_t n) {
+    if (__builtin_expect(!g_asks || g_thread.function_modes_disabled || !overridden(args, n), 1)) Py_RETURN_FALSE;
+    PyObject* all = PyTuple_New(n);
+    if (!all) return nullptr;
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+    PyObject* r = PyObject_CallOneArg(g_asks, all);
+    Py_DECREF(all);
+    return r;
 }
 PyObject* py_function_modes(PyObject*, PyObject* args) {
     int change;
@@ -746,7 +795,9 @@ PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespa
                            {"_find_operator", py_find, METH_VARARGS, nullptr},
                            {"_erase_operator", py_erase, METH_O, nullptr},
                            {"_all_operators", py_all, METH_NOARGS, nullptr},
-                           {"_set_function_handler", py_set_handler, METH_O, nullptr},
+                           {"_set_function_handler", py_set_handler, METH_VARARGS, nullptr},
+                           {"_overridden", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_overridden)),
+                            METH_FASTCALL, "Whether a mode is active or the class of an argument takes calls over."},
                            {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
                            {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
                            {"_set_key_handler", py_set_key_handler, METH_VARARGS, nullptr},

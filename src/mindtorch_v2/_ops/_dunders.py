@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _C
+from .._torch_function import ANNOUNCED
 from ._table import _BOUND, aten
 
 # number slot of the tensor type -> operator
@@ -46,6 +47,10 @@ _SLOTS = {
     "gt": "gt",
     "ge": "ge",
 }
+
+
+# The others are announced to `__torch_function__` by the operator's name.
+_SAID_AS_WRITTEN = frozenset("floordiv and or xor lshift rshift iand ior ixor ilshift irshift rsub".split())
 
 
 # Reflected forms: the tensor is the first argument, Python's left operand the second.
@@ -94,7 +99,11 @@ def attach(tensor: type) -> None:
     """Hand the operators to the native number slots and set the dunder attributes that have no slot."""
     for slot, name in _SLOTS.items():
         if name in _BOUND["aten"]:
-            _C._set_number_slot(slot, getattr(aten, name))
+            function = getattr(aten, name)
+            _C._set_number_slot(slot, function)
+            # What a class or a mode is told that was called.
+            ANNOUNCED[id(function)] = getattr(tensor, f"__{slot}__" if slot in _SAID_AS_WRITTEN else name)
+    ANNOUNCED[id(tensor.__matmul__)] = tensor.matmul
     for slot, function in _REFLECTED.items():
         _C._set_number_slot(slot, function)
     for attribute, name in _ATTRIBUTES.items():

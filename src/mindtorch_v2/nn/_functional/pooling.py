@@ -3,6 +3,7 @@
 import math
 
 import mindtorch_v2 as torch
+from mindtorch_v2._torch_function import hand_over, overridden
 
 from .._sizes import _list_with_default, _pair, _single, _triple
 from ._bind import op
@@ -22,51 +23,123 @@ def max_pool1d_with_indices(
     input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ):
     """The maximum of each window and where it stands: `(N, C, L)` or `(C, L)`."""
+    if overridden(input):
+        return hand_over(
+            max_pool1d_with_indices,
+            (input,),
+            input,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            ceil_mode=ceil_mode,
+            return_indices=return_indices,
+        )
     return torch.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    if overridden(input):
+        return hand_over(
+            max_pool1d,
+            (input,),
+            input,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            ceil_mode=ceil_mode,
+            return_indices=return_indices,
+        )
     return torch.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The maximum of each window, with `return_indices` also where it stands: `(N, C, L)` or `(C, L)`."""
     function = max_pool1d_with_indices if return_indices else _max_pool1d
-    return function(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def max_pool2d_with_indices(
     input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ):
     """The maximum of each window and where it stands: `(N, C, H, W)` or `(C, H, W)`."""
+    if overridden(input):
+        return hand_over(
+            max_pool2d_with_indices,
+            (input,),
+            input,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            ceil_mode=ceil_mode,
+            return_indices=return_indices,
+        )
     return torch._C._nn.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    if overridden(input):
+        return hand_over(
+            max_pool2d,
+            (input,),
+            input,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            ceil_mode=ceil_mode,
+            return_indices=return_indices,
+        )
     return torch.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The maximum of each window, with `return_indices` also where it stands: `(N, C, H, W)` or `(C, H, W)`."""
     function = max_pool2d_with_indices if return_indices else _max_pool2d
-    return function(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def max_pool3d_with_indices(
     input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ):
     """The maximum of each window and where it stands: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    if overridden(input):
+        return hand_over(
+            max_pool3d_with_indices,
+            (input,),
+            input,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            ceil_mode=ceil_mode,
+            return_indices=return_indices,
+        )
     return torch._C._nn.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    if overridden(input):
+        return hand_over(
+            max_pool3d,
+            (input,),
+            input,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            ceil_mode=ceil_mode,
+            return_indices=return_indices,
+        )
     return torch.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The maximum of each window, with `return_indices` also where it stands: `(N, C, D, H, W)`."""
     function = max_pool3d_with_indices if return_indices else _max_pool3d
-    return function(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def _check_unpool_output_size(output_size, dim):
@@ -96,6 +169,17 @@ def _unpool_output_size(input, kernel_size, stride, padding, output_size):
 
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`."""
+    if overridden(input, indices):
+        return hand_over(
+            max_unpool1d,
+            (input, indices),
+            input,
+            indices,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            output_size=output_size,
+        )
     kernel_size = _single(kernel_size)
     stride = _single(stride) if stride is not None else kernel_size
     padding = _single(padding)
@@ -107,6 +191,17 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`."""
+    if overridden(input, indices):
+        return hand_over(
+            max_unpool2d,
+            (input, indices),
+            input,
+            indices,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            output_size=output_size,
+        )
     kernel_size = _pair(kernel_size)
     stride = _pair(stride) if stride is not None else kernel_size
     padding = _pair(padding)
@@ -116,6 +211,17 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    if overridden(input, indices):
+        return hand_over(
+            max_unpool3d,
+            (input, indices),
+            input,
+            indices,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            output_size=output_size,
+        )
     kernel_size = _triple(kernel_size)
     stride = _triple(stride) if stride is not None else kernel_size
     padding = _triple(padding)
@@ -131,74 +237,96 @@ def _lp_pool(avg_pool, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
+    if overridden(input):
+        return hand_over(lp_pool1d, (input,), input, norm_type, kernel_size, stride=stride, ceil_mode=ceil_mode)
     window = _single(kernel_size)[0]
     return _lp_pool(avg_pool1d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
+    if overridden(input):
+        return hand_over(lp_pool2d, (input,), input, norm_type, kernel_size, stride=stride, ceil_mode=ceil_mode)
     window = math.prod(_pair(kernel_size))
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    if overridden(input):
+        return hand_over(lp_pool3d, (input,), input, norm_type, kernel_size, stride=stride, ceil_mode=ceil_mode)
     window = math.prod(_triple(kernel_size))
     return _lp_pool(avg_pool3d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
 def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, L)` or `(C, L)`."""
+    if overridden(input):
+        return hand_over(adaptive_max_pool1d_with_indices, (input,), input, output_size, return_indices=return_indices)
     return torch.adaptive_max_pool1d(input, output_size)
 
 
 def _adaptive_max_pool1d(input, output_size, return_indices=False):
+    if overridden(input):
+        return hand_over(adaptive_max_pool1d, (input,), input, output_size, return_indices=return_indices)
     return adaptive_max_pool1d_with_indices(input, output_size)[0]
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
     """Max pooling to a given output size: `(N, C, L)` or `(C, L)`."""
-    result = adaptive_max_pool1d_with_indices(input, output_size)
-    return result if return_indices else result[0]
+    function = adaptive_max_pool1d_with_indices if return_indices else _adaptive_max_pool1d
+    return function(input, output_size, return_indices)
 
 
 def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
+    if overridden(input):
+        return hand_over(adaptive_max_pool2d_with_indices, (input,), input, output_size, return_indices=return_indices)
     return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool2d(input, output_size, return_indices=False):
+    if overridden(input):
+        return hand_over(adaptive_max_pool2d, (input,), input, output_size, return_indices=return_indices)
     return adaptive_max_pool2d_with_indices(input, output_size)[0]
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
     """Max pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
-    result = adaptive_max_pool2d_with_indices(input, output_size)
-    return result if return_indices else result[0]
+    function = adaptive_max_pool2d_with_indices if return_indices else _adaptive_max_pool2d
+    return function(input, output_size, return_indices)
 
 
 def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    if overridden(input):
+        return hand_over(adaptive_max_pool3d_with_indices, (input,), input, output_size, return_indices=return_indices)
     return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool3d(input, output_size, return_indices=False):
+    if overridden(input):
+        return hand_over(adaptive_max_pool3d, (input,), input, output_size, return_indices=return_indices)
     return adaptive_max_pool3d_with_indices(input, output_size)[0]
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
     """Max pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
-    result = adaptive_max_pool3d_with_indices(input, output_size)
-    return result if return_indices else result[0]
+    function = adaptive_max_pool3d_with_indices if return_indices else _adaptive_max_pool3d
+    return function(input, output_size, return_indices)
 
 
 def adaptive_avg_pool2d(input, output_size):
     """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
+    if overridden(input):
+        return hand_over(adaptive_avg_pool2d, (input,), input, output_size)
     return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def adaptive_avg_pool3d(input, output_size):
     """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    if overridden(input):
+        return hand_over(adaptive_avg_pool3d, (input,), input, output_size)
     return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
@@ -219,6 +347,17 @@ def fractional_max_pool2d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
+    if overridden(input, _random_samples):
+        return hand_over(
+            fractional_max_pool2d_with_indices,
+            (input, _random_samples),
+            input,
+            kernel_size,
+            output_size=output_size,
+            output_ratio=output_ratio,
+            return_indices=return_indices,
+            _random_samples=_random_samples,
+        )
     return _fractional(
         2, "fractional_max_pool2d", _pair, input, kernel_size, output_size, output_ratio, _random_samples
     )
@@ -227,6 +366,17 @@ def fractional_max_pool2d_with_indices(
 def _fractional_max_pool2d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
+    if overridden(input):
+        return hand_over(
+            fractional_max_pool2d,
+            (input,),
+            input,
+            kernel_size,
+            output_size=output_size,
+            output_ratio=output_ratio,
+            return_indices=return_indices,
+            _random_samples=_random_samples,
+        )
     return fractional_max_pool2d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]
@@ -236,16 +386,25 @@ def fractional_max_pool2d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, H, W)` or `(C, H, W)`."""
-    result = fractional_max_pool2d_with_indices(
-        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
-    )
-    return result if return_indices else result[0]
+    function = fractional_max_pool2d_with_indices if return_indices else _fractional_max_pool2d
+    return function(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
 def fractional_max_pool3d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, D, H, W)`."""
+    if overridden(input, _random_samples):
+        return hand_over(
+            fractional_max_pool3d_with_indices,
+            (input, _random_samples),
+            input,
+            kernel_size,
+            output_size=output_size,
+            output_ratio=output_ratio,
+            return_indices=return_indices,
+            _random_samples=_random_samples,
+        )
     return _fractional(
         3, "fractional_max_pool3d", _triple, input, kernel_size, output_size, output_ratio, _random_samples
     )
@@ -254,6 +413,17 @@ def fractional_max_pool3d_with_indices(
 def _fractional_max_pool3d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
+    if overridden(input):
+        return hand_over(
+            fractional_max_pool3d,
+            (input,),
+            input,
+            kernel_size,
+            output_size=output_size,
+            output_ratio=output_ratio,
+            return_indices=return_indices,
+            _random_samples=_random_samples,
+        )
     return fractional_max_pool3d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]
@@ -263,7 +433,5 @@ def fractional_max_pool3d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, D, H, W)`."""
-    result = fractional_max_pool3d_with_indices(
-        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
-    )
-    return result if return_indices else result[0]
+    function = fractional_max_pool3d_with_indices if return_indices else _fractional_max_pool3d
+    return function(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
