@@ -1,19 +1,18 @@
 // Copies, fills and casts as operators.
 #include "core/kernel.h"
 #include "core/python/operator_call.h"
+#include "cpu/memory_format.h"
 
 namespace mt {
 namespace {
 
 Dims strides_for(const Tensor& t, MemoryFormat format) {
+    check_format_rank(format, t.ndim);
     switch (format) {
         case MemoryFormat::Preserve:
             return preserved_strides(t.sizes(), t.strides());
         case MemoryFormat::ChannelsLast:
-            MT_CHECK(t.ndim == 4, "required rank 4 tensor to use channels_last format");
-            return channels_last_strides(t.sizes());
         case MemoryFormat::ChannelsLast3d:
-            MT_CHECK(t.ndim == 5, "required rank 5 tensor to use channels_last_3d format");
             return channels_last_strides(t.sizes());
         default:
             return contiguous_strides(t.sizes());

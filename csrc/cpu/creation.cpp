@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/kernel.h"
+#include "cpu/memory_format.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {
@@ -9,13 +10,6 @@ namespace {
 
 void check_sizes(IntSpan sizes) {
     for (int64_t s : sizes) MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
-}
-
-void check_format(MemoryFormat format, IntSpan sizes) {
-    if (format == MemoryFormat::ChannelsLast)
-        MT_CHECK(sizes.size == 4, "required rank 4 tensor to use channels_last format");
-    if (format == MemoryFormat::ChannelsLast3d)
-        MT_CHECK(sizes.size == 5, "required rank 5 tensor to use channels_last_3d format");
 }
 
 // rule("factory", "size", "dtype"[, "memory_format"]): sizes as given, default dtype
@@ -27,7 +21,7 @@ void factory_shape(ShapeCall& c) {
     DType dtype = c.dtype_or(c.param(1), default_dtype());
     MemoryFormat format =
         c.param(2) >= 0 ? c.memory_format_or(c.param(2), MemoryFormat::Contiguous) : MemoryFormat::Contiguous;
-    check_format(format, sizes);
+    check_format_rank(format, sizes.size);
     MT_CHECK(format != MemoryFormat::Preserve, "Unsupported memory format option Preserve");
     if (format != MemoryFormat::Contiguous) return c.output_strided(0, sizes, channels_last_strides(sizes), dtype);
     c.output(0, sizes, dtype);
@@ -38,7 +32,7 @@ void factory_like_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(c.param(0));
     DType dtype = c.dtype_or(c.param(1), self.dtype);
     MemoryFormat format = c.memory_format_or(c.param(2), MemoryFormat::Preserve);
-    check_format(format, self.sizes());
+    check_format_rank(format, self.ndim);
     if (format == MemoryFormat::Preserve) return c.output_like(0, self, dtype);
     if (format == MemoryFormat::Contiguous) return c.output(0, self.sizes(), dtype);
     c.output_strided(0, self.sizes(), channels_last_strides(self.sizes()), dtype);

@@ -31,25 +31,31 @@ class Fft {
         if (!smooth) prepare_convolution(forward);
     }
 
-    // `in` and `out` are different rows of n numbers.
-    void run(const C* in, C* out) {
+    // `in` and `out` are different rows of n numbers. `scratch` serves one call at a time.
+    void run(const C* in, C* out, std::vector<C>& scratch) const {
         if (wide_ > 0)
-            convolve(in, out);
+            convolve(in, out, scratch);
         else
             part(in, 1, out, n_, 0);
     }
 
   private:
+    // Reduced to an eighth of a turn: exact at its quarters, and the same numbers in every octant.
     static C root(int64_t i, int64_t n, bool forward) {
-        double angle = 2 * kPi * static_cast<double>(i) / static_cast<double>(n);
-        return C(static_cast<R>(std::cos(angle)), static_cast<R>(forward ? -std::sin(angle) : std::sin(angle)));
+        const int64_t quarter = 4 * i / n, rest = 4 * i % n;  // in quarters of a turn, and in n-ths of one
+        auto part = [n](int64_t k) { return kPi / 2 * static_cast<double>(k) / static_cast<double>(n); };
+        double c = 2 * rest <= n ? std::cos(part(rest)) : std::sin(part(n - rest));
+        double s = 2 * rest <= n ? std::sin(part(rest)) : std::cos(part(n - rest));
+        const double turned[4][2] = {{c, s}, {-s, c}, {-c, -s}, {s, -c}};
+        const auto& [x, y] = turned[quarter % 4];
+        return C(static_cast<R>(x), static_cast<R>(forward ? -y : y));
     }
     static C times(C a, C b) {  // without the checks for infinity of operator*
         return C(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
     }
 
     // The transform of in[0], in[step], ...: n numbers, split by the factors from `level` on.
-    void part(const C* in, int64_t step, C* out, int64_t n, size_t level) {
+    void part(const C* in, int64_t step, C* out, int64_t n, size_t level) const {
         if (n == 1) {
             *out = *in;
             return;
@@ -63,6 +69,15 @@ class Fft {
             if (p == 2) {
                 out[u] = terms[0] + terms[1];
                 out[u + m] = terms[0] - terms[1];
+                continue;
+            }
+            if (p == 4) {
+                C even = terms[0] + terms[2], odd = terms[0] - terms[2];
+                C sum = terms[1] + terms[3], turned = times(terms[1] - terms[3], roots_[static_cast<size_t>(n_ / 4)]);
+                out[u] = even + sum;
+                out[u + m] = odd + turned;
+                out[u + 2 * m] = even - sum;
+                out[u + 3 * m] = odd - turned;
                 continue;
             }
             for (int64_t k = 0; k < p; k++) {
@@ -88,21 +103,20 @@ class Fft {
             if (i) kernel[static_cast<size_t>(wide_ - i)] = c;
         }
         kernel_.resize(kernel.size());
-        there_->run(kernel.data(), kernel_.data());
-        a_.resize(kernel.size());
-        b_.resize(kernel.size());
+        there_->run(kernel.data(), kernel_.data(), kernel);
     }
-    void convolve(const C* in, C* out) {
-        std::fill(a_.begin(), a_.end(), C());
-        for (int64_t i = 0; i < n_; i++) a_[static_cast<size_t>(i)] = times(in[i], chirp_[static_cast<size_t>(i)]);
-        there_->run(a_.data(), b_.data());
-        for (size_t i = 0; i < b_.size(); i++) b_[i] = times(b_[i], kernel_[i]);
-        back_->run(b_.data(), a_.data());
-        for (int64_t i = 0; i < n_; i++) out[i] = times(a_[static_cast<size_t>(i)], chirp_[static_cast<size_t>(i)]);
+    void convolve(const C* in, C* out, std::vector<C>& scratch) const {
+        scratch.assign(static_cast<size_t>(2 * wide_), C());
+        C *a = scratch.data(), *b = a + wide_;
+        for (int64_t i = 0; i < n_; i++) a[i] = times(in[i], chirp_[static_cast<size_t>(i)]);
+        there_->part(a, 1, b, wide_, 0);
+        for (int64_t i = 0; i < wide_; i++) b[i] = times(b[i], kernel_[static_cast<size_t>(i)]);
+        back_->part(b, 1, a, wide_, 0);
+        for (int64_t i = 0; i < n_; i++) out[i] = times(a[i], chirp_[static_cast<size_t>(i)]);
     }
 
     int64_t n_, wide_ = 0;
-    std::vector<C> roots_, chirp_, kernel_, a_, b_;
+    std::vector<C> roots_, chirp_, kernel_;
     std::vector<int64_t> factors_;
     std::unique_ptr<Fft> there_, back_;
 };
@@ -123,13 +137,18 @@ void transform_in_place(Tensor& t, int64_t d, bool forward) {
     using C = std::complex<R>;
     int64_t n = t.size(d), step = t.stride(d);
     if (n <= 1 || t.numel() == 0) return;
-    Fft<R> fft(n, forward);
-    std::vector<C> row(static_cast<size_t>(n)), result(static_cast<size_t>(n));
+    const Fft<R> fft(n, forward);
     C* data = t.data<C>();
-    each_row(t, d, [&](int64_t at) {
-        for (int64_t i = 0; i < n; i++) row[static_cast<size_t>(i)] = data[at + i * step];
-        fft.run(row.data(), result.data());
-        for (int64_t i = 0; i < n; i++) data[at + i * step] = result[static_cast<size_t>(i)];
+    std::vector<int64_t> rows;
+    each_row(t, d, [&](int64_t at) { rows.push_back(at); });
+    parallel_for(static_cast<int64_t>(rows.size()), grain_for(16 * n), [&](int64_t begin, int64_t end) {
+        std::vector<C> row(static_cast<size_t>(n)), result(static_cast<size_t>(n)), scratch;
+        for (int64_t k = begin; k < end; k++) {
+            C* at = data + rows[static_cast<size_t>(k)];
+            for (int64_t i = 0; i < n; i++) row[static_cast<size_t>(i)] = at[i * step];
+            fft.run(row.data(), result.data(), scratch);
+            for (int64_t i = 0; i < n; i++) at[i * step] = result[static_cast<size_t>(i)];
+        }
     });
 }
 
@@ -253,24 +272,28 @@ void c2r_cpu(Call& c) {
     double factor = scale_of(c.integer(2), points_of(out.sizes(), dims));
     visit(ComplexTypes{}, half->dtype, "fft", [&]<class C>() {
         using R = typename C::value_type;
-        Fft<R> fft(n, false);
-        std::vector<C> row(static_cast<size_t>(n)), result(static_cast<size_t>(n));
-        std::vector<int64_t> to;
+        const Fft<R> fft(n, false);
+        std::vector<int64_t> to, from;
         each_row(out, last, [&](int64_t at) { to.push_back(at); });
-        size_t which = 0;
-        each_row(*half, last, [&](int64_t at) {
-            const C* from = half->data<C>() + at;
-            int64_t step = half->stride(last), known = half->size(last);
-            for (int64_t i = 0; i < known; i++) row[static_cast<size_t>(i)] = from[i * step];
-            // The first point, and the middle one of an even number, stand for themselves: real.
-            row[0] = row[0].real();
-            if (n % 2 == 0) row[static_cast<size_t>(n / 2)] = row[static_cast<size_t>(n / 2)].real();
-            for (int64_t i = known; i < n; i++)
-                row[static_cast<size_t>(i)] = std::conj(row[static_cast<size_t>(n - i)]);
-            fft.run(row.data(), result.data());
-            R* target = out.data<R>() + to[which++];
-            for (int64_t i = 0; i < n; i++)
-                target[i * out.stride(last)] = result[static_cast<size_t>(i)].real() * static_cast<R>(factor);
+        each_row(*half, last, [&](int64_t at) { from.push_back(at); });
+        const int64_t step = half->stride(last), known = half->size(last), out_step = out.stride(last);
+        const C* source = half->data<C>();
+        R* target = out.data<R>();
+        parallel_for(static_cast<int64_t>(to.size()), grain_for(16 * n), [&](int64_t begin, int64_t end) {
+            std::vector<C> row(static_cast<size_t>(n)), result(static_cast<size_t>(n)), scratch;
+            for (int64_t k = begin; k < end; k++) {
+                const C* in = source + from[static_cast<size_t>(k)];
+                for (int64_t i = 0; i < known; i++) row[static_cast<size_t>(i)] = in[i * step];
+                // The first point, and the middle one of an even number, stand for themselves: real.
+                row[0] = row[0].real();
+                if (n % 2 == 0) row[static_cast<size_t>(n / 2)] = row[static_cast<size_t>(n / 2)].real();
+                for (int64_t i = known; i < n; i++)
+                    row[static_cast<size_t>(i)] = std::conj(row[static_cast<size_t>(n - i)]);
+                fft.run(row.data(), result.data(), scratch);
+                R* at = target + to[static_cast<size_t>(k)];
+                for (int64_t i = 0; i < n; i++)
+                    at[i * out_step] = result[static_cast<size_t>(i)].real() * static_cast<R>(factor);
+            }
         });
     });
 }

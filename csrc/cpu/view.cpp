@@ -5,6 +5,7 @@
 #include "core/kernel.h"
 #include "core/python/types.h"
 #include "core/reshape.h"
+#include "cpu/memory_format.h"
 
 namespace mt {
 namespace {
@@ -459,13 +460,7 @@ void as_strided_inplace(Call& c) {
 void resize_to(Tensor& self, IntSpan asked, const Value& format) {
     MT_CHECK(!requires_grad(self), "cannot resize variables that require grad");
     Dims sizes(asked);
-    if (format.tag == Tag::MemoryFormat) {
-        MemoryFormat wanted = static_cast<MemoryFormat>(format.i);
-        MT_CHECK(wanted != MemoryFormat::ChannelsLast || sizes.size() == 4,
-                 "required rank 4 tensor to use channels_last format");
-        MT_CHECK(wanted != MemoryFormat::ChannelsLast3d || sizes.size() == 5,
-                 "required rank 5 tensor to use channels_last_3d format");
-    }
+    if (format.tag == Tag::MemoryFormat) check_format_rank(static_cast<MemoryFormat>(format.i), sizes.size());
     if (!(self.sizes() == IntSpan(sizes))) resize(self, sizes);
     if (format.tag != Tag::MemoryFormat) return;
     switch (static_cast<MemoryFormat>(format.i)) {

@@ -1,9 +1,14 @@
 """torch.fft and short-time transforms against NumPy's, their inverses and their slopes."""
 
+import subprocess
+import sys
+
 import numpy
 import pytest
 
 import mindtorch_v2 as torch
+
+pytestmark = pytest.mark.filterwarnings("ignore:A window was not provided")
 
 
 def _close(ours, theirs, tolerance=1e-12):
@@ -99,3 +104,27 @@ def test_short_time_transforms_invert_each_other():
 def test_bad_input_is_named(call, error, text):
     with pytest.raises(error, match=text):
         call(torch.ones(3, 4))
+
+
+def test_a_quarter_turn_is_exact():
+    assert torch.fft.fft(torch.tensor([0.0, 1, 2, 3])).tolist() == [6, -2 + 2j, -2, -2 - 2j]
+    impulse = torch.zeros(64, dtype=torch.float64)
+    impulse[16] = 1
+    assert torch.fft.fft(impulse)[:8].tolist() == [1, -1j, -1, 1j, 1, -1j, -1, 1j]
+
+
+def test_a_missing_window_is_warned_of_once():
+    code = (
+        "import warnings; warnings.simplefilter('always'); import mindtorch_v2 as t\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        "    for _ in range(2): t.istft(t.stft(t.ones(32), 8, return_complex=True), 8)\n"
+        "for w in seen: print(w.message)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    end = "To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+    assert done.stdout.splitlines() == [
+        "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other "
+        "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + end,
+        "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to "
+        "make the inversion lossless." + end,
+    ]

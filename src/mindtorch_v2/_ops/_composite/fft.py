@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
+
 from ..._dtype import DTYPES
 from .._table import S, T, aten, composite, conj
 
@@ -20,6 +23,16 @@ def _scale(norm, forward):
     if norm == "ortho":
         return 1
     raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+
+
+@functools.cache
+def _warn_of_missing_window(consequence):
+    """Once a process for each consequence, as PyTorch."""
+    warnings.warn(
+        f"A window was not provided. A rectangular window will be applied{consequence}To suppress this warning and use "
+        "a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.",
+        stacklevel=2,
+    )
 
 
 def _class_name(x):
@@ -319,6 +332,11 @@ def stft(
 ):
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
+    if window is None:
+        _warn_of_missing_window(
+            ",which is known to cause spectral leakage. Other windows such as torch.hann_window or torch.hamming_window "
+            "are recommended to reduce spectral leakage."
+        )
     complex_input = self.is_complex() or (window is not None and window.is_complex())
 
     def refuse(text):
@@ -394,6 +412,8 @@ def istft(
 ):
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
+    if window is None:
+        _warn_of_missing_window(".Please provide the same window used by stft to make the inversion lossless.")
 
     def refuse(text):
         raise RuntimeError(

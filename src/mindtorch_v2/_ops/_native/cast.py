@@ -46,8 +46,6 @@ op(
     "_local_scalar_dense(Tensor self) -> Scalar",
     "The only element as a Python number.",
     grad=None,
-    samples=[S(T(1, grad=False))],
-    dtypes="all",
 )
 
 op(
