@@ -1,28 +1,466 @@
-"""Symbolic tracing: the names, and whether a trace is running (never)."""
+"""Symbolic tracing: a function or module is run once with proxies for its inputs, and what it does is recorded."""
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+import builtins
+import collections
+import contextlib
+import functools
+import inspect
+import math
+import sys
+import types
+import warnings
 
-__all__ = ["Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
+import mindtorch_v2 as torch
+from mindtorch_v2.utils import _pytree as pytree
 
-Tracer = unavailable_class("torch.fx.Tracer")
-symbolic_trace = unavailable_function("torch.fx.symbolic_trace")
+from ._codegen import PyTreeCodeGen, PyTreeInfo
+from ._naming import torch_name
+from .graph import Graph
+from .graph_module import GraphModule
+from .node import BASE_TYPES, map_aggregate
+from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
+
+__all__ = [
+    "PH",
+    "PHBase",
+    "PHWithMeta",
+    "ProxyableClassMeta",
+    "Tracer",
+    "is_fx_symbolic_tracing",
+    "is_fx_tracing",
+    "symbolic_trace",
+    "wrap",
+]
+
+_state = types.SimpleNamespace(tracing=False)
+_proxyable_classes = {}
+_wrapped_functions = {}  # (identity of the globals, name) -> the globals: functions that users have marked as leaves
+_VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def is_fx_tracing():
-    """Whether a symbolic trace is running: False."""
-    return False
+    """Whether a symbolic trace is running."""
+    return _state.tracing
 
 
 def is_fx_symbolic_tracing():
-    """Whether a symbolic trace, and no compiler, is running: False."""
-    return False
+    """Whether a symbolic trace, and no compiler, is running."""
+    return _state.tracing and not torch.compiler.is_compiling()
+
+
+class ProxyableClassMeta(type):
+    """The metaclass of classes whose construction from proxies is recorded as a call."""
+
+    def __init__(cls, name, bases, attrs):
+        _proxyable_classes.setdefault(cls)
+        super().__init__(name, bases, attrs)
+
+    def __call__(cls, *args, **kwargs):
+        proxy = _find_proxy(args, kwargs) if is_fx_tracing() else None
+        if proxy is not None:
+            return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
+        made = cls.__new__(cls)
+        cls.__init__(made, *args, **kwargs)
+        return made
+
+
+class PHBase:
+    """In `concrete_args`, marks an input that stays an input."""
+
+    def __repr__(self):
+        return "PH"
+
+
+PH = PHBase()
+
+
+class PHWithMeta(PHBase):
+    """An input that stays an input; its attributes go to the node."""
+
+    def __init__(self, ph_key=None):
+        self.ph_key = ph_key
+
+
+def _hand_attributes(mark, node):
+    for name in dir(mark):
+        value = getattr(mark, name)
+        if not name.startswith("__") and not callable(value) and not hasattr(node, name):
+            setattr(node, name, value)
+
+
+def _find_proxy(*objects):
+    found = []
+    map_aggregate(objects, lambda each: found.append(each) if isinstance(each, Proxy) else None)
+    return found[-1] if found else None
+
+
+def _with_positional_parameters(function, count):
+    """The function with `count` plain parameters: variadic ones get the proxies that stand for them as they are."""
+    code = function.__code__
+    code = code.replace(
+        co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~_VARIADIC
+    )
+    return types.FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+
+
+class _Patches:
+    """Replacements in namespaces and classes, undone in reverse."""
+
+    def __init__(self):
+        self._undo, self._seen = [], set()
+
+    def item(self, namespace, name, value):
+        if (id(namespace), name) in self._seen:
+            return
+        self._seen.add((id(namespace), name))
+        if name in namespace:
+            self._undo.append(functools.partial(namespace.__setitem__, name, namespace[name]))
+        else:  # a builtin: it is hidden
+            self._undo.append(functools.partial(namespace.__delitem__, name))
+        namespace[name] = value
+
+    def attribute(self, owner, name, value):
+        self._undo.append(functools.partial(setattr, owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
+
+    def leaves(self, namespace, identities):
+        """Make leaves of those functions of a namespace."""
+        if ("leaves", id(namespace)) in self._seen:
+            return
+        self._seen.add(("leaves", id(namespace)))
+        for name, value in [*namespace.items()]:
+            if not name.startswith("_") and callable(value) and id(value) in identities:
+                self.item(namespace, name, _as_leaf(value))
+
+    def undo(self):
+        while self._undo:
+            self._undo.pop()()
+        self._seen.clear()
+
+
+def _as_leaf(function):
+    @functools.wraps(function)
+    def leaf(*args, **kwargs):
+        proxy = _find_proxy(args, kwargs)
+        if proxy is None:
+            return function(*args, **kwargs)
+        result = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        result.node.meta["is_wrapped"] = True
+        return result
+
+    return leaf
+
+
+class Tracer(TracerBase):
+    """Records what a module or function does; `trace` gives the graph. A subclass may override any of its steps.
+
+    `autowrap_modules` and `autowrap_functions` are recorded as calls rather than run (those of `math` are).
+    `param_shapes_constant` gives the shapes of parameters as numbers.
+    """
+
+    def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
+        self._autowrap_function_ids = {
+            id(value)
+            for module in autowrap_modules
+            for name, value in vars(module).items()
+            if not name.startswith("_") and callable(value)
+        } | set(map(id, autowrap_functions))
+        self._autowrap_search = list(autowrap_modules)
+        self.param_shapes_constant = param_shapes_constant
+        self.submodule_paths = None
+        self.root_module_name = ""
+        self.scope = Scope("", None)
+        self.module_stack = collections.OrderedDict()
+        self.num_calls = {}
+        self.node_name_to_scope = {}
+
+    # ---- arguments ----
+
+    def get_fresh_qualname(self, prefix):
+        """The prefix with the first number under which the root has no attribute yet."""
+        number = 0
+        while hasattr(self.root, f"{prefix}{number}"):
+            number += 1
+        return f"{prefix}{number}"
+
+    def create_arg(self, a):
+        """As in the base; parameters, buffers and modules become `get_attr` nodes, other tensors constants of the root.
+
+        NameError for a parameter that the root does not have.
+        """
+        members = None
+        if isinstance(a, torch.nn.Parameter):
+            members = self.root.named_parameters()
+        elif isinstance(a, torch.Tensor):
+            members = self.root.named_buffers()
+        elif isinstance(a, torch.nn.Module):
+            members = self.root.named_modules()
+        for path, value in members or ():
+            if value is a:
+                return self.create_node("get_attr", path, (), {})
+        if isinstance(a, torch.nn.Parameter):
+            raise NameError("parameter is not a member of this module")
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return self.create_node("call_function", type(a), tuple(self.create_arg(each) for each in a), {})
+        if isinstance(a, (torch.Tensor, pytree.TreeSpec)):
+            path = self.tensor_attrs.get(id(a))
+            if path is None:
+                path = self._keep(a, "_tensor_constant" if isinstance(a, torch.Tensor) else "_tree_spec_constant")
+                self.tensor_attrs[id(a)] = path
+            return self.create_node("get_attr", path, (), {})
+        if type(a) in _proxyable_classes:
+            return self.create_node("get_attr", self._keep(a, f"_{type(a).__name__}_constant_"), (), {})
+        return super().create_arg(a)
+
+    def _keep(self, value, prefix):
+        name = self.get_fresh_qualname(prefix)
+        setattr(self.root, name, value)
+        return name
+
+    # ---- modules ----
+
+    def is_leaf_module(self, m, module_qualified_name):
+        """Whether calls of a module are recorded as they are: those of `torch.nn` but Sequential are."""
+        module = torch_name(type(m).__module__)
+        return module.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
+
+    def path_of_module(self, mod):
+        """The dotted path of a module of the root; NameError if it is none."""
+        if self.submodule_paths:
+            path = self.submodule_paths.get(mod)
+        else:
+            path = next((name for name, each in self.root.named_modules() if each is mod), None)
+        if path is None:
+            raise NameError("module is not installed as a submodule")
+        return path
+
+    def call_module(self, m, forward, args, kwargs):
+        """What a call of a module gives: a `call_module` node for a leaf, else what `forward(*args, **kwargs)` gives."""
+        path = self.path_of_module(m)
+        with ScopeContextManager(self.scope, Scope(path, type(m))) as scope:
+            calls = self.num_calls.get(path, 0)
+            key = f"{path}@{calls}" if calls else path
+            self.module_stack[key] = (path, scope.module_type)
+            self.num_calls[path] = calls + 1
+            try:
+                if self.is_leaf_module(m, path):
+                    return self.create_proxy("call_module", path, args, kwargs)
+                return forward(*args, **kwargs)
+            finally:
+                del self.module_stack[key]
+
+    def getattr(self, attr, attr_val, parameter_proxy_cache):
+        """What `module.attr` gives: a proxy for a parameter of the root (for buffers too if so asked), else the value."""
+        if isinstance(attr_val, torch.nn.Parameter):
+            members = self.root.named_parameters()
+        elif self.proxy_buffer_attributes and isinstance(attr_val, torch.Tensor):
+            members = self.root.named_buffers()
+        else:
+            return attr_val
+        path = next((name for name, value in members if value is attr_val), None)
+        if path is None:
+            return attr_val
+        if path not in parameter_proxy_cache:
+            options = {}
+            if self.param_shapes_constant and isinstance(attr_val, torch.nn.Parameter):
+                options["proxy_factory_fn"] = lambda node: ParameterProxy(self, node, path, attr_val)
+            parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {}, **options)
+        return parameter_proxy_cache[path]
+
+    # ---- the trace ----
+
+    def create_args_for_root(self, root_fn, is_module, concrete_args=None):
+        """The function to run and its arguments: a placeholder for each parameter that is not fixed by `concrete_args`.
+
+        RuntimeError if a module's forward has no `self`, or for a tuple of another length.
+        """
+        unwrapped = inspect.unwrap(root_fn)
+        code, signature = unwrapped.__code__, inspect.signature(unwrapped)
+        count = code.co_argcount + code.co_kwonlyargcount
+        original = list(code.co_varnames[:count])
+        names = iter(code.co_varnames)
+        args = []
+        if is_module:
+            if count == 0:
+                raise RuntimeError("``self`` argument cannot be part of *args expansion!")
+            next(names)
+            args.append(self.root)
+        names_left = [next(names) for _ in range(len(args), count)]
+        if isinstance(concrete_args, tuple):
+            if len(names_left) != len(concrete_args):
+                raise RuntimeError(
+                    f"Tracing expected {len(names_left)} arguments but got {len(concrete_args)} concrete arguments"
+                )
+            concrete_args = dict(zip(names_left, concrete_args))
+
+        def placeholder(name):
+            return self._proxy_placeholder(name, concrete_args, signature, unwrapped)
+
+        args.extend(map(placeholder, names_left))
+        if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
+            if code.co_flags & inspect.CO_VARARGS:
+                args.append(placeholder(f"*{next(names)}"))
+            if code.co_flags & inspect.CO_VARKEYWORDS:
+                args.append(placeholder(f"**{next(names)}"))
+            root_fn = _with_positional_parameters(root_fn, len(args))
+        flat, spec = pytree.tree_flatten(tuple(args))
+        if all(child.is_leaf() for child in spec.children()):
+            return root_fn, args
+        generator = self.graph._codegen = PyTreeCodeGen(PyTreeInfo(original, spec, None))
+
+        def of_leaves(*leaves):
+            result, out_spec = pytree.tree_flatten(root_fn(*pytree.tree_unflatten(list(leaves), spec)))
+            generator.pytree_info = generator.pytree_info._replace(out_spec=out_spec)
+            return result
+
+        return of_leaves, flat
+
+    def _proxy_placeholder(self, name, concrete_args, signature, function):
+        default = ()
+        if name[0] != "*" and signature.parameters[name].default is not inspect.Parameter.empty:
+            default = (signature.parameters[name].default,)
+        if concrete_args is None or name not in concrete_args:
+            annotation = function.__annotations__.get(name)
+            return self.create_proxy("placeholder", name, default, {}, type_expr=annotation)
+        count = 0
+
+        def fixed(value):
+            nonlocal count
+            count += 1
+            out = self.create_proxy("placeholder", f"{name}_{count}", default, {})
+            if isinstance(value, PHBase):
+                if value is not PH:
+                    _hand_attributes(value, out.node)
+                return out
+            if type(value) is bool or type(value) in BASE_TYPES and type(value) is not torch.Tensor:
+                torch._assert(out == value, f"{name} has been specialized to have value {value} but got another value")
+            elif value is None:
+                text = f"{name} has been specialized to have value None but got another value"
+                self.create_proxy("call_function", _assert_is_none, (out, text), {})
+            else:
+                warnings.warn(
+                    f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to "
+                    "the user to make sure that your inputs match the inputs you specialized the function with.",
+                    stacklevel=2,
+                )
+            return value
+
+        return pytree.tree_map(fixed, concrete_args[name])
+
+    def trace(self, root, concrete_args=None):
+        """The graph of a module's forward, or of a function.
+
+        `concrete_args` fixes arguments by name: what depends on them is decided now, and the graph asserts their values.
+        TraceError where control flow depends on other inputs.
+        """
+        before, _state.tracing = _state.tracing, True
+        try:
+            return self._trace(root, concrete_args)
+        finally:
+            _state.tracing = before
+
+    def _trace(self, root, concrete_args):
+        is_module = isinstance(root, torch.nn.Module)
+        if is_module:
+            if not hasattr(type(root), self.traced_func_name):
+                raise AssertionError(f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}")
+            self.root, fn = root, getattr(type(root), self.traced_func_name)
+            self.root_module_name = root._get_name()
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
+        else:
+            self.root, fn = torch.nn.Module(), root
+        self.graph = Graph(tracer_cls=type(self))
+        if hasattr(fn, "__code__"):
+            names = ("co_name", "co_filename", "co_firstlineno")
+            self.graph._co_fields = {name: getattr(fn.__code__, name) for name in names}
+        self.tensor_attrs = {}
+        for path, module in self.root.named_modules():
+            for name, value in vars(module).items():
+                if isinstance(value, (torch.Tensor, pytree.TreeSpec)):
+                    self.tensor_attrs[id(value)] = f"{path}.{name}" if path else name
+        if not isinstance(fn, types.FunctionType):
+            raise AssertionError(f"Expected FunctionType, got {type(fn)}")
+        namespace = fn.__globals__
+        fn, args = self.create_args_for_root(fn, is_module, concrete_args)
+        annotations = inspect.get_annotations(inspect.unwrap(fn))
+        with self._recording(namespace):
+            result = self.create_arg(fn(*args))
+        self.create_node("output", "output", (result,), {}, type_expr=annotations.get("return"))
+        self.submodule_paths = None
+        return self.graph
+
+    @contextlib.contextmanager
+    def _recording(self, namespace):
+        """Within the block modules' attributes and calls go by this tracer, and leaf functions are recorded."""
+        patches, cache = _Patches(), {}
+        module_class = torch.nn.Module
+        fetch, call = module_class.__getattr__, module_class.__call__
+
+        @functools.wraps(fetch)
+        def traced_fetch(module, attr):
+            return self.getattr(attr, fetch(module, attr), cache)
+
+        @functools.wraps(call)
+        def traced_call(module, *args, **kwargs):
+            patches.leaves(getattr(module.forward, "__globals__", {}), self._autowrap_function_ids)
+            return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
+
+        try:
+            patches.attribute(module_class, "__getattr__", traced_fetch)
+            patches.attribute(module_class, "__call__", traced_call)
+            for (_, name), where in _wrapped_functions.items():
+                function = where.get(name, getattr(builtins, name, None))
+                if function is not None:
+                    patches.item(where, name, _as_leaf(function))
+            for where in (namespace, *map(vars, self._autowrap_search)):
+                patches.leaves(where, self._autowrap_function_ids)
+            yield
+        finally:
+            patches.undo()
+
+    def __deepcopy__(self, memo):
+        import copy
+
+        made = Tracer.__new__(type(self))
+        for name, value in self.__dict__.items():
+            made.__dict__[name] = copy.copy(value) if name == "_autowrap_search" else copy.deepcopy(value, memo)
+        return made
 
 
 def wrap(fn_or_name):
     """Mark a module-level function (or its name) as a leaf for symbolic tracing; returns it.
 
-    Raises RuntimeError if the argument is neither a function nor a name.
+    RuntimeError if the argument is neither a function nor a name, NotImplementedError elsewhere than at module level.
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
+    frame = sys._getframe(1)
+    if frame.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped_functions[id(frame.f_globals), name] = frame.f_globals
     return fn_or_name
+
+
+def symbolic_trace(root, concrete_args=None):
+    """Record what a module or a function does with proxies for its inputs; a GraphModule.
+
+    `concrete_args` fixes some inputs, by name; see `Tracer.trace`, with its errors.
+
+    >>> def function(x, flag):
+    ...     return x + 1 if flag else x
+    >>> print(torch.fx.symbolic_trace(function, concrete_args={"flag": False}).graph.output_node())
+    output
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)
+
+
+@wrap
+def _assert_is_none(value, msg):
+    if value is not None:
+        raise AssertionError(msg)

@@ -1,14 +1,381 @@
-"""`torch.fx.Node` by its name."""
+"""One value of a graph: what computes it, from which other values, and who uses it."""
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+import enum
+import operator
+
+import mindtorch_v2 as torch
+from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
+
+from ._naming import qualified_name as _get_qualified_name
+from ._naming import type_text as _type_repr
+from .immutable_collections import immutable_dict, immutable_list
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 
-Node = unavailable_class("torch.fx.Node")
-map_aggregate = unavailable_function("torch.fx.node.map_aggregate")
-map_arg = unavailable_function("torch.fx.map_arg")
+OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
+DTYPE_NAMES = {
+    torch.bfloat16: "bf16", torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.complex32: "c32",
+    torch.complex64: "c64", torch.complex128: "c128", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",
+    torch.int64: "i64", torch.bool: "b8", torch.uint8: "u8",
+}  # fmt: skip
+DTYPE_NAMES |= {
+    getattr(torch, name): short
+    for name, short in (
+        ("uint16", "u16"), ("uint32", "u32"), ("uint64", "u64"), ("float8_e4m3fn", "f8e4m3fn"),
+        ("float8_e5m2", "f8e5m2"), ("float8_e4m3fnuz", "f8e4m3fnuz"), ("float8_e5m2fnuz", "f8e5m2fnuz"),
+        ("float8_e8m0fnu", "f8e8m0fnu"),
+    )
+    if hasattr(torch, name)
+}  # fmt: skip
+BASE_TYPES = (
+    str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, OpOverload,
+    torch.SymInt, torch.SymBool, torch.SymFloat,
+)  # fmt: skip
+base_types = BASE_TYPES
+
+# They move the state of the generator, whatever becomes of their results.
+_DRAWING = {
+    getattr(torch, name)
+    for name in (
+        "rand randn randint randperm rand_like randn_like randint_like normal poisson bernoulli multinomial"
+    ).split()
+}
+_side_effectful_functions = {torch._assert, operator.setitem, torch._C._set_grad_enabled}
 
 
 def has_side_effect(fn):
     """Mark a function whose calls a graph must keep even if their results are unused; returns it."""
+    _side_effectful_functions.add(fn)
     return fn
+
+
+def map_aggregate(a, fn):
+    """`a` with `fn` applied to what stands in its tuples, lists, dicts (as values) and slices.
+
+    Lists and dicts come back immutable.
+
+    >>> map_aggregate((1, [2, {"a": 3}]), lambda x: x + 1)
+    (2, [3, {'a': 4}])
+    """
+    if isinstance(a, tuple):
+        items = [map_aggregate(each, fn) for each in a]
+        return type(a)(*items) if hasattr(a, "_make") else tuple(items)
+    if isinstance(a, list):
+        return immutable_list([map_aggregate(each, fn) for each in a])
+    if isinstance(a, dict):
+        return immutable_dict({key: map_aggregate(each, fn) for key, each in a.items()})
+    if isinstance(a, slice):
+        return slice(map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn))
+    return fn(a)
+
+
+def map_arg(a, fn):
+    """`a` with each Node in it replaced by `fn(node)`."""
+    if not callable(fn):
+        raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
+    return map_aggregate(a, lambda each: fn(each) if isinstance(each, Node) else each)
+
+
+def shape_text(sizes):
+    """`[2, 3]`, whatever kind of sequence it is."""
+    return "[" + ", ".join(map(str, sizes)) + "]"
+
+
+def described_value(meta):
+    """What is known of a node's value: the tensor that a tracer or a pass left in `meta`, or None."""
+    for key in ("val", "tensor_meta", "example_value"):
+        if key in meta:
+            return meta[key]
+    return None
+
+
+def _argument_text(arg):
+    if hasattr(arg, "_custom_fx_repr_fn"):
+        return arg._custom_fx_repr_fn()
+    if isinstance(arg, list):
+        return "[" + ", ".join(map(_argument_text, arg)) + "]"
+    if isinstance(arg, tuple):
+        return "(" + ", ".join(map(_argument_text, arg)) + ("," if len(arg) == 1 else "") + ")"
+    if isinstance(arg, dict):
+        return "{" + ", ".join(f"{key}: {_argument_text(value)}" for key, value in arg.items()) + "}"
+    return f"%{arg}" if isinstance(arg, Node) else str(arg)
+
+
+class Node:
+    """One value of a `Graph`; made by the graph's methods.
+
+    `op` says what it is, `target` what is called or fetched, `args` and `kwargs` with what:
+
+    | op | target | args |
+    |---|---|---|
+    | placeholder | the parameter's name | its default, if any |
+    | get_attr | a dotted path from the module | none |
+    | call_function | a callable | its arguments |
+    | call_method | the method's name | the object first |
+    | call_module | a dotted path from the module | the arguments of its forward |
+    | output | "output" | the value that is returned |
+
+    `users` are the nodes that use this one, in order, as the keys of a dict; `meta` is for passes to leave notes in.
+    """
+
+    def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
+        if op == "call_function":
+            self._require(callable(target), graph, name, target, "a Callable")
+        elif op not in OPS:
+            raise AssertionError(f"op '{op}' is not in _legal_ops")
+        else:
+            self._require(isinstance(target, str), graph, name, target, "a str")
+        self.graph = graph
+        self._name = name
+        self.op = op
+        self.target = target
+        self.type = return_type
+        self.users = {}
+        self.meta = {}
+        self._input_nodes = {}
+        self._args, self._kwargs = (), immutable_dict()
+        self._prev = self._next = self
+        self._erased = False
+        self._place = 0
+        self._repr_fn = None
+        self._set_arguments(args, kwargs)
+
+    @staticmethod
+    def _require(holds, graph, name, target, expected):
+        if not holds:
+            raise ValueError(
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {torch.typename(target)} "
+                f"but {expected} is expected"
+            )
+
+    # ---- arguments ----
+
+    def _set_arguments(self, args, kwargs):
+        for each in self._input_nodes:
+            each.users.pop(self, None)
+        self._input_nodes = {}
+
+        def use(each):
+            if isinstance(each, Node):
+                self._input_nodes.setdefault(each)
+                each.users.setdefault(self)
+            return each
+
+        self._args = map_aggregate(args, use)
+        self._kwargs = map_aggregate(kwargs, use)
+
+    @property
+    def args(self):
+        """The positional arguments, a tuple; lists and dicts in it are immutable. Assign a new tuple to change them."""
+        return self._args
+
+    @args.setter
+    def args(self, value):
+        self._set_arguments(value, self._kwargs)
+
+    @property
+    def kwargs(self):
+        """The keyword arguments, an immutable dict. Assign a new dict to change them."""
+        return self._kwargs
+
+    @kwargs.setter
+    def kwargs(self, value):
+        self._set_arguments(self._args, value)
+
+    @property
+    def all_input_nodes(self):
+        """The nodes that this one uses, each once, in the order of first use."""
+        return list(self._input_nodes)
+
+    def update_arg(self, idx, arg):
+        """Replace the positional argument at `idx`."""
+        args = list(self.args)
+        args[idx] = arg
+        self.args = tuple(args)
+
+    def insert_arg(self, idx, arg):
+        """Put a positional argument before the one at `idx`; AssertionError for a place that is not there."""
+        if not 0 <= idx <= len(self.args):
+            raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
+        self.args = (*self.args[:idx], arg, *self.args[idx:])
+
+    def update_kwarg(self, key, arg):
+        """Set one keyword argument."""
+        self.kwargs = {**self.kwargs, key: arg}
+
+    # ---- place in the graph ----
+
+    @property
+    def next(self):
+        """The node after this one."""
+        return self._next
+
+    @property
+    def prev(self):
+        """The node before this one."""
+        return self._prev
+
+    def _unlink(self):
+        self._prev._next, self._next._prev = self._next, self._prev
+        self.graph._moved()
+
+    def prepend(self, x):
+        """Put `x`, a node of the same graph, before this one; it may stand in the graph already."""
+        if x.graph is not self.graph:
+            raise AssertionError("Attempting to move a Node into a different Graph")
+        if x is self:
+            return
+        x._unlink()
+        before = self._prev
+        before._next, x._prev = x, before
+        x._next, self._prev = self, x
+
+    def append(self, x):
+        """Put `x`, a node of the same graph, after this one."""
+        self._next.prepend(x)
+
+    def __lt__(self, other):
+        return self.graph._place_of(self) < other.graph._place_of(other)
+
+    def __gt__(self, other):
+        return other < self
+
+    def __le__(self, other):
+        return not other < self
+
+    def __ge__(self, other):
+        return not self < other
+
+    # ---- name ----
+
+    @property
+    def name(self):
+        """Its name, unique in the graph; a name that is assigned is taken as it is."""
+        return self._name
+
+    @name.setter
+    def name(self, value):
+        for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
+            if not isinstance(value, str):
+                raise AssertionError(f"Expected value to be str, got {type(value)}")
+            for user in self.users:
+                hook(old=self, new=value, user=user)
+        self._name = value
+
+    def _rename(self, candidate):
+        if candidate != self.name:
+            self.name = self.graph._graph_namespace.create_name(candidate, None)
+            self.graph._graph_namespace._rename_object(self, self.name)
+
+    def __repr__(self):
+        return self._repr_fn(self) if self._repr_fn else self.name
+
+    @property
+    def stack_trace(self):
+        """Where in the program the value comes from, as text with the innermost frame last; None if it was not recorded."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace):
+        self.meta["stack_trace"] = trace
+
+    # ---- changes ----
+
+    def replace_all_uses_with(self, replace_with, delete_user_cb=None, *, propagate_meta=False):
+        """Let every user of this node use `replace_with` instead; returns those users.
+
+        `delete_user_cb(user)` may keep a user as it is by returning False. `propagate_meta` hands the notes on;
+        AssertionError if `replace_with` has notes already.
+        """
+        if propagate_meta:
+            if replace_with.meta:
+                raise AssertionError(
+                    "Called node.replace_all_uses_with(replace_with, propagate_meta=True), "
+                    "but replace_with already has .meta keys"
+                )
+            replace_with.meta.update(self.meta)
+        changed = [user for user in [*self.users] if delete_user_cb is None or delete_user_cb(user)]
+        for user in changed:
+            user.replace_input_with(self, replace_with)
+        return changed
+
+    def replace_input_with(self, old_input, new_input):
+        """Use `new_input` wherever this node uses `old_input`."""
+        for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
+            hook(old=old_input, new=new_input.name, user=self)
+
+        def swap(node):
+            return new_input if node is old_input else node
+
+        self._set_arguments(map_arg(self._args, swap), map_arg(self._kwargs, swap))
+
+    def is_impure(self, impure_random=True):
+        """Whether the node must stay though nobody uses it: parameters, the output, calls that write or have side effects.
+
+        `impure_random` counts random operators among them. AssertionError for a call of a module in a graph without one.
+        """
+        if self.op in ("placeholder", "output"):
+            return True
+        if self.op == "call_module":
+            if self.graph.owning_module is None:
+                raise AssertionError("self.graph.owning_module not set for purity check")
+            return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)
+        return self.op == "call_function" and _is_impure(self.target, impure_random)
+
+    def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
+        """Not implemented: the arguments matched to the parameters of what is called."""
+        raise NotImplementedError("torch.fx.Node.normalized_arguments is not implemented in mindtorch_v2")
+
+    # ---- text ----
+
+    @staticmethod
+    def _pretty_print_target(target):
+        if isinstance(target, str):
+            return target
+        module, name = getattr(target, "__module__", None), getattr(target, "__name__", None)
+        if module == "builtins" and name is not None:
+            return f"builtins.{name}"
+        if module == "_operator" and name is not None:
+            return f"operator.{name}"
+        return _get_qualified_name(target)
+
+    def format_node(self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False):
+        """The node in one line, as the text of its graph has it."""
+        if self.op == "output":
+            if self.type and maybe_return_typename:
+                maybe_return_typename[0] = f" -> {_type_repr(self.type)}"
+            return f"return {self.args[0]}"
+        annotation = f"{_type_repr(self.type)} " if self.type is not None else ""
+        calls = self.op not in ("placeholder", "get_attr")
+        value = described_value(self.meta)
+        if calls and include_tensor_metadata and isinstance(value, torch.Tensor):
+            dtype, shape, stride = DTYPE_NAMES[value.dtype], shape_text(value.shape), shape_text(value.stride())
+            annotation = f'Tensor "{dtype}{shape}{stride}{value.device}"'
+        if self.op == "placeholder" and placeholder_names:
+            placeholder_names.append(f"{self.target}: {_type_repr(self.type)}" if self.type else self.target)
+            return None
+        text = f"%{self.name} : {annotation}[num_users={len(self.users)}] = {self.op}[target="
+        if self.op == "placeholder":
+            return f"{text}{self.target}]" + (f"(default={self.args[0]})" if self.args else "")
+        text += f"{self._pretty_print_target(self.target)}]"
+        if not calls:
+            return text
+        return f"{text}(args = {_argument_text(self.args)}, kwargs = {_argument_text(self.kwargs)})"
+
+
+def _is_impure(target, impure_random):
+    if isinstance(target, OpOverloadPacket):
+        if target in _side_effectful_functions:
+            return True
+        if "default" in target.overloads():
+            return _is_impure(target.default, impure_random)
+    if isinstance(target, OpOverload) and target._schema.is_mutable:
+        return True
+    if isinstance(target, OpOverload) and impure_random and torch.Tag.nondeterministic_seeded in target.tags:
+        return True
+    return target in _DRAWING or target in _side_effectful_functions
+
+
+def is_constant(value):
+    """Whether a value may stand in a node's arguments as it is."""
+    return value is None or value is ... or isinstance(value, (*BASE_TYPES, enum.Enum))

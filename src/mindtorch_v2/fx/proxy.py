@@ -1,14 +1,335 @@
-"""`torch.fx.Proxy` and its kin by their names."""
+"""What stands for a value while a program is traced: each operation on it becomes a node."""
 
-from mindtorch_v2._unavailable import unavailable_class
+import collections
+import dataclasses
+import dis
+import operator
+import sys
+import traceback
 
-__all__ = ["Attribute", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
+import mindtorch_v2 as torch
+from mindtorch_v2.utils import _pytree as pytree
 
-Proxy = unavailable_class("torch.fx.Proxy")
-Attribute = unavailable_class("torch.fx.proxy.Attribute", bases=(Proxy,))
-ParameterProxy = unavailable_class("torch.fx.proxy.ParameterProxy", bases=(Proxy,))
-TracerBase = unavailable_class("torch.fx.proxy.TracerBase")
+from ._codegen import MAGIC, REFLECTABLE
+from ._naming import node_name_of, snake_case
+from .node import is_constant, map_arg
+
+__all__ = [
+    "Attribute",
+    "GraphAppendingTracer",
+    "ParameterProxy",
+    "Proxy",
+    "Scope",
+    "ScopeContextManager",
+    "TraceError",
+    "TracerBase",
+]
 
 
 class TraceError(ValueError):
     """Raised where a symbolic trace meets control flow that depends on data."""
+
+
+class Scope:
+    """The module whose forward is being traced: its dotted path and its class."""
+
+    def __init__(self, module_path, module_type):
+        self.module_path, self.module_type = module_path, module_type
+
+
+class ScopeContextManager:
+    """Within the block, `scope` says what `current_scope` says."""
+
+    def __init__(self, scope, current_scope):
+        self._scope = scope
+        self._before = (scope.module_path, scope.module_type)
+        scope.module_path, scope.module_type = current_scope.module_path, current_scope.module_type
+
+    def __enter__(self):
+        return self._scope
+
+    def __exit__(self, *exception):
+        self._scope.module_path, self._scope.module_type = self._before
+
+
+class TracerBase:
+    """Turns operations into nodes of `graph`. A subclass may decide otherwise at each step."""
+
+    record_stack_traces = False
+    check_mutable_operations = False
+    trace_asserts = False
+    proxy_buffer_attributes = False
+    traced_func_name = "forward"
+
+    def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+        """A node of the graph; `args` and `kwargs` are what `create_arg` gave."""
+        if kind == "call_function" and self.check_mutable_operations:
+            _refuse_writes(target)
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
+        if self.module_stack:
+            node.meta["nn_module_stack"] = self.module_stack.copy()
+        if self.record_stack_traces and not node.stack_trace:
+            trace = self._user_trace()
+            if trace:
+                node.stack_trace = trace
+        return node
+
+    def _user_trace(self):
+        """Where the program is: from the first `forward` on, without the frames of this package."""
+        frames = traceback.extract_stack()
+        begin = next((place for place, frame in enumerate(frames) if frame.name == "forward"), None)
+        if begin is None:
+            return None
+        package = torch.__file__.rpartition("/")[0] + "/"
+        kept = [frame for frame in frames[begin:] if not frame.filename.startswith(package)]
+        return "".join(traceback.format_list(kept)).strip()
+
+    def proxy(self, node):
+        """What stands for the value of `node`."""
+        return Proxy(node, self)
+
+    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+        """A node, and what stands for its value; the arguments may hold proxies."""
+        args, kwargs = self.create_arg(args), self.create_arg(kwargs)
+        if not isinstance(args, tuple):
+            raise AssertionError(f"Expected args_ to be tuple, got {type(args)}")
+        if not isinstance(kwargs, dict):
+            raise AssertionError(f"Expected kwargs_ to be dict, got {type(kwargs)}")
+        node = self.create_node(kind, target, args, kwargs, name, type_expr)
+        return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
+
+    def create_arg(self, a):
+        """`a` as an argument of a node: proxies become nodes. NotImplementedError for what has no place in a graph."""
+        if isinstance(a, Proxy):
+            return a.node
+        if hasattr(a, "__fx_create_arg__"):
+            return a.__fx_create_arg__(self)
+        if isinstance(a, tuple):
+            items = [self.create_arg(each) for each in a]
+            return type(a)(*items) if hasattr(a, "_fields") else type(a)(items)
+        if isinstance(a, list):
+            return [self.create_arg(each) for each in a]
+        if isinstance(a, dict):
+            return {self._create_key(key): self.create_arg(value) for key, value in a.items()}
+        if isinstance(a, slice):
+            return slice(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
+        if isinstance(a, range):
+            return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
+        if dataclasses.is_dataclass(a) and not isinstance(a, type):
+            kwargs = {field.name: self.create_arg(getattr(a, field.name)) for field in dataclasses.fields(a)}
+            return self.create_node("call_function", type(a), (), kwargs)
+        if is_constant(a):
+            return a
+        raise NotImplementedError(f"argument of type: {type(a)}")
+
+    def _create_key(self, key):
+        def refuse(node):
+            raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {node}")
+
+        if isinstance(key, str):
+            return key
+        key = self.create_arg(key)
+        map_arg(key, refuse)
+        return key
+
+    def to_bool(self, obj):
+        """What `bool(proxy)` gives: TraceError, as nobody knows."""
+        raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
+
+    def iter(self, obj):
+        """What `iter(proxy)` gives: TraceError."""
+        raise TraceError(
+            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
+            "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types "
+            "of control flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors"
+        )
+
+    def keys(self, obj):
+        """What `proxy.keys()` gives, which `**proxy` asks for."""
+        return Attribute(obj, "keys")()
+
+
+def _refuse_writes(target):
+    handle = getattr(target, "_handle", None)
+    handles = [handle] if handle is not None else getattr(target, "overloads", ())
+    if handles and all(any(argument["is_write"] for argument in each.arguments) for each in handles):
+        raise RuntimeError(
+            f"Tried to trace mutable operation {handles[0].schema}. FX only supports functional code, so operations that "
+            "mutate operands in-place (e.g. via `out` arguments) are not supported"
+        )
+
+
+class GraphAppendingTracer(TracerBase):
+    """The tracer of proxies that are made by hand: it adds to their graph."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.scope = Scope("", None)
+        self.module_stack = collections.OrderedDict()
+        self.node_name_to_scope = {}
+
+
+def assert_fn(x):
+    """Raises AssertionError unless `x`; what a traced `assert` becomes."""
+    if not x:
+        raise AssertionError("Assertion failed")
+
+
+def _instruction(frame):
+    """The instruction that a frame is at, those after it, and all by their offset."""
+    instructions = list(dis.get_instructions(frame.f_code))
+    place = next(i for i, each in enumerate(instructions) if each.offset == frame.f_lasti)
+    return instructions[place], instructions, place
+
+
+class Proxy:
+    """Stands for the value of a node: functions of `torch`, methods and operators on it make further nodes.
+
+    >>> graph = torch.fx.Graph()
+    >>> x = torch.fx.Proxy(graph.placeholder("x"))
+    >>> torch.relu(x) + 1
+    Proxy(add)
+    """
+
+    def __init__(self, node, tracer=None):
+        self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
+        self.node = node
+
+    def __repr__(self):
+        return f"Proxy({self.node.name})"
+
+    def __getattr__(self, k):
+        return Attribute(self, k)
+
+    def __getstate__(self):
+        return self.__dict__
+
+    def __setstate__(self, state):
+        self.__dict__ = state
+
+    def __deepcopy__(self, memo):
+        import copy
+
+        made = Proxy(copy.deepcopy(self.node, memo), self.tracer)
+        return made
+
+    def __call__(self, *args, **kwargs):
+        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
+
+    def __iter__(self):
+        instruction, _, _ = _instruction(sys._getframe(1))
+        if instruction.opname == "UNPACK_SEQUENCE":
+            return (self[place] for place in range(instruction.argval))
+        return self.tracer.iter(self)
+
+    def __abs__(self):
+        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
+
+    def __bool__(self):
+        if self.tracer.trace_asserts:
+            instruction, instructions, place = _instruction(sys._getframe(1))
+            asserts = instruction.opname.startswith("POP_JUMP") and instruction.opname.endswith("IF_TRUE")
+            if asserts and instructions[place + 1].opname == "LOAD_ASSERTION_ERROR":
+                self.tracer.create_proxy("call_function", assert_fn, (self,), {})
+                return True
+        return self.tracer.to_bool(self)
+
+    def keys(self):
+        """What the tracer makes of `**proxy`."""
+        return self.tracer.keys(self)
+
+    def __len__(self):
+        raise RuntimeError(
+            "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call "
+            "torch.fx.wrap('len') at module scope"
+        )
+
+    @classmethod
+    def __torch_function__(cls, orig_method, types, args=None, kwargs=None):
+        args, kwargs = args or (), kwargs or {}
+        tracers = {}
+        for leaf in pytree.arg_tree_leaves(*args, **kwargs):
+            if isinstance(leaf, cls):
+                tracers[leaf.tracer] = None
+        if len(tracers) > 1:
+            raise RuntimeError(
+                f"Found multiple different tracers {list(tracers)} while trying to trace operations {orig_method}"
+            )
+        tracer = next(iter(tracers))
+        if torch.overrides.is_tensor_method_or_property(orig_method):
+            return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
+        name = snake_case(node_name_of(orig_method))
+        return tracer.create_proxy("call_function", orig_method, args, kwargs, name=tracer.graph._target_to_str(name))
+
+
+class Attribute(Proxy):
+    """Stands for an attribute of a value. It becomes a node when it is used otherwise than to be called as a method."""
+
+    def __init__(self, root, attr):
+        self.root = root
+        self.attr = attr
+        self.tracer = root.tracer
+        self._node = None
+
+    @property
+    def node(self):
+        """The node that fetches it."""
+        if self._node is None:
+            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
+        return self._node
+
+    def __call__(self, *args, **kwargs):
+        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+
+
+class ParameterProxy(Proxy):
+    """Stands for a parameter, whose shape is known while tracing. AssertionError for what is no parameter."""
+
+    def __init__(self, tracer, node, name, param):
+        super().__init__(node, tracer)
+        if not isinstance(param, torch.nn.Parameter):
+            raise AssertionError(f"Expected Parameter, got {type(param)}")
+        self.param = param
+        self.name = name
+
+    def __repr__(self):
+        return f"ParameterProxy({self.name})"
+
+    @property
+    def shape(self):
+        return self.param.shape
+
+    @property
+    def ndim(self):
+        return self.param.ndim
+
+    def size(self):
+        return self.param.size()
+
+    def dim(self):
+        return self.param.dim()
+
+    def numel(self):
+        return self.param.numel()
+
+    def nelement(self):
+        return self.param.nelement()
+
+
+def _operators():
+    def forward(function):
+        return lambda *args, **kwargs: args[0].tracer.create_proxy("call_function", function, args, kwargs)
+
+    def reflected(function):
+        return lambda self, other: self.tracer.create_proxy("call_function", function, (other, self), {})
+
+    for name in MAGIC:
+        if hasattr(operator, name):
+            setattr(Proxy, f"__{name.strip('_')}__", forward(getattr(operator, name)))
+    for name in REFLECTABLE:
+        if hasattr(operator, name):
+            setattr(Proxy, f"__r{name.strip('_')}__", reflected(getattr(operator, name)))
+
+
+_operators()
