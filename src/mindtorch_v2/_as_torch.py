@@ -98,6 +98,12 @@ class AliasLoader:
     def exec_module(self, module):
         # The import system has just put the alias' spec on the module, which relative imports would trip over.
         module.__spec__ = self._spec
+        # What the module has imported of its own is known by both names from now on: if it were found and loaded again as
+        # `torch.multiprocessing.spawn`, the import system would put the module over the function of that name.
+        below = self.own_name + "."
+        for name, loaded in list(sys.modules.items()):
+            if name.startswith(below):
+                sys.modules.setdefault("torch" + name[len(_PACKAGE) :], loaded)
 
     # What runpy, inspect and pkgutil ask of a loader, under the module's own name.
     def get_code(self, fullname):

@@ -47,6 +47,18 @@ def test_modules_are_the_same_objects():
     assert output(code=code) == "2.13.0"
 
 
+def test_a_function_stays_where_a_module_has_its_name():
+    code = ON + textwrap.dedent(
+        """
+        import torch.multiprocessing
+        import torch.multiprocessing.spawn
+        import torch.distributed, torch.distributed.distributed_c10d
+        print(callable(torch.multiprocessing.spawn))
+        """
+    )
+    assert output(code=code) == "True"
+
+
 def test_libraries_find_the_distribution():
     code = ON + textwrap.dedent(
         """
