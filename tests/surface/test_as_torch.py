@@ -52,7 +52,6 @@ def test_a_function_stays_where_a_module_has_its_name():
         """
         import torch.multiprocessing
         import torch.multiprocessing.spawn
-        import torch.distributed, torch.distributed.distributed_c10d
         print(callable(torch.multiprocessing.spawn))
         """
     )
