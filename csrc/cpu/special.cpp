@@ -2,6 +2,7 @@
 #include "number.h"
 #include "pointwise.h"
 #include "special_math.h"
+#include "wide_unary.h"
 
 namespace mt {
 namespace {
@@ -29,9 +30,11 @@ void erf_cpu(Call& c) {
     unary_float(c, Floats{}, [](auto a) { return vec::erf(a); });
 }
 void erfc_cpu(Call& c) {
+    if (MT_WIDE_UNARY(c, erfc)) return;
     unary_float(c, Floats{}, [](auto a) { return vec::erfc(a); });
 }
 void erfinv_cpu(Call& c) {
+    if (MT_WIDE_UNARY(c, erfinv)) return;
     unary_float(c, Floats{}, []<class T>(T a) -> T {
         if constexpr (std::is_same_v<T, float>)
             return vec::erfinv(a);
@@ -44,6 +47,7 @@ void ndtr_cpu(Call& c) {
                 []<class T>(T a) -> T { return static_cast<T>(0.5 * ::erfc(-0.70710678118654752440 * a)); });
 }
 void lgamma_cpu(Call& c) {
+    if (MT_WIDE_UNARY(c, lgamma)) return;
     unary_float(c, Floats{}, []<class T>(T a) -> T {
         int sign;
         if constexpr (std::is_same_v<T, float>)

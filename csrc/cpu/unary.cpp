@@ -2,6 +2,7 @@
 #include "guarded.h"
 #include "number.h"
 #include "pointwise.h"
+#include "wide_unary.h"
 
 namespace mt {
 namespace {
@@ -10,21 +11,28 @@ namespace {
     void name##_cpu(Call& c) {                                                \
         unary_float(c, FloatsComplex{}, [](auto a) { return num::name(a); }); \
     }
-MT_UNARY_FLOAT(acos)
 MT_UNARY_FLOAT(acosh)
-MT_UNARY_FLOAT(asin)
 MT_UNARY_FLOAT(asinh)
-MT_UNARY_FLOAT(atan)
 MT_UNARY_FLOAT(atanh)
 MT_UNARY_FLOAT(cosh)
-MT_UNARY_FLOAT(exp)
 MT_UNARY_FLOAT(exp2)
 MT_UNARY_FLOAT(expm1)
 MT_UNARY_FLOAT(log1p)
 MT_UNARY_FLOAT(sigmoid)
-MT_UNARY_FLOAT(sinh)
-MT_UNARY_FLOAT(tanh)
 #undef MT_UNARY_FLOAT
+
+#define MT_UNARY_WIDE(name)                                                   \
+    void name##_cpu(Call& c) {                                                \
+        if (MT_WIDE_UNARY(c, name)) return;                                   \
+        unary_float(c, FloatsComplex{}, [](auto a) { return num::name(a); }); \
+    }
+MT_UNARY_WIDE(acos)
+MT_UNARY_WIDE(asin)
+MT_UNARY_WIDE(atan)
+MT_UNARY_WIDE(exp)
+MT_UNARY_WIDE(sinh)
+MT_UNARY_WIDE(tanh)
+#undef MT_UNARY_WIDE
 
 struct Angle {
     static bool near(float x) { return vec::abs_f(x) < vec::kTrigonometricLimit; }
@@ -60,6 +68,7 @@ struct Log10 : Positive {
 
 #define MT_GUARDED(name, Guarded)                                                                    \
     void name##_cpu(Call& c) {                                                                       \
+        if (MT_WIDE_UNARY(c, name)) return;                                                          \
         DType t = c.tensor(0).dtype;                                                                 \
         if (is_guarded(is_differentiable(t) ? t : default_dtype())) return guarded<Guarded>(c, {0}); \
         unary_float(c, Types<double, c64, c128>{}, [](auto a) { return num::name(a); });             \
