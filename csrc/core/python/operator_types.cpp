@@ -592,10 +592,11 @@ PyObject* handle_for(Operator* op) {
 
 PyObject* py_define(PyObject*, PyObject* args) {
     const char *ns, *text;
+    Py_ssize_t size;
     int user = 0;
-    if (!PyArg_ParseTuple(args, "ss|p:_define", &ns, &text, &user)) return nullptr;
+    if (!PyArg_ParseTuple(args, "ss#|p:_define", &ns, &text, &size, &user)) return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
-        Schema s = parse_schema(text);
+        Schema s = parse_schema(std::string(text, static_cast<size_t>(size)));
         if (s.ns.empty()) s.ns = ns;
         Operator* op = Registry::get().define(std::move(s));
         op->user = user;

@@ -57,9 +57,12 @@ PyObject* argument_object(const Argument& a) {
 
 PyObject* parse(PyObject*, PyObject* args) {
     const char* text;
+    Py_ssize_t size;
     int type_variables = 1;
-    if (!PyArg_ParseTuple(args, "s|p:parse_schema", &text, &type_variables)) return nullptr;
-    return guarded<PyObject*>(nullptr, [&] { return schema_object(parse_schema(text, type_variables)); });
+    if (!PyArg_ParseTuple(args, "s#|p:parse_schema", &text, &size, &type_variables)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        return schema_object(parse_schema(std::string(text, static_cast<size_t>(size)), type_variables));
+    });
 }
 
 PyMethodDef functions[] = {{"_parse_schema", parse, METH_VARARGS, "_parse_schema(text, type_variables=True) -> tuple"},
