@@ -7,6 +7,7 @@
 #include "autograd.h"
 #include "python/custom_function.h"
 #include "python/types.h"
+#include "python_keys.h"
 
 namespace mt {
 
@@ -310,7 +311,7 @@ class Task {
                 } else if (g_thread.grad_mode) {
                     a.grad = TensorRef(grads[nr]).release();
                 } else {
-                    a.grad = shallow_alias(*grads[nr]).release();
+                    a.grad = detached_alias(*grads[nr]).release();
                 }
             }
         }

@@ -4,6 +4,7 @@
 
 #include "autograd.h"
 #include "python/types.h"
+#include "python_keys.h"
 
 namespace mt {
 
@@ -20,6 +21,10 @@ void zero_fill(Tensor& t) {
 }
 
 TensorRef engine_zeros(const InputMeta& m) {
+    // A mode that records or replaces new tensors sees this one too.
+    static Operator* const zeros = Registry::get().find("aten::zeros", "");
+    if (__builtin_expect(watched_by_python(nullptr), 0) && zeros && m.device == Device())
+        return call_tensor(zeros, {ints_of(m.sizes), Value::of(m.dtype)});
     TensorRef z = empty(m.sizes, m.dtype, m.device);
     zero_fill(*z);
     return z;
@@ -172,11 +177,13 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
         } else if (graph) {
             a.grad = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
         } else {
+            Dims strides = variable.is_non_overlapping_and_dense() ? Dims(variable.strides())
+                                                                   : contiguous_strides(variable.sizes());
+            static Operator* const like = Registry::get().find("aten::new_empty_strided", "");
             TensorRef copy =
-                empty_strided(variable.sizes(),
-                              variable.is_non_overlapping_and_dense() ? variable.strides()
-                                                                      : IntSpan(contiguous_strides(variable.sizes())),
-                              grad->dtype, grad->device);
+                like && watched_by_python(grad.get())
+                    ? call_tensor(like, {Value::of(grad.get()), ints_of(variable.sizes()), ints_of(strides)})
+                    : empty_strided(variable.sizes(), strides, grad->dtype, grad->device);
             call_tensor(g_engine_ops.copy_inplace, {Value::of(copy.get()), Value::of(grad.get())});
             a.grad = copy.release();
         }

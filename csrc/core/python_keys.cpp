@@ -118,6 +118,17 @@ void call_forward_handler(Call& c) {
     Py_DECREF(r);
 }
 
+bool watched_by_python(const Tensor* t) {
+    KeySet keys = t ? t->keys | g_thread.include : g_thread.include;
+    return keys.has(Key::Python) && !g_thread.exclude.has(Key::Python);
+}
+
+TensorRef detached_alias(Tensor& t) {
+    if (__builtin_expect(!watched_by_python(&t), 1)) return shallow_alias(t);
+    ExcludeKeys below(kAutogradKeys | Key::ADInplaceOrView);
+    return call_tensor(g_engine_ops.detach, {Value::of(&t)});
+}
+
 void run_python_key(Call& c) { call_key_handler(c, KeyHandler::Python); }
 
 void run_batched(Call& c) {

@@ -1,6 +1,7 @@
 // What a node keeps for backward: versions are checked when it is taken out again, hooks may pack it meanwhile.
 #include "autograd.h"
 #include "python/types.h"
+#include "python_keys.h"
 
 namespace mt {
 
@@ -37,7 +38,7 @@ void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
     }
     if (is_output && !s.leaf) {
         // An alias without history: the node must not keep itself alive through its own output.
-        TensorRef alias = shallow_alias(*t);
+        TensorRef alias = detached_alias(*t);
         s.object = alias.release()->py();
         s.kind = Saved::Output;
     } else {
@@ -121,7 +122,7 @@ PyObject* unpack(Saved& s, Node* owner) {
                              "torch.autograd.set_detect_anomaly(True, check_nan=False).");
     }
     if (s.kind == Saved::Output && s.requires_grad && owner) {
-        TensorRef again = shallow_alias(*t);
+        TensorRef again = detached_alias(*t);
         copy_tangents(*t, *again);
         AutogradMeta& a = autograd_of(*again);
         Py_INCREF(reinterpret_cast<PyObject*>(owner));

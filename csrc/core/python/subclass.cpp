@@ -60,7 +60,9 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args) {
         MT_CHECK(!grad || is_differentiable(dtype_from_python(dtype)),
                  "Only Tensors of floating point and complex dtype can require gradients");
         // Memory that nothing touches costs nothing; a kernel that is reached all the same finds it.
-        TensorRef model = empty_strided(sizes, steps, dtype_from_python(dtype), device_from_python(device));
+        int64_t extent = offset + 1;
+        for (size_t i = 0; i < sizes.size(); i++) extent += sizes[i] > 0 ? (sizes[i] - 1) * steps[i] : 0;
+        TensorRef model = empty_strided(Dims{extent}, Dims{1}, dtype_from_python(dtype), device_from_python(device));
         Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
         if (!t) throw PythonError();
         t->dims_ = t->inline_;
@@ -71,6 +73,7 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args) {
         t->keys = model->keys | Key::Python;
         t->flags = model->flags & kInference;
         set_sizes_strides(*t, sizes, steps);
+        t->offset = offset;
         AutogradMeta& a = autograd_of(*t);
         a.no_data = true;
         a.requires_grad = grad;

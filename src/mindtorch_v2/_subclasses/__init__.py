@@ -1,5 +1,10 @@
-"""Tensor subclasses of PyTorch's compiler, by their names."""
+"""Tensors that say what they would be and hold no data."""
 
-from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from mindtorch_v2._subclasses.fake_tensor import (
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+)
 
-__all__ = ["FakeTensor", "FakeTensorMode"]
+__all__ = ["DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]

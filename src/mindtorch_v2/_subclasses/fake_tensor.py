@@ -1,12 +1,404 @@
-"""`FakeTensor` by its name: shapes without data are what the `meta` device is for here."""
+"""Fake tensors: shape, dtype and device of a real one, results by the kernels of the meta device, and no data.
 
-from mindtorch_v2._unavailable import unavailable_class
+A fake tensor wraps a tensor on the meta device and says that it lies on another. Its mode runs each operator on the
+wrapped ones. What the values would decide raises an error that names the operator.
+"""
 
-__all__ = ["FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]
+import contextlib
+import weakref
 
-FakeTensor = unavailable_class("torch._subclasses.FakeTensor", "use the meta device")
-FakeTensorMode = unavailable_class("torch._subclasses.FakeTensorMode", "use torch.device('meta') as a context")
+import mindtorch_v2 as torch
+from mindtorch_v2 import _C, _torch_dispatch
+from mindtorch_v2.utils import _pytree as pytree
+from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage
+from mindtorch_v2.utils.weak import WeakIdKeyDictionary
+
+__all__ = [
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "FakeTensor",
+    "FakeTensorConverter",
+    "FakeTensorDeviceMismatchError",
+    "FakeTensorMode",
+    "MetadataMismatchError",
+    "UnsupportedFakeTensorException",
+    "UnsupportedOperatorException",
+    "is_fake",
+    "maybe_get_fake_mode",
+    "unset_fake_temporarily",
+]
 
 
 class UnsupportedFakeTensorException(RuntimeError):
-    """Raised where an operator cannot run without data."""
+    """Raised for a tensor of which no fake one can be made."""
+
+
+class MetadataMismatchError(RuntimeError):
+    """Raised where what a fake kernel says of a result is not what the real one gives."""
+
+
+class _OfOperator(RuntimeError):
+    """An error about one operator, `func`."""
+
+    def __init__(self, func):
+        super().__init__(func)
+        self.func = func
+
+
+class DynamicOutputShapeException(_OfOperator):
+    """Raised by an operator whose result has a shape that values decide."""
+
+
+class DataDependentOutputException(_OfOperator):
+    """Raised by an operator that gives a value to Python."""
+
+
+class UnsupportedOperatorException(_OfOperator):
+    """Raised by an operator that has no kernel for the meta device."""
+
+
+class FakeTensorDeviceMismatchError(RuntimeError):
+    """Raised for tensors that pretend to lie on different devices."""
+
+    def __init__(self, func, common_device, device):
+        super().__init__(
+            f"Expected all tensors to be on the same device, but found at least two devices, {common_device} and {device}!"
+        )
+        self.func = func
+
+
+_LIFT = frozenset(("aten::lift", "aten::lift_fresh", "aten::lift_fresh_copy"))
+_VALUE = frozenset(("aten::_local_scalar_dense", "aten::equal", "aten::is_nonzero", "aten::allclose"))
+_SHAPE_BY_VALUES = frozenset(
+    "aten::nonzero aten::_unique2 aten::_unique aten::unique_dim aten::unique_consecutive aten::unique_dim_consecutive "
+    "aten::masked_select aten::bincount aten::histc aten::argwhere aten::combinations".split()
+)
+_ANY_DEVICES = frozenset("aten::copy_ aten::_to_copy aten::index aten::index_put aten::index_put_".split())
+
+
+def is_fake(x):
+    """Whether `x` is a fake tensor."""
+    return isinstance(x, FakeTensor)
+
+
+def maybe_get_fake_mode(t):
+    """The mode of a fake tensor, or None."""
+    return t.fake_mode if isinstance(t, FakeTensor) else None
+
+
+@contextlib.contextmanager
+def unset_fake_temporarily():
+    """Within the block no FakeTensorMode is active; gives the one that was, or None."""
+    found = [mode for mode in _torch_dispatch.modes() if isinstance(mode, FakeTensorMode)]
+    with _torch_dispatch.no_modes() as before:
+        kept = [mode for mode in before if not isinstance(mode, FakeTensorMode)]
+        for mode in kept:
+            _torch_dispatch.push(mode)
+        try:
+            yield found[-1] if found else None
+        finally:
+            for _ in kept:
+                _torch_dispatch.pop()
+
+
+class FakeTensor(torch.Tensor):
+    """A tensor without data that pretends to lie on a device; made by a `FakeTensorMode`."""
+
+    @staticmethod
+    def __new__(cls, fake_mode, elem, device, constant=None):
+        if elem.device.type != "meta":
+            raise AssertionError(f"elem.device.type must be 'meta', got {elem.device.type}")
+        made = torch.Tensor._make_wrapper_subclass(
+            cls,
+            elem.shape,
+            strides=elem.stride(),
+            storage_offset=elem.storage_offset(),
+            dtype=elem.dtype,
+            device=device,
+        )
+        made.fake_mode = fake_mode
+        made.fake_device = made.device
+        made.constant = constant
+        made._elem = elem
+        return made
+
+    def __init__(self, fake_mode, elem, device, constant=None):
+        pass
+
+    @staticmethod
+    def from_tensor(t, fake_mode):
+        """`fake_mode.from_tensor(t)`."""
+        return fake_mode.from_tensor(t)
+
+    def __repr__(self, *, tensor_contents=None):
+        said = ["..."]
+        if self.device.type != "cpu":
+            said.append(f"device='{self.device}'")
+        said.append(f"size={tuple(self.shape)}")
+        if self.dtype is not torch.get_default_dtype():
+            said.append(f"dtype={self.dtype}")
+        if self.grad_fn is not None:
+            said.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
+        elif self.requires_grad:
+            said.append("requires_grad=True")
+        text = f"FakeTensor({', '.join(said)})"
+        return f"Parameter({text})" if getattr(self, "_is_param", False) else text
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        leaves = pytree.arg_tree_leaves(*args, **(kwargs or {}))
+        mode = next(leaf.fake_mode for leaf in leaves if isinstance(leaf, FakeTensor))
+        with mode:
+            return func(*args, **(kwargs or {}))
+
+
+class FakeTensorConverter:
+    """Makes fake tensors of real ones, of each the same as long as it lives."""
+
+    def __init__(self):
+        self.tensor_memo = WeakIdKeyDictionary()
+
+    def from_real_tensor(self, fake_mode, t, make_constant=False):
+        """The fake tensor of `t`: a view where `t` is one, a leaf where it is one."""
+        found = self.tensor_memo.get(t)
+        if found is None:
+            with _torch_dispatch.no_modes():
+                found = self._convert(fake_mode, t, make_constant)
+            self.tensor_memo[t] = found
+        return found
+
+    def _convert(self, mode, t, make_constant):
+        if t.layout is not torch.strided:
+            raise UnsupportedFakeTensorException("meta converter nyi")
+        if t._is_view() and t._base.dtype is t.dtype:
+            base = self.from_real_tensor(mode, t._base)
+            with torch.set_grad_enabled(t.requires_grad):
+                return base.as_strided(t.shape, t.stride(), t.storage_offset())
+        if type(t) not in (torch.Tensor, torch.nn.Parameter):
+            raise UnsupportedFakeTensorException(f"a fake tensor of a {type(t).__name__} is not supported")
+        with torch.no_grad():
+            elem = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+        made = FakeTensor(mode, elem, t.device)
+        if make_constant and t.numel() <= 1 and t.device.type != "meta":
+            mode._know(made, t)
+        if t.requires_grad:
+            made.requires_grad = True
+            if not t.is_leaf:
+                with torch.enable_grad():
+                    made = made.clone()
+            elif t.grad is not None:
+                made.grad = self.from_real_tensor(mode, t.grad)
+        if isinstance(t, torch.nn.Parameter):
+            made._is_param = True
+        return made
+
+
+def _describe(value):
+    if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
+        dtype = "" if value.dtype is torch.get_default_dtype() else f", dtype={value.dtype}"
+        return f"tensor([...], size={tuple(value.shape)}{dtype})"
+    if isinstance(value, (list, tuple)):
+        items = ", ".join(map(_describe, value))
+        return f"[{items}]" if isinstance(value, list) else f"({items})"
+    return repr(value)
+
+
+def _describe_call(func, args, kwargs):
+    said = [*map(_describe, args), *(f"{key}={_describe(value)}" for key, value in kwargs.items())]
+    return f"{func}({', '.join(said)})"
+
+
+class FakeTensorMode(TorchDispatchMode):
+    """A context in which new tensors are fake, and operators give fake tensors for fake tensors.
+
+    Real tensors among the arguments are an error (AssertionError) unless `allow_non_fake_inputs`. Numbers that
+    `torch.tensor` was given stay known. A kernel that `torch.library.register_fake` registered serves its operator.
+
+    >>> with FakeTensorMode():
+    ...     torch.ones(2, 3) @ torch.ones(3, 4)
+    FakeTensor(..., size=(2, 4))
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_fallback_kernels=True,
+        allow_non_fake_inputs=False,
+        shape_env=None,
+        static_shapes=None,
+        export=False,
+    ):
+        if shape_env is not None or static_shapes is False:
+            raise NotImplementedError("FakeTensorMode(): symbolic shapes are not implemented in mindtorch_v2")
+        self.allow_non_fake_inputs = allow_non_fake_inputs
+        self.allow_fallback_kernels = allow_fallback_kernels
+        self.shape_env = None
+        self.static_shapes = True
+        self.fake_tensor_converter = FakeTensorConverter()
+        self._known = weakref.WeakValueDictionary()  # by identity: the fake tensors whose value is known
+        self._entered = []
+
+    def __enter__(self):
+        # Entered within itself, it is there already.
+        active = [mode for mode in _torch_dispatch.modes() if isinstance(mode, FakeTensorMode)]
+        again = bool(active) and active[-1] is self
+        self._entered.append(again)
+        return self if again else super().__enter__()
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if not self._entered.pop():
+            super().__exit__(exc_type, exc_value, traceback)
+
+    @classmethod
+    def is_infra_mode(cls):
+        return True
+
+    def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
+        """The fake tensor of a real one; each time the same. NotImplementedError for symbolic shapes.
+
+        UnsupportedFakeTensorException for a subclass of Tensor or another layout than strided.
+        """
+        if static_shapes is False or symbolic_context is not None:
+            raise NotImplementedError(
+                "FakeTensorMode.from_tensor(): symbolic shapes are not implemented in mindtorch_v2"
+            )
+        if isinstance(tensor, FakeTensor):
+            if tensor.fake_mode is self:
+                return tensor
+            with _torch_dispatch.no_modes():
+                return FakeTensor(self, tensor._elem, tensor.device)
+        return self.fake_tensor_converter.from_real_tensor(self, tensor)
+
+    def is_our_fake(self, t):
+        """Whether `t` is a fake tensor of this mode."""
+        return isinstance(t, FakeTensor) and t.fake_mode is self
+
+    def _know(self, fake, constant):
+        fake.constant = constant
+        self._known[id(fake)] = fake
+
+    def _forget_values(self):
+        for fake in list(self._known.values()):
+            fake.constant = None
+        self._known.clear()
+
+    # ---- one call ----
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func._qualified_op_name
+        with _torch_dispatch.no_modes():
+            if name in _LIFT and not isinstance(args[0], FakeTensor):
+                return self.fake_tensor_converter.from_real_tensor(self, args[0], make_constant=True)
+            args, kwargs = self._all_fake(func, args, kwargs)
+            fakes = [leaf for leaf in pytree.arg_tree_leaves(*args, **kwargs) if isinstance(leaf, FakeTensor)]
+            known = (
+                self._on_values(func, args, kwargs) if fakes and all(f.constant is not None for f in fakes) else None
+            )
+            if name in _VALUE:
+                if known is None:
+                    raise DataDependentOutputException(func)
+                return known[0]
+            self._refuse_shapes_by_values(func, name, args)
+            result = self._on_meta(func, args, kwargs, fakes)
+            if known is not None and isinstance(result, FakeTensor) and known[0].numel() <= 1:
+                self._know(result, known[0])
+            return result
+
+    def _all_fake(self, func, args, kwargs):
+        """The arguments with fake tensors for real ones, where that is allowed."""
+
+        def convert(value):
+            if not isinstance(value, torch.Tensor):
+                return value
+            if isinstance(value, FakeTensor):
+                if value.fake_mode is not self:
+                    raise AssertionError(f"Mixing fake modes NYI x.fake_mode={value.fake_mode} vs self={self}")
+                return value
+            if not self.allow_non_fake_inputs:
+                raise AssertionError(
+                    "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
+                    f"'allow_non_fake_inputs'. Found in {_describe_call(func, args, kwargs)}"
+                )
+            return self.fake_tensor_converter.from_real_tensor(self, value)
+
+        return pytree.tree_map(convert, tuple(args)), pytree.tree_map(convert, dict(kwargs))
+
+    def _on_values(self, func, args, kwargs):
+        """What the operator gives for values that are known, in a tuple; None for what draws random numbers."""
+        if _draws(func) or kwargs.get("device") is not None:
+            return None
+        plain = pytree.tree_map_only(FakeTensor, lambda fake: fake.constant, (args, kwargs))
+        with torch.no_grad():
+            result = func(*plain[0], **plain[1])
+        return None if isinstance(result, (tuple, list)) else (result,)
+
+    @staticmethod
+    def _refuse_shapes_by_values(func, name, args):
+        if name in _SHAPE_BY_VALUES:
+            raise DynamicOutputShapeException(func)
+        if name == "aten::repeat_interleave" and func._overloadname == "Tensor":
+            raise DynamicOutputShapeException(func)
+        if name == "aten::index" and any(
+            isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8) for index in args[1]
+        ):
+            raise DynamicOutputShapeException(torch.ops.aten.nonzero.default)
+
+    def _device(self, func, name, kwargs, fakes):
+        """Where the results pretend to lie."""
+        if kwargs.get("device") is not None:
+            return torch.device(kwargs["device"])
+        if not fakes:
+            return _C._get_default_device()
+        device, only_scalars = None, True
+        for fake in fakes:
+            scalar = fake.dim() == 0 and fake.device.type == "cpu"
+            if device is None or only_scalars and not scalar:
+                device, only_scalars = fake.device, scalar
+            elif fake.device != device and not scalar:
+                if name not in _ANY_DEVICES:
+                    raise FakeTensorDeviceMismatchError(func, device, fake.device)
+        return device
+
+    def _on_meta(self, func, args, kwargs, fakes):
+        device = self._device(func, func._qualified_op_name, kwargs, fakes)
+        writes = func._schema.is_mutable
+        if writes and any(fake.constant is not None for fake in fakes):
+            if not all(fake.constant is not None for fake in fakes):
+                self._forget_values()
+        plain_args, plain_kwargs = pytree.tree_map_only(FakeTensor, lambda fake: fake._elem, (args, kwargs))
+        if not fakes or "device" in plain_kwargs:
+            plain_kwargs["device"] = "meta"
+        try:
+            with torch.no_grad():
+                result = func(*plain_args, **plain_kwargs)
+        except NotImplementedError as error:
+            raise UnsupportedOperatorException(func) from error
+        if writes:
+            for fake in fakes:
+                _follow(fake)
+        same = {id(fake._elem): fake for fake in fakes}
+
+        def wrap(elem):
+            if id(elem) in same:
+                return same[id(elem)]
+            made = FakeTensor(self, elem, device)
+            if func._handle.is_view and fakes[0]._elem.dtype is elem.dtype:
+                _share_storage(made, fakes[0])  # they have one version counter
+            return made
+
+        return pytree.tree_map_only(torch.Tensor, wrap, result)
+
+
+def _draws(func):
+    return torch.Tag.nondeterministic_seeded in func.tags or func._handle.random
+
+
+def _follow(fake):
+    """After a write: `fake` has the shape that what it wraps has now."""
+    elem = fake._elem
+    if fake.shape == elem.shape and fake.stride() == elem.stride() and fake.storage_offset() == elem.storage_offset():
+        return
+    with _torch_dispatch.DisableTorchDispatch(), torch.no_grad():
+        set_ = _C._find_operator("aten::set_", "source_Storage_storage_offset")
+        set_(fake, fake.untyped_storage(), elem.storage_offset(), elem.shape, elem.stride())

@@ -1,0 +1,1 @@
+"""Parts of `torch.fx` whose interface PyTorch calls experimental."""

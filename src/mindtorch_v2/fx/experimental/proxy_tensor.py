@@ -1,0 +1,376 @@
+"""`make_fx`: a function is run with tensors, and every operator that it reaches below autograd is recorded.
+
+A mode sees the operators; which value of the graph a tensor is stands in a table by the tensor's identity.
+"""
+
+import contextlib
+import functools
+import inspect
+import weakref
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _torch_dispatch
+from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+from mindtorch_v2.fx._symbolic_trace import PH, Tracer
+from mindtorch_v2.fx.graph_module import GraphModule
+from mindtorch_v2.fx.passes.shape_prop import _extract_tensor_metadata
+from mindtorch_v2.fx.proxy import Proxy
+from mindtorch_v2.utils import _pytree as pytree
+from mindtorch_v2.utils._python_dispatch import TorchDispatchMode
+from mindtorch_v2.utils.weak import WeakIdKeyDictionary
+
+__all__ = [
+    "ProxyTorchDispatchMode",
+    "PythonKeyTracer",
+    "decompose",
+    "disable_proxy_modes_tracing",
+    "dispatch_trace",
+    "get_innermost_proxy_mode",
+    "get_isolated_graphmodule",
+    "get_proxy_mode",
+    "get_proxy_slot",
+    "has_proxy_slot",
+    "make_fx",
+    "maybe_disable_fake_tensor_mode",
+    "track_tensor",
+    "track_tensor_tree",
+]
+
+_LIFT = ("aten::lift_fresh", "aten::lift_fresh_copy", "aten::lift")
+_CONSTANT_LIMIT = 1  # elements of a constant whose value stays known
+_missing = object()
+
+
+class PythonKeyTracer(Tracer):
+    """The tracer of `make_fx`: modules are run through, and what is closed over becomes an attribute of the root."""
+
+    def __init__(self):
+        super().__init__(autowrap_modules=())
+        self.tensor_tracker = WeakIdKeyDictionary()
+
+    def call_module(self, m, forward, args, kwargs):
+        return forward(*args, **kwargs)
+
+    def getattr(self, attr, attr_val, parameter_proxy_cache):
+        return attr_val
+
+    def create_arg(self, a):
+        if isinstance(a, torch.nn.Parameter):
+            for name, parameter in self.root.named_parameters():
+                if parameter is a:
+                    return self.create_node("get_attr", name, (), {})
+            return self.create_node("get_attr", self._keep(a, "_param_constant"), (), {})
+        return super().create_arg(a)
+
+    def path_of_module(self, mod):
+        try:
+            return super().path_of_module(mod)
+        except NameError:
+            return type(mod).__name__
+
+
+class _Known:
+    """What the table says of a tensor: its proxy, and its value where that is a constant."""
+
+    __slots__ = ("constant", "proxy")
+
+    def __init__(self, proxy, constant):
+        self.proxy, self.constant = proxy, constant
+
+
+def has_proxy_slot(obj, tracer):
+    """Whether the tensor is a value of the tracer's graph."""
+    return obj in tracer.tensor_tracker
+
+
+def get_proxy_slot(obj, tracer, default=_missing, transform=lambda known: known):
+    """`transform` of what is known of a tensor (with `.proxy`), or the default; RuntimeError if there is neither."""
+    known = tracer.tensor_tracker.get(obj)
+    if known is not None:
+        return transform(known)
+    if default is _missing:
+        raise RuntimeError(f"{obj} ({type(obj)}, {id(obj)})is not tracked with proxy for {tracer}")
+    return default
+
+
+def track_tensor(tensor, proxy, *, constant, tracer):
+    """Say that a tensor is the value of a proxy of the tracer's."""
+    tracer.tensor_tracker[tensor] = _Known(proxy, constant)
+
+
+def track_tensor_tree(inner_res, proxy_res, *, constant, tracer):
+    """Say that the tensors in a tree of results are the values of `proxy_res`, or its items; returns the tree."""
+    if isinstance(inner_res, torch.Tensor):
+        _describe(proxy_res, inner_res)
+        track_tensor(inner_res, proxy_res, constant=constant, tracer=tracer)
+    elif isinstance(inner_res, (list, tuple)):
+        if isinstance(proxy_res, Proxy):
+            _describe(proxy_res, inner_res)
+        for place, each in enumerate(inner_res):
+            item = constant[place] if constant is not None else None
+            track_tensor_tree(each, proxy_res[place], constant=item, tracer=tracer)
+    return inner_res
+
+
+_snapshots = weakref.WeakKeyDictionary()  # tracer -> the mode that describes its real tensors
+
+
+def _describe(proxy, value):
+    """Leave in the node what is known of its value: "val", and "tensor_meta" for one tensor."""
+
+    def snapshot(each):
+        if not isinstance(each, torch.Tensor):
+            return each
+        if isinstance(each, FakeTensor):
+            return each.detach()
+        mode = _snapshots.setdefault(proxy.tracer, FakeTensorMode())
+        with mode:
+            return torch.empty_strided(each.shape, each.stride(), dtype=each.dtype, device=each.device)
+
+    with _torch_dispatch.no_modes(), torch.no_grad():
+        proxy.node.meta["val"] = pytree.tree_map(snapshot, value)
+        if isinstance(value, torch.Tensor):
+            proxy.node.meta["tensor_meta"] = _extract_tensor_metadata(value)
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """Records each operator that is called in it into the graph of `tracer`, and runs it."""
+
+    def __init__(self, tracer, tracing_mode, decomposition_table=None):
+        self.tracer = tracer
+        self.tracing_mode = tracing_mode
+        self.enable_tracing = True
+        self.decomp_table = decomposition_table or {}
+
+    @classmethod
+    def is_infra_mode(cls):
+        return True
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if not self.enable_tracing:
+            return func(*args, **kwargs)
+        rule = self.decomp_table.get(func)
+        if rule is not None:
+            with self:
+                result = rule(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        return self._record(func, args, kwargs)
+
+    def _known(self, value):
+        return self.tracer.tensor_tracker.get(value) if isinstance(value, torch.Tensor) else None
+
+    def _record(self, func, args, kwargs):
+        name = func._qualified_op_name
+        leaves = [leaf for leaf in pytree.arg_tree_leaves(*args, **kwargs) if isinstance(leaf, torch.Tensor)]
+        known = [self._known(leaf) for leaf in leaves]
+        constants = self._constants(func, name, leaves, known, args, kwargs)
+        if name == "aten::_local_scalar_dense" and any(known):
+            if constants is not None:
+                return func(constants[0][0])
+            raise RuntimeError(
+                f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely "
+                "that this is caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic "
+                "shapes; try setting tracing_mode='symbolic' in your make_fx call."
+            )
+        result = func(*args, **kwargs)
+        if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(result)) and func._schema.returns:
+            if not any(
+                argument.alias_info is not None and argument.alias_info.is_write for argument in func._schema.arguments
+            ):
+                return result  # a number or the like: nothing of the graph
+        constant = self._constant_of(func, name, constants, leaves, result)
+        target = torch.ops.aten.clone.default if name in _LIFT else func
+        proxies = pytree.tree_map(self._as_proxy, (tuple(args), dict(kwargs)))
+        label = self.tracer.graph._target_to_str(target.overloadpacket.__name__)
+        proxy = self.tracer.create_proxy("call_function", target, *proxies, name=label)
+        self._rename_written(func, args, kwargs, proxy)
+        return track_tensor_tree(result, proxy, constant=constant, tracer=self.tracer)
+
+    def _as_proxy(self, value):
+        known = self._known(value)
+        return value if known is None else known.proxy
+
+    # ---- constants: small tensors that were made of numbers ----
+
+    def _constants(self, func, name, leaves, known, args, kwargs):
+        """The arguments with the values of constants; None unless all tensors are constants."""
+        if name in _LIFT or not leaves or any(each is None or each.constant is None for each in known):
+            return None
+
+        def value_of(each):
+            return self._known(each).constant if isinstance(each, torch.Tensor) else each
+
+        return pytree.tree_map(value_of, (tuple(args), dict(kwargs)))
+
+    def _constant_of(self, func, name, constants, leaves, result):
+        writes = func._schema.is_mutable
+        if writes and any(self._known(leaf) is not None and self._known(leaf).constant is not None for leaf in leaves):
+            self._forget_constants()
+            return None
+        if name in _LIFT and isinstance(result, torch.Tensor) and leaves[0].numel() <= _CONSTANT_LIMIT:
+            with _torch_dispatch.no_modes():
+                source = leaves[0].constant if isinstance(leaves[0], FakeTensor) else leaves[0]
+                return None if source is None else source.clone()
+        if constants is None or writes or func._handle.random or _says_where(constants[1]):
+            return None
+        with _torch_dispatch.no_modes(), torch.no_grad():
+            value = func(*constants[0], **constants[1])
+        return value if isinstance(value, torch.Tensor) and value.numel() <= _CONSTANT_LIMIT else None
+
+    def _forget_constants(self):
+        for known in list(self.tracer.tensor_tracker.values()):
+            known.constant = None
+
+    def _rename_written(self, func, args, kwargs, proxy):
+        """What an in-place operator wrote to is its result from now on."""
+        if not func.overloadpacket.__name__.endswith("_") or not args or func.overloadpacket.__name__.startswith("__"):
+            return
+        known = self._known(args[0]) if isinstance(args[0], torch.Tensor) else None
+        if known is not None and func._schema.returns:
+            known.proxy = proxy
+
+
+def _says_where(kwargs):
+    """Whether a call says where its result goes."""
+    return kwargs.get("device") is not None
+
+
+def get_innermost_proxy_mode():
+    """The innermost mode that records, or None."""
+    modes = [mode for mode in _torch_dispatch.modes() if isinstance(mode, ProxyTorchDispatchMode)]
+    return modes[-1] if modes else None
+
+
+def get_proxy_mode():
+    """The mode that records what runs now, or None."""
+    return get_innermost_proxy_mode()
+
+
+@contextlib.contextmanager
+def disable_proxy_modes_tracing():
+    """Within the block operators run unrecorded; gives the mode, or None."""
+    with _torch_dispatch.no_modes() as before:
+        kept = [mode for mode in before if not isinstance(mode, ProxyTorchDispatchMode)]
+        for mode in kept:
+            _torch_dispatch.push(mode)
+        try:
+            yield next((mode for mode in reversed(before) if isinstance(mode, ProxyTorchDispatchMode)), None)
+        finally:
+            for _ in kept:
+                _torch_dispatch.pop()
+
+
+@contextlib.contextmanager
+def decompose(decomposition_table):
+    """Within the block the recording mode replaces operators by their entries in this table as well."""
+    mode = get_proxy_mode()
+    if mode is None:
+        raise AssertionError("Expected proxy mode to be set")
+    before, mode.decomp_table = mode.decomp_table, {**mode.decomp_table, **(decomposition_table or {})}
+    try:
+        yield decomposition_table
+    finally:
+        mode.decomp_table = before
+
+
+maybe_disable_fake_tensor_mode = unset_fake_temporarily
+
+
+def dispatch_trace(root, tracer, concrete_args=None):
+    """The GraphModule of `root`, traced by `tracer`."""
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)
+
+
+def _with_names(function, count):
+    """The function with `count` named parameters."""
+    names = ", ".join(f"arg{place}" for place in range(count))
+    namespace = {"function": function}
+    exec(f"def named({names}):\n    return function({names})", namespace)  # noqa: S102
+    namespace["named"].__name__ = getattr(function, "__name__", type(function).__name__)
+    return namespace["named"]
+
+
+def _recording(f, tensors, tracer, mode):
+    """`f` on proxies: it is run on the tensors that they stand for."""
+
+    @functools.wraps(f)
+    def recorded(*proxies):
+        flat_proxies, flat_tensors = pytree.tree_leaves(proxies), pytree.tree_leaves(tensors)
+        for proxy, value in zip(flat_proxies, flat_tensors):
+            if isinstance(value, torch.Tensor):
+                track_tensor_tree(value, proxy, constant=None, tracer=tracer)
+        with mode:
+            result = f(*tensors)
+        return pytree.tree_map_only(
+            torch.Tensor, lambda t: get_proxy_slot(t, tracer, t, lambda known: known.proxy), result
+        )
+
+    return recorded
+
+
+def make_fx(
+    f,
+    decomposition_table=None,
+    tracing_mode="real",
+    _allow_non_fake_inputs=False,
+    *,
+    pre_dispatch=False,
+    record_module_stack=False,
+    _allow_fake_constant=False,
+    _error_on_data_dependent_ops=True,
+    record_stack_traces=False,
+):
+    """A function that runs `f` with given arguments and returns the GraphModule of the operators that ran, below autograd.
+
+    `tracing_mode` "real" runs on the arguments, "fake" on fake tensors with their shapes. `decomposition_table` maps
+    operators (`torch.ops.aten.silu.default`) to functions that take their place. Tensors that `f` closes over become
+    attributes of the module. Numbers that depend on tensors are an error (RuntimeError), as the graph would be of one
+    value only. NotImplementedError for "symbolic" and `pre_dispatch`.
+
+    >>> print(make_fx(lambda x: torch.sin(x) * x)(torch.ones(2)).code.strip())
+    def forward(self, x_1):
+        sin = torch.ops.aten.sin.default(x_1)
+        mul = torch.ops.aten.mul.Tensor(sin, x_1);  sin = x_1 = None
+        return mul
+    """
+    if tracing_mode not in ("real", "fake", "symbolic"):
+        raise AssertionError(f"tracing_mode must be real/fake/symbolic, got {tracing_mode}")
+    if tracing_mode == "symbolic":
+        raise NotImplementedError('make_fx(tracing_mode="symbolic") is not implemented in mindtorch_v2')
+    if pre_dispatch:
+        raise NotImplementedError("make_fx(pre_dispatch=True) is not implemented in mindtorch_v2")
+
+    @functools.wraps(f)
+    def wrapped(*args):
+        tracer = PythonKeyTracer()
+        tracer.record_stack_traces = record_stack_traces
+        fakes = [leaf.fake_mode for leaf in pytree.tree_leaves(args) if isinstance(leaf, FakeTensor)]
+        with contextlib.ExitStack() as stack:
+            if tracing_mode == "fake":
+                fake_mode = fakes[0] if fakes else FakeTensorMode(allow_non_fake_inputs=_allow_non_fake_inputs)
+                args = pytree.tree_map_only(torch.Tensor, fake_mode.from_tensor, args)
+                stack.enter_context(fake_mode)
+            code = getattr(inspect.unwrap(f), "__code__", None)
+            plain = code is not None and not code.co_flags & inspect.CO_VARARGS
+            named = f if plain else _with_names(f, len(args))
+            mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
+            recorded = _recording(named, args, tracer, mode)
+            return dispatch_trace(recorded, tracer, tuple(pytree.tree_map(lambda _: PH, args)))
+
+    return wrapped
+
+
+def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposition_table=None):
+    """The GraphModule of `func(*args, **kwargs)`, whose input is the list of its leaves, apart from any trace that runs."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+
+    def of_leaves(flat):
+        args, kwargs = pytree.tree_unflatten(flat, spec)
+        return func(*args, **kwargs)
+
+    with disable_proxy_modes_tracing():
+        return make_fx(of_leaves, tracing_mode=tracing_mode, decomposition_table=decomposition_table)(leaves)
