@@ -205,6 +205,7 @@ void forward(const Attention& a) {
                              sums.data());
         }
     });
+    check_sgemm();
 }
 
 struct Gradients {
@@ -312,6 +313,7 @@ void backward(const Attention& a, const Gradients& g) {
         for (int64_t i = begin; i < end; i++)
             backward_head<T>(a, g, i / a.key_heads, i % a.key_heads, scores.data(), slopes.data(), dots.data());
     });
+    check_sgemm();
 }
 
 // ---- arguments ----

@@ -210,11 +210,12 @@ void float_product(const Product& p, const Layout& a, const Layout& b) {
     if (p.batch == 1 || sgemm == openblas::sgemm || omp_in_parallel() || num_threads() == 1 ||
         (p.batch < num_threads() && p.m * p.n * p.k > (1 << 18))) {
         for (int64_t i = 0; i < p.batch; i++) one(i);
-        return;
+    } else {
+        parallel_for(p.batch, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; i++) one(i);
+        });
     }
-    parallel_for(p.batch, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) one(i);
-    });
+    check_sgemm();
 }
 
 Sgemm g_sgemm_here = nullptr;  // set by prepare_sgemm()

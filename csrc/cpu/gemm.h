@@ -30,6 +30,8 @@ void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_
                 int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
 // Must have been called, with the GIL, before sgemm_here() is used.
 void prepare_sgemm();
+// To be called after products by sgemm_here() or a Sgemm: raises if the library refused one of them, on any thread.
+void check_sgemm();
 
 // A library's float32 product, row-major; lda, ldb as above. The caller's thread may be one of many.
 using Sgemm = void (*)(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,

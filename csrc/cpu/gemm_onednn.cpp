@@ -1,8 +1,19 @@
 // Matrix products through oneDNN.
+#include <atomic>
+
 #include "gemm.h"
 #include "onednn.h"
 
 namespace mt {
+
+namespace {
+std::atomic<dnnl_status_t> g_refused{dnnl_success};  // products run where nothing can be thrown
+}
+
+void check_sgemm() {
+    if (g_refused.load(std::memory_order_relaxed) != dnnl_success)
+        onednn::check(g_refused.exchange(dnnl_success), "sgemm");
+}
 
 Sgemm onednn_sgemm() {
     if (!onednn::is_wanted()) return nullptr;
@@ -10,8 +21,9 @@ Sgemm onednn_sgemm() {
     onednn::use_our_thread_count();
     return [](bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
               int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
-        onednn::api().dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta,
-                                 c, ldc);
+        dnnl_status_t status = onednn::api().dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k,
+                                                        alpha, a, lda, b, ldb, beta, c, ldc);
+        if (status != dnnl_success) g_refused.store(status, std::memory_order_relaxed);
     };
 }
 

@@ -5,6 +5,7 @@
 namespace mt {
 
 Sgemm onednn_sgemm() { return nullptr; }
+void check_sgemm() {}
 bool onednn_bfloat16_product(const Product&) { return false; }
 
 namespace conv {
