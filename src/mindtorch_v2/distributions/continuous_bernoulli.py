@@ -1,23 +1,22 @@
 """The continuous Bernoulli distribution (Loaiza-Ganem and Cunningham 2019)."""
 
 import math
-import numbers
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions._success import SuccessParameter
 from mindtorch_v2.distributions.exp_family import ExponentialFamily
 from mindtorch_v2.distributions.utils import (
     broadcast_all,
     clamp_probs,
     lazy_property,
     logits_to_probs,
-    probs_to_logits,
 )
 
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(ExponentialFamily):
+class ContinuousBernoulli(SuccessParameter, ExponentialFamily):
     """Densities C(p) p^x (1-p)^(1-x) on the unit interval, p being `probs`, or given by `logits`.
 
     At p = 1/2 the exact formulas divide 0 by 0: between the two `lims` their series stand in.
@@ -29,43 +28,22 @@ class ContinuousBernoulli(ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        scalar = isinstance(probs if probs is not None else logits, numbers.Number)
+        shape = self._take(probs, logits)
         if probs is not None:
-            (self.probs,) = broadcast_all(probs)
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
                 raise ValueError("The parameter probs has invalid values")
-            self.probs = clamp_probs(self.probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
-        self._param = self.probs if probs is not None else self.logits
+            self.probs = self._param = clamp_probs(self.probs)
         self._lims = lims
-        super().__init__(torch.Size() if scalar else self._param.size(), validate_args=validate_args)
+        super().__init__(shape, validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
-        new = self._get_checked_instance(ContinuousBernoulli, _instance)
+        new = self._expanded(ContinuousBernoulli, batch_shape, _instance, "probs", "logits", "_param")
         new._lims = self._lims
-        batch_shape = torch.Size(batch_shape)
-        for name in ("probs", "logits"):
-            if name in self.__dict__:
-                new._param = self.__dict__[name].expand(batch_shape)
-                setattr(new, name, new._param)
-        super(ContinuousBernoulli, new).__init__(batch_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self):
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def param_shape(self):
-        return self._param.size()
 
     def _exact(self):
         """Where the exact formulas hold, and the probabilities to put into them."""

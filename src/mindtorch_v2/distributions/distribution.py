@@ -63,6 +63,20 @@ class Distribution:
         """The same distribution with a larger batch shape."""
         raise NotImplementedError
 
+    def _expanded(self, cls, batch_shape, _instance, *names):
+        """What `expand` of `cls` returns: an instance in which the tensors and distributions `names` are expanded.
+
+        Those that this one does not have are left out: of `probs` and `logits`, the one that was not given.
+        """
+        new = self._get_checked_instance(cls, _instance)
+        batch_shape = torch.Size(batch_shape)
+        for name in names:
+            if name in self.__dict__:
+                setattr(new, name, self.__dict__[name].expand(batch_shape))
+        super(cls, new).__init__(batch_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
     @property
     def batch_shape(self):
         """The shape of the batch."""

@@ -22,13 +22,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(torch.Size() if scalar else self.loc.size(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
-        new = self._get_checked_instance(GeneralizedPareto, _instance)
-        batch_shape = torch.Size(batch_shape)
-        for name in ("loc", "scale", "concentration"):
-            setattr(new, name, getattr(self, name).expand(batch_shape))
-        super(GeneralizedPareto, new).__init__(batch_shape, validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._expanded(GeneralizedPareto, batch_shape, _instance, "loc", "scale", "concentration")
 
     def _shape_parameter(self):
         """Where the concentration counts as 0, and the concentration with 1 there, to divide by."""

@@ -1,48 +1,32 @@
 """The geometric distribution."""
 
-import numbers
-
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions._success import SuccessParameter
 from mindtorch_v2.distributions.distribution import Distribution
-from mindtorch_v2.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch_v2.distributions.utils import broadcast_all
 
 __all__ = ["Geometric"]
 
 
-class Geometric(Distribution):
+class Geometric(SuccessParameter, Distribution):
     """Failures before the first success, each trial succeeding with probability `probs` (log odds `logits`)."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
     def __init__(self, probs=None, logits=None, validate_args=None):
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        given = probs if probs is not None else logits
-        if probs is not None:
-            (self.probs,) = broadcast_all(probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
-        param = self.probs if probs is not None else self.logits
-        shape = torch.Size() if isinstance(given, numbers.Number) else param.size()
-        super().__init__(shape, validate_args=validate_args)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
-            raise ValueError(
-                f"Expected parameter probs of distribution {self!r} to be positive but found invalid "
-                f"values:\n{self.probs}"
-            )
+        super().__init__(self._take(probs, logits), validate_args=validate_args)
+        if self._validate_args and probs is not None:
+            valid = self.probs > 0
+            if not valid.all():
+                raise ValueError(
+                    f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
+                    f"distribution {self!r} to be positive but found invalid values:\n{self.probs[~valid]}"
+                )
 
     def expand(self, batch_shape, _instance=None):
-        new = self._get_checked_instance(Geometric, _instance)
-        batch_shape = torch.Size(batch_shape)
-        if "probs" in self.__dict__:
-            new.probs = self.probs.expand(batch_shape)
-        if "logits" in self.__dict__:
-            new.logits = self.logits.expand(batch_shape)
-        super(Geometric, new).__init__(batch_shape, validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._expanded(Geometric, batch_shape, _instance, "probs", "logits", "_param")
 
     @property
     def mean(self):
@@ -55,14 +39,6 @@ class Geometric(Distribution):
     @property
     def variance(self):
         return (1.0 / self.probs - 1.0) / self.probs
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
