@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "device_memory.h"
 #include "python/box.h"
 #include "python/types.h"
 #include "python_keys.h"
@@ -109,9 +110,11 @@ KeySet dispatch_keys(const Call& c) {
             d = c.args[c.op->device_arg].device;
         else if (__builtin_expect(c.op->needs_tensor, 0))
             no_tensors(c);
+        load_device(d);
         keys = keys | backend_key(d);
     } else if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) {
         // new_empty(x, device=...) and the like: made where the argument says
+        load_device(c.args[c.op->device_arg].device);
         keys = (keys - kBackendKeys) | backend_key(c.args[c.op->device_arg].device);
     } else if (keys.has(Key::Meta) && !(keys & (KeySet(Key::CPU) | Key::NPU | Key::CUDA)).empty()) {
         keys = keys - (KeySet(Key::CPU) | Key::NPU | Key::CUDA);

@@ -17,7 +17,10 @@ thread_local uint64_t g_sequence = 0;
 TensorRef engine_add(Tensor& a, Tensor& b) { return call_tensor(g_engine_ops.add, {Value::of(&a), Value::of(&b)}); }
 
 void zero_fill(Tensor& t) {
-    if (t.is_cpu() && t.storage->nbytes) std::memset(t.storage->data, 0, t.storage->nbytes);
+    if (t.is_cpu() && t.storage->nbytes)
+        std::memset(t.storage->data, 0, t.storage->nbytes);
+    else if (!t.is_cpu())
+        fill(t, Value::of(int64_t(0)));
 }
 
 TensorRef engine_zeros(const InputMeta& m) {

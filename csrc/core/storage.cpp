@@ -15,6 +15,7 @@
 #include <new>
 #include <vector>
 
+#include "device_memory.h"
 #include "error.h"
 
 namespace mt {
@@ -188,6 +189,11 @@ Storage* small_storage(size_t nbytes) {
     return s;
 }
 
+void release_on_device(Storage* s) {
+    if (s->data) device_memory(s->device).release(s->data, s->device);
+    delete s;
+}
+
 void release_owned(Storage* s) {
     if (s->data) allocator().give(s->data, s->block);
     delete s;
@@ -218,9 +224,15 @@ Storage* storage_alloc(size_t nbytes, Device device) {
     s->release = release_owned;
     if (device.is_meta()) return s;
     if (!device.is_cpu()) {
-        delete s;
-        MT_THROW(Runtime, "cannot allocate memory on device '", device_name(device),
-                 "': no back end is registered for it");
+        s->release = release_on_device;
+        try {
+            const DeviceMemory& memory = device_memory(device);
+            if (nbytes) s->data = memory.allocate(nbytes, device);
+        } catch (...) {
+            delete s;
+            throw;
+        }
+        return s;
     }
     if (nbytes) {
         s->block = block_size(nbytes);
@@ -248,6 +260,16 @@ Storage* storage_wrap(void* data, size_t nbytes, Device device, void* context, v
 void storage_resize(Storage* s, size_t nbytes) {
     MT_CHECK(s->resizable, "Trying to resize storage that is not resizable");
     if (s->device.is_meta()) {
+        s->nbytes = nbytes;
+        return;
+    }
+    if (!s->device.is_cpu()) {
+        const DeviceMemory& memory = device_memory(s->device);
+        void* fresh = nbytes ? memory.allocate(nbytes, s->device) : nullptr;
+        size_t kept = std::min(nbytes, s->nbytes);
+        if (s->data && kept) memory.transfer(fresh, s->data, kept, Transfer::Within, s->device, true, nullptr);
+        if (s->data) memory.release(s->data, s->device);
+        s->data = fresh;
         s->nbytes = nbytes;
         return;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "device_memory.h"
 #include "kernel.h"
 #include "python/types.h"
 #include "registry.h"
@@ -367,11 +368,16 @@ void copy_into(Tensor& dst, const Tensor& src) {
         MT_CHECK_AS(NotImplemented, dst.is_meta(), "Cannot copy out of meta tensor; no data!");
         return;
     }
+    if (!dst.is_cpu() || !src.is_cpu()) return copy_across(dst, src);
     MT_CHECK(g_copy, "the CPU kernels are not loaded");
     g_copy(dst, src);
 }
 void fill(Tensor& t, const Value& scalar) {
     if (t.is_meta()) return;
+    if (!t.is_cpu()) {
+        if (t.numel()) device_memory(t.device).fill(t, scalar);
+        return;
+    }
     MT_CHECK(g_fill, "the CPU kernels are not loaded");
     g_fill(t, scalar);
 }

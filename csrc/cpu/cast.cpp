@@ -1,4 +1,5 @@
 // Copies, fills and casts as operators.
+#include "core/device_memory.h"
 #include "core/kernel.h"
 #include "core/python/operator_call.h"
 #include "cpu/memory_format.h"
@@ -45,6 +46,7 @@ void to_copy_cpu(Call& c) {
     const Tensor& self = c.tensor(0);
     Device device = c.device_or(3, self.device);
     MT_CHECK_AS(NotImplemented, !self.is_meta() || device.is_meta(), "Cannot copy out of meta tensor; no data!");
+    NonBlocking scope(c.boolean(5));
     c.ret(0, copy_as(self, c.dtype_or(1, self.dtype), device, c.memory_format_or(6, MemoryFormat::Preserve)));
 }
 
@@ -60,6 +62,7 @@ void copy_cpu(Call& c) {
     if (!self.is_meta()) {
         MT_CHECK_AS(NotImplemented, !src.is_meta(), "Cannot copy out of meta tensor; no data!");
         warn_discarded_imaginary(src.dtype, self.dtype);
+        NonBlocking scope(c.boolean(2));
         if (&self != &src) copy_into(self, src);
     }
     c.ret(0, self);

@@ -42,6 +42,15 @@ int64_t integer_of(PyObject* o) {
     return v;
 }
 
+// The value of an index, readable here.
+TensorRef on_host(Tensor& t, DType dtype) {
+    if (t.is_cpu()) return contiguous(t, dtype);
+    Value cpu;
+    cpu.tag = Tag::Device;
+    cpu.device = Device();
+    return op_to_copy({Value::of(&t), Value::of(dtype), Value(), cpu});
+}
+
 TensorRef select_at(const Tensor& t, int64_t dim, int64_t index, int64_t real_dim) {
     MT_CHECK_INDEX(
         t.dim() > 0 || dim > 0,
@@ -248,12 +257,12 @@ class Indexing {
         if (t.dim() == 0 && (is_integer(t.dtype) || t.dtype == DType::Bool) && !hides_data(t)) {
             if (!is_mask(t)) {
                 MT_CHECK(!t.is_meta(), "a meta tensor cannot be used as an integer index: it has no value");
-                TensorRef number = contiguous(t, DType::Int64);
+                TensorRef number = on_host(t, DType::Int64);
                 result_.view = select_at_dim(*number->data<int64_t>());
                 return;
             }
             result_.view = unsqueeze_at(*result_.view, dim_);
-            TensorRef truth = contiguous(t, DType::Bool);
+            TensorRef truth = on_host(t, DType::Bool);
             record(bool_index(*truth->data<bool>()), 1);
             return;
         }

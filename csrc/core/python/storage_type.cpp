@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "../device_memory.h"
 #include "types.h"
 
 namespace mt {
@@ -33,6 +34,26 @@ PyObject* wrap(PyTypeObject* type, Storage* s) {  // takes the reference
     return reinterpret_cast<PyObject*>(o);
 }
 
+bool on_device(const Storage* s) { return !s->device.is_cpu() && !s->device.is_meta(); }
+void check_host(const Storage* s) {
+    MT_CHECK_TYPE(!on_device(s), "the bytes of a storage on ", device_name(s->device),
+                  " cannot be reached from the host: copy it to the CPU first");
+}
+// Fills a storage from the bytes of another, wherever they are.
+void move_bytes(Storage* to, const void* from, Device from_device) {
+    if (!to->data || !from || !to->nbytes) return;
+    bool to_host = to->device.is_cpu(), from_host = from_device.is_cpu();
+    if (to_host && from_host) {
+        std::memcpy(to->data, from, to->nbytes);
+        return;
+    }
+    MT_CHECK(to_host || from_host || to->device == from_device, "copy_: a storage on ", device_name(from_device),
+             " cannot be copied to one on ", device_name(to->device), " directly");
+    Device device = to_host ? from_device : to->device;
+    Transfer kind = to_host ? Transfer::ToHost : from_host ? Transfer::ToDevice : Transfer::Within;
+    device_memory(device).transfer(to->data, from, to->nbytes, kind, device, false, nullptr);
+}
+
 PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
     static const char* names[] = {"size", "device", nullptr};
     PyObject *first = nullptr, *device = nullptr;
@@ -44,7 +65,7 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
             PyObject* bytes = PyBytes_FromObject(first);
             if (!bytes) throw PythonError();
             Storage* s = storage_alloc(static_cast<size_t>(PyBytes_GET_SIZE(bytes)), d);
-            if (s->data) std::memcpy(s->data, PyBytes_AS_STRING(bytes), s->nbytes);
+            move_bytes(s, PyBytes_AS_STRING(bytes), Device());
             Py_DECREF(bytes);
             return wrap(type, s);
         }
@@ -69,6 +90,10 @@ int storage_buffer(PyObject* o, Py_buffer* view, int flags) {
     static char nothing[1];
     if (s->device.is_meta()) {
         PyErr_SetString(PyExc_BufferError, "a storage on the meta device has no data");
+        return -1;
+    }
+    if (on_device(s)) {
+        PyErr_SetString(PyExc_BufferError, "a storage on a device has no buffer on the host: copy it to the CPU first");
         return -1;
     }
     return PyBuffer_FillInfo(view, o, s->data ? s->data : nothing, static_cast<Py_ssize_t>(s->nbytes), 0, flags);
@@ -103,12 +128,14 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
         if (i < 0) i += n;
         MT_CHECK_INDEX(i >= 0 && i < n, "index ", i, " out of range for storage of size ", n);
         MT_CHECK(s->data, "a storage on the meta device has no data");
+        check_host(s);
         return PyLong_FromLong(static_cast<unsigned char*>(s->data)[i]);
     });
 }
 int storage_ass_subscript(PyObject* o, PyObject* key, PyObject* value) {
     return guarded<int>(-1, [&] {
         Storage* s = get(o);
+        check_host(s);
         Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes);
         long v = value ? PyLong_AsLong(value) : -1;
         if (v == -1 && PyErr_Occurred()) throw PythonError();
@@ -231,7 +258,7 @@ PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {
         MT_CHECK_TYPE(s, "copy_ expects a storage");
         MT_CHECK(s->nbytes == get(o)->nbytes, "size does not match, self was ", get(o)->nbytes, " bytes but src was ",
                  s->nbytes, " bytes");
-        if (s->data && get(o)->data) std::memcpy(get(o)->data, s->data, s->nbytes);
+        move_bytes(get(o), s->data, s->device);
         Py_INCREF(o);
         return o;
     });

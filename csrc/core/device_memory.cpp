@@ -1,0 +1,83 @@
+// Memory of devices other than the CPU: the table of back ends, and copies between memories.
+#include "device_memory.h"
+
+#include "kernel.h"
+
+namespace mt {
+namespace {
+
+const DeviceMemory* g_memory[32] = {};
+void (*g_load)(DeviceType) = nullptr;
+thread_local bool g_non_blocking = false;
+
+const DeviceMemory*& slot(DeviceType type) { return g_memory[static_cast<size_t>(type) & 31]; }
+bool has_own_memory(Device d) { return !d.is_cpu() && !d.is_meta(); }
+
+bool same_layout(const Tensor& a, const Tensor& b) {
+    return a.is_contiguous() && b.is_contiguous() && a.dtype == b.dtype && a.sizes() == b.sizes();
+}
+
+void raw(Tensor& to, const Tensor& from, Transfer kind, Device device, bool non_blocking, const Tensor* host) {
+    size_t nbytes = static_cast<size_t>(to.numel() * to.itemsize());
+    if (nbytes) device_memory(device).transfer(to.raw(), from.raw(), nbytes, kind, device, non_blocking, host);
+}
+
+// The host lays out and casts what it can: a transfer moves one block.
+void copy_to_device(Tensor& to, const Tensor& from) {
+    if (to.is_contiguous() && to.sizes() == from.sizes()) {
+        TensorRef block = contiguous(from, to.dtype);
+        raw(to, *block, Transfer::ToDevice, to.device, NonBlocking::wanted() && block.get() == &from, block.get());
+        return;
+    }
+    TensorRef block = contiguous(from);
+    TensorRef there = empty(from.sizes(), from.dtype, to.device);
+    raw(*there, *block, Transfer::ToDevice, to.device, false, block.get());
+    device_memory(to.device).copy(to, *there);
+}
+
+void copy_to_host(Tensor& to, const Tensor& from) {
+    TensorRef block = TensorRef::share(&from);
+    if (!from.is_contiguous()) {
+        block = empty(from.sizes(), from.dtype, from.device);
+        device_memory(from.device).copy(*block, from);
+    }
+    if (same_layout(to, *block)) return raw(to, *block, Transfer::ToHost, from.device, NonBlocking::wanted(), &to);
+    TensorRef here = empty(from.sizes(), from.dtype);
+    raw(*here, *block, Transfer::ToHost, from.device, false, here.get());
+    copy_into(to, *here);
+}
+
+}  // namespace
+
+void register_device_memory(DeviceType type, const DeviceMemory* memory) { slot(type) = memory; }
+void set_device_loader(void (*load)(DeviceType)) { g_load = load; }
+
+void load_device(Device device) {
+    if (!has_own_memory(device) || slot(device.type)) return;
+    if (g_load) g_load(device.type);
+}
+
+const DeviceMemory& device_memory(Device device) {
+    if (__builtin_expect(!slot(device.type), 0)) {
+        load_device(device);
+        MT_CHECK(slot(device.type), "cannot allocate memory on device '", device_name(device),
+                 "': no back end is registered for it");
+    }
+    return *slot(device.type);
+}
+
+void copy_across(Tensor& to, const Tensor& from) {
+    if (to.numel() == 0) return;
+    if (to.is_cpu()) return copy_to_host(to, from);
+    if (from.is_cpu()) return copy_to_device(to, from);
+    if (to.device == from.device) return device_memory(to.device).copy(to, from);
+    TensorRef here = empty(from.sizes(), from.dtype);
+    copy_to_host(*here, from);
+    copy_to_device(to, *here);
+}
+
+NonBlocking::NonBlocking(bool wanted) : before_(g_non_blocking) { g_non_blocking = wanted; }
+NonBlocking::~NonBlocking() { g_non_blocking = before_; }
+bool NonBlocking::wanted() { return g_non_blocking; }
+
+}  // namespace mt

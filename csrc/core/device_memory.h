@@ -1,0 +1,40 @@
+// Memory of devices other than the CPU: what a back end gives the core, and how the core finds it.
+#pragma once
+
+#include "value.h"
+
+namespace mt {
+
+enum class Transfer : int { ToDevice = 1, ToHost = 2, Within = 3 };
+
+struct DeviceMemory {
+    void* (*allocate)(size_t nbytes, Device device);  // raises if there is no more
+    void (*release)(void* data, Device device);
+    // Raw bytes. `host` is the tensor whose memory is read or written on the host side, null for transfers within.
+    void (*transfer)(void* to, const void* from, size_t nbytes, Transfer kind, Device device, bool non_blocking,
+                     const Tensor* host);
+    void (*copy)(Tensor& to, const Tensor& from);  // both on the device: any strides, dtypes and broadcasting
+    void (*fill)(Tensor& to, const Value& number);
+};
+
+void register_device_memory(DeviceType type, const DeviceMemory* memory);
+// The memory of a device type. A back end that has not been asked for yet is loaded; RuntimeError if there is none.
+const DeviceMemory& device_memory(Device device);
+void load_device(Device device);  // nothing to do for the CPU, meta, and what is loaded
+void set_device_loader(void (*load)(DeviceType type));
+
+// copy_into where one of the tensors is on a device that has its own memory.
+void copy_across(Tensor& to, const Tensor& from);
+
+// Whether the copies made in a scope may return before they are done.
+class NonBlocking {
+  public:
+    explicit NonBlocking(bool wanted);
+    ~NonBlocking();
+    static bool wanted();
+
+  private:
+    bool before_;
+};
+
+}  // namespace mt

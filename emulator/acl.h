@@ -1,0 +1,62 @@
+// The part of Ascend's C interface that the emulator implements, declared here from its names, types and numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#define EMU_API extern "C" __attribute__((visibility("default")))
+
+using aclError = int;
+using aclnnStatus = int32_t;
+using aclrtStream = void*;
+using aclrtEvent = void*;
+using aclrtContext = void*;
+using aclFloat16 = uint16_t;
+
+struct aclTensor;
+struct aclScalar;
+struct aclIntArray;
+struct aclFloatArray;
+struct aclBoolArray;
+struct aclTensorList;
+struct aclScalarList;
+struct aclOpExecutor;
+
+enum aclDataType : int {
+    ACL_DT_UNDEFINED = -1,
+    ACL_FLOAT = 0,
+    ACL_FLOAT16 = 1,
+    ACL_INT8 = 2,
+    ACL_INT32 = 3,
+    ACL_UINT8 = 4,
+    ACL_INT16 = 6,
+    ACL_UINT16 = 7,
+    ACL_UINT32 = 8,
+    ACL_INT64 = 9,
+    ACL_UINT64 = 10,
+    ACL_DOUBLE = 11,
+    ACL_BOOL = 12,
+    ACL_COMPLEX64 = 16,
+    ACL_COMPLEX128 = 17,
+    ACL_BF16 = 27,
+};
+
+enum aclFormat : int { ACL_FORMAT_UNDEFINED = -1, ACL_FORMAT_NCHW = 0, ACL_FORMAT_ND = 2 };
+enum aclrtMemcpyKind : int { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kInfer = 4 };
+enum aclrtMemMallocPolicy : int {};
+enum aclrtMemAttr : int {};
+enum aclrtRunMode : int {};
+enum aclSysParamOpt : int {};
+enum aclDeviceInfo : int {};
+enum aclrtStreamStatus : int {};
+enum aclrtEventRecordedStatus : int {};
+
+// Codes that the emulator itself returns.
+constexpr aclError kSuccess = 0;
+constexpr aclError kUninitialized = 100001, kRepeatInitialize = 100002, kRepeatFinalize = 100037;
+constexpr aclError kParamInvalid = 107000, kInvalidDevice = 107001, kContextNull = 107002, kInvalidHandle = 107017;
+constexpr aclError kEventTimestamp = 107006;
+constexpr aclError kOutOfMemory = 207001, kMemoryFree = 207002;
+constexpr aclError kAicoreException = 507015, kStreamSyncTimeout = 507046;
+constexpr aclnnStatus kParamNull = 161001, kOpParamInvalid = 161002, kRuntimeError = 361001;
+constexpr aclnnStatus kInnerNull = 561103, kInnerError = 561000;

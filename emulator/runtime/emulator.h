@@ -1,0 +1,74 @@
+// What the emulator's three libraries share: errors, device memory, streams. Not part of Ascend's interface.
+#pragma once
+
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "../acl.h"
+
+#define EMU_SHARED __attribute__((visibility("default")))
+
+namespace emu {
+
+template <class... A>
+std::string text(const A&... parts) {
+    std::ostringstream s;
+    (s << ... << parts);
+    return s.str();
+}
+
+// ---- errors ----
+
+// Records what was done wrong as this thread's recent error message; returns the code.
+EMU_SHARED int failed(int code, const std::string& message);
+// The same for misuse that the real device would not report: counted, and printed once a kind.
+EMU_SHARED int misused(int code, const std::string& message);
+// The code that ASCEND_EMULATOR_INJECT asks this call of a function to return; 0 for none. Counts the call.
+EMU_SHARED int injected(const char* function);
+EMU_SHARED const char* recent_message();  // and forgets it; null if there is none
+
+// ---- settings, read from the environment once ----
+
+struct Settings {
+    int devices;
+    size_t memory;       // bytes of each device
+    int delay_us;        // before every task on a stream
+    unsigned shuffle;    // seed of random delays; 0 for none
+    bool poison;         // fill memory on allocation and on free
+    bool strict;         // abort on misuse
+};
+EMU_SHARED const Settings& settings();
+
+// ---- device memory ----
+
+// Addresses that programs see are never readable; kernels read and write the same bytes elsewhere.
+EMU_SHARED char* backing(const void* device_address);
+EMU_SHARED bool is_device_address(const void* p);
+// Empty if [p, p + n) lies in one live allocation of device memory, else what is wrong with it.
+EMU_SHARED std::string range_problem(const void* p, size_t n);
+
+// ---- streams ----
+
+// A task returns an empty text, or what went wrong.
+using Task = std::function<std::string()>;
+struct Work {
+    std::string name;                                       // "aclnnAdd"
+    std::vector<std::pair<const void*, size_t>> memory;     // device ranges that it uses
+    Task run;
+};
+EMU_SHARED int enqueue(aclrtStream stream, Work work);
+EMU_SHARED int current_device();  // -1 without a context
+
+// ---- counts of live objects, for leak reports ----
+
+EMU_SHARED void count(const char* kind, int change);
+
+}  // namespace emu
+
+// Opens every entry point: an injected error returns at once.
+#define EMU_ENTER(function)                                     \
+    do {                                                        \
+        if (int code_ = emu::injected(function)) return code_;  \
+    } while (0)
