@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 from . import _C
+
+_BACKENDS = ("npu",)
+
+
+def _load(device_type: str) -> None:
+    """Load the back end of a device type: the core asks when the device is first mentioned in a call."""
+    if device_type in _BACKENDS:
+        importlib.import_module(f"{__package__}._backends.{device_type}").load()
+
+
+_C._set_device_loader(_load)
 
 
 def set_default_device(device: Any) -> None:

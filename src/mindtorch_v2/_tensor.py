@@ -217,6 +217,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
         raise AssertionError("Torch not compiled with CUDA enabled")
 
+    def npu(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
+        """The tensor on an NPU: the given one, or the current one."""
+        if device is None or isinstance(device, int):
+            device = _C.device("npu" if device is None else f"npu:{device}")
+        return self.to(device, non_blocking=non_blocking, **kwargs)
+
     def _is_all_true_flag(self) -> bool:
         return bool(self.all())
 

@@ -1,6 +1,7 @@
 """The default generator: seeding it, its state, and blocks that leave it as they found it."""
 
 import contextlib
+import sys
 import warnings
 
 import mindtorch_v2 as torch
@@ -29,13 +30,15 @@ def get_rng_state():
 
 
 def manual_seed(seed):
-    """Seeds the CPU's generator; negative numbers count from 2^64. Returns it.
+    """Seeds the generators of the CPU and of devices in use; negative numbers count from 2^64. Returns the CPU's.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(2)
     tensor([0.4963, 0.7682])
     """
     seed = int(seed)
+    if "mindtorch_v2._backends.npu" in sys.modules:
+        torch.npu.manual_seed_all(seed)
     return default_generator.manual_seed(seed)
 
 

@@ -162,7 +162,35 @@ PyObject* py_has_shape_rule(PyObject*, PyObject* handle) {
     return PyBool_FromLong(op->shape || op->shape_python);
 }
 
+// _describe(tensor) -> (geometry, address of the storage, device index): what a descriptor of the tensor says, as bytes
+// that serve as a key. Geometry: int64 dtype, rank, offset, elements of the storage, sizes, strides. Index -1: on the
+// host.
+PyObject* py_describe(PyObject*, PyObject* o) {
+    if (!tensor_check(o)) {
+        PyErr_Format(PyExc_TypeError, "expected a Tensor, not %s", Py_TYPE(o)->tp_name);
+        return nullptr;
+    }
+    const Tensor& t = *reinterpret_cast<Tensor*>(o);
+    SmallVector<int64_t, 24> g;
+    g.push_back(static_cast<int64_t>(t.dtype));
+    g.push_back(t.ndim);
+    g.push_back(t.offset);
+    g.push_back(static_cast<int64_t>(t.storage->nbytes) / t.itemsize());
+    for (int64_t s : t.sizes()) g.push_back(s);
+    for (int64_t s : t.strides()) g.push_back(s);
+    PyObject* key =
+        PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&g[0]), static_cast<Py_ssize_t>(g.size() * 8));
+    PyObject* address = PyLong_FromVoidPtr(t.storage->data);
+    PyObject* index = PyLong_FromLong(t.device.is_cpu() || t.device.is_meta() ? -1 : t.device.index);
+    PyObject* r = PyTuple_New(3);
+    PyTuple_SET_ITEM(r, 0, key);
+    PyTuple_SET_ITEM(r, 1, address);
+    PyTuple_SET_ITEM(r, 2, index);
+    return r;
+}
+
 PyMethodDef functions[] = {
+    {"_describe", py_describe, METH_O, nullptr},
     {"_register_device", py_register_device, METH_VARARGS, nullptr},
     {"_set_device_loader", py_set_loader, METH_O, nullptr},
     {"_impl_structured", py_impl_structured, METH_VARARGS, nullptr},

@@ -63,6 +63,8 @@ def _type_name(tensor):
 
 def _fits_blocks(query, key, value, attn_mask):
     """Whether the kernels that work in blocks take these tensors."""
+    if query.device.type not in ("cpu", "meta"):
+        return False
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
         return False
     if str(query.dtype).rpartition(".")[2] not in _FUSED_DTYPES:

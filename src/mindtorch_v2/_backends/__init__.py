@@ -1,0 +1,1 @@
+"""Back ends: a device type each. They are loaded when their device is first asked for."""

@@ -1,0 +1,206 @@
+"""Device memory: blocks are kept when freed, and belong to the stream that they were made for.
+
+On its own stream a freed block can be used again at once, for work runs in order there. Where another stream uses a
+block, `record_stream` says so, and the block comes back when that stream has passed the place. Small blocks are cut from
+segments of 2 MiB.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from .errors import OUT_OF_MEMORY, NPUOutOfMemoryError
+from .runtime import Runtime
+
+_ROUND = 512
+_SMALL = 1 << 20
+_SEGMENT = 2 << 20
+
+
+def rounded(nbytes: int) -> int:
+    """The size of the block for a request."""
+    if nbytes <= _SMALL:
+        return (nbytes + _ROUND - 1) // _ROUND * _ROUND or _ROUND
+    return (nbytes + _SEGMENT - 1) // _SEGMENT * _SEGMENT
+
+
+class _Segment:
+    __slots__ = ("address", "blocks", "cut", "live", "size", "stream")
+
+    def __init__(self, address: int, size: int, stream: int):
+        self.address, self.size, self.stream = address, size, stream
+        self.cut = 0  # bytes handed out as blocks so far
+        self.live = 0  # blocks in use
+        self.blocks: list[_Block] = []
+
+
+class _Block:
+    __slots__ = ("address", "segment", "size", "stream", "users")
+
+    def __init__(self, address: int, size: int, stream: int, segment: _Segment):
+        self.address, self.size, self.stream, self.segment = address, size, stream, segment
+        self.users: set[int] | None = None  # other streams that use it
+
+
+class Allocator:
+    """The memory of one device."""
+
+    def __init__(self, runtime: Runtime, index: int):
+        self.runtime, self.index = runtime, index
+        self.lock = threading.RLock()  # a tensor may die, and give its block back, within a call here
+        self.free: dict[tuple[int, int], list[_Block]] = {}  # (stream, size) -> blocks
+        self.used: dict[int, _Block] = {}  # by address
+        self.segments: dict[int, _Segment] = {}
+        self.filling: dict[int, _Segment] = {}  # stream -> the segment that small blocks are cut from
+        self.waiting: deque[tuple[_Block, list[int]]] = deque()  # freed, but other streams have not passed yet
+        self.allocated = self.reserved = 0
+        self.peak_allocated = self.peak_reserved = 0
+        self.allocations = self.retries = self.failures = 0
+
+    def allocate(self, nbytes: int) -> int:
+        """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
+        stream = self.runtime.thread.handles.get(self.index, 0)
+        size = rounded(nbytes)
+        with self.lock:
+            if self.waiting:
+                self._collect()
+            blocks = self.free.get((stream, size))
+            block = blocks.pop() if blocks else self._cut(size, stream)
+            block.segment.live += 1
+            self.used[block.address] = block
+            self.allocations += 1
+            self.allocated += size
+            if self.allocated > self.peak_allocated:
+                self.peak_allocated = self.allocated
+            return block.address
+
+    def release(self, address: int) -> None:
+        """Give a block back."""
+        with self.lock:
+            block = self.used.pop(address)
+            self.allocated -= block.size
+            block.segment.live -= 1
+            if block.users:
+                self._defer(block)
+            else:
+                self._keep(block)
+
+    def record_stream(self, address: int, stream: int) -> None:
+        """Work queued on another stream uses the block: it must not be used again before that is done."""
+        with self.lock:
+            block = self.used[address]
+            if stream != block.stream:
+                block.users = (block.users or set()) | {stream}
+
+    def empty(self) -> None:
+        """Give segments without a block in use back to the device."""
+        self.runtime.synchronize(self.index)
+        with self.lock:
+            self._collect()
+            idle = {s.address for s in self.segments.values() if s.live == 0}
+            idle -= {block.segment.address for block, _ in self.waiting}
+            if not idle:
+                return
+            for key, blocks in list(self.free.items()):
+                kept = [b for b in blocks if b.segment.address not in idle]
+                if kept:
+                    self.free[key] = kept
+                else:
+                    del self.free[key]
+            self.filling = {stream: s for stream, s in self.filling.items() if s.address not in idle}
+            for address in idle:
+                self.reserved -= self.segments.pop(address).size
+                self.runtime.free(address, self.index)
+
+    def close(self) -> None:
+        """Give everything back, blocks in use included: the process ends."""
+        with self.lock:
+            for _, events in self.waiting:
+                for event in events:
+                    self.runtime.destroy_event(event)
+            self.waiting.clear()
+            for address in self.segments:
+                self.runtime.free(address, self.index)
+            self.segments.clear()
+
+    def statistics(self) -> dict[str, int]:
+        """Counts under PyTorch's names."""
+        return {
+            "allocated_bytes.all.current": self.allocated,
+            "allocated_bytes.all.peak": self.peak_allocated,
+            "reserved_bytes.all.current": self.reserved,
+            "reserved_bytes.all.peak": self.peak_reserved,
+            "active.all.current": len(self.used),
+            "segment.all.current": len(self.segments),
+            "allocation.all.allocated": self.allocations,
+            "num_alloc_retries": self.retries,
+            "num_ooms": self.failures,
+        }
+
+    def reset_peaks(self) -> None:
+        self.peak_allocated, self.peak_reserved = self.allocated, self.reserved
+
+    # ---- with the lock held ----
+
+    def _keep(self, block: _Block) -> None:
+        self.free.setdefault((block.stream, block.size), []).append(block)
+
+    def _defer(self, block: _Block) -> None:
+        events = []
+        for stream in block.users or ():
+            event = self.runtime.create_event()
+            self.runtime.record_event(event, self.index, stream)
+            events.append(event)
+        block.users = None
+        self.waiting.append((block, events))
+
+    def _collect(self) -> None:
+        for _ in range(len(self.waiting)):
+            block, events = self.waiting.popleft()
+            left = []
+            for event in events:
+                if self.runtime.event_done(event):
+                    self.runtime.destroy_event(event)
+                else:
+                    left.append(event)
+            if left:
+                self.waiting.append((block, left))
+            else:
+                self._keep(block)
+
+    def _cut(self, size: int, stream: int) -> _Block:
+        """A new block, from a segment with room for it or from a new one."""
+        segment = self.filling.get(stream) if size <= _SMALL else None
+        if segment is None or segment.cut + size > segment.size:
+            wanted = _SEGMENT if size <= _SMALL else size
+            segment = _Segment(self._reserve(wanted), wanted, stream)
+            self.segments[segment.address] = segment
+            if size <= _SMALL:
+                self.filling[stream] = segment
+        block = _Block(segment.address + segment.cut, size, stream, segment)
+        segment.cut += size
+        return block
+
+    def _reserve(self, size: int) -> int:
+        address, code = self.runtime.malloc(size, self.index)
+        if code in OUT_OF_MEMORY:
+            self.retries += 1
+            self.empty()
+            address, code = self.runtime.malloc(size, self.index)
+        if code in OUT_OF_MEMORY:
+            self.failures += 1
+            detail = self.runtime.message()
+            free, total = self.runtime.memory_info(self.index)
+            raise NPUOutOfMemoryError(
+                "aclrtMalloc",
+                code,
+                detail,
+                f"NPU out of memory. Tried to allocate {size} bytes on npu:{self.index}, which has {total} bytes, of which "
+                f"{free} are free. {self.allocated} bytes are in use by tensors, and {self.reserved - self.allocated} are "
+                "reserved beside them.",
+            )
+        self.runtime.check("aclrtMalloc", code)
+        self.reserved += size
+        self.peak_reserved = max(self.peak_reserved, self.reserved)
+        return address

@@ -1,0 +1,1 @@
+"""NPU kernels: a file a family."""

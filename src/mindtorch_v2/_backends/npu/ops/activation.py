@@ -1,0 +1,39 @@
+"""Activations and their gradients."""
+
+from ..table import call, kernel, pointwise
+
+_GELU = {"none": 0, "tanh": 1}
+
+
+# aclnnGelu computes the tanh formula; the second version has PyTorch's two.
+@kernel("gelu")
+def gelu(self, approximate, out):
+    call("aclnnGeluV2", self, _GELU[approximate], out)
+
+
+@kernel("log_sigmoid_forward")
+def log_sigmoid_forward(self, out, buffer):
+    call("aclnnLogSigmoid", self, out)
+
+
+pointwise("elu", "aclnnElu")
+pointwise("elu_backward", "aclnnEluBackward")
+pointwise("gelu_backward", "aclnnGeluBackwardV2")
+pointwise("hardsigmoid", "aclnnHardsigmoid")
+pointwise("hardsigmoid_backward", "aclnnHardsigmoidBackward")
+pointwise("hardswish", "aclnnHardswish")
+pointwise("hardswish_backward", "aclnnHardswishBackward")
+pointwise("hardtanh", "aclnnHardtanh")
+pointwise("hardtanh_backward", "aclnnHardtanhBackward")
+pointwise("leaky_relu", "aclnnLeakyRelu")
+pointwise("leaky_relu_backward", "aclnnLeakyReluBackward")
+pointwise("mish", "aclnnMish")
+pointwise("mish_backward", "aclnnMishBackward")
+pointwise("relu", "aclnnRelu")
+pointwise("sigmoid_backward", "aclnnSigmoidBackward")
+pointwise("silu", "aclnnSilu")
+pointwise("silu_backward", "aclnnSiluBackward")
+pointwise("softplus", "aclnnSoftplus")
+pointwise("softplus_backward", "aclnnSoftplusBackward")
+pointwise("tanh_backward", "aclnnTanhBackward")
+pointwise("threshold_backward", "aclnnThresholdBackward")

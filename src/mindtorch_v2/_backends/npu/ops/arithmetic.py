@@ -1,0 +1,94 @@
+"""Arithmetic. A number of the host beside a tensor takes the operator's form for numbers."""
+
+from ..table import call, kernel, pointwise
+
+
+def _is_number(tensor):
+    """A 0-dim tensor of the host: a Python number that the binder wrapped, as a rule."""
+    return tensor.is_cpu and tensor.dim() == 0
+
+
+def _with_numbers(name, symbol, number, swapped=None):
+    """`symbol(self, other, out)`, or `number(self, other, out)`; `swapped` takes a number on the left."""
+
+    def compute(self, other, out):
+        if _is_number(other):
+            call(number, self, other.item(), out)
+        elif swapped is not None and _is_number(self):
+            call(swapped, other, self.item(), out)
+        else:
+            call(symbol, self, other, out)
+
+    kernel(name, alias=True)(compute)
+
+
+@kernel("add.Tensor", alias=True)
+def add(self, other, alpha, out):
+    if _is_number(other):
+        call("aclnnAdds", self, other.item(), alpha, out)
+    elif _is_number(self) and alpha == 1:
+        call("aclnnAdds", other, self.item(), alpha, out)
+    else:
+        call("aclnnAdd", self, other, alpha, out)
+
+
+@kernel("sub.Tensor", alias=True)
+def sub(self, other, alpha, out):
+    if _is_number(other):
+        call("aclnnSubs", self, other.item(), alpha, out)
+    elif _is_number(self):
+        call("aclnnRsubs", other, self.item(), alpha, out)
+    else:
+        call("aclnnSub", self, other, alpha, out)
+
+
+@kernel("rsub.Tensor", alias=True)
+def rsub(self, other, alpha, out):
+    call("aclnnSub", other, self, alpha, out)
+
+
+_with_numbers("mul.Tensor", "aclnnMul", "aclnnMuls", "aclnnMuls")
+_with_numbers("div.Tensor", "aclnnDiv", "aclnnDivs")
+_with_numbers("floor_divide", "aclnnFloorDivide", "aclnnFloorDivides")
+_with_numbers("fmod.Tensor", "aclnnFmodTensor", "aclnnFmodScalar")
+_with_numbers("remainder.Tensor", "aclnnRemainderTensorTensor", "aclnnRemainderTensorScalar")
+
+_MODES = {None: 0, "trunc": 1, "floor": 2}
+
+
+@kernel("div.Tensor_mode", alias=True)
+def div_mode(self, other, rounding_mode, out):
+    if _is_number(other):
+        call("aclnnDivMods", self, other.item(), _MODES[rounding_mode], out)
+    else:
+        call("aclnnDivMod", self, other, _MODES[rounding_mode], out)
+
+
+@kernel("div.Scalar_mode", alias=True)
+def div_scalar_mode(self, other, rounding_mode, out):
+    call("aclnnDivMods", self, other, _MODES[rounding_mode], out)
+
+
+pointwise("abs", "aclnnAbs")
+pointwise("add.Scalar", "aclnnAdds", "self other alpha out")
+pointwise("addcdiv", "aclnnAddcdiv")
+pointwise("addcmul", "aclnnAddcmul")
+pointwise("div.Scalar", "aclnnDivs")
+pointwise("floor_divide.Scalar", "aclnnFloorDivides")
+pointwise("fmod.Scalar", "aclnnFmodScalar")
+pointwise("lerp.Scalar", "aclnnLerps")
+pointwise("lerp.Tensor", "aclnnLerp")
+pointwise("mul.Scalar", "aclnnMuls")
+pointwise("neg", "aclnnNeg")
+pointwise("pow.Scalar", "aclnnPowScalarTensor")
+pointwise("pow.Tensor_Scalar", "aclnnPowTensorScalar")
+pointwise("pow.Tensor_Tensor", "aclnnPowTensorTensor")
+pointwise("reciprocal", "aclnnReciprocal")
+pointwise("remainder.Scalar", "aclnnRemainderTensorScalar")
+pointwise("rsqrt", "aclnnRsqrt")
+pointwise("rsub.Scalar", "aclnnRsubs")
+pointwise("sgn", "aclnnSign")
+pointwise("sign", "aclnnSign")
+pointwise("sqrt", "aclnnSqrt")
+pointwise("square", "aclnnSquare")
+pointwise("sub.Scalar", "aclnnSubs")

@@ -1,0 +1,43 @@
+"""Comparison and logic."""
+
+from ..table import call, kernel, pointwise
+
+_MIRRORED = {"Eq": "Eq", "Ne": "Ne", "Gt": "Lt", "Lt": "Gt", "Ge": "Le", "Le": "Ge"}
+
+
+def _comparison(name, symbol):
+    number, mirrored = f"aclnn{symbol}Scalar", f"aclnn{_MIRRORED[symbol]}Scalar"
+
+    @kernel(f"{name}.Tensor", alias=True)
+    def compare(self, other, out):
+        if other.is_cpu and other.dim() == 0:
+            call(number, self, other.item(), out)
+        elif self.is_cpu and self.dim() == 0:
+            call(mirrored, other, self.item(), out)
+        else:
+            call(f"aclnn{symbol}Tensor", self, other, out)
+
+    pointwise(f"{name}.Scalar", number)
+
+
+for _symbol in _MIRRORED:
+    _comparison(_symbol.lower(), _symbol)
+
+
+@kernel("equal")
+def equal(self, other):
+    return self.shape == other.shape and bool((self == other).all().item())
+
+
+@kernel("isnan", alias=True)
+def isnan(self, out):
+    call("aclnnNeTensor", self, self, out)
+
+
+pointwise("isfinite", "aclnnIsFinite")
+pointwise("isinf", "aclnnIsInf")
+pointwise("logical_and", "aclnnLogicalAnd")
+pointwise("logical_not", "aclnnLogicalNot")
+pointwise("logical_or", "aclnnLogicalOr")
+pointwise("logical_xor", "aclnnLogicalXor")
+pointwise("signbit", "aclnnSignbit")

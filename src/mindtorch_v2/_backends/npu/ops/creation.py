@@ -1,0 +1,71 @@
+"""New tensors."""
+
+from ..table import call, kernel
+
+
+@kernel(
+    "empty.memory_format",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+    alias=True,
+)
+def uninitialised(*arguments):
+    """The memory is all that was asked for."""
+
+
+@kernel("zeros", "zeros_like", "new_zeros")
+def zeros(*arguments):
+    call("aclnnInplaceZero", arguments[-1])
+
+
+@kernel("ones", "ones_like", "new_ones")
+def ones(*arguments):
+    call("aclnnInplaceOne", arguments[-1])
+
+
+@kernel("full", "full_like")
+def full(shape, value, *rest):
+    call("aclnnInplaceFillScalar", rest[-1], value)
+
+
+@kernel("new_full")
+def new_full(self, size, value, *rest):
+    call("aclnnInplaceFillScalar", rest[-1], value)
+
+
+@kernel("scalar_tensor")
+def scalar_tensor(value, *rest):
+    call("aclnnInplaceFillScalar", rest[-1], value)
+
+
+@kernel("arange")
+def arange(end, *rest):
+    call("aclnnArange", 0, end, 1, rest[-1])
+
+
+@kernel("arange.start")
+def arange_start(start, end, *rest):
+    call("aclnnArange", start, end, 1, rest[-1])
+
+
+@kernel("arange.start_step")
+def arange_step(start, end, step, *rest):
+    call("aclnnArange", start, end, step, rest[-1])
+
+
+@kernel("eye")
+def eye(n, *rest):
+    call("aclnnEye", n, n, rest[-1])
+
+
+@kernel("eye.m")
+def eye_m(n, m, *rest):
+    call("aclnnEye", n, m, rest[-1])
+
+
+@kernel("linspace")
+def linspace(start, end, steps, *rest):
+    call("aclnnLinspace", start, end, steps, rest[-1])

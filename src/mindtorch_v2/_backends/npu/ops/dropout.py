@@ -1,0 +1,20 @@
+"""Dropout: a mask of bools, drawn by the device, as PyTorch's operator returns it."""
+
+from ..table import call, kernel, random_state
+
+
+@kernel("native_dropout")
+def native_dropout(input, p, train, out, mask):
+    if train is False:
+        call("aclnnInplaceCopy", out, input)
+        call("aclnnInplaceOne", mask)
+        return
+    call("aclnnInplaceBernoulli", mask, 1.0 - p, *random_state(None, input.device.index))
+    call("aclnnMul", input, mask, out)
+    call("aclnnMuls", out, 0.0 if p == 1 else 1.0 / (1.0 - p), out)
+
+
+@kernel("native_dropout_backward")
+def native_dropout_backward(grad_output, mask, scale, out):
+    call("aclnnMul", grad_output, mask, out)
+    call("aclnnMuls", out, float(scale), out)

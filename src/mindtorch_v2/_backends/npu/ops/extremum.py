@@ -1,0 +1,59 @@
+"""Clamping, element-wise extrema, choice by a mask."""
+
+from ...._ops._table import aten
+from ..table import call, kernel, pointwise
+
+
+@kernel("clamp", alias=True)
+def clamp(self, low, high, out):
+    if high is None:
+        call("aclnnClampMin", self, low, out)
+    elif low is None:
+        call("aclnnClampMax", self, high, out)
+    else:
+        call("aclnnClamp", self, low, high, out)
+
+
+@kernel("masked_fill.Scalar", alias=True)
+def masked_fill_scalar(self, mask, value, out):
+    if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():
+        call("aclnnInplaceCopy", out, self)
+    call("aclnnInplaceMaskedFillScalar", out, mask, value)
+
+
+@kernel("masked_fill.Tensor", alias=True)
+def masked_fill_tensor(self, mask, value, out):
+    if value.is_cpu:
+        masked_fill_scalar(self, mask, value.item(), out)
+        return
+    if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():
+        call("aclnnInplaceCopy", out, self)
+    call("aclnnInplaceMaskedFillTensor", out, mask, value)
+
+
+def _number(value, out):
+    return aten.full([], value, dtype=out.dtype, device=out.device)
+
+
+@kernel("where.ScalarSelf")
+def where_number_first(condition, self, other, out):
+    call("aclnnSWhere", condition, _number(self, out), other, out)
+
+
+@kernel("where.ScalarOther")
+def where_number_second(condition, self, other, out):
+    call("aclnnSWhere", condition, self, _number(other, out), out)
+
+
+@kernel("where.Scalar")
+def where_numbers(condition, self, other, out):
+    call("aclnnSWhere", condition, _number(self, out), _number(other, out), out)
+
+
+pointwise("clamp_max", "aclnnClampMax")
+pointwise("clamp_max.Tensor", "aclnnClampMaxTensor")
+pointwise("clamp_min", "aclnnClampMin")
+pointwise("clamp_min.Tensor", "aclnnClampMinTensor")
+pointwise("maximum", "aclnnMaximum")
+pointwise("minimum", "aclnnMinimum")
+pointwise("where.self", "aclnnSWhere")

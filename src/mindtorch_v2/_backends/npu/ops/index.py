@@ -1,0 +1,94 @@
+"""Reading and writing at places that tensors name. A mask becomes the places where it is true: that waits for the device."""
+
+from ...._ops._table import aten
+from ..table import aclnn, call, call_sized, kernel
+
+
+@kernel("nonzero")
+def nonzero(self):
+    places = aten.empty([self.numel(), self.dim()], dtype=_int64(), device=self.device)
+    if self.numel() == 0:
+        return places
+    count = call_sized("aclnnNonzero", 1, self, places)[0]
+    return places.narrow(0, 0, count)
+
+
+@kernel("masked_select")
+def masked_select(self, mask):
+    shape = aten.broadcast_tensors([self, mask])[0].shape
+    chosen = self.new_empty([shape.numel()])
+    if shape.numel() == 0:
+        return chosen
+    count = call_sized("aclnnMaskedSelect", 2, self, mask, chosen)[0]
+    return chosen.narrow(0, 0, count).clone()
+
+
+def _int64():
+    return aten.arange(0).dtype
+
+
+def _as_places(self, indices):
+    """Indices without masks."""
+    places = []
+    for index in indices:
+        if index is None:
+            places.append(None)
+        elif str(index.dtype) in ("torch.bool", "torch.uint8"):
+            at = len(places)
+            if tuple(index.shape) != tuple(self.shape[at : at + index.dim()]):
+                raise IndexError(
+                    f"The shape of the mask {list(index.shape)} at index 0 does not match the shape of the indexed tensor "
+                    f"{list(self.shape)} at index {at}"
+                )
+            places.extend(aten.unbind(aten.nonzero(index.to(self.device)), 1))
+        else:
+            places.append(index.to(self.device))
+    return places
+
+
+def _result_sizes(self, places):
+    common = aten.broadcast_tensors([p for p in places if p is not None])[0].shape
+    indexed = [d for d, p in enumerate(places) if p is not None]
+    whole = [d for d in range(self.dim()) if d not in indexed]
+    if indexed[-1] - indexed[0] + 1 != len(indexed):
+        return [*common, *(self.shape[d] for d in whole)]
+    before = [self.shape[d] for d in whole if d < indexed[0]]
+    after = [self.shape[d] for d in whole if d > indexed[0]]
+    return [*before, *common, *after]
+
+
+@kernel("index.Tensor", "_unsafe_index.Tensor")
+def index(self, indices):
+    places = _as_places(self, indices)
+    if len(places) > self.dim():
+        raise IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(places)})")
+    out = self.new_empty(_result_sizes(self, places))
+    if out.numel():
+        call("aclnnIndex", self, places, out)
+    return out
+
+
+@kernel("index_put", "_index_put_impl_", "_unsafe_index_put", alias=True)
+def index_put(self, indices, values, accumulate, *rest):
+    out = rest[-1]
+    if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():
+        call("aclnnInplaceCopy", out, self)
+    places = _as_places(self, indices)
+    if values.numel() and all(p is None or p.numel() for p in places):
+        call("aclnnIndexPutImpl", out, places, values.to(self.device), accumulate, False)
+
+
+_REDUCE = {"add": 1, "multiply": 2}
+
+
+@kernel("scatter.reduce")
+def scatter_reduce(self, dim, index, src, reduce, out):
+    call("aclnnScatter", self, dim, index, src, _REDUCE[reduce], out)
+
+
+aclnn("gather", "aclnnGather", "self dim index out")
+aclnn("index_add", "aclnnIndexAdd", "self dim index source alpha out")
+aclnn("index_select", "aclnnIndexSelect")
+aclnn("scatter.src", "aclnnScatter", "self dim index src 0 out")
+aclnn("scatter.value", "aclnnScatterValue", "self dim index value 0 out")
+aclnn("scatter_add", "aclnnScatterAdd")

@@ -1,0 +1,6 @@
+"""Joining tensors."""
+
+from ..table import aclnn
+
+aclnn("cat", "aclnnCat")
+aclnn("stack", "aclnnStack")

@@ -1,0 +1,96 @@
+"""Losses and their gradients."""
+
+from ...._ops._table import aten
+from ..table import aclnn, call, kernel
+
+_NONE, _MEAN = 0, 1
+
+
+def _weights(self, weight):
+    """Class weights, which the operator wants in any case."""
+    classes = self.shape[0] if self.dim() == 1 else self.shape[1]
+    return aten.new_ones(self, [classes]) if weight is None else weight
+
+
+def _losses(log_probabilities, target, weight, reduction, ignore_index):
+    """(output, total weight)"""
+    each = reduction == _NONE and log_probabilities.dim() > 1
+    out = log_probabilities.new_empty(target.shape if each else [])
+    total = log_probabilities.new_empty([])
+    call("aclnnNLLLoss", log_probabilities, target, weight, reduction, ignore_index, out, total)
+    return out, total
+
+
+@kernel("nll_loss_forward", "nll_loss2d_forward")
+def nll_loss_forward(self, target, weight, reduction, ignore_index, out, total_weight):
+    call("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, out, total_weight)
+
+
+@kernel("nll_loss_backward", "nll_loss2d_backward")
+def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight, out):
+    weights = _weights(self, weight)
+    call("aclnnNLLLossBackward", grad_output, self, target, weights, reduction, ignore_index, total_weight, out)
+
+
+def _class_rows(self, target):
+    """Scores as [samples, classes] and targets as [samples]: what the fused row is about."""
+    if self.dim() <= 2:
+        return self, target
+    return self.movedim(1, -1).reshape(-1, self.shape[1]), target.reshape(-1)
+
+
+def _smoothed(log_probabilities, target, weight, ignore_index):
+    """What label smoothing averages: the sum over classes of the weighted losses, 0 where the target is ignored."""
+    return -(log_probabilities * weight).sum(-1).masked_fill(target == ignore_index, 0.0)
+
+
+@kernel("_cross_entropy")
+def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing, out, statistics, total_weight):
+    weights = _weights(self, weight)
+    rows, targets = _class_rows(self, target)
+    log_probabilities = aten._log_softmax(rows, rows.dim() - 1, False)
+    loss, total = _losses(log_probabilities, targets, weights, reduction, ignore_index)
+    if label_smoothing:
+        even = _smoothed(log_probabilities, targets, weights, ignore_index)
+        if reduction != _NONE:
+            even = even.sum() / total if reduction == _MEAN else even.sum()
+        loss = loss * (1 - label_smoothing) + even * (label_smoothing / weights.numel())
+    call("aclnnInplaceCopy", out, loss.view(out.shape))
+    call("aclnnInplaceCopy", total_weight, total.view(total_weight.shape))
+    if statistics is not None and statistics.numel():
+        call("aclnnInplaceZero", statistics)  # the gradient makes its own
+
+
+@kernel("_cross_entropy_backward")
+def cross_entropy_backward(
+    grad_output, self, target, weight, reduction, ignore_index, label_smoothing, statistics, total_weight, out
+):
+    weights = _weights(self, weight)
+    log_probabilities = aten._log_softmax(self, self.dim() - 1, False)
+    upstream = aten.empty_like(self)
+    total = total_weight.view(()).to(self.dtype)
+    call(
+        "aclnnNLLLossBackward",
+        grad_output,
+        log_probabilities,
+        target,
+        weights,
+        reduction,
+        ignore_index,
+        total,
+        upstream,
+    )
+    if label_smoothing:
+        share = grad_output / total if reduction == _MEAN else grad_output
+        share = (share * (label_smoothing / weights.numel())).expand(target.shape)
+        share = share.masked_fill(target == ignore_index, 0.0)
+        upstream = upstream * (1 - label_smoothing) - share.unsqueeze(-1) * weights
+    call("aclnnLogSoftmaxBackward", upstream, log_probabilities, self.dim() - 1, out)
+
+
+aclnn("binary_cross_entropy", "aclnnBinaryCrossEntropy")
+aclnn("binary_cross_entropy_backward", "aclnnBinaryCrossEntropyBackward")
+aclnn("mse_loss", "aclnnMseLoss")
+aclnn("mse_loss_backward", "aclnnMseLossBackward")
+aclnn("smooth_l1_loss", "aclnnSmoothL1Loss")
+aclnn("smooth_l1_loss_backward", "aclnnSmoothL1LossBackward")

@@ -1,0 +1,93 @@
+"""Products of matrices.
+
+cubeMathType 1 is what Ascend's own adaptor uses by default: float32 may be multiplied in a shorter format where the
+hardware has no other. Above rank 6, which ACLNN rejects, batches are flattened first.
+"""
+
+from ...._ops._table import aten
+from ..table import aclnn, call, kernel
+
+_CUBE = 1
+_MAX_RANK = 6
+
+
+def _product(a, b, out):
+    call("aclnnMatmul", a, b, out, _CUBE)
+
+
+@kernel("matmul")
+def matmul(self, other, out):
+    if max(self.dim(), other.dim()) <= _MAX_RANK:
+        _product(self, other, out)
+        return
+    batch = out.shape[:-2]
+    left = self.expand(*batch, *self.shape[-2:]).reshape(-1, *self.shape[-2:])
+    right = other.expand(*batch, *other.shape[-2:]).reshape(-1, *other.shape[-2:])
+    call("aclnnBatchMatMul", left, right, out.view(-1, *out.shape[-2:]), _CUBE)
+
+
+def _rows(tensor):
+    """A tensor as a matrix of its last dimension's rows."""
+    return tensor if tensor.dim() == 2 else tensor.reshape(-1, tensor.shape[-1])
+
+
+@kernel("linear")
+def linear(input, weight, bias, out):
+    if weight.dim() == 1:  # one output without a dimension of its own
+        _product(input, weight, out)
+        if bias is not None:
+            call("aclnnAdd", out, bias, 1, out)
+        return
+    rows, to = _rows(input), _rows(out)
+    if bias is None:
+        call("aclnnMm", rows, weight.t(), to, _CUBE)
+    else:
+        call("aclnnAddmm", bias, rows, weight.t(), 1, 1, to, _CUBE)
+    if to.data_ptr() != out.data_ptr():  # rows of an output in another order are a copy
+        call("aclnnInplaceCopy", out, to.view(out.shape))
+
+
+@kernel("linear_backward")
+def linear_backward(self, grad_output, weight, output_mask, grad_self, grad_weight, grad_bias):
+    rows, upstream = _rows(self), _rows(grad_output)
+    if grad_self is not None:
+        call("aclnnInplaceCopy", grad_self, aten.mm(upstream, weight).view(grad_self.shape))
+    if grad_weight is not None:
+        call("aclnnMm", upstream.t(), rows, grad_weight, _CUBE)
+    if grad_bias is not None:
+        call("aclnnReduceSum", upstream, (0,), False, grad_bias.dtype, grad_bias)
+
+
+def _to_sizes(gradient, sizes):
+    """The gradient summed over what was broadcast."""
+    return gradient if gradient.shape == sizes else gradient.sum_to_size(sizes)
+
+
+@kernel("matmul_backward")
+def matmul_backward(grad_output, self, other, mask, grad_self, grad_other):
+    a = self.unsqueeze(0) if self.dim() == 1 else self
+    b = other.unsqueeze(1) if other.dim() == 1 else other
+    upstream = grad_output
+    if other.dim() == 1:
+        upstream = upstream.unsqueeze(-1)
+    if self.dim() == 1:
+        upstream = upstream.unsqueeze(-2)
+    if grad_self is not None:
+        gradient = aten.matmul(upstream, b.transpose(-1, -2))
+        call("aclnnInplaceCopy", grad_self, _to_sizes(gradient, a.shape).view(self.shape))
+    if grad_other is not None:
+        gradient = aten.matmul(a.transpose(-1, -2), upstream)
+        call("aclnnInplaceCopy", grad_other, _to_sizes(gradient, b.shape).view(other.shape))
+
+
+@kernel("addmv")
+def addmv(self, mat, vec, beta, alpha, out):
+    call("aclnnAddmm", self.unsqueeze(-1), mat, vec.unsqueeze(1), beta, alpha, out.unsqueeze(-1), _CUBE)
+
+
+aclnn("addmm", "aclnnAddmm", "self mat1 mat2 beta alpha out cube")
+aclnn("baddbmm", "aclnnBaddbmm", "self batch1 batch2 beta alpha out cube")
+aclnn("bmm", "aclnnBatchMatMul", "self mat2 out cube")
+aclnn("dot", "aclnnDot")
+aclnn("mm", "aclnnMm", "self mat2 out cube")
+aclnn("mv", "aclnnMv", "self vec out cube")

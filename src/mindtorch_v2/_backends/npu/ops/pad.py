@@ -1,0 +1,5 @@
+"""Padding."""
+
+from ..table import aclnn
+
+aclnn("constant_pad_nd", "aclnnConstantPadNd")

@@ -1,0 +1,149 @@
+"""Random numbers: the device's own stream of (seed, offset)."""
+
+from ...._ops._table import aten
+from ..table import call, kernel, random_state
+
+_LARGEST = {"float32": 1 << 24, "float16": 1 << 11, "bfloat16": 1 << 8, "float64": 1 << 53, "bool": 2}
+
+
+def _drawn(tensor, symbol, *arguments, generator=None):
+    if tensor.numel():
+        call(symbol, tensor, *arguments, *random_state(generator, tensor.device.index))
+    return tensor
+
+
+@kernel("normal_")
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return _drawn(self, "aclnnInplaceNormal", mean, std, generator=generator)
+
+
+@kernel("uniform_")
+def uniform_(self, low=0.0, high=1.0, *, generator=None):
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    return _drawn(self, "aclnnInplaceUniform", low, high, generator=generator)
+
+
+@kernel("bernoulli_.float")
+def bernoulli_(self, p=0.5, *, generator=None):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return _drawn(self, "aclnnInplaceBernoulli", float(p), generator=generator)
+
+
+@kernel("bernoulli_.Tensor")
+def bernoulli_tensor_(self, p, *, generator=None):
+    return _drawn(self, "aclnnInplaceBernoulliTensor", p.to(self.device), generator=generator)
+
+
+@kernel("bernoulli")
+def bernoulli(self, generator, out):
+    _drawn(out, "aclnnInplaceBernoulliTensor", self, generator=generator)
+
+
+@kernel("bernoulli.p")
+def bernoulli_p(self, p, generator, out):
+    _drawn(out, "aclnnInplaceBernoulli", float(p), generator=generator)
+
+
+def _top(dtype):
+    name = str(dtype).removeprefix("torch.")
+    return _LARGEST[name] if name in _LARGEST else 1 << (dtype.itemsize * 8 - (0 if name.startswith("u") else 1))
+
+
+@kernel("random_")
+def random_(self, *, generator=None):
+    return _drawn(self, "aclnnInplaceRandom", 0, min(_top(self.dtype), (1 << 63) - 1), generator=generator)
+
+
+def _check_range(low, high):
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+
+
+@kernel("random_.from")
+def random_from_(self, low, high, *, generator=None):
+    high = min(_top(self.dtype), (1 << 63) - 1) if high is None else high
+    _check_range(low, high)
+    return _drawn(self, "aclnnInplaceRandom", low, high, generator=generator)
+
+
+@kernel("random_.to")
+def random_to_(self, high, *, generator=None):
+    _check_range(0, high)
+    return _drawn(self, "aclnnInplaceRandom", 0, high, generator=generator)
+
+
+@kernel("normal.float_float")
+def normal(mean, std, size, generator, *rest):
+    normal_(rest[-1], mean, std, generator=generator)
+
+
+@kernel("rand", "rand_like")
+def rand(shape, *rest):
+    _drawn(rest[-1], "aclnnInplaceUniform", 0.0, 1.0)
+
+
+@kernel("rand.generator", "rand_like.generator")
+def rand_generator(shape, generator, *rest):
+    _drawn(rest[-1], "aclnnInplaceUniform", 0.0, 1.0, generator=generator)
+
+
+@kernel("randn", "randn_like")
+def randn(shape, *rest):
+    _drawn(rest[-1], "aclnnInplaceNormal", 0.0, 1.0)
+
+
+@kernel("randn.generator", "randn_like.generator")
+def randn_generator(shape, generator, *rest):
+    _drawn(rest[-1], "aclnnInplaceNormal", 0.0, 1.0, generator=generator)
+
+
+@kernel("randint")
+def randint(high, size, *rest):
+    random_from_(rest[-1], 0, high)
+
+
+@kernel("randint.generator")
+def randint_generator(high, size, generator, *rest):
+    random_from_(rest[-1], 0, high, generator=generator)
+
+
+@kernel("randint.low")
+def randint_low(low, high, size, *rest):
+    random_from_(rest[-1], low, high)
+
+
+@kernel("randint.low_generator")
+def randint_low_generator(low, high, size, generator, *rest):
+    random_from_(rest[-1], low, high, generator=generator)
+
+
+@kernel("randint_like")
+def randint_like(self, high, *rest):
+    random_from_(rest[-1], 0, high)
+
+
+@kernel("randint_like.low_dtype")
+def randint_like_low(self, low, high, *rest):
+    random_from_(rest[-1], low, high)
+
+
+@kernel("randperm")
+def randperm(n, *rest):
+    call("aclnnRandperm", n, *random_state(None, rest[-1].device.index), rest[-1])
+
+
+@kernel("randperm.generator")
+def randperm_generator(n, generator, *rest):
+    call("aclnnRandperm", n, *random_state(generator, rest[-1].device.index), rest[-1])
+
+
+@kernel("exponential_")
+def exponential_(self, lambd=1.0, *, generator=None):
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    uniform_(self, generator=generator)
+    return aten.copy_(self, aten.log1p(-self) / -lambd)

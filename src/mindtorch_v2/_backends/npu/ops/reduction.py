@@ -1,0 +1,104 @@
+"""Reductions. Every dimension is named to the operator: an empty list means all of them to PyTorch."""
+
+from ..table import aclnn, call, kernel
+
+
+def _dims(self, dim):
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return tuple(range(self.dim()))
+    return dim
+
+
+def _correction(correction):
+    return 1 if correction is None else int(correction)
+
+
+@kernel("sum")
+def sum_all(self, dtype, out):
+    call("aclnnReduceSum", self, _dims(self, None), False, out.dtype, out)
+
+
+@kernel("sum.dim_IntList")
+def sum_dim(self, dim, keepdim, dtype, out):
+    call("aclnnReduceSum", self, _dims(self, dim), keepdim, out.dtype, out)
+
+
+@kernel("mean")
+def mean_all(self, dtype, out):
+    call("aclnnMean", self, _dims(self, None), False, out.dtype, out)
+
+
+@kernel("mean.dim")
+def mean_dim(self, dim, keepdim, dtype, out):
+    call("aclnnMean", self, _dims(self, dim), keepdim, out.dtype, out)
+
+
+def _over_dims(name, symbol):
+    @kernel(name)
+    def reduce(self, dim, keepdim, out):
+        call(symbol, self, _dims(self, dim), keepdim, out)
+
+
+for _name, _symbol in (("amax", "aclnnAmax"), ("amin", "aclnnAmin"), ("all.dims", "aclnnAll"), ("any.dims", "aclnnAny")):
+    _over_dims(_name, _symbol)
+for _name, _symbol in (("all.dim", "aclnnAll"), ("any.dim", "aclnnAny"), ("logsumexp", "aclnnLogSumExp")):
+    _over_dims(_name, _symbol)
+
+
+def _over_all(name, symbol):
+    @kernel(name)
+    def reduce(self, out):
+        call(symbol, self, _dims(self, None), False, out)
+
+
+_over_all("all", "aclnnAll")
+_over_all("any", "aclnnAny")
+
+
+def _place(name, symbol):
+    @kernel(name)
+    def reduce(self, dim, keepdim, out):
+        if dim is None:
+            call(symbol, self.reshape(-1), 0, False, out.view(()))
+        else:
+            call(symbol, self, dim, keepdim, out)
+
+
+_place("argmax", "aclnnArgMax")
+_place("argmin", "aclnnArgMin")
+
+
+@kernel("linalg_vector_norm")
+def vector_norm(self, order, dim, keepdim, dtype, out):
+    call("aclnnLinalgVectorNorm", self, order, _dims(self, dim), keepdim, out.dtype, out)
+
+
+@kernel("prod")
+def prod_all(self, dtype, out):
+    call("aclnnProd", self, out.dtype, out)
+
+
+@kernel("prod.dim_int")
+def prod_dim(self, dim, keepdim, dtype, out):
+    call("aclnnProdDim", self, dim, keepdim, out.dtype, out)
+
+
+@kernel("std.correction")
+def std(self, dim, correction, keepdim, out):
+    call("aclnnStd", self, _dims(self, dim), _correction(correction), keepdim, out)
+
+
+@kernel("var.correction")
+def var(self, dim, correction, keepdim, out):
+    call("aclnnVarCorrection", self, _dims(self, dim), _correction(correction), keepdim, out)
+
+
+@kernel("var_mean.correction")
+def var_mean(self, dim, correction, keepdim, variance, mean):
+    call("aclnnVarMean", self, _dims(self, dim), _correction(correction), keepdim, variance, mean)
+
+
+aclnn("max", "aclnnMax")
+aclnn("max.dim", "aclnnMaxDim")
+aclnn("min", "aclnnMin")
+aclnn("min.dim", "aclnnMinDim")

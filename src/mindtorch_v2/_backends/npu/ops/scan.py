@@ -1,0 +1,13 @@
+"""Running sums and products."""
+
+from ..table import call, kernel
+
+
+@kernel("cumsum")
+def cumsum(self, dim, dtype, out):
+    call("aclnnCumsum", self, dim, out.dtype, out)
+
+
+@kernel("cumprod")
+def cumprod(self, dim, dtype, out):
+    call("aclnnCumprod", self, dim, out.dtype, out)

@@ -1,0 +1,7 @@
+"""Special functions."""
+
+from ..table import pointwise
+
+pointwise("erf", "aclnnErf")
+pointwise("erfc", "aclnnErfc")
+pointwise("erfinv", "aclnnErfinv")

@@ -1,0 +1,235 @@
+"""Ascend's runtime (ACL) by ctypes: initialisation, devices, streams, events, copies.
+
+One call fails in one way: `check` raises `NPUError` with the function, its code, the code's meaning and CANN's own text.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+from ctypes import c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from typing import Any
+
+from .errors import NPUError
+from .libraries import Libraries
+
+H2D, D2H, D2D = 1, 2, 3
+EVENT_SYNC, EVENT_TIMELINE = 1, 8
+_ALREADY_INITIALISED = 100002
+
+# name -> argument types; every function returns aclError unless it is in _RESULTS.
+SIGNATURES: dict[str, tuple] = {
+    "aclFinalize": (),
+    "aclGetDeviceCapability": (c_uint32, c_int, c_void_p),
+    "aclGetRecentErrMsg": (),
+    "aclInit": (c_char_p,),
+    "aclrtCreateEventExWithFlag": (c_void_p, c_uint32),
+    "aclrtCreateStreamWithConfig": (c_void_p, c_uint32, c_uint32),
+    "aclrtDestroyEvent": (c_void_p,),
+    "aclrtDestroyStream": (c_void_p,),
+    "aclrtEventElapsedTime": (c_void_p, c_void_p, c_void_p),
+    "aclrtFree": (c_void_p,),
+    "aclrtFreeHost": (c_void_p,),
+    "aclrtGetDeviceCount": (c_void_p,),
+    "aclrtGetMemInfo": (c_int, c_void_p, c_void_p),
+    "aclrtGetSocName": (),
+    "aclrtGetVersion": (c_void_p, c_void_p, c_void_p),
+    "aclrtMalloc": (c_void_p, c_size_t, c_int),
+    "aclrtMallocHost": (c_void_p, c_size_t),
+    "aclrtMemcpyAsync": (c_void_p, c_size_t, c_void_p, c_size_t, c_int, c_void_p),
+    "aclrtQueryEventStatus": (c_void_p, c_void_p),
+    "aclrtRecordEvent": (c_void_p, c_void_p),
+    "aclrtSetDevice": (c_int32,),
+    "aclrtSetSysParamOpt": (c_int, c_int64),
+    "aclrtStreamQuery": (c_void_p, c_void_p),
+    "aclrtStreamWaitEvent": (c_void_p, c_void_p),
+    "aclrtSynchronizeDevice": (),
+    "aclrtSynchronizeEvent": (c_void_p,),
+    "aclrtSynchronizeStream": (c_void_p,),
+}
+_RESULTS = {"aclGetRecentErrMsg": c_char_p, "aclrtGetSocName": c_char_p}
+
+
+class Thread(threading.local):
+    """What each thread has of its own: its device, and its current stream on each."""
+
+    def __init__(self) -> None:
+        self.device = 0  # what the program chose
+        self.active = -1  # what ACL was told last
+        self.streams: dict[int, Any] = {}  # device -> the current Stream, where it is not the default one
+        self.handles: dict[int, int] = {}  # device -> its handle; 0 is the default stream
+
+
+class Runtime:
+    """The runtime of this process; made once, by `get`."""
+
+    def __init__(self) -> None:
+        self.libraries = Libraries()
+        for name, argtypes in SIGNATURES.items():
+            function = getattr(self.libraries.acl, name)
+            function.argtypes = argtypes
+            function.restype = _RESULTS.get(name, c_int)
+            setattr(self, name, function)
+        self.thread = Thread()
+        self.blocking = any(os.environ.get(n) == "1" for n in ("ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING"))
+        self.finalizers: list = []
+        self.closed = False
+        code = self.aclInit(None)
+        if code not in (0, _ALREADY_INITIALISED):
+            self.fail("aclInit", code)
+        count = c_uint32()
+        self.check("aclrtGetDeviceCount", self.aclrtGetDeviceCount(ctypes.byref(count)))
+        self.device_count = count.value
+        if self.device_count == 0:
+            raise RuntimeError("No NPU: aclrtGetDeviceCount found no device")
+        self.activate(0)
+        atexit.register(self.close)
+
+    # ---- errors ----
+
+    def message(self) -> str:
+        text = self.aclGetRecentErrMsg()
+        return text.decode(errors="replace").strip() if text else ""
+
+    def fail(self, function: str, code: int, note: str = "") -> None:
+        raise NPUError(function, code, self.message(), note)
+
+    def check(self, function: str, code: int) -> None:
+        if code:
+            self.fail(function, code)
+
+    # ---- devices ----
+
+    def activate(self, index: int) -> None:
+        """Make a device ACL's current one on this thread, if it is not."""
+        thread = self.thread
+        if thread.active != index:
+            self.check("aclrtSetDevice", self.aclrtSetDevice(index))
+            thread.active = index
+
+    def set_device(self, index: int) -> None:
+        if not 0 <= index < self.device_count:
+            raise RuntimeError(f"invalid NPU device {index}: there are {self.device_count}")
+        self.activate(index)
+        self.thread.device = index
+
+    def soc_name(self) -> str:
+        name = self.aclrtGetSocName()
+        return name.decode() if name else ""
+
+    def version(self) -> tuple[int, int, int]:
+        parts = [c_int32() for _ in range(3)]
+        self.check("aclrtGetVersion", self.aclrtGetVersion(*map(ctypes.byref, parts)))
+        return parts[0].value, parts[1].value, parts[2].value
+
+    def memory_info(self, index: int) -> tuple[int, int]:
+        """(free, total) bytes of a device's main memory."""
+        self.activate(index)
+        free, total = c_size_t(), c_size_t()
+        self.check("aclrtGetMemInfo", self.aclrtGetMemInfo(1, ctypes.byref(free), ctypes.byref(total)))
+        return free.value, total.value
+
+    def synchronize(self, index: int) -> None:
+        self.activate(index)
+        code = self.aclrtSynchronizeDevice()
+        if code:
+            self.fail("aclrtSynchronizeDevice", code, self.hint())
+
+    def hint(self) -> str:
+        return "" if self.blocking else "Set ACL_LAUNCH_BLOCKING=1 to have the error raised where the operator is called."
+
+    # ---- streams and events: raw handles ----
+
+    def stream_handle(self, index: int) -> int:
+        return self.thread.handles.get(index, 0)
+
+    def create_stream(self, index: int, priority: int = 0) -> int:
+        self.activate(index)
+        handle = c_void_p()
+        code = self.aclrtCreateStreamWithConfig(ctypes.byref(handle), priority, 0)
+        self.check("aclrtCreateStreamWithConfig", code)
+        return handle.value or 0
+
+    def synchronize_stream(self, index: int, handle: int) -> None:
+        self.activate(index)
+        code = self.aclrtSynchronizeStream(handle or None)
+        if code:
+            self.fail("aclrtSynchronizeStream", code, self.hint())
+
+    def create_event(self, timing: bool = False) -> int:
+        handle = c_void_p()
+        flags = EVENT_SYNC | (EVENT_TIMELINE if timing else 0)
+        self.check("aclrtCreateEventExWithFlag", self.aclrtCreateEventExWithFlag(ctypes.byref(handle), flags))
+        return handle.value or 0
+
+    def record_event(self, event: int, index: int, stream: int) -> None:
+        self.activate(index)
+        self.check("aclrtRecordEvent", self.aclrtRecordEvent(event, stream or None))
+
+    def event_done(self, event: int) -> bool:
+        status = c_int()
+        self.check("aclrtQueryEventStatus", self.aclrtQueryEventStatus(event, ctypes.byref(status)))
+        return status.value == 1
+
+    def destroy_event(self, event: int) -> None:
+        if not self.closed:
+            self.check("aclrtDestroyEvent", self.aclrtDestroyEvent(event))
+
+    def elapsed(self, first: int, second: int) -> float:
+        ms = c_float()
+        self.check("aclrtEventElapsedTime", self.aclrtEventElapsedTime(ctypes.byref(ms), first, second))
+        return ms.value
+
+    # ---- memory ----
+
+    def malloc(self, nbytes: int, index: int) -> tuple[int, int]:
+        """(address, code); the caller decides what a failure means."""
+        self.activate(index)
+        address = c_void_p()
+        code = self.aclrtMalloc(ctypes.byref(address), nbytes, 0)
+        return address.value or 0, code
+
+    def free(self, address: int, index: int) -> None:
+        if not self.closed:
+            self.activate(index)
+            self.check("aclrtFree", self.aclrtFree(address))
+
+    def copy(self, to: int, source: int, nbytes: int, kind: int, index: int, stream: int) -> None:
+        self.activate(index)
+        code = self.aclrtMemcpyAsync(to, nbytes, source, nbytes, kind, stream or None)
+        self.check("aclrtMemcpyAsync", code)
+
+    # ---- the end ----
+
+    def close(self) -> None:
+        """Wait for every device, give everything back, finalise ACL. Later calls are not made."""
+        if self.closed:
+            return
+        for index in range(self.device_count):
+            self.activate(index)
+            self.aclrtSynchronizeDevice()
+        for finalize in reversed(self.finalizers):
+            finalize()
+        self.closed = True
+        self.aclFinalize()
+
+
+_runtime: Runtime | None = None
+_lock = threading.Lock()
+
+
+def get() -> Runtime:
+    """The runtime, started at the first call. RuntimeError if CANN is not found or there is no device."""
+    global _runtime
+    if _runtime is None:
+        with _lock:
+            if _runtime is None:
+                _runtime = Runtime()
+    return _runtime
+
+
+def started() -> bool:
+    """Whether the runtime was started in this process."""
+    return _runtime is not None

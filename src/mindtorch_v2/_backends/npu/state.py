@@ -1,0 +1,130 @@
+"""What the back end holds for the process: runtime, memory of each device, the operator caller, random generators."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from ... import _C
+from . import runtime as _runtime
+from .allocator import Allocator
+from .aclnn import Caller
+from .runtime import D2D, D2H, H2D
+
+_PHILOX = 10  # numbers that a random operator may draw before the offset moves on, as Ascend's own adaptor counts
+
+
+class Generator:
+    """The random state of a device: a seed, and an offset that every draw moves."""
+
+    def __init__(self, seed: int):
+        self.lock = threading.Lock()
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> None:
+        self.seed, self.offset = seed & 0x7FFFFFFFFFFFFFFF, 0
+
+    def next(self) -> tuple[int, int]:
+        """Seed and offset for one operator."""
+        with self.lock:
+            offset = self.offset
+            self.offset += (_PHILOX + 3) // 4 * 4
+            return self.seed, offset
+
+
+class State:
+    """Made when the device is first asked for."""
+
+    def __init__(self) -> None:
+        self.runtime = _runtime.get()
+        self.memory = [Allocator(self.runtime, index) for index in range(self.runtime.device_count)]
+        for allocator in self.memory:
+            self.runtime.finalizers.append(allocator.close)
+        self.caller = Caller(self.runtime, self.memory)
+        # As after torch.manual_seed, which may have been called before the device was asked for.
+        self.generators = [Generator(_C.default_generator.initial_seed()) for _ in self.memory]
+        self.in_flight: deque[tuple[int, Any]] = deque()  # (event, host tensor) of copies that may not be done
+        self.pinned: dict[int, int] = {}
+
+    # ---- what the core asks for ----
+
+    def allocate(self, nbytes: int, index: int) -> int:
+        if index >= len(self.memory):
+            raise RuntimeError(f"invalid NPU device {index}: there are {len(self.memory)}")
+        return self.memory[index].allocate(nbytes)
+
+    def release(self, address: int, index: int) -> None:
+        if not self.runtime.closed:
+            self.memory[index].release(address)
+
+    def transfer(
+        self, to: int, source: int, nbytes: int, kind: int, index: int, non_blocking: bool, host: Any
+    ) -> None:
+        runtime = self.runtime
+        stream = runtime.stream_handle(index)
+        runtime.copy(to, source, nbytes, kind, index, stream)
+        if kind == D2D and not runtime.blocking:
+            return
+        if non_blocking and kind != D2D and self.is_pinned(host):
+            self._hold(host, index, stream)
+        else:
+            runtime.synchronize_stream(index, stream)
+
+    def copy(self, to: Any, source: Any) -> None:
+        self.caller.operator("aclnnInplaceCopy")(to, source)
+
+    def fill(self, to: Any, number: Any) -> None:
+        if number == 0 and str(number) != "-0.0":
+            self.caller.operator("aclnnInplaceZero")(to)
+        else:
+            self.caller.operator("aclnnInplaceFillScalar")(to, number)
+
+    # ---- pinned host memory ----
+
+    def is_pinned(self, tensor: Any) -> bool:
+        return tensor is not None and tensor.untyped_storage().data_ptr() in self.pinned
+
+    def _hold(self, host: Any, index: int, stream: int) -> None:
+        """Keep a host tensor alive until the stream has passed the copy."""
+        event = self.runtime.create_event()
+        self.runtime.record_event(event, index, stream)
+        self.in_flight.append((event, host))
+        while self.in_flight and self.runtime.event_done(self.in_flight[0][0]):
+            self.runtime.destroy_event(self.in_flight.popleft()[0])
+
+    # ---- numbers of the host among operands ----
+
+    def host_number(self, tensor: Any, arguments: tuple) -> Any:
+        """A 0-dim tensor of the host as one on the device; RuntimeError for any other."""
+        devices = [a.device for a in arguments if isinstance(a, _C.TensorBase) and a.device.type == "npu"]
+        if tensor.dim() != 0 or not devices:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, npu and cpu!"
+            )
+        dtype = tensor.dtype
+        if dtype.is_floating_point:
+            for other in arguments:
+                if isinstance(other, _C.TensorBase) and other.device.type == "npu" and other.dtype.is_floating_point:
+                    dtype = other.dtype
+                    break
+        return tensor.detach().to(devices[0], dtype)
+
+
+_state: State | None = None
+_lock = threading.RLock()
+
+
+def get() -> State:
+    """The state of this process; RuntimeError if CANN is not found or there is no device."""
+    global _state
+    if _state is None:
+        with _lock:
+            if _state is None:
+                made = State()
+                made.caller.host_number = made.host_number
+                _state = made
+    return _state
+
+
+__all__ = ["D2D", "D2H", "H2D", "Generator", "State", "get"]

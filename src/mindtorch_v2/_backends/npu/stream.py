@@ -1,0 +1,173 @@
+"""Streams and events as PyTorch's objects."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from ... import _C
+from . import state
+
+
+def device_index(device: Any) -> int:
+    """The index that a device, a string, an int or None (the current device) stands for."""
+    runtime = state.get().runtime
+    if device is None:
+        return runtime.thread.device
+    if isinstance(device, bool) or not isinstance(device, int):
+        device = _C.device(device)
+        if device.type != "npu":
+            raise ValueError(f"Expected an npu device, but got: {device}")
+        return runtime.thread.device if device.index is None else device.index
+    return device
+
+
+class Stream:
+    """A queue of work on a device, in order in itself and independent of other streams.
+
+    Args:
+        device: where; None is the current device.
+        priority: smaller is more urgent.
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0, *, handle: int | None = None):
+        runtime = state.get().runtime
+        self.device_index = device_index(device)
+        self.priority = priority
+        self._owned = handle is None
+        self.npu_stream = runtime.create_stream(self.device_index, priority) if handle is None else handle
+        if self._owned:
+            runtime.finalizers.append(self._close)
+
+    @property
+    def device(self) -> Any:
+        return _C.device("npu", self.device_index)
+
+    @property
+    def stream_id(self) -> int:
+        return self.npu_stream
+
+    def _close(self) -> None:
+        state.get().runtime.aclrtDestroyStream(self.npu_stream)
+
+    def synchronize(self) -> None:
+        """Wait until the stream has nothing left to do; raises the error of work that failed."""
+        state.get().runtime.synchronize_stream(self.device_index, self.npu_stream)
+
+    def query(self) -> bool:
+        """Whether the stream has nothing left to do."""
+        runtime = state.get().runtime
+        runtime.activate(self.device_index)
+        status = ctypes.c_int()
+        runtime.check("aclrtStreamQuery", runtime.aclrtStreamQuery(self.npu_stream or None, ctypes.byref(status)))
+        return status.value == 0
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Record an event here, a new one unless it is given."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let later work on this stream wait for an event."""
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let later work on this stream wait for what the other one has now."""
+        self.wait_event(stream.record_event())
+
+    def __enter__(self) -> Stream:
+        self._before = current_stream(self.device_index)
+        set_stream(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        set_stream(self._before)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Stream)
+            and (self.device_index, self.npu_stream) == (other.device_index, other.npu_stream)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.device_index, self.npu_stream))
+
+    def __repr__(self) -> str:
+        return f"<torch.npu.Stream device=npu:{self.device_index} npu_stream={self.npu_stream:#x}>"
+
+
+class Event:
+    """A mark in a stream that the host and other streams can wait for.
+
+    Args:
+        enable_timing: whether `elapsed_time` will be asked.
+        blocking, interprocess: taken for PyTorch's sake; an event of another process is not supported.
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
+        if interprocess:
+            raise NotImplementedError("torch.npu.Event: events between processes are not supported")
+        self.enable_timing = enable_timing
+        self.npu_event = 0
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark the place that a stream (the current one) has reached."""
+        runtime = state.get().runtime
+        stream = current_stream() if stream is None else stream
+        if not self.npu_event:
+            self.npu_event = runtime.create_event(self.enable_timing)
+        runtime.record_event(self.npu_event, stream.device_index, stream.npu_stream)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let later work on a stream (the current one) wait for the mark."""
+        if not self.npu_event:
+            return
+        runtime = state.get().runtime
+        stream = current_stream() if stream is None else stream
+        runtime.activate(stream.device_index)
+        code = runtime.aclrtStreamWaitEvent(stream.npu_stream or None, self.npu_event)
+        runtime.check("aclrtStreamWaitEvent", code)
+
+    def query(self) -> bool:
+        """Whether the work before the mark is done; true if nothing was recorded."""
+        return not self.npu_event or state.get().runtime.event_done(self.npu_event)
+
+    def synchronize(self) -> None:
+        """Wait until the work before the mark is done."""
+        if self.npu_event:
+            runtime = state.get().runtime
+            runtime.check("aclrtSynchronizeEvent", runtime.aclrtSynchronizeEvent(self.npu_event))
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this mark to another; both must be recorded with timing and done."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (self.npu_event and end_event.npu_event):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        return state.get().runtime.elapsed(self.npu_event, end_event.npu_event)
+
+    def __del__(self) -> None:
+        if self.npu_event and not state.get().runtime.closed:
+            state.get().runtime.destroy_event(self.npu_event)
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that work goes to where no other is chosen."""
+    return Stream(device_index(device), handle=0)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that this thread's work on a device goes to."""
+    index = device_index(device)
+    return state.get().runtime.thread.streams.get(index) or default_stream(index)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Send this thread's work on the stream's device there, and make its device the current one."""
+    if stream is None:
+        return
+    runtime = state.get().runtime
+    runtime.set_device(stream.device_index)
+    runtime.thread.streams[stream.device_index] = stream
+    runtime.thread.handles[stream.device_index] = stream.npu_stream

@@ -1,0 +1,132 @@
+"""The rows of NPU kernels: which ACLNN operator does the work of an operator of the table, and with which arguments.
+
+    aclnn("softplus", "aclnnSoftplus")                              the schema's arguments in order, then the outputs
+    aclnn("mm", "aclnnMm", "self mat2 out cube")                    in the order that is stated
+    @kernel("linear") def linear(input, weight, bias, out): ...     anything else
+
+A kernel fills outputs that the operator's shape rule has made; so functional, in-place and `out=` form share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import _C
+from ..._ops._table import ROWS
+from . import state
+
+_MAY_ALIAS = 2  # the output may be an input: element-wise kernels
+NAMES: dict[str, str] = {}  # row -> the ACLNN operator, or "" for a kernel of several
+
+# Numbers that some operators want beside what the schema has.
+_CONSTANTS: dict[str, Any] = {
+    "cube": 1,  # cubeMathType: float32 products may be done in a shorter format, as Ascend's own adaptor allows
+    "none": None,
+    "true": True,
+    "false": False,
+    "0": 0,
+    "1": 1,
+    "2": 2,
+}
+
+
+def call(symbol: str, *arguments: Any) -> None:
+    """Enqueue an ACLNN operator with arguments in the order of its signature."""
+    state.get().caller.operator(symbol)(*arguments)
+
+
+def call_sized(symbol: str, position: int, *arguments: Any) -> tuple[int, ...]:
+    """The same for an operator whose output at `position` has sizes that the data decide: waits, and returns them."""
+    caller = state.get().caller
+    sizes = caller.launch(caller.operator(symbol), arguments, position)
+    assert sizes is not None
+    return sizes
+
+
+def random_state(generator: Any, index: int) -> tuple[int, int]:
+    """(seed, offset) for one random operator on a device. Generators of other devices are refused."""
+    if generator is None:
+        return state.get().generators[index or 0].next()
+    if isinstance(generator, state.Generator):
+        return generator.next()
+    raise RuntimeError(f"Expected a 'npu' device type for generator but found '{generator.device.type}'")
+
+
+def _places(row: Any, tokens: str | None) -> list[Any]:
+    """What each parameter of the operator gets: a position among arguments and outputs, or ("constant", value)."""
+    names = [a["name"] for a in row.handle.arguments]
+    outputs = len(row.handle.returns)
+    if tokens is None:
+        return list(range(len(names) + outputs))
+    places: list[Any] = []
+    for token in tokens.split():
+        if token in names:
+            places.append(names.index(token))
+        elif token in _CONSTANTS:
+            places.append(("constant", _CONSTANTS[token]))
+        elif token.startswith("out") and (token[3:] or "0").isdigit():
+            places.append(len(names) + int(token[3:] or 0))
+        else:
+            raise ValueError(f"{row.name}: '{token}' is no argument, output or constant")
+    return places
+
+
+def _marshalled(operator: Any, places: list[Any]) -> Callable[..., None]:
+    def compute(*values: Any) -> None:
+        operator(*[values[p] if type(p) is int else p[1] for p in places])
+
+    return compute
+
+
+def _register(row: Any, compute: Callable, flags: int) -> None:
+    for handle in (row.handle, row.inplace, row.out):
+        if handle is not None and _C._has_shape_rule(handle):
+            _C._impl_structured(handle, "NPU", compute, flags)
+
+
+def aclnn(name: str, symbol: str, arguments: str | None = None, *, alias: bool = False) -> None:
+    """State that an ACLNN operator is the NPU kernel of a row.
+
+    Args:
+        name: the row, "softplus" or "add.Tensor".
+        symbol: "aclnnSoftplus".
+        arguments: names of the schema's arguments, `out` or `out0 out1`, and constants, in the operator's order; left
+            out, the schema's arguments in their order and then the outputs.
+        alias: the output may be the input itself.
+    """
+    row = ROWS[name]
+    if not _C._has_shape_rule(row.handle):
+        raise ValueError(f"{name} has no shape rule: state its kernel with @kernel")
+    operator = state.get().caller.operator(symbol)
+    places = _places(row, arguments)
+    if len(places) != len(operator.codes):
+        raise ValueError(f"{name}: {symbol} takes {len(operator.codes)} parameters, the row gives {len(places)}")
+    identity = places == list(range(len(places)))
+    _register(row, operator if identity else _marshalled(operator, places), _MAY_ALIAS if alias else 0)
+    NAMES[name] = symbol
+
+
+def pointwise(name: str, symbol: str, arguments: str | None = None) -> None:
+    """`aclnn` for an element-wise operator."""
+    aclnn(name, symbol, arguments, alias=True)
+
+
+def kernel(*names: str, alias: bool = False) -> Callable[[Callable], Callable]:
+    """State a Python function as NPU kernel of rows.
+
+    With a shape rule it is called with every argument in schema order and every output, and fills them; without one it is
+    called as PyTorch calls kernels, and returns the results.
+    """
+
+    def decorate(function: Callable) -> Callable:
+        for name in names:
+            row = ROWS[name]
+            if _C._has_shape_rule(row.handle):
+                _register(row, function, _MAY_ALIAS if alias else 0)
+            else:
+                row.handle.impl("NPU", function)
+            NAMES[name] = ""
+        return function
+
+    return decorate
