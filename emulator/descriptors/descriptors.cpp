@@ -169,9 +169,11 @@ aclnnStatus launch(const char* function, void* workspace, uint64_t size, aclOpEx
     if (std::strcmp(executor->op, function) != 0)
         return misused(kOpParamInvalid, text(function, ": the executor was made for ", executor->op));
     if (executor->workspace > 0 && !workspace)
-        return failed(kParamNull, text(function, ": a workspace of ", executor->workspace, " bytes is needed, none was given"));
+        return failed(kParamNull,
+                      text(function, ": a workspace of ", executor->workspace, " bytes is needed, none was given"));
     if (size < executor->workspace)
-        return misused(kOpParamInvalid, text(function, ": the workspace has ", size, " bytes, ", executor->workspace, " are needed"));
+        return misused(kOpParamInvalid,
+                       text(function, ": the workspace has ", size, " bytes, ", executor->workspace, " are needed"));
     if (executor->workspace) {
         std::string problem = range_problem(workspace, executor->workspace);
         if (!problem.empty()) return misused(kOpParamInvalid, text(function, ": the workspace: ", problem));

@@ -96,15 +96,14 @@ C divided(C a, C b) {
         return a / b;
 }
 
-#define BINARY(Op, expression)                                                                       \
-    Plan Op(T self, T other, O out) {                                                                \
-        return binary(need(self, "self"), need(other, "other"), need(out, "out"),                    \
-                      [](auto a, auto b) { return expression; });                                    \
+#define BINARY(Op, expression)                                                    \
+    Plan Op(T self, T other, O out) {                                             \
+        return binary(need(self, "self"), need(other, "other"), need(out, "out"), \
+                      [](auto a, auto b) { return expression; });                 \
     }
-#define NUMBER(Op, expression)                                                                       \
-    Plan Op(T self, S other, O out) {                                                                \
-        return with_number(need(self, "self"), other, need(out, "out"),                              \
-                           [](auto a, auto b) { return expression; });                               \
+#define NUMBER(Op, expression)                                                                                      \
+    Plan Op(T self, S other, O out) {                                                                               \
+        return with_number(need(self, "self"), other, need(out, "out"), [](auto a, auto b) { return expression; }); \
     }
 BINARY(Mul, a* b)
 NUMBER(Muls, a* b)
@@ -135,12 +134,12 @@ BINARY(LogicalOr, a != 0 || b != 0)
 BINARY(LogicalXor, (a != 0) != (b != 0))
 
 Plan Div(T self, T other, O out) {
-    return binary_float(need(self, "self"), need(other, "other"), need(out, "out"), [](auto a, auto b) { return a / b; });
+    return binary_float(need(self, "self"), need(other, "other"), need(out, "out"),
+                        [](auto a, auto b) { return a / b; });
 }
 Plan Divs(T self, S other, O out) {
     double n = need_real(other, "other");
-    return unary_float(need(self, "self"), need(out, "out"),
-                       [n](auto a) { return a / static_cast<decltype(a)>(n); });
+    return unary_float(need(self, "self"), need(out, "out"), [n](auto a) { return a / static_cast<decltype(a)>(n); });
 }
 // mode 0: true division, 1: towards zero, 2: down
 template <class C>
@@ -203,12 +202,12 @@ Plan BitwiseNot(T self, O out) {
 Plan Addcmul(T self, T a, T b, S value, O out) {
     Number n(value);
     return ternary(need(self, "self"), need(a, "tensor1"), need(b, "tensor2"), need(out, "out"),
-                         [n](auto x, auto y, auto z) { return x + n.as<decltype(x)>() * y * z; });
+                   [n](auto x, auto y, auto z) { return x + n.as<decltype(x)>() * y * z; });
 }
 Plan Addcdiv(T self, T a, T b, S value, O out) {
     Number n(value);
     return ternary(need(self, "self"), need(a, "tensor1"), need(b, "tensor2"), need(out, "out"),
-                         [n](auto x, auto y, auto z) { return x + n.as<decltype(x)>() * divided(y, z); });
+                   [n](auto x, auto y, auto z) { return x + n.as<decltype(x)>() * divided(y, z); });
 }
 template <class C>
 C between(C a, C b, C w) {
@@ -216,7 +215,7 @@ C between(C a, C b, C w) {
 }
 Plan Lerp(T self, T end, T weight, O out) {
     return ternary(need(self, "self"), need(end, "end"), need(weight, "weight"), need(out, "out"),
-                         [](auto a, auto b, auto w) { return between(a, b, w); });
+                   [](auto a, auto b, auto w) { return between(a, b, w); });
 }
 Plan Lerps(T self, T end, S weight, O out) {
     double w = need_real(weight, "weight");

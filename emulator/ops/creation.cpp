@@ -33,7 +33,8 @@ Plan filled(const View& to, Number n, bool integer) {
         if (kind_of(to.dtype) == Kind::I64 && integer)
             store(to, std::vector<int64_t>(static_cast<size_t>(to.numel()), n.whole));
         else
-            store(to, std::vector<double>(static_cast<size_t>(to.numel()), integer ? static_cast<double>(n.whole) : n.real));
+            store(to, std::vector<double>(static_cast<size_t>(to.numel()),
+                                          integer ? static_cast<double>(n.whole) : n.real));
     }};
 }
 Plan InplaceZero(O self) { return filled(need(self, "selfRef"), {0, 0}, true); }
@@ -58,6 +59,7 @@ Plan masked(const View& self, const View& mask, Value value) {
             auto x = load<C>(self);
             auto m = load<int64_t>(mask, shape);
             C v = static_cast<C>(value(c));
+            if (self.dtype == ACL_BOOL) v = static_cast<C>(value(double()) != 0);
             for (size_t i = 0; i < x.size(); i++)
                 if (m[i]) x[i] = v;
             store(self, x);
@@ -87,7 +89,8 @@ Plan Arange(S start, S end, S step, O out) {
     bool whole = start->is_integer() && step->is_integer();
     int64_t ia = start->as_int(), is = step->as_int();
     int64_t n = static_cast<int64_t>(std::ceil((e - a) / s));
-    if (to.rank != 1 || to.sizes[0] != std::max<int64_t>(n, 0)) reject("the output has ", to.numel(), " elements, expected ", n);
+    if (to.rank != 1 || to.sizes[0] != std::max<int64_t>(n, 0))
+        reject("the output has ", to.numel(), " elements, expected ", n);
     return {[=] {
         size_t count = static_cast<size_t>(to.numel());
         if (whole) {
@@ -109,7 +112,8 @@ Plan Linspace(S start, S end, i64 steps, O out) {
         std::vector<double> x(static_cast<size_t>(steps));
         double step = steps > 1 ? (e - a) / static_cast<double>(steps - 1) : 0;
         for (int64_t i = 0; i < steps; i++)
-            x[static_cast<size_t>(i)] = i < steps / 2 ? a + step * static_cast<double>(i) : e - step * static_cast<double>(steps - 1 - i);
+            x[static_cast<size_t>(i)] =
+                i < steps / 2 ? a + step * static_cast<double>(i) : e - step * static_cast<double>(steps - 1 - i);
         store(to, x);
     }};
 }

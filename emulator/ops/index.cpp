@@ -7,7 +7,8 @@ namespace {
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 void check_indices(const View& v, const char* what) {
-    if (v.dtype != ACL_INT64 && v.dtype != ACL_INT32) reject(what, " is of ", dtype_name(v.dtype), ", int32 or int64 is needed");
+    if (v.dtype != ACL_INT64 && v.dtype != ACL_INT32)
+        reject(what, " is of ", dtype_name(v.dtype), ", int32 or int64 is needed");
 }
 int64_t in_range(int64_t i, int64_t n) {
     if (i < -n || i >= n) throw text("index ", i, " is out of bounds for a dimension of ", n);
@@ -28,7 +29,8 @@ Plan Embedding(T weight, T indices, O out) {
             int64_t width = w.sizes[1];
             std::vector<decltype(c)> y(rows.size() * at(width));
             for (size_t k = 0; k < rows.size(); k++)
-                std::copy_n(table.begin() + in_range(rows[k], w.sizes[0]) * width, width, y.begin() + static_cast<std::ptrdiff_t>(k) * width);
+                std::copy_n(table.begin() + in_range(rows[k], w.sizes[0]) * width, width,
+                            y.begin() + static_cast<std::ptrdiff_t>(k) * width);
             store(o, y);
         });
     }};
@@ -108,7 +110,8 @@ void check_along(const View& whole, const View& index, int64_t dim) {
             reject("an index of shape ", shown(shape_of(index)), " for a tensor of ", shown(shape_of(whole)));
 }
 Plan Gather(T self, i64 dim, T index, O out) {
-    View a = at_least_vector(need(self, "self")), i = at_least_vector(need(index, "index")), o = at_least_vector(need(out, "out"));
+    View a = at_least_vector(need(self, "self")), i = at_least_vector(need(index, "index")),
+         o = at_least_vector(need(out, "out"));
     check_along(a, i, dim);
     same_shape(o, shape_of(i), "the output");
     return {[=] {
@@ -122,7 +125,8 @@ Plan Gather(T self, i64 dim, T index, O out) {
 }
 // reduce: 0 replace, 1 add, 2 multiply
 Plan scattered(T self, i64 dim, T index, const View* src, double number, i64 reduce, O out) {
-    View a = at_least_vector(need(self, "self")), i = at_least_vector(need(index, "index")), o = at_least_vector(need(out, "out"));
+    View a = at_least_vector(need(self, "self")), i = at_least_vector(need(index, "index")),
+         o = at_least_vector(need(out, "out"));
     check_along(a, i, dim);
     if (reduce < 0 || reduce > 2) reject("reduce is ", reduce);
     same_shape(o, shape_of(a), "the output");
@@ -132,7 +136,8 @@ Plan scattered(T self, i64 dim, T index, const View* src, double number, i64 red
         s = at_least_vector(*src);
         if (s.rank != i.rank) reject("src has rank ", s.rank, ", index ", i.rank);
         for (int d = 0; d < s.rank; d++) {
-            if (s.sizes[d] < i.sizes[d]) reject("src of shape ", shown(shape_of(s)), " for an index of ", shown(shape_of(i)));
+            if (s.sizes[d] < i.sizes[d])
+                reject("src of shape ", shown(shape_of(s)), " for an index of ", shown(shape_of(i)));
             s.sizes[d] = i.sizes[d];
         }
     }
@@ -152,7 +157,9 @@ Plan scattered(T self, i64 dim, T index, const View* src, double number, i64 red
 Plan Scatter(T self, i64 dim, T index, T src, i64 reduce, O out) {
     return scattered(self, dim, index, &need(src, "src"), 0, reduce, out);
 }
-Plan ScatterAdd(T self, i64 dim, T index, T src, O out) { return scattered(self, dim, index, &need(src, "src"), 0, 1, out); }
+Plan ScatterAdd(T self, i64 dim, T index, T src, O out) {
+    return scattered(self, dim, index, &need(src, "src"), 0, 1, out);
+}
 Plan ScatterValue(T self, i64 dim, T index, S value, i64 reduce, O out) {
     return scattered(self, dim, index, nullptr, need_real(value, "value"), reduce, out);
 }
@@ -290,7 +297,8 @@ Plan IndexPutImpl(O self, TL indices, T values, bool accumulate, bool) {
     }};
 }
 
-// ---- outputs whose size the data decide: the output has room for the most, its real shape is set when it is known ----
+// ---- outputs whose size the data decide: the output has room for the most, its real shape is set when it is known
+// ----
 
 void state_shape(aclTensor* t, const Shape& s) {
     std::copy(s.begin(), s.end(), t->actual);
@@ -315,7 +323,8 @@ Plan Nonzero(T self, O out) {
                     rest /= a.sizes[d];
                 }
             }
-            int64_t count = rank ? static_cast<int64_t>(found.size()) / rank : static_cast<int64_t>(!x.empty() && x[0] != 0);
+            int64_t count =
+                rank ? static_cast<int64_t>(found.size()) / rank : static_cast<int64_t>(!x.empty() && x[0] != 0);
             View part = o;
             part.sizes[0] = count;
             store(part, found);

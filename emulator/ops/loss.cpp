@@ -220,8 +220,7 @@ Plan MseLoss(T self, T target, i64 reduction, O out) {
     return elementwise_loss(self, target, reduction, out, Simple{[](auto a, auto b) { return (a - b) * (a - b); }});
 }
 Plan MseLossBackward(T grad, T self, T target, i64 reduction, O out) {
-    return elementwise_gradient(grad, self, target, reduction, out,
-                                Simple{[](auto a, auto b) { return 2 * (a - b); }});
+    return elementwise_gradient(grad, self, target, reduction, out, Simple{[](auto a, auto b) { return 2 * (a - b); }});
 }
 Plan SmoothL1Loss(T self, T target, i64 reduction, f32 beta, O out) {
     return elementwise_loss(self, target, reduction, out, Simple{[beta](auto a, auto b) {
@@ -238,34 +237,44 @@ Plan SmoothL1LossBackward(T grad, T self, T target, i64 reduction, f32 beta, O o
                                 }});
 }
 Plan BinaryCrossEntropy(T self, T target, T weight, i64 reduction, O out) {
-    return elementwise_loss(self, target, reduction, out, weighted(
-        [](auto a, auto b, auto) {
-            using C = decltype(a);
-            return -(b * std::max(std::log(a), C(-100)) + (C(1) - b) * std::max(std::log1p(-a), C(-100)));
-        }, weight, nullptr));
+    return elementwise_loss(
+        self, target, reduction, out,
+        weighted(
+            [](auto a, auto b, auto) {
+                using C = decltype(a);
+                return -(b * std::max(std::log(a), C(-100)) + (C(1) - b) * std::max(std::log1p(-a), C(-100)));
+            },
+            weight, nullptr));
 }
 Plan BinaryCrossEntropyBackward(T grad, T self, T target, T weight, i64 reduction, O out) {
-    return elementwise_gradient(grad, self, target, reduction, out, weighted(
-        [](auto a, auto b, auto) {
-            using C = decltype(a);
-            return (a - b) / std::max(a * (C(1) - a), C(1e-12));
-        }, weight, nullptr));
+    return elementwise_gradient(grad, self, target, reduction, out,
+                                weighted(
+                                    [](auto a, auto b, auto) {
+                                        using C = decltype(a);
+                                        return (a - b) / std::max(a * (C(1) - a), C(1e-12));
+                                    },
+                                    weight, nullptr));
 }
 Plan BinaryCrossEntropyWithLogits(T self, T target, T weight, T positive, i64 reduction, O out) {
-    return elementwise_loss(self, target, reduction, out, weighted(
-        [](auto x, auto t, auto p) {
-            using C = decltype(x);
-            C log_weight = C(1) + (p - C(1)) * t;
-            return (C(1) - t) * x + log_weight * (std::log1p(std::exp(-std::fabs(x))) + std::max(-x, C(0)));
-        }, weight, positive));
+    return elementwise_loss(self, target, reduction, out,
+                            weighted(
+                                [](auto x, auto t, auto p) {
+                                    using C = decltype(x);
+                                    C log_weight = C(1) + (p - C(1)) * t;
+                                    return (C(1) - t) * x +
+                                           log_weight * (std::log1p(std::exp(-std::fabs(x))) + std::max(-x, C(0)));
+                                },
+                                weight, positive));
 }
 Plan BinaryCrossEntropyWithLogitsBackward(T grad, T self, T target, T weight, T positive, i64 reduction, O out) {
-    return elementwise_gradient(grad, self, target, reduction, out, weighted(
-        [](auto x, auto t, auto p) {
-            using C = decltype(x);
-            C s = C(1) / (C(1) + std::exp(-x)), q = p * t;
-            return (q + C(1) - t) * s - q;
-        }, weight, positive));
+    return elementwise_gradient(grad, self, target, reduction, out,
+                                weighted(
+                                    [](auto x, auto t, auto p) {
+                                        using C = decltype(x);
+                                        C s = C(1) / (C(1) + std::exp(-x)), q = p * t;
+                                        return (q + C(1) - t) * s - q;
+                                    },
+                                    weight, positive));
 }
 }  // namespace
 

@@ -17,8 +17,8 @@ void product_of(const C* a, const C* b, C* c, int64_t m, int64_t k, int64_t n) {
         }
 }
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"), optimize("O3"))) void product_avx2(const float* a, const float* b, float* c, int64_t m,
-                                                                      int64_t k, int64_t n) {
+__attribute__((target("avx2,fma"), optimize("O3"))) void product_avx2(const float* a, const float* b, float* c,
+                                                                      int64_t m, int64_t k, int64_t n) {
     std::fill(c, c + m * n, 0.f);
     for (int64_t i = 0; i < m; i++)
         for (int64_t p = 0; p < k; p++) {
@@ -143,7 +143,8 @@ Plan added(T self, T first, T second, S beta, S alpha, O out, i8 cube) {
     Problem p = problem_of(need(first, "mat1"), need(second, "mat2"));
     Shape expected = result_of(p);
     same_shape(o, expected, "the output");
-    if (broadcast({&s, &o}) != expected) reject("self of shape ", shown(shape_of(s)), " for a result of ", shown(expected));
+    if (broadcast({&s, &o}) != expected)
+        reject("self of shape ", shown(shape_of(s)), " for a result of ", shown(expected));
     return {[=] {
                 with_kind(p.kind, [&](auto c) {
                     using C = decltype(c);

@@ -50,8 +50,8 @@ Plan LayerNorm(T input, IA shape, T weight, T bias, f64 eps, O out, O mean, O rs
         r.put(rstds);
     }};
 }
-Plan LayerNormBackward(T grad, T input, IA shape, T mean, T rstd, T weight, T bias, BA mask, O grad_input, O grad_weight,
-                       O grad_bias) {
+Plan LayerNormBackward(T grad, T input, IA shape, T mean, T rstd, T weight, T bias, BA mask, O grad_input,
+                       O grad_weight, O grad_bias) {
     View g = need(grad, "gradOut"), x = need(input, "input"), m = need(mean, "mean"), r = need(rstd, "rstd");
     if (!mask || mask->values.size() != 3) reject("outputMask must have three flags");
     int64_t n = trailing(x, shape), rows = n ? x.numel() / n : 0;
@@ -98,11 +98,36 @@ Plan RmsNorm(T input, T gamma, f64 eps, O out, O rstd) {
     }};
 }
 
+Plan RmsNormGrad(T grad, T input, T rstd, T gamma, O grad_input, O grad_gamma) {
+    View g = need(grad, "dy"), x = need(input, "x"), r = need(rstd, "rstd"), w = need(gamma, "gamma"),
+         gi = need(grad_input, "dxOut"), gw = need(grad_gamma, "dgammaOut");
+    same_shape(gi, shape_of(x), "dxOut");
+    same_shape(gw, shape_of(w), "dgammaOut");
+    int64_t n = w.numel(), rows = n ? x.numel() / n : 0;
+    return {[=] {
+        auto up = load<double>(g), v = load<double>(x), inverse = load<double>(r), gain = load<double>(w);
+        std::vector<double> dw(at(n));
+        for (int64_t i = 0; i < rows; i++) {
+            double *u = up.data() + i * n, *row = v.data() + i * n, b = 0;
+            for (int64_t k = 0; k < n; k++) {
+                row[k] *= inverse[at(i)];
+                dw[at(k)] += u[k] * row[k];
+                u[k] *= gain[at(k)];
+                b += u[k] * row[k];
+            }
+            for (int64_t k = 0; k < n; k++) u[k] = inverse[at(i)] * (u[k] - row[k] * b / static_cast<double>(n));
+        }
+        store(gi, up);
+        store(gw, dw);
+    }};
+}
+
 // An input as [samples, channels, places].
 struct Channels {
     View x;
     int64_t samples, channels, places;
-    explicit Channels(const View& v) : x(v), samples(v.rank > 0 ? v.sizes[0] : 0), channels(v.rank > 1 ? v.sizes[1] : 0), places(1) {
+    explicit Channels(const View& v)
+        : x(v), samples(v.rank > 0 ? v.sizes[0] : 0), channels(v.rank > 1 ? v.sizes[1] : 0), places(1) {
         if (v.rank < 2) reject("an input of rank ", v.rank, ", at least 2 is needed");
         for (int d = 2; d < v.rank; d++) places *= v.sizes[d];
     }
@@ -149,8 +174,8 @@ Plan BatchNorm(T input, T weight, T bias, O running_mean, O running_var, bool tr
         si.put(inverses);
     }};
 }
-Plan BatchNormBackward(T grad, T input, T weight, T running_mean, T running_var, T save_mean, T save_invstd, bool training,
-                       f64 eps, BA mask, O grad_input, O grad_weight, O grad_bias) {
+Plan BatchNormBackward(T grad, T input, T weight, T running_mean, T running_var, T save_mean, T save_invstd,
+                       bool training, f64 eps, BA mask, O grad_input, O grad_weight, O grad_bias) {
     Channels c(need(input, "input"));
     View g = need(grad, "gradOut");
     same_shape(g, shape_of(c.x), "gradOut");
@@ -185,10 +210,12 @@ Plan BatchNormBackward(T grad, T input, T weight, T running_mean, T running_var,
         gb.put(db);
     }};
 }
-Plan GroupNorm(T input, T gamma, T beta, i64 samples, i64 channels, i64 places, i64 group, f64 eps, O out, O mean, O rstd) {
+Plan GroupNorm(T input, T gamma, T beta, i64 samples, i64 channels, i64 places, i64 group, f64 eps, O out, O mean,
+               O rstd) {
     View x = need(input, "self"), y = need(out, "out");
     same_shape(y, shape_of(x), "the output");
-    if (group <= 0 || channels % group || samples * channels * places != x.numel()) reject("N, C, HxW and group do not fit the input");
+    if (group <= 0 || channels % group || samples * channels * places != x.numel())
+        reject("N, C, HxW and group do not fit the input");
     Optional w(gamma), b(beta), m(mean), r(rstd);
     int64_t each = channels / group * places, rows = samples * group;
     return {[=] {
@@ -212,11 +239,12 @@ Plan GroupNorm(T input, T gamma, T beta, i64 samples, i64 channels, i64 places, 
         r.put(inverses);
     }};
 }
-Plan GroupNormBackward(T grad, T input, T mean, T rstd, T gamma, i64 samples, i64 channels, i64 places, i64 group, BA mask,
-                       O grad_input, O grad_gamma, O grad_beta) {
+Plan GroupNormBackward(T grad, T input, T mean, T rstd, T gamma, i64 samples, i64 channels, i64 places, i64 group,
+                       BA mask, O grad_input, O grad_gamma, O grad_beta) {
     View g = need(grad, "gradOut"), x = need(input, "input"), m = need(mean, "mean"), r = need(rstd, "rstd");
     if (!mask || mask->values.size() != 3) reject("outputMask must have three flags");
-    if (group <= 0 || channels % group || samples * channels * places != x.numel()) reject("N, C, HxW and group do not fit the input");
+    if (group <= 0 || channels % group || samples * channels * places != x.numel())
+        reject("N, C, HxW and group do not fit the input");
     Optional w(gamma), gi(mask->values[0] ? grad_input : nullptr), gw(mask->values[1] ? grad_gamma : nullptr),
         gb(mask->values[2] ? grad_beta : nullptr);
     int64_t each = channels / group * places, rows = samples * group;
@@ -248,6 +276,7 @@ Plan GroupNormBackward(T grad, T input, T mean, T rstd, T gamma, i64 samples, i6
 ACLNN(LayerNorm, T, IA, T, T, f64, O, O, O)
 ACLNN(LayerNormBackward, T, T, IA, T, T, T, T, BA, O, O, O)
 ACLNN(RmsNorm, T, T, f64, O, O)
+ACLNN(RmsNormGrad, T, T, T, T, O, O)
 ACLNN(BatchNorm, T, T, T, O, O, bool, f64, f64, O, O, O)
 ACLNN(BatchNormBackward, T, T, T, T, T, T, T, bool, f64, BA, O, O, O)
 ACLNN(GroupNorm, T, T, T, i64, i64, i64, i64, f64, O, O, O)

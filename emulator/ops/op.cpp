@@ -295,10 +295,10 @@ void Touched::add(TL list) {
 EMU_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*);
 void discard(aclOpExecutor* e) { aclDestroyAclOpExecutor(e); }
 
-#define EMU_CODE(type, letters)        \
-    template <>                        \
-    const char* code_of<type>() {      \
-        return letters;                \
+#define EMU_CODE(type, letters)   \
+    template <>                   \
+    const char* code_of<type>() { \
+        return letters;           \
     }
 EMU_CODE(const aclTensor*, "T")
 EMU_CODE(aclTensor*, "T!")

@@ -7,10 +7,10 @@
 // throws what is wrong with them. The plan that it returns runs on the stream.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
-#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -104,7 +104,9 @@ struct Touched {
     aclOpExecutor* executor;
     const char* name;
     void add(T t);
+    void add(O t) { add(static_cast<T>(t)); }
     void add(TL list);
+    void add(OL list) { add(static_cast<TL>(list)); }
     void add(const aclScalar* s);
     template <class X>
     void add(const X&) {}
@@ -181,16 +183,15 @@ struct Signature {
 
 #define ACLNN(Op, ...) ACLNN_AS(Op, Op, __VA_ARGS__)
 // The operator aclnn<Op>, planned by another function.
-#define ACLNN_AS(Op, plan, ...)                                                                                   \
-    static const ::emu::Signature signature_##Op("aclnn" #Op,                                                     \
-                                                 ::emu::codes(static_cast<Plan (*)(__VA_ARGS__)>(plan)));         \
-    EMU_API aclnnStatus aclnn##Op##GetWorkspaceSize(EMU_JOIN(EMU_P, EMU_COUNT(__VA_ARGS__))(__VA_ARGS__),         \
-                                                    uint64_t* workspace, aclOpExecutor** executor) {              \
-        return ::emu::first_phase("aclnn" #Op, static_cast<Plan (*)(__VA_ARGS__)>(plan), workspace, executor,     \
-                                  EMU_JOIN(EMU_A, EMU_COUNT(__VA_ARGS__)));                                       \
-    }                                                                                                             \
-    EMU_API aclnnStatus aclnn##Op(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {  \
-        return ::emu::launch("aclnn" #Op, workspace, size, executor, stream);                                     \
+#define ACLNN_AS(Op, plan, ...)                                                                                        \
+    static const ::emu::Signature signature_##Op("aclnn" #Op, ::emu::codes(static_cast<Plan (*)(__VA_ARGS__)>(plan))); \
+    EMU_API aclnnStatus aclnn##Op##GetWorkspaceSize(EMU_JOIN(EMU_P, EMU_COUNT(__VA_ARGS__))(__VA_ARGS__),              \
+                                                    uint64_t* workspace, aclOpExecutor** executor) {                   \
+        return ::emu::first_phase("aclnn" #Op, static_cast<Plan (*)(__VA_ARGS__)>(plan), workspace, executor,          \
+                                  EMU_JOIN(EMU_A, EMU_COUNT(__VA_ARGS__)));                                            \
+    }                                                                                                                  \
+    EMU_API aclnnStatus aclnn##Op(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {       \
+        return ::emu::launch("aclnn" #Op, workspace, size, executor, stream);                                          \
     }
 
 }  // namespace emu

@@ -18,7 +18,8 @@ Plan elementwise(std::initializer_list<const View*> inputs, const View& out, std
             using C = decltype(c);
             std::vector<C> values[3];
             for (size_t i = 0; i < views.size(); i++) values[i] = load<C>(views[i], shape);
-            loop->run(kind, values[0].data(), values[1].data(), values[2].data(), static_cast<int64_t>(values[0].size()));
+            loop->run(kind, values[0].data(), values[1].data(), values[2].data(),
+                      static_cast<int64_t>(values[0].size()));
             store(out, values[0]);
         });
     }};

@@ -10,7 +10,9 @@ namespace {
 
 struct Stream {
     uint64_t state;
-    Stream(int64_t seed, int64_t offset) : state(static_cast<uint64_t>(seed) * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(offset) * 0xd1342543de82ef95u) {
+    Stream(int64_t seed, int64_t offset)
+        : state(static_cast<uint64_t>(seed) * 0x9e3779b97f4a7c15u +
+                static_cast<uint64_t>(offset) * 0xd1342543de82ef95u) {
         next();
     }
     uint64_t next() {
@@ -42,7 +44,9 @@ Plan InplaceUniform(O self, f64 from, f64 to, u64 seed, u64 offset) {
     View v = need(self, "selfRef");
     if (from > to) reject("from ", from, " to ", to);
     // Rounding to the dtype must not reach the upper end.
-    double top = v.dtype == ACL_FLOAT ? static_cast<double>(std::nextafterf(static_cast<float>(to), static_cast<float>(from))) : to;
+    double top = v.dtype == ACL_FLOAT
+                     ? static_cast<double>(std::nextafterf(static_cast<float>(to), static_cast<float>(from)))
+                     : to;
     return drawn(v, static_cast<int64_t>(seed), static_cast<int64_t>(offset),
                  [=](Stream& s) { return std::min(from + (to - from) * s.uniform(), from == to ? to : top); });
 }
@@ -123,7 +127,8 @@ Plan DropoutDoMask(T self, T mask, f64 prob, O out) {
     View v = need(self, "self"), m = need(mask, "mask"), o = need(out, "out");
     check_probability(prob);
     same_shape(o, shape_of(v), "the output");
-    if (m.dtype != ACL_UINT8 || m.numel() < mask_bytes(v.numel())) reject("the mask must be uint8 of ", mask_bytes(v.numel()), " elements");
+    if (m.dtype != ACL_UINT8 || m.numel() < mask_bytes(v.numel()))
+        reject("the mask must be uint8 of ", mask_bytes(v.numel()), " elements");
     return {[=] {
         with_float(kind_of(v.dtype), [&](auto c) {
             using C = decltype(c);

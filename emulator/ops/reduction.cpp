@@ -140,12 +140,15 @@ std::pair<C, C> moments(const C* x, int64_t n, int64_t correction) {
 }
 Plan spread(T self, IA dims, int64_t correction, bool keep, O out, bool root) {
     const View& v = need(self, "self");
-    return reduced(v, listed(dims), keep, need(out, "out"), wider(Kind::F32, kind_of(v.dtype)), [=](auto* x, int64_t n) {
-        double variance = static_cast<double>(moments(x, n, correction).second);
-        return root ? std::sqrt(variance) : variance;
-    });
+    return reduced(v, listed(dims), keep, need(out, "out"), wider(Kind::F32, kind_of(v.dtype)),
+                   [=](auto* x, int64_t n) {
+                       double variance = static_cast<double>(moments(x, n, correction).second);
+                       return root ? std::sqrt(variance) : variance;
+                   });
 }
-Plan VarCorrection(T self, IA dims, i64 correction, bool keep, O out) { return spread(self, dims, correction, keep, out, false); }
+Plan VarCorrection(T self, IA dims, i64 correction, bool keep, O out) {
+    return spread(self, dims, correction, keep, out, false);
+}
 Plan Std(T self, IA dims, i64 correction, bool keep, O out) { return spread(self, dims, correction, keep, out, true); }
 Plan VarMean(T self, IA dims, i64 correction, bool keep, O variance, O mean) {
     View v = need(self, "self"), vo = need(variance, "varOut"), mo = need(mean, "meanOut");
@@ -165,20 +168,25 @@ Plan VarMean(T self, IA dims, i64 correction, bool keep, O variance, O mean) {
 }
 Plan norm_over(T self, double p, IA dims, bool keep, O out) {
     const View& v = need(self, "self");
-    return reduced(v, listed(dims), keep, need(out, "out"), wider(Kind::F32, kind_of(v.dtype)), [p](auto* x, int64_t n) {
-        double sum = 0, extreme = std::isinf(p) && p < 0 ? HUGE_VAL : 0;
-        for (int64_t i = 0; i < n; i++) {
-            double a = std::fabs(static_cast<double>(x[i]));
-            if (std::isinf(p))
-                extreme = a != a ? a : p > 0 ? std::max(extreme, a) : std::min(extreme, a);
-            else
-                sum += p == 0 ? a != 0 : p == 1 ? a : p == 2 ? a * a : std::pow(a, p);
-        }
-        return std::isinf(p) ? extreme : p == 0 || p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
-    });
+    return reduced(
+        v, listed(dims), keep, need(out, "out"), wider(Kind::F32, kind_of(v.dtype)), [p](auto* x, int64_t n) {
+            double sum = 0, extreme = std::isinf(p) && p < 0 ? HUGE_VAL : 0;
+            for (int64_t i = 0; i < n; i++) {
+                double a = std::fabs(static_cast<double>(x[i]));
+                if (std::isinf(p))
+                    extreme = a != a ? a : p > 0 ? std::max(extreme, a) : std::min(extreme, a);
+                else
+                    sum += p == 0 ? a != 0 : p == 1 ? a : p == 2 ? a * a : std::pow(a, p);
+            }
+            return std::isinf(p) ? extreme : p == 0 || p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
+        });
 }
-Plan Norm(T self, S p, IA dims, bool keep, O out) { return norm_over(self, p ? need_real(p, "p") : 2, dims, keep, out); }
-Plan LinalgVectorNorm(T self, S p, IA dims, bool keep, dt, O out) { return norm_over(self, need_real(p, "ord"), dims, keep, out); }
+Plan Norm(T self, S p, IA dims, bool keep, O out) {
+    return norm_over(self, p ? need_real(p, "p") : 2, dims, keep, out);
+}
+Plan LinalgVectorNorm(T self, S p, IA dims, bool keep, dt, O out) {
+    return norm_over(self, need_real(p, "ord"), dims, keep, out);
+}
 Plan LogSumExp(T self, IA dims, bool keep, O out) {
     const View& v = need(self, "self");
     return reduced(v, listed(dims), keep, need(out, "out"), wider(Kind::F32, kind_of(v.dtype)), [](auto* x, int64_t n) {
@@ -257,9 +265,8 @@ void order_row(const C* row, int64_t n, bool descending, std::vector<int64_t>& o
     order.resize(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), 0);
     auto less = [](C a, C b) { return a == a && (b != b || a < b); };
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-        return descending ? less(row[b], row[a]) : less(row[a], row[b]);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return descending ? less(row[b], row[a]) : less(row[a], row[b]); });
 }
 Plan sorted(T self, i64 dim, bool descending, O values, O indices, int64_t count) {
     const View &v = need(self, "self"), &io = need(indices, "indicesOut");

@@ -5,34 +5,33 @@ using namespace emu;
 
 namespace {
 
-#define UNARY(Op, expression)                                                                       \
-    Plan Op(T self, O out) {                                                                        \
-        return unary(need(self, "self"), need(out, "out"), [](auto x) { return expression; });      \
+#define UNARY(Op, expression)                                                                  \
+    Plan Op(T self, O out) {                                                                   \
+        return unary(need(self, "self"), need(out, "out"), [](auto x) { return expression; }); \
     }
-#define FLOAT(Op, expression)                                                                       \
-    Plan Op(T self, O out) {                                                                        \
-        return unary_float(need(self, "self"), need(out, "out"), [](auto x) {                       \
-            using C [[maybe_unused]] = decltype(x);                                                 \
-            return expression;                                                                      \
-        });                                                                                         \
+#define FLOAT(Op, expression)                                                 \
+    Plan Op(T self, O out) {                                                  \
+        return unary_float(need(self, "self"), need(out, "out"), [](auto x) { \
+            using C [[maybe_unused]] = decltype(x);                           \
+            return expression;                                                \
+        });                                                                   \
     }
-#define WHOLE(Op, function)                                                                         \
-    Plan Op(T self, O out) {                                                                        \
-        return unary(need(self, "self"), need(out, "out"), [](auto x) {                             \
-            if constexpr (std::is_integral_v<decltype(x)>)                                          \
-                return x;                                                                           \
-            else                                                                                    \
-                return function(x);                                                                 \
-        });                                                                                         \
+#define WHOLE(Op, function)                                             \
+    Plan Op(T self, O out) {                                            \
+        return unary(need(self, "self"), need(out, "out"), [](auto x) { \
+            if constexpr (std::is_integral_v<decltype(x)>)              \
+                return x;                                               \
+            else                                                        \
+                return function(x);                                     \
+        });                                                             \
     }
 // Gradients: of the gradient g and of x (input or result).
-#define GRADIENT(Op, expression)                                                                    \
-    Plan Op(T grad, T self, O out) {                                                                \
-        return binary_float(need(grad, "gradOutput"), need(self, "self"), need(out, "out"),         \
-                            [](auto g, auto x) {                                                    \
-                                using C [[maybe_unused]] = decltype(x);                             \
-                                return expression;                                                  \
-                            });                                                                     \
+#define GRADIENT(Op, expression)                                                                                 \
+    Plan Op(T grad, T self, O out) {                                                                             \
+        return binary_float(need(grad, "gradOutput"), need(self, "self"), need(out, "out"), [](auto g, auto x) { \
+            using C [[maybe_unused]] = decltype(x);                                                              \
+            return expression;                                                                                   \
+        });                                                                                                      \
     }
 
 template <class C>
@@ -50,8 +49,7 @@ C gelu_erf(C x) {
 template <class C>
 C gelu_tanh_slope(C x) {
     C inner = C(0.7978845608028654) * (x + C(0.044715) * x * x * x), t = std::tanh(inner);
-    return C(0.5) * (C(1) + t) +
-           C(0.5) * x * (C(1) - t * t) * C(0.7978845608028654) * (C(1) + C(3 * 0.044715) * x * x);
+    return C(0.5) * (C(1) + t) + C(0.5) * x * (C(1) - t * t) * C(0.7978845608028654) * (C(1) + C(3 * 0.044715) * x * x);
 }
 template <class C>
 C gelu_erf_slope(C x) {
@@ -73,8 +71,7 @@ C erfinv(C y) {
     double w = -std::log((1.0 - y) * (1.0 + y)), x = 0;
     double a = 2 / (3.14159265358979 * 0.147) - w / 2;
     x = std::copysign(std::sqrt(std::sqrt(a * a + w / 0.147) - a), static_cast<double>(y));
-    for (int i = 0; i < 4; i++)
-        x -= (std::erf(x) - static_cast<double>(y)) / (1.1283791670955126 * std::exp(-x * x));
+    for (int i = 0; i < 4; i++) x -= (std::erf(x) - static_cast<double>(y)) / (1.1283791670955126 * std::exp(-x * x));
     return static_cast<C>(x);
 }
 
@@ -136,6 +133,23 @@ GRADIENT(MishBackward, [&] {
     return g * (t + x * (C(1) - t * t) * sigmoid(x));
 }())
 
+Plan LogSigmoidForward(T self, O out, O buffer) {
+    View x = need(self, "self"), b = need(buffer, "buffer");
+    same_shape(b, shape_of(x), "buffer");
+    Plan first = LogSigmoid(self, out), second = unary_float(x, b, [](auto v) { return std::exp(-std::fabs(v)); });
+    return {[=] {
+        first.run();
+        second.run();
+    }};
+}
+Plan LogSigmoidBackward(T grad, T self, T buffer, O out) {
+    return ternary(need(grad, "gradOutput"), need(self, "self"), need(buffer, "buffer"), need(out, "gradInput"),
+                   [](auto g, auto x, auto z) {
+                       using C = decltype(x);
+                       C share = static_cast<C>(static_cast<double>(z) / (1.0 + static_cast<double>(z)));
+                       return x < 0 ? g * (C(1) - share) : g * share;
+                   });
+}
 Plan GeluV2(T self, i64 approximate, O out) {
     if (approximate < 0 || approximate > 1) reject("approximate is ", approximate, ", neither 0 (erf) nor 1 (tanh)");
     return unary_float(need(self, "x"), need(out, "y"),
@@ -255,6 +269,8 @@ ACLNN(GeluV2, T, i64, O)
 ACLNN(Silu, T, O)
 ACLNN(Mish, T, O)
 ACLNN(LogSigmoid, T, O)
+ACLNN(LogSigmoidForward, T, O, O)
+ACLNN(LogSigmoidBackward, T, T, T, O)
 ACLNN(Hardswish, T, O)
 ACLNN(Hardsigmoid, T, O)
 ACLNN(LeakyRelu, T, S, O)

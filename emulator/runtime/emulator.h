@@ -33,11 +33,11 @@ EMU_SHARED const char* recent_message();  // and forgets it; null if there is no
 
 struct Settings {
     int devices;
-    size_t memory;       // bytes of each device
-    int delay_us;        // before every task on a stream
-    unsigned shuffle;    // seed of random delays; 0 for none
-    bool poison;         // fill memory on allocation and on free
-    bool strict;         // abort on misuse
+    size_t memory;     // bytes of each device
+    int delay_us;      // before every task on a stream
+    unsigned shuffle;  // seed of random delays; 0 for none
+    bool poison;       // fill memory on allocation and on free
+    bool strict;       // abort on misuse
 };
 EMU_SHARED const Settings& settings();
 
@@ -54,8 +54,8 @@ EMU_SHARED std::string range_problem(const void* p, size_t n);
 // A task returns an empty text, or what went wrong.
 using Task = std::function<std::string()>;
 struct Work {
-    std::string name;                                       // "aclnnAdd"
-    std::vector<std::pair<const void*, size_t>> memory;     // device ranges that it uses
+    std::string name;                                    // "aclnnAdd"
+    std::vector<std::pair<const void*, size_t>> memory;  // device ranges that it uses
     Task run;
 };
 EMU_SHARED int enqueue(aclrtStream stream, Work work);
@@ -68,7 +68,7 @@ EMU_SHARED void count(const char* kind, int change);
 }  // namespace emu
 
 // Opens every entry point: an injected error returns at once.
-#define EMU_ENTER(function)                                     \
-    do {                                                        \
-        if (int code_ = emu::injected(function)) return code_;  \
+#define EMU_ENTER(function)                                    \
+    do {                                                       \
+        if (int code_ = emu::injected(function)) return code_; \
     } while (0)

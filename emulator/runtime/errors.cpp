@@ -74,7 +74,8 @@ void parse(State& s, const std::string& spec) {
         size_t last = item.rfind(':'), middle = last == std::string::npos ? last : item.rfind(':', last - 1);
         if (middle == std::string::npos) {
             if (!item.empty())
-                std::fprintf(stderr, "[emulator] ASCEND_EMULATOR_INJECT: '%s' is not function:nth:code\n", item.c_str());
+                std::fprintf(stderr, "[emulator] ASCEND_EMULATOR_INJECT: '%s' is not function:nth:code\n",
+                             item.c_str());
             continue;
         }
         s.injections.push_back({item.substr(0, middle), std::atol(item.substr(middle + 1).c_str()),

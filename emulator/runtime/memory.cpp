@@ -20,8 +20,8 @@ constexpr size_t kSpan = size_t(1) << 36;
 constexpr size_t kPage = 4096;
 
 struct Block {
-    size_t size;       // as asked for
-    size_t reserved;   // pages
+    size_t size;      // as asked for
+    size_t reserved;  // pages
     bool live;
     int device;
 };
@@ -30,10 +30,10 @@ struct Memory {
     std::mutex mutex;
     char* addresses = nullptr;
     char* bytes = nullptr;
-    std::vector<size_t> next;               // per device: the first address never used
-    std::vector<size_t> used;               // per device: bytes allocated
-    std::map<uintptr_t, Block> blocks;      // by address, freed ones too
-    std::map<uintptr_t, size_t> pinned;     // host memory
+    std::vector<size_t> next;                // per device: the first address never used
+    std::vector<size_t> used;                // per device: bytes allocated
+    std::map<uintptr_t, Block> blocks;       // by address, freed ones too
+    std::map<uintptr_t, size_t> pinned;      // host memory
     std::multimap<size_t, uintptr_t> again;  // freed ranges by size, for when addresses run out
 };
 
@@ -127,9 +127,9 @@ bool is_pinned(const void* p, size_t n) {
 int side(const char* function, const char* which, const void* p, size_t n, bool device, char** real) {
     if (!p) return failed(kParamInvalid, text(function, ": ", which, " is null"));
     if (is_device_address(p) != device)
-        return misused(kParamInvalid, text(function, ": the kind says that ", which, " is on the ",
-                                           device ? "device" : "host", ", but ", p, " is on the ",
-                                           device ? "host" : "device"));
+        return misused(kParamInvalid,
+                       text(function, ": the kind says that ", which, " is on the ", device ? "device" : "host",
+                            ", but ", p, " is on the ", device ? "host" : "device"));
     if (!device) {
         *real = static_cast<char*>(const_cast<void*>(p));
         return kSuccess;
@@ -173,9 +173,11 @@ std::string range_problem(const void* p, size_t n) {
     if (!found) return text("address ", p, " was never allocated");
     auto& [begin, block] = *found;
     size_t offset = reinterpret_cast<uintptr_t>(p) - begin;
-    if (!block.live) return text("address ", p, " was freed (", block.size, " bytes at ", reinterpret_cast<void*>(begin), ")");
+    if (!block.live)
+        return text("address ", p, " was freed (", block.size, " bytes at ", reinterpret_cast<void*>(begin), ")");
     if (offset + n > block.size)
-        return text(n, " bytes at ", p, " reach ", offset + n - block.size, " bytes beyond an allocation of ", block.size);
+        return text(n, " bytes at ", p, " reach ", offset + n - block.size, " bytes beyond an allocation of ",
+                    block.size);
     return "";
 }
 
@@ -191,7 +193,9 @@ size_t leaked_blocks() {
 
 using namespace emu;
 
-EMU_API aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy) { return allocate(p, size, 32, "aclrtMalloc"); }
+EMU_API aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy) {
+    return allocate(p, size, 32, "aclrtMalloc");
+}
 EMU_API aclError aclrtMallocAlign32(void** p, size_t size, aclrtMemMallocPolicy) {
     return allocate(p, size, 0, "aclrtMallocAlign32");
 }
@@ -227,7 +231,8 @@ EMU_API aclError aclrtFree(void* p) {
 EMU_API aclError aclrtMallocHost(void** p, size_t size) {
     EMU_ENTER("aclrtMallocHost");
     if (!p || !size) return failed(kParamInvalid, "aclrtMallocHost: a size of 0, or nowhere to put the address");
-    if (posix_memalign(p, 64, size)) return failed(kOutOfMemory, text("aclrtMallocHost: no memory for ", size, " bytes"));
+    if (posix_memalign(p, 64, size))
+        return failed(kOutOfMemory, text("aclrtMallocHost: no memory for ", size, " bytes"));
     std::lock_guard<std::mutex> lock(memory().mutex);
     memory().pinned[reinterpret_cast<uintptr_t>(*p)] = size;
     count("host memory", 1);
@@ -238,7 +243,8 @@ EMU_API aclError aclrtFreeHost(void* p) {
     {
         std::lock_guard<std::mutex> lock(memory().mutex);
         if (!memory().pinned.erase(reinterpret_cast<uintptr_t>(p)))
-            return misused(kParamInvalid, text("aclrtFreeHost: ", p, " is not from aclrtMallocHost, or was freed before"));
+            return misused(kParamInvalid,
+                           text("aclrtFreeHost: ", p, " is not from aclrtMallocHost, or was freed before"));
     }
     std::free(p);
     count("host memory", -1);

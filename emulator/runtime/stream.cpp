@@ -1,15 +1,15 @@
 // Devices, streams and events. A stream is a thread that runs its tasks in the order in which they were given.
 #include "stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <algorithm>
 #include <deque>
-#include <utility>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace emu {
 namespace {
@@ -264,7 +264,8 @@ EMU_API aclError aclFinalize() {
         for (Device& d : s.devices) d.default_queue = nullptr;
     }
     if (events) misused(0, text("aclFinalize: ", events, " events were not destroyed"));
-    if (size_t n = leaked_blocks()) misused(0, text("aclFinalize: ", n, " allocations of device memory were not freed"));
+    if (size_t n = leaked_blocks())
+        misused(0, text("aclFinalize: ", n, " allocations of device memory were not freed"));
     return kSuccess;
 }
 

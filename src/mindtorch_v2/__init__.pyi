@@ -38,6 +38,7 @@ from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import npu as npu
 from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides

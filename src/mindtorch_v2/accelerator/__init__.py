@@ -1,4 +1,6 @@
-"""`torch.accelerator`: the one kind of accelerator of this build. There is none."""
+"""`torch.accelerator`: the one kind of accelerator of a program, `torch.npu` where CANN or its emulator is found."""
+
+import mindtorch_v2 as torch
 
 __all__ = [
     "current_accelerator",
@@ -21,80 +23,83 @@ __all__ = [
 
 
 def is_available():
-    """Whether an accelerator can be used: False."""
-    return False
+    """Whether an accelerator can be used."""
+    return torch.npu.is_available()
 
 
 def device_count():
-    """The number of accelerators: 0."""
-    return 0
+    """The number of accelerators."""
+    return torch.npu.device_count()
 
 
 def current_accelerator(check_available=False):
-    """The accelerator's device without index: None."""
-    return None
+    """The accelerator's device without index; None if there is none."""
+    return torch.device("npu") if is_available() else None
 
 
-def _missing():
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+def _present():
+    """The accelerator's module; RuntimeError if there is none."""
+    if not is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return torch.npu
 
 
 def current_device_index():
-    """The index of the current device; raises RuntimeError."""
-    _missing()
+    """The index of the current device; RuntimeError without an accelerator."""
+    return _present().current_device()
 
 
 current_device_idx = current_device_index
 
 
 def set_device_index(device, /):
-    """Make `device` the current one; raises RuntimeError."""
-    _missing()
+    """Make `device` the current one; RuntimeError without an accelerator."""
+    _present().set_device(device)
 
 
 set_device_idx = set_device_index
 
 
 def current_stream(device=None, /):
-    """The current stream; raises RuntimeError."""
-    _missing()
+    """The current stream; RuntimeError without an accelerator."""
+    return _present().current_stream(device)
 
 
 def set_stream(stream):
-    """Make `stream` the current one; raises RuntimeError."""
-    _missing()
+    """Make `stream` the current one; RuntimeError without an accelerator."""
+    _present().set_stream(stream)
 
 
 def synchronize(device=None, /):
-    """Wait for `device`; raises RuntimeError."""
-    _missing()
+    """Wait for `device`; RuntimeError without an accelerator."""
+    _present().synchronize(device)
 
 
 def empty_cache():
-    """Release cached memory; raises RuntimeError."""
-    _missing()
+    """Release cached memory; RuntimeError without an accelerator."""
+    _present().empty_cache()
 
 
 def memory_stats(device_index=None, /):
-    """Statistics of the allocator; raises RuntimeError."""
-    _missing()
+    """Statistics of the allocator; RuntimeError without an accelerator."""
+    return _present().memory_stats(device_index)
 
 
 def memory_allocated(device_index=None, /):
-    """Bytes in use by tensors; raises RuntimeError."""
-    _missing()
+    """Bytes in use by tensors; RuntimeError without an accelerator."""
+    return _present().memory_allocated(device_index)
 
 
 def max_memory_allocated(device_index=None, /):
-    """Highest number of bytes in use by tensors; raises RuntimeError."""
-    _missing()
+    """Highest number of bytes in use by tensors; RuntimeError without an accelerator."""
+    return _present().max_memory_allocated(device_index)
 
 
 def memory_reserved(device_index=None, /):
-    """Bytes held by the allocator; raises RuntimeError."""
-    _missing()
+    """Bytes held by the allocator; RuntimeError without an accelerator."""
+    return _present().memory_reserved(device_index)
 
 
 def max_memory_reserved(device_index=None, /):
-    """Highest number of bytes held by the allocator; raises RuntimeError."""
-    _missing()
+    """Highest number of bytes held by the allocator; RuntimeError without an accelerator."""
+    return _present().max_memory_reserved(device_index)

@@ -1,7 +1,7 @@
 """`torch.npu`: Ascend NPUs. Nothing of Ascend is loaded before a device is asked for. The guide is docs/npu.md.
 
-    python -m mindtorch_v2.npu emulate -- python script.py      run a program on the emulator
-    python -m mindtorch_v2.npu doctor                           what this host has, and what it lacks
+python -m mindtorch_v2.npu emulate -- python script.py      run a program on the emulator
+python -m mindtorch_v2.npu doctor                           what this host has, and what it lacks
 """
 
 import contextlib

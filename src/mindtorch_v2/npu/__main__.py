@@ -67,7 +67,9 @@ def doctor():
         for name in aclnn.signatures()
         if not (started.libraries.operator(name) and started.libraries.operator(name + "GetWorkspaceSize"))
     ]
-    print(f"operators: {len(aclnn.signatures()) - len(missing)} of {len(aclnn.signatures())} that kernels use are there")
+    print(
+        f"operators: {len(aclnn.signatures()) - len(missing)} of {len(aclnn.signatures())} that kernels use are there"
+    )
     if missing:
         print(f"missing: {' '.join(missing)}\nWhat needs them raises NotImplementedError; a newer CANN may have them.")
     return 0

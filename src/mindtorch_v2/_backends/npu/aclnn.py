@@ -232,7 +232,9 @@ class Descriptors:
                     continue
                 geometry, address, index = _describe(tensor)
                 if index < 0:
-                    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, npu and cpu!")
+                    raise RuntimeError(
+                        "Expected all tensors to be on the same device, but found at least two devices, npu and cpu!"
+                    )
                 device = index
                 handles.append(self.new_tensor(geometry, address))
             cells = (c_void_p * len(handles))(*handles)
@@ -261,13 +263,15 @@ class Operator:
     """One ACLNN operator; call it with values in the order of its signature."""
 
     __slots__ = ("bound", "caller", "codes", "first", "name", "second")
+    current: Caller  # set when the device is first asked for
 
-    def __init__(self, caller: Caller, name: str, codes: tuple[str, ...]):
-        self.caller, self.name, self.codes = caller, name, codes
+    def __init__(self, name: str, codes: tuple[str, ...]):
+        self.name, self.codes = name, codes
         self.bound = False
 
     def bind(self) -> None:
-        libraries = self.caller.runtime.libraries
+        """Find the two functions. NotImplementedError that lists every library if there are none."""
+        libraries = Operator.current.runtime.libraries
         first, second = libraries.operator(self.name + "GetWorkspaceSize"), libraries.operator(self.name)
         if first is None or second is None:
             tried = "\n  ".join(dict.fromkeys(libraries.searched))
@@ -277,10 +281,34 @@ class Operator:
         first.restype = second.restype = c_int32
         first.argtypes = [*(_CTYPES[code] for code in self.codes), c_void_p, c_void_p]
         second.argtypes = [c_void_p, c_uint64, c_void_p, c_void_p]
-        self.first, self.second, self.bound = first, second, True
+        self.first, self.second, self.caller, self.bound = first, second, Operator.current, True
 
     def __call__(self, *arguments: Any) -> None:
+        if not self.bound:
+            self.bind()
         self.caller.launch(self, arguments, None)
+
+    def sized(self, position: int, *arguments: Any) -> tuple[int, ...]:
+        """Call an operator whose output at `position` has sizes that the data decide: waits, and returns them."""
+        if not self.bound:
+            self.bind()
+        sizes = self.caller.launch(self, arguments, position)
+        assert sizes is not None
+        return sizes
+
+
+_operators: dict[str, Operator] = {}
+
+
+def operator(name: str) -> Operator:
+    """The operator `aclnn...`, which finds its functions when it is first called. NotImplementedError if its signature is
+    not known."""
+    if not _operators:
+        _operators.update({known: Operator(known, codes) for known, codes in signatures().items()})
+    found = _operators.get(name)
+    if found is None:
+        raise NotImplementedError(f"{name}: its signature is not in signatures.tsv")
+    return found
 
 
 class Caller:
@@ -291,24 +319,11 @@ class Caller:
         self.memory = memory  # device index -> Allocator
         self.descriptors = Descriptors(runtime)
         self.local = _Local()
-        self.signatures = signatures()
-        self.operators: dict[str, Operator] = {}
-        self.host_number: Any = None  # (tensor of the host, others) -> the same on the device
-
-    def operator(self, name: str) -> Operator:
-        """The operator `aclnn...`; NotImplementedError if its signature is not known."""
-        found = self.operators.get(name)
-        if found is None:
-            codes = self.signatures.get(name)
-            if codes is None:
-                raise NotImplementedError(f"{name}: its signature is not in signatures.tsv")
-            found = self.operators[name] = Operator(self, name, codes)
-        return found
+        self.host_number: Any = None  # (tensor of the host, the arguments) -> the same on the device
+        Operator.current = self
 
     def launch(self, op: Operator, arguments: tuple, sized: int | None) -> tuple[int, ...] | None:
         """Enqueue an operator. `sized`: the position of an output whose sizes the data decide; they are returned."""
-        if not op.bound:
-            op.bind()
         if len(arguments) != len(op.codes):
             raise TypeError(f"{op.name} takes {len(op.codes)} arguments, {len(arguments)} were given")
         descriptors = self.descriptors

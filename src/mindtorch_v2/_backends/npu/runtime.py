@@ -138,7 +138,9 @@ class Runtime:
             self.fail("aclrtSynchronizeDevice", code, self.hint())
 
     def hint(self) -> str:
-        return "" if self.blocking else "Set ACL_LAUNCH_BLOCKING=1 to have the error raised where the operator is called."
+        return (
+            "" if self.blocking else "Set ACL_LAUNCH_BLOCKING=1 to have the error raised where the operator is called."
+        )
 
     # ---- streams and events: raw handles ----
 
@@ -199,7 +201,8 @@ class Runtime:
     def copy(self, to: int, source: int, nbytes: int, kind: int, index: int, stream: int) -> None:
         self.activate(index)
         code = self.aclrtMemcpyAsync(to, nbytes, source, nbytes, kind, stream or None)
-        self.check("aclrtMemcpyAsync", code)
+        if code:
+            self.fail("aclrtMemcpyAsync", code, self.hint())
 
     # ---- the end ----
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ... import _C
 from . import runtime as _runtime
+from .aclnn import Caller, operator
 from .allocator import Allocator
-from .aclnn import Caller
 from .runtime import D2D, D2H, H2D
 
 _PHILOX = 10  # numbers that a random operator may draw before the offset moves on, as Ascend's own adaptor counts
@@ -58,9 +58,7 @@ class State:
         if not self.runtime.closed:
             self.memory[index].release(address)
 
-    def transfer(
-        self, to: int, source: int, nbytes: int, kind: int, index: int, non_blocking: bool, host: Any
-    ) -> None:
+    def transfer(self, to: int, source: int, nbytes: int, kind: int, index: int, non_blocking: bool, host: Any) -> None:
         runtime = self.runtime
         stream = runtime.stream_handle(index)
         runtime.copy(to, source, nbytes, kind, index, stream)
@@ -72,13 +70,13 @@ class State:
             runtime.synchronize_stream(index, stream)
 
     def copy(self, to: Any, source: Any) -> None:
-        self.caller.operator("aclnnInplaceCopy")(to, source)
+        operator("aclnnInplaceCopy")(to, source)
 
     def fill(self, to: Any, number: Any) -> None:
         if number == 0 and str(number) != "-0.0":
-            self.caller.operator("aclnnInplaceZero")(to)
+            operator("aclnnInplaceZero")(to)
         else:
-            self.caller.operator("aclnnInplaceFillScalar")(to, number)
+            operator("aclnnInplaceFillScalar")(to, number)
 
     # ---- pinned host memory ----
 

@@ -85,9 +85,9 @@ class Stream:
         set_stream(self._before)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Stream)
-            and (self.device_index, self.npu_stream) == (other.device_index, other.npu_stream)
+        return isinstance(other, Stream) and (self.device_index, self.npu_stream) == (
+            other.device_index,
+            other.npu_stream,
         )
 
     def __hash__(self) -> int:

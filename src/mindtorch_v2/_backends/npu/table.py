@@ -15,6 +15,7 @@ from typing import Any
 from ... import _C
 from ..._ops._table import ROWS
 from . import state
+from .aclnn import operator
 
 _MAY_ALIAS = 2  # the output may be an input: element-wise kernels
 NAMES: dict[str, str] = {}  # row -> the ACLNN operator, or "" for a kernel of several
@@ -33,15 +34,12 @@ _CONSTANTS: dict[str, Any] = {
 
 def call(symbol: str, *arguments: Any) -> None:
     """Enqueue an ACLNN operator with arguments in the order of its signature."""
-    state.get().caller.operator(symbol)(*arguments)
+    operator(symbol)(*arguments)
 
 
 def call_sized(symbol: str, position: int, *arguments: Any) -> tuple[int, ...]:
     """The same for an operator whose output at `position` has sizes that the data decide: waits, and returns them."""
-    caller = state.get().caller
-    sizes = caller.launch(caller.operator(symbol), arguments, position)
-    assert sizes is not None
-    return sizes
+    return operator(symbol).sized(position, *arguments)
 
 
 def random_state(generator: Any, index: int) -> tuple[int, int]:
@@ -72,9 +70,9 @@ def _places(row: Any, tokens: str | None) -> list[Any]:
     return places
 
 
-def _marshalled(operator: Any, places: list[Any]) -> Callable[..., None]:
+def _marshalled(called: Any, places: list[Any]) -> Callable[..., None]:
     def compute(*values: Any) -> None:
-        operator(*[values[p] if type(p) is int else p[1] for p in places])
+        called(*[values[p] if type(p) is int else p[1] for p in places])
 
     return compute
 
@@ -98,12 +96,12 @@ def aclnn(name: str, symbol: str, arguments: str | None = None, *, alias: bool =
     row = ROWS[name]
     if not _C._has_shape_rule(row.handle):
         raise ValueError(f"{name} has no shape rule: state its kernel with @kernel")
-    operator = state.get().caller.operator(symbol)
+    compute = operator(symbol)
     places = _places(row, arguments)
-    if len(places) != len(operator.codes):
-        raise ValueError(f"{name}: {symbol} takes {len(operator.codes)} parameters, the row gives {len(places)}")
+    if len(places) != len(compute.codes):
+        raise ValueError(f"{name}: {symbol} takes {len(compute.codes)} parameters, the row gives {len(places)}")
     identity = places == list(range(len(places)))
-    _register(row, operator if identity else _marshalled(operator, places), _MAY_ALIAS if alias else 0)
+    _register(row, compute if identity else _marshalled(compute, places), _MAY_ALIAS if alias else 0)
     NAMES[name] = symbol
 
 

@@ -1,6 +1,6 @@
 """Activations and their gradients."""
 
-from ..table import call, kernel, pointwise
+from ..table import aclnn, call, kernel, pointwise
 
 _GELU = {"none": 0, "tanh": 1}
 
@@ -9,11 +9,6 @@ _GELU = {"none": 0, "tanh": 1}
 @kernel("gelu")
 def gelu(self, approximate, out):
     call("aclnnGeluV2", self, _GELU[approximate], out)
-
-
-@kernel("log_sigmoid_forward")
-def log_sigmoid_forward(self, out, buffer):
-    call("aclnnLogSigmoid", self, out)
 
 
 pointwise("elu", "aclnnElu")
@@ -27,6 +22,8 @@ pointwise("hardtanh", "aclnnHardtanh")
 pointwise("hardtanh_backward", "aclnnHardtanhBackward")
 pointwise("leaky_relu", "aclnnLeakyRelu")
 pointwise("leaky_relu_backward", "aclnnLeakyReluBackward")
+pointwise("log_sigmoid_backward", "aclnnLogSigmoidBackward")
+aclnn("log_sigmoid_forward", "aclnnLogSigmoidForward")
 pointwise("mish", "aclnnMish")
 pointwise("mish_backward", "aclnnMishBackward")
 pointwise("relu", "aclnnRelu")

@@ -14,6 +14,19 @@ def native_dropout(input, p, train, out, mask):
     call("aclnnMuls", out, 0.0 if p == 1 else 1.0 / (1.0 - p), out)
 
 
+@kernel("_fused_dropout")
+def fused_dropout(self, keep, generator, out, mask):
+    call("aclnnInplaceBernoulli", mask, float(keep), *random_state(generator, self.device.index))
+    call("aclnnMul", self, mask, out)
+    call("aclnnMuls", out, 0.0 if keep == 0 else 1.0 / keep, out)
+
+
+@kernel("_masked_scale")
+def masked_scale(self, mask, scale, out):
+    call("aclnnMul", self, mask, out)
+    call("aclnnMuls", out, float(scale), out)
+
+
 @kernel("native_dropout_backward")
 def native_dropout_backward(grad_output, mask, scale, out):
     call("aclnnMul", grad_output, mask, out)

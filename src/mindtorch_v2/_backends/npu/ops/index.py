@@ -78,6 +78,17 @@ def index_put(self, indices, values, accumulate, *rest):
         call("aclnnIndexPutImpl", out, places, values.to(self.device), accumulate, False)
 
 
+@kernel("masked_scatter")
+def masked_scatter(self, mask, source, out):
+    call("aclnnInplaceCopy", out, self)
+    places = _as_places(self, [mask.expand(self.shape)])
+    count = places[0].numel()
+    if source.numel() < count:
+        raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
+    if count:
+        call("aclnnIndexPutImpl", out, places, source.reshape(-1).narrow(0, 0, count), False, False)
+
+
 _REDUCE = {"add": 1, "multiply": 2}
 
 

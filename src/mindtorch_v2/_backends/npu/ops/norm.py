@@ -1,13 +1,32 @@
 """Normalisations."""
 
+from ...._dtype import finfo
+from ...._ops._table import aten
 from ..table import aclnn, call, kernel
+
+
+def _gain(input, normalized_shape, weight):
+    """The gain, which the operator wants in any case."""
+    return aten.new_ones(input, list(normalized_shape)) if weight is None else weight
+
+
+@kernel("_fused_rms_norm")
+def rms_norm(input, normalized_shape, weight, eps, out, rstd):
+    eps = finfo(input.dtype).eps if eps is None else eps
+    call("aclnnRmsNorm", input, _gain(input, normalized_shape, weight), eps, out, rstd)
+
+
+@kernel("_fused_rms_norm_backward")
+def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask, grad_input, grad_weight):
+    gain = _gain(input, normalized_shape, weight)
+    by_input = aten.empty_like(input) if grad_input is None else grad_input
+    by_gain = aten.empty_like(gain) if grad_weight is None else grad_weight
+    call("aclnnRmsNormGrad", grad_out, input, rstd, gain, by_input, by_gain)
 
 
 @kernel("native_batch_norm", "_native_batch_norm_legit")
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd):
-    call(
-        "aclnnBatchNorm", input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd
-    )
+    call("aclnnBatchNorm", input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd)
 
 
 @kernel("_native_batch_norm_legit_no_training")

@@ -39,10 +39,27 @@ def _over_dims(name, symbol):
         call(symbol, self, _dims(self, dim), keepdim, out)
 
 
-for _name, _symbol in (("amax", "aclnnAmax"), ("amin", "aclnnAmin"), ("all.dims", "aclnnAll"), ("any.dims", "aclnnAny")):
+for _name, _symbol in (
+    ("all.dim", "aclnnAll"),
+    ("amax", "aclnnAmax"),
+    ("amin", "aclnnAmin"),
+    ("any.dim", "aclnnAny"),
+    ("logsumexp", "aclnnLogSumExp"),
+):
     _over_dims(_name, _symbol)
-for _name, _symbol in (("all.dim", "aclnnAll"), ("any.dim", "aclnnAny"), ("logsumexp", "aclnnLogSumExp")):
-    _over_dims(_name, _symbol)
+
+
+def _over_stated_dims(name, symbol):
+    @kernel(name)
+    def reduce(self, dim, keepdim, out):
+        if dim is not None and len(dim) == 0:  # here an empty list means none
+            call("aclnnNeScalar", self, 0, out)
+        else:
+            call(symbol, self, _dims(self, dim), keepdim, out)
+
+
+_over_stated_dims("all.dims", "aclnnAll")
+_over_stated_dims("any.dims", "aclnnAny")
 
 
 def _over_all(name, symbol):

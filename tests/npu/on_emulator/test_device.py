@@ -1,0 +1,188 @@
+"""The device as a program meets it: copies, views, errors, memory, streams, events, random numbers, training."""
+
+from typing import Any
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import nn
+from mindtorch_v2.npu import NPUError
+
+F = nn.functional
+
+
+def test_copies_keep_numbers_dtype_and_layout() -> None:
+    x = torch.arange(24.0).view(2, 3, 4)
+    there = x.npu()
+    assert str(there.device) == "npu:0" and there.is_npu and not there.is_cpu
+    assert torch.equal(there.cpu(), x)
+    turned = x.permute(2, 0, 1)
+    assert turned.to("npu").stride() == turned.to("cpu", copy=True).stride()
+    assert torch.equal(there.permute(2, 0, 1).cpu(), turned)
+    assert torch.equal(there[:, 1, ::2].to("cpu", torch.float64), x[:, 1, ::2].double())
+    for dtype in (torch.float16, torch.bfloat16, torch.int32, torch.int64, torch.bool, torch.uint8):
+        assert torch.equal(x.to("npu", dtype).cpu(), x.to(dtype))
+        assert torch.equal(there.to(dtype).cpu(), x.to(dtype))
+    assert torch.empty(0, 3).npu().cpu().shape == (0, 3)
+
+
+def test_the_host_cannot_reach_device_memory() -> None:
+    x = torch.zeros(3, device="npu")
+    with pytest.raises(TypeError, match="can't convert npu:0 device type tensor to numpy"):
+        x.numpy()
+    with pytest.raises(BufferError):
+        memoryview(x.untyped_storage())
+    with pytest.raises(TypeError, match="copy it to the CPU first"):
+        x.untyped_storage()[0]
+
+
+def test_devices_are_not_mixed() -> None:
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        torch.ones(3, device="npu") + torch.ones(3)
+    assert (torch.ones(3, device="npu") + torch.tensor(2.0)).cpu().tolist() == [3, 3, 3]
+
+
+def test_what_has_no_kernel_says_so() -> None:
+    with pytest.raises(NotImplementedError, match=r"aten::nextafter.*'PrivateUse1'|aten::nextafter.*'NPU'"):
+        torch.nextafter(torch.ones(2, device="npu"), torch.zeros(2, device="npu"))
+
+
+def test_views_share_memory() -> None:
+    x = torch.zeros(4, 6, device="npu")
+    x[1:3, ::2] = 5
+    x.t()[0].add_(1)
+    x.view(2, 12)[1, -1] = 7
+    expected = torch.zeros(4, 6)
+    expected[1:3, ::2] = 5
+    expected.t()[0].add_(1)
+    expected.view(2, 12)[1, -1] = 7
+    assert torch.equal(x.cpu(), expected)
+
+
+def test_indexing() -> None:
+    x = torch.arange(20.0).view(4, 5)
+    n = x.npu()
+    rows = torch.tensor([3, 0])
+    assert torch.equal(n[rows].cpu(), x[rows])
+    assert torch.equal(n[rows.npu(), 1:].cpu(), x[rows, 1:])
+    assert torch.equal(n[n > 7].cpu(), x[x > 7])
+    assert torch.equal(n[:, None, rows].cpu(), x[:, None, rows])
+    assert torch.equal(n[torch.tensor(2).npu()].cpu(), x[2])
+    n[n > 7] = -1.0
+    n[rows.npu(), 0] = torch.tensor([9.0, 8.0]).npu()
+    x[x > 7] = -1.0
+    x[rows, 0] = torch.tensor([9.0, 8.0])
+    assert torch.equal(n.cpu(), x)
+
+
+def test_printing() -> None:
+    assert repr(torch.tensor([1.0, 2.0], device="npu")) == "tensor([1., 2.], device='npu:0')"
+
+
+def test_an_operator_that_fails_names_itself(emulator: Any) -> None:
+    x = torch.ones(3, device="npu")
+    emulator.runtime.libraries.acl.emulatorInject(b"aclnnExpGetWorkspaceSize:1:561003")
+    with pytest.raises(NPUError, match=r"aclnnExpGetWorkspaceSize returned 561003 \(no kernel found") as caught:
+        x.exp()
+    assert caught.value.code == 561003 and caught.value.function == "aclnnExpGetWorkspaceSize"
+    emulator.runtime.libraries.acl.emulatorInject(b"aclnnExp@stream:1:507015")
+    y = x.exp()
+    with pytest.raises(NPUError, match=r"507015.*aclnnExp failed on stream.*\n.*ACL_LAUNCH_BLOCKING"):
+        y.cpu()
+    emulator.runtime.libraries.acl.emulatorInject(b"")
+    assert x.exp().cpu().allclose(torch.ones(3).exp())
+
+
+def test_out_of_memory_frees_the_cache_and_names_the_sizes(emulator: Any) -> None:
+    torch.npu.empty_cache()
+    kept = torch.empty(1 << 20, device="npu")
+    spare = torch.empty(1 << 22, device="npu")
+    del spare
+    reserved = torch.npu.memory_reserved()
+    with pytest.raises(torch.npu.OutOfMemoryError, match=r"Tried to allocate \d+ bytes on npu:0"):
+        torch.empty(1 << 40, device="npu")
+    assert torch.npu.memory_reserved() < reserved  # what was cached has been given back
+    assert kept.fill_(1).sum().item() == 1 << 20
+
+
+def test_memory_is_counted(emulator: Any) -> None:
+    torch.npu.empty_cache()
+    before = torch.npu.memory_allocated()
+    x = torch.empty(1000, device="npu")
+    assert torch.npu.memory_allocated() - before == 4096
+    del x
+    assert torch.npu.memory_allocated() == before
+    assert torch.npu.max_memory_allocated() >= before + 4096
+    assert torch.npu.memory_stats()["allocated_bytes.all.current"] == before
+
+
+def test_streams_and_events() -> None:
+    side = torch.npu.Stream()
+    start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    x = torch.full((1000,), 2.0, device="npu")
+    side.wait_stream(torch.npu.current_stream())
+    with torch.npu.stream(side):
+        start.record()
+        y = (x * 3).sum()
+        end.record()
+        assert torch.npu.current_stream() == side
+    torch.npu.current_stream().wait_stream(side)
+    assert (y + 1).item() == 6001
+    end.synchronize()
+    assert end.query() and start.elapsed_time(end) >= 0
+    assert torch.npu.current_stream() == torch.npu.default_stream()
+
+
+def test_seeds_decide_random_numbers() -> None:
+    torch.manual_seed(3)
+    first = torch.randn(100, device="npu").cpu()
+    again = torch.randn(100, device="npu").cpu()
+    torch.manual_seed(3)
+    assert torch.equal(torch.randn(100, device="npu").cpu(), first) and not torch.equal(first, again)
+    u = torch.rand(10000, device="npu").cpu()
+    assert 0 <= u.min() and u.max() < 1 and abs(u.mean().item() - 0.5) < 0.02
+    k = torch.randint(3, 7, (1000,), device="npu").cpu()
+    assert sorted(set(k.tolist())) == [3, 4, 5, 6]
+    assert sorted(torch.randperm(50, device="npu").cpu().tolist()) == list(range(50))
+    kept = F.dropout(torch.ones(10000, device="npu"), 0.25).cpu()
+    assert abs((kept == 0).float().mean().item() - 0.25) < 0.02 and kept.max().item() == pytest.approx(4 / 3)
+
+
+def _losses(device: str, optimizer: Any, steps: int = 10) -> list[float]:
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(10, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4)).to(device)
+    made = optimizer(model.parameters())
+    numbers = torch.Generator().manual_seed(3)
+    losses = []
+    for _ in range(steps):
+        x = torch.randn(8, 10, generator=numbers).to(device)
+        target = torch.randint(0, 4, (8,), generator=numbers).to(device)
+        loss = F.cross_entropy(model(x), target)
+        made.zero_grad()
+        loss.backward()
+        made.step()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+def test_training_agrees_with_the_cpu(name: str) -> None:
+    def optimizer(parameters: Any) -> Any:
+        options = {"lr": 0.1, "momentum": 0.9} if name == "SGD" else {"lr": 0.01}
+        return getattr(torch.optim, name)(parameters, **options)
+
+    assert _losses("npu", optimizer) == pytest.approx(_losses("cpu", optimizer), rel=1e-4)
+
+
+def test_steps_leave_nothing_behind(emulator: Any, report: Any) -> None:
+    def optimizer(parameters: Any) -> Any:
+        return torch.optim.SGD(parameters, lr=0.1)
+
+    _losses("npu", optimizer)
+    before, allocated = report()["live"], torch.npu.memory_allocated()
+    _losses("npu", optimizer, 30)
+    after = report()["live"]
+    assert torch.npu.memory_allocated() == allocated
+    assert after["executors"] == 0 and after.get("lists", 0) == 0
+    for kind in ("tensors", "scalars", "arrays", "device memory"):
+        assert after[kind] <= before[kind] + 8, kind

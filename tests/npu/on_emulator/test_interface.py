@@ -1,0 +1,94 @@
+"""The emulator against misuse of the interface, and the interface's signatures against one another."""
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from mindtorch_v2._backends.npu import aclnn
+
+
+@pytest.fixture
+def acl(emulator: Any) -> Any:
+    return emulator.runtime.libraries.acl
+
+
+def _misuse(acl: Any, report: Any) -> str:
+    messages = report()["messages"]
+    acl.emulatorForgetMisuses()
+    return messages[-1] if messages else ""
+
+
+def test_signatures_agree(emulator: Any) -> None:
+    """Two statements of each signature, the table that ctypes calls by and the emulator's C++ types, say the same."""
+    library = emulator.runtime.libraries.operators[-1]
+    library.emulatorSignatures.restype = ctypes.c_char_p
+    emulated = dict(line.split(" ") for line in library.emulatorSignatures().decode().splitlines())
+    bound = {name: ",".join(codes) for name, codes in aclnn.signatures().items()}
+    assert {name: codes.replace("!", "") for name, codes in emulated.items()} == bound
+    for name in bound:
+        assert hasattr(library, name) and hasattr(library, name + "GetWorkspaceSize")
+
+
+def test_a_second_free_is_misuse(acl: Any, report: Any, emulator: Any) -> None:
+    address, code = emulator.runtime.malloc(100, 0)
+    assert code == 0
+    assert acl.aclrtFree(ctypes.c_void_p(address)) == 0
+    assert acl.aclrtFree(ctypes.c_void_p(address)) == 107000
+    assert "was freed before" in _misuse(acl, report)
+
+
+def test_copies_are_checked(acl: Any, report: Any, emulator: Any) -> None:
+    address, _ = emulator.runtime.malloc(100, 0)
+    here = ctypes.create_string_buffer(4096)
+
+    def copy(to: Any, source: Any, size: int, kind: int) -> int:
+        return acl.aclrtMemcpy(
+            ctypes.c_void_p(to), ctypes.c_size_t(size), ctypes.c_void_p(source), ctypes.c_size_t(size), kind
+        )
+
+    host = ctypes.addressof(here)
+    assert copy(address, host, 100, 1) == 0
+    assert copy(address, host, 1000, 1) == 107000
+    assert "beyond an allocation" in _misuse(acl, report)
+    assert copy(address, host, 100, 2) == 107000
+    assert "the kind says" in _misuse(acl, report)
+    acl.aclrtFree(ctypes.c_void_p(address))
+    assert copy(host, address, 100, 2) == 107000
+    assert "was freed" in _misuse(acl, report)
+
+
+def test_executors_are_used_once(acl: Any, report: Any, emulator: Any) -> None:
+    base, operator = emulator.runtime.libraries.base, aclnn.operator("aclnnInplaceZero")
+    if not operator.bound:
+        operator.bind()
+    address, _ = emulator.runtime.malloc(64, 0)
+    one = (ctypes.c_int64 * 1)(4)
+    step = (ctypes.c_int64 * 1)(1)
+    tensor = base.aclCreateTensor(one, 1, 0, step, 0, 2, one, 1, address)
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    assert operator.first(tensor, ctypes.byref(size), ctypes.byref(executor)) == 0
+    assert operator.second(None, 0, executor, None) == 0
+    assert operator.second(None, 0, executor, None) != 0
+    assert "was used up by an earlier second phase" in _misuse(acl, report)
+    assert base.aclDestroyAclOpExecutor(executor) == 561000
+    _misuse(acl, report)
+    assert base.aclDestroyTensor(tensor) == 0
+    assert base.aclDestroyTensor(tensor) != 0
+    assert "was destroyed before" in _misuse(acl, report)
+    assert operator.first(tensor, ctypes.byref(size), ctypes.byref(executor)) == 161002
+    assert "destroyed before it was used" in _misuse(acl, report)
+    emulator.runtime.synchronize(0)
+    acl.aclrtFree(ctypes.c_void_p(address))
+
+
+def test_a_view_beyond_its_memory_is_misuse(acl: Any, report: Any, emulator: Any) -> None:
+    base, operator = emulator.runtime.libraries.base, aclnn.operator("aclnnInplaceZero")
+    address, _ = emulator.runtime.malloc(64, 0)
+    many, step = (ctypes.c_int64 * 1)(1000), (ctypes.c_int64 * 1)(1)
+    tensor = base.aclCreateTensor(many, 1, 0, step, 0, 2, many, 1, address)
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    assert operator.first(tensor, ctypes.byref(size), ctypes.byref(executor)) == 161002
+    assert "beyond an allocation" in _misuse(acl, report)
+    base.aclDestroyTensor(tensor)
+    acl.aclrtFree(ctypes.c_void_p(address))

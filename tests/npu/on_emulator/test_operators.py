@@ -1,0 +1,156 @@
+"""Every NPU kernel against PyTorch's numbers: values, gradients, strided inputs, in-place and out= forms, on the emulator."""
+
+from typing import Any
+
+import numpy
+import pytest
+from comparison import difference
+from expected import differentiable, is_random, lookup, uninitialised, unpack, upstream
+from samples import Inputs, dtypes, flat, samples, strided, to_array
+
+import mindtorch_v2 as torch
+from mindtorch_v2._ops._table import ROWS
+
+_TIES = ("kthvalue", "topk")
+_NOT_EMULATED = ("complex64", "complex128")
+# Where the device's formula rounds otherwise than the CPU's: a factor on the tolerance.
+_FACTORS = {"erfinv": 10}
+
+
+def _names() -> list[str]:
+    """The rows with a kernel for the NPU, read from the sources: the tests are collected before the device exists."""
+    import ast  # noqa: PLC0415
+    import pathlib  # noqa: PLC0415
+
+    folder = pathlib.Path(torch.__file__).parent / "_backends" / "npu" / "ops"
+    stated = {
+        node.value
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    stated |= {name for text in stated for name in text.split()}
+    return sorted(name for name in stated if name in ROWS)
+
+
+_CASES = [
+    (name, index)
+    for name in _names()
+    for index in range(len(samples(ROWS[name])))
+    if not is_random(ROWS[name]) and not uninitialised(ROWS[name]) and not name.startswith("rand")
+]
+_cases = pytest.mark.parametrize(("name", "index"), _CASES, ids=[f"{name}-{index}" for name, index in _CASES])
+
+
+def _run(row: Any, inputs: Inputs) -> list[Any]:
+    if any(argument["name"] == "device" for argument in row.handle.arguments):
+        inputs.kwargs.setdefault("device", "npu")
+    return flat(row.handle(*inputs.args, **inputs.kwargs))
+
+
+def _kernel(name: str) -> Any:
+    row = ROWS[name]
+    if "NPU" not in row.handle.kernels():
+        pytest.skip("no kernel of its own")
+    return row
+
+
+def _expected(row: Any, index: int, dtype: str) -> dict[str, Any]:
+    theirs = lookup(row, index, dtype)
+    return {} if theirs is None or "error" in theirs or "absent" in theirs else theirs
+
+
+def _problem(row: Any, swept: str, ours: Any, packed: dict[str, Any], factor: float = 1) -> str | None:
+    if "value" in packed:
+        return None if repr(ours) == repr(packed["value"]) or repr(ours) == packed["value"] else f"{ours}"
+    if "data" not in packed or (packed["dtype"] == "int64" and row.name in _TIES):
+        return None if list(ours.shape) == packed["shape"] else f"shape {list(ours.shape)}, not {packed['shape']}"
+    if str(ours.dtype) != f"torch.{packed['dtype']}":
+        return f"dtype {ours.dtype}, expected {packed['dtype']}"
+    if ours.device.type != "npu":
+        return f"it came out on {ours.device}"
+    return difference(to_array(ours.cpu()), unpack(packed), packed["dtype"], factor * _FACTORS.get(row.name, 1))
+
+
+@_cases
+def test_values(name: str, index: int) -> None:
+    row, problems = _kernel(name), []
+    for dtype in dtypes(row, samples(row)[index]):
+        theirs = _expected(row, index, dtype)
+        if not theirs or dtype in _NOT_EMULATED:
+            continue
+        for place, (ours, packed) in enumerate(
+            zip(_run(row, Inputs(torch, row, index, dtype, device="npu")), theirs["out"], strict=True)
+        ):
+            if name == "_cross_entropy" and place == 1:
+                continue  # what the CPU's kernel keeps for its gradient
+            if problem := _problem(row, dtype, ours, packed):
+                problems.append(f"{dtype}, result {place}: {problem}")
+    assert not problems, "\n".join(problems)
+
+
+@_cases
+def test_gradients(name: str, index: int) -> None:
+    row = _kernel(name)
+    if "float32" not in dtypes(row, samples(row)[index]):
+        pytest.skip("no float32")
+    theirs = _expected(row, index, "float32").get("grad")
+    if theirs is None:
+        pytest.skip("PyTorch gives no gradient here")
+    inputs = Inputs(torch, row, index, "float32", grad=True, device="npu")
+    results = differentiable(torch, _run(row, inputs))
+    if not results:
+        pytest.skip("no result requires grad")
+    weights = [w.to("npu") for w in upstream(torch, row, [torch.empty(r.shape, dtype=r.dtype) for r in results])]
+    grads = torch.autograd.grad(results, inputs.leaves, weights, allow_unused=True)
+    for ours, packed in zip(grads, theirs, strict=True):
+        if ours is None or packed is None:
+            given = ours.cpu().numpy() if packed is None and ours is not None else packed and unpack(packed)
+            assert given is None or not numpy.any(given)
+            continue
+        problem = difference(to_array(ours.cpu()), unpack(packed), packed["dtype"], factor=5 * _FACTORS.get(name, 1))
+        assert problem is None, problem
+
+
+@_cases
+def test_strided_inputs(name: str, index: int) -> None:
+    row = _kernel(name)
+    dtype = dtypes(row, samples(row)[index])[0]
+    theirs = _expected(row, index, dtype)
+    if not theirs.get("strided") or dtype in _NOT_EMULATED:
+        pytest.skip("PyTorch refuses, or gives other numbers")
+    inputs = Inputs(torch, row, index, dtype, device="npu")
+    inputs.args = [_strided(value) for value in inputs.args]
+    for place, (ours, packed) in enumerate(zip(_run(row, inputs), theirs["out"], strict=True)):
+        if name == "_cross_entropy" and place == 1:
+            continue
+        problem = _problem(row, dtype, ours, packed)
+        assert problem is None, problem
+
+
+def _strided(value: Any) -> Any:
+    return strided(torch, value) if isinstance(value, torch.Tensor) else value
+
+
+@_cases
+def test_in_place_and_out(name: str, index: int) -> None:
+    row = _kernel(name)
+    dtype = dtypes(row, samples(row)[index])[0]
+    theirs = _expected(row, index, dtype)
+    if not theirs or dtype in _NOT_EMULATED or (row.out is None and row.inplace is None):
+        pytest.skip("no such form, or PyTorch refuses")
+    expected = _run(row, Inputs(torch, row, index, dtype, device="npu"))
+    if row.out is not None:
+        inputs = Inputs(torch, row, index, dtype, device="npu")
+        names = [argument["name"] for argument in row.out.arguments if argument["is_write"]]
+        given = [strided(torch, torch.zeros_like(item)) for item in expected]
+        row.out(*inputs.args, **inputs.kwargs, **dict(zip(names, given, strict=True)))
+        for mine, wanted in zip(given, expected, strict=True):
+            assert difference(to_array(mine.cpu()), to_array(wanted.cpu()), str(wanted.dtype)[6:]) is None
+    if row.inplace is not None:
+        inputs = Inputs(torch, row, index, dtype, device="npu")
+        target = inputs.args[0]
+        if target.shape == expected[0].shape and target.dtype == expected[0].dtype:
+            assert row.inplace(*inputs.args, **inputs.kwargs) is target
+            problem = difference(to_array(target.cpu()), to_array(expected[0].cpu()), str(target.dtype)[6:])
+            assert problem is None, problem

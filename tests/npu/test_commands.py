@@ -1,0 +1,98 @@
+"""Programs on the emulator, each in a process of its own; among them the tests of `on_emulator`."""
+
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from mindtorch_v2._backends.npu import aclnn, libraries
+
+_HERE = pathlib.Path(__file__).parent
+_ROOT = _HERE.parents[1]
+
+needs_emulator = pytest.mark.skipif(
+    not (libraries.EMULATOR / "lib64" / "libopapi.so").exists(), reason="the emulator is not built"
+)
+
+
+def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -> subprocess.CompletedProcess[str]:
+    launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", *options, "--", sys.executable]
+    return subprocess.run(
+        [*launcher, *command], capture_output=True, text=True, timeout=timeout, check=False, cwd=_ROOT
+    )
+
+
+@needs_emulator
+@pytest.mark.parametrize("name", ["test_device", "test_interface", "test_operators"])
+def test_on_emulator(name: str) -> None:
+    done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / f"{name}.py"))
+    assert done.returncode == 0, done.stdout[-8000:]
+
+
+@needs_emulator
+def test_on_emulator_shaken() -> None:
+    """Delays between tasks, and memory full of NaN: what does not wait, or reads what it did not write, shows."""
+    options = ("--shuffle=7", "--delay=100", "--poison")
+    done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / "test_device.py"), options=options)
+    assert done.returncode == 0, done.stdout[-8000:]
+
+
+_TRAIN = """
+import mindtorch_v2 as torch
+torch.manual_seed(0)
+w = torch.randn(16, 16, device="npu", requires_grad=True)
+x = torch.ones(4, 16).npu()
+side = torch.npu.Stream()
+for _ in range(5):
+    loss = torch.nn.functional.gelu(x @ w).square().mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad = None
+print(repr(loss.item()))
+"""
+
+
+@needs_emulator
+def test_delays_and_poison_change_nothing() -> None:
+    plain = _emulate("-c", _TRAIN)
+    assert plain.returncode == 0, plain.stderr
+    shaken = _emulate("-c", _TRAIN, options=("--shuffle", "7", "--delay=300", "--poison", "--strict"))
+    assert shaken.returncode == 0 and shaken.stderr == "", shaken.stderr
+    assert shaken.stdout == plain.stdout
+
+
+@needs_emulator
+def test_following_a_device_address_ends_the_program() -> None:
+    program = "import mindtorch_v2 as t, ctypes; x = t.ones(4, device='npu'); ctypes.string_at(x.data_ptr(), 4)"
+    assert _emulate("-c", program).returncode == -11
+
+
+def test_without_cann_the_device_says_what_is_missing(tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
+    program = "import mindtorch_v2 as t; print(t.npu.is_available()); t.ones(2, device='npu')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "False\n"
+    assert "libascendcl.so was not found. Tried:" in done.stderr and str(tmp_path) in done.stderr
+
+
+def test_nothing_is_loaded_before_a_device_is_asked_for() -> None:
+    program = (
+        "import sys, mindtorch_v2 as t; t.ones(2) + 1; t.manual_seed(0); t.nn.Linear(2, 2)\n"
+        "assert not [m for m in sys.modules if '.npu' in m], [m for m in sys.modules if '.npu' in m]"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_emulator
+def test_doctor_names_the_emulator() -> None:
+    command = [sys.executable, "-m", "mindtorch_v2.npu"]
+    done = subprocess.run(
+        [*command, "emulate", "--", *command, "doctor"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0 and "this is the emulator" in done.stdout
+    assert f"{len(aclnn.signatures())} of {len(aclnn.signatures())}" in done.stdout
+    assert str(libraries.EMULATOR) in done.stdout
