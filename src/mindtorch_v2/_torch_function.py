@@ -133,7 +133,9 @@ def _handle(func, args, kwargs):
     overloaded = _get_overloaded_args(_tensors_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
-    return _ask(ANNOUNCED.get(id(func), func), overloaded, args, kwargs)
+    if args and isinstance(args[0], Tensor):  # in reflected forms the tensor comes second
+        func = ANNOUNCED.get(id(func), func)
+    return _ask(func, overloaded, args, kwargs)
 
 
 def has_torch_function(relevant_args):

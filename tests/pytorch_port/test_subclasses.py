@@ -110,3 +110,55 @@ def test_a_saved_file_names_the_class_as_pytorch_does():
     loaded = theirs.load(file, weights_only=False)
     assert loaded["kind"] is theirs.Tensor
     assert loaded["x"].label == "name"
+
+
+def test_operators_of_python_say_what_was_called():
+    seen = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x, y = torch.ones(2).as_subclass(Told), torch.ones(2, dtype=torch.int64).as_subclass(Told)
+    seen.clear()
+    results = [x + 1, x - x, x @ x, torch.ones(2) * x, x // 2, y & 1, y | y, y << 1, 1 - x, -x]
+    assert seen == "add sub matmul mul __floordiv__ __and__ __or__ __lshift__ __rsub__ neg".split()
+    assert all(type(result) is Told for result in results)
+    assert [(2.0**x).tolist(), (3 % x).tolist(), (2 / x).tolist(), (1 << y).tolist()] == [
+        [2, 2],
+        [0, 0],
+        [2, 2],
+        [2, 2],
+    ]
+
+
+def test_functions_in_python_say_what_was_called():
+    seen = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, len(args), sorted(kwargs or {})))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(1, 2, 4).as_subclass(Told)
+    seen.clear()
+    torch.nn.functional.softmax(x, dim=-1)
+    assert seen[0] == ("softmax", 1, ["_stacklevel", "dim", "dtype"])
+    seen.clear()
+    assert type(torch.nn.functional.max_pool1d(x, 2)) is Told
+    assert seen[0] == (
+        "max_pool1d",
+        2,
+        ["ceil_mode", "dilation", "padding", "return_indices", "stride"],
+    )
+    seen.clear()
+    torch.einsum("bij->bji", x)
+    torch.meshgrid(x[0, 0], x[0, 1], indexing="ij")
+    torch.nn.functional.pad(x, (1, 1))
+    names = [name for name, _, _ in seen]
+    assert "einsum" in names
+    assert "meshgrid" in names
+    assert "pad" in names

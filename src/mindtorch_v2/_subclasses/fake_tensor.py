@@ -9,6 +9,7 @@ import weakref
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, _torch_dispatch
+from mindtorch_v2._torch_function import _disabled_torch_function_impl
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage
 from mindtorch_v2.utils.weak import WeakIdKeyDictionary
@@ -124,6 +125,13 @@ class FakeTensor(torch.Tensor):
 
     def __init__(self, fake_mode, elem, device, constant=None):
         pass
+
+    # Nothing above autograd sees that it is fake.
+    __torch_function__ = _disabled_torch_function_impl
+
+    def tolist(self):
+        """The elements as numbers: DataDependentOutputException unless the value is known."""
+        return self.item() if self.dim() == 0 else [each.tolist() for each in self.unbind()]
 
     @staticmethod
     def from_tensor(t, fake_mode):
