@@ -1,4 +1,4 @@
-"""What holds of every graph: `verify` states it, and passes can be checked with it."""
+"""What holds of every graph, stated once: passes can be checked with it."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops_namespace import OpOverload
@@ -10,6 +10,8 @@ __all__ = ["GraphError", "verify"]
 
 class GraphError(RuntimeError):
     """Raised for a graph that is not what it should be; names the node."""
+
+    __module__ = "mindtorch_v2.graph"
 
 
 def verify(graph, args=None, *, functional=False):
@@ -23,6 +25,7 @@ def verify(graph, args=None, *, functional=False):
 
     Raises GraphError that names the node.
 
+    >>> from mindtorch_v2.graph import verify
     >>> from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
     >>> x = torch.ones(2, 3)
     >>> module = verify(make_fx(lambda x: torch.sin(x).t(), tracing_mode="fake")(x), (x,), functional=True)
@@ -68,7 +71,7 @@ def _check_form(graph):
         raise GraphError(f"a graph has one output, as its last node; this one has {len(outputs)}")
 
 
-def _written(node):
+def written(node):
     """The nodes whose values the operator of `node` writes to."""
     if node.op != "call_function" or not isinstance(node.target, OpOverload):
         return []
@@ -86,7 +89,7 @@ def _check_functional(graph):
     for node in reversed(graph.nodes):
         if node.op == "output":
             continue
-        targets = _written(node)
+        targets = written(node)
         copies = node.target is torch.ops.aten.copy_.default and all(each.op == "placeholder" for each in targets)
         if targets and not (copies and ending):
             raise GraphError(f"node '{node.name}': {node.target} writes to '{targets[0].name}'")
