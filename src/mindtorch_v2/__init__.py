@@ -34,6 +34,7 @@ from ._C import (
     tensor,
 )
 from ._as_torch import TORCH_VERSION as __version__
+from ._as_torch import alias_loaded as _alias_loaded
 from ._as_torch import as_torch
 from ._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ._device import get_default_device, set_default_device
@@ -81,7 +82,9 @@ _LAZY = _namespace.LAZY_MODULES
 
 def __getattr__(name):
     if name in _LAZY:
-        return _importlib.import_module(f"{__name__}.{name}")
+        module = _importlib.import_module(f"{__name__}.{name}")
+        _alias_loaded()
+        return module
     source = _namespace.LAZY_NAMES.get(name)
     if source is not None:
         value = getattr(_importlib.import_module(f"{__name__}.{source}"), name)

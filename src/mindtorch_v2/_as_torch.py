@@ -54,6 +54,20 @@ def as_torch():
     os.environ[VARIABLE] = "1"
 
 
+def alias_loaded():
+    """Make every module of ours that is loaded known by its second name too, where the switch is on.
+
+    Programs look for `torch.nn.init` in `sys.modules`. And a module that were found and loaded again by that name would be
+    put over what its package has under it: `torch.multiprocessing.spawn` is a function.
+    """
+    if not is_torch():
+        return
+    below = _PACKAGE + "."
+    for name, loaded in list(sys.modules.items()):
+        if name.startswith(below):
+            sys.modules.setdefault("torch" + name[len(_PACKAGE) :], loaded)
+
+
 class TorchFinder:
     """Finds `torch` and `torch.*` as aliases, and the distribution `torch`."""
 
@@ -98,12 +112,7 @@ class AliasLoader:
     def exec_module(self, module):
         # The import system has just put the alias' spec on the module, which relative imports would trip over.
         module.__spec__ = self._spec
-        # What the module has imported of its own is known by both names from now on: if it were found and loaded again as
-        # `torch.multiprocessing.spawn`, the import system would put the module over the function of that name.
-        below = self.own_name + "."
-        for name, loaded in list(sys.modules.items()):
-            if name.startswith(below):
-                sys.modules.setdefault("torch" + name[len(_PACKAGE) :], loaded)
+        alias_loaded()
 
     # What runpy, inspect and pkgutil ask of a loader, under the module's own name.
     def get_code(self, fullname):

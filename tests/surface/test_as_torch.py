@@ -58,6 +58,19 @@ def test_a_function_stays_where_a_module_has_its_name():
     assert output(code=code) == "True"
 
 
+def test_loaded_modules_are_in_sys_modules_by_their_second_name():
+    code = ON + textwrap.dedent(
+        """
+        import sys
+        import torch
+        torch.nn.Linear(2, 2)
+        wanted = ["torch.nn", "torch.nn.init", "torch.nn.modules.linear", "torch.nn.functional"]
+        print(all(sys.modules[name] is sys.modules[name.replace("torch", "mindtorch_v2")] for name in wanted))
+        """
+    )
+    assert output(code=code) == "True"
+
+
 def test_libraries_find_the_distribution():
     code = ON + textwrap.dedent(
         """
