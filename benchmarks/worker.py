@@ -1,6 +1,6 @@
 """One library in one process: prepares a case when told to, times blocks of calls when told to, and answers in JSON.
 
-    python worker.py torch|mindtorch_v2 THREADS
+    python worker.py torch|mindtorch_v2 THREADS wall|cpu
 
 Commands arrive one a line on standard input: {"prepare": name}, {"time": calls}, {"peak": size}. Every answer is one
 line on the standard output that the process began with; whatever the cases print goes to standard error. A case that
@@ -14,12 +14,14 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 
 def main() -> None:
     """Serve until standard input ends."""
     library, threads = sys.argv[1], int(sys.argv[2])
+    clock = time.process_time if sys.argv[3] == "cpu" else time.perf_counter
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if library != "torch":
@@ -39,19 +41,19 @@ def main() -> None:
             call = CASES[argument].prepare(torch)
             answer: Any = None
         elif command == "time":
-            answer = _seconds(call, argument)
+            answer = _seconds(call, argument, clock)
         else:
             answer = _peak_of_training(torch, bert_step, argument)
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def _seconds(call: Any, calls: int) -> float:
-    """Seconds per call, over `calls` calls."""
+def _seconds(call: Any, calls: int, clock: Callable[[], float]) -> float:
+    """Seconds per call by `clock`, over `calls` calls."""
     gc.disable()
-    started = time.perf_counter()
+    started = clock()
     for _ in range(calls):
         call()
-    stopped = time.perf_counter()
+    stopped = clock()
     gc.enable()
     return (stopped - started) / calls
 

@@ -40,12 +40,12 @@ class Times:
 class Worker:
     """A running worker. Use as a context manager."""
 
-    def __init__(self, library: str, threads: int):
+    def __init__(self, library: str, threads: int, clock: str = "wall"):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
         environment |= {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
         self._errors = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
-            [sys.executable, str(_HERE / "worker.py"), library, str(threads)],
+            [sys.executable, str(_HERE / "worker.py"), library, str(threads), clock],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

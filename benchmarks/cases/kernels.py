@@ -42,6 +42,14 @@ _FORWARD: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
     "sort": lambda torch, x, other: x.sort(-1),
 }
 
+_OPTIMIZERS: dict[str, dict[str, Any]] = {
+    "SGD": {"lr": 1e-3, "momentum": 0.9},
+    "Adam": {},
+    "Adagrad": {},
+    "RMSprop": {},
+    "RMSprop with all": {"momentum": 0.9, "centered": True, "weight_decay": 0.01},
+}
+
 
 def _forward(operator: Callable, shape: tuple[int, int]) -> Callable[[ModuleType], Callable[[], Any]]:
     def prepare(torch: ModuleType) -> Callable[[], Any]:
@@ -91,11 +99,11 @@ def _cross_entropy(shape: tuple[int, int]) -> Callable[[ModuleType], Callable[[]
     return prepare
 
 
-def _adamw(shape: tuple[int, int]) -> Callable[[ModuleType], Callable[[], Any]]:
+def _optimizer(name: str, shape: tuple[int, int], options: dict) -> Callable[[ModuleType], Callable[[], Any]]:
     def prepare(torch: ModuleType) -> Callable[[], Any]:
         weight = torch.nn.Parameter(torch.rand(*shape))
         weight.grad = torch.rand(*shape)
-        return torch.optim.AdamW([weight]).step
+        return getattr(torch.optim, name)([weight], **options).step
 
     return prepare
 
@@ -108,6 +116,9 @@ for _shape in _SHAPES:
     _named = {"layer norm": _layer_norm, "cross entropy": _cross_entropy}
     for _name, _prepare in _named.items():
         add(Case(f"{_name} {_size}, forward and backward", "norms and losses", _prepare(_shape), Bar(1.0), _SET))
-    add(Case(f"AdamW step {_size}", "optimizer", _adamw(_shape), Bar(1.0), _SET))
+    add(Case(f"AdamW step {_size}", "optimizer", _optimizer("AdamW", _shape, {}), Bar(1.0), _SET))
+    for _name, _options in _OPTIMIZERS.items():
+        _title, _prepare = f"{_name} step {_size}", _optimizer(_name.split()[0], _shape, _options)
+        add(Case(_title, "optimizer", _prepare, Bar(1.0)))
 for _name, _operator in _FORWARD.items():
     add(Case(f"{_name} 4096x768", "reductions and data movement", _forward(_operator, _SHAPES[0])))

@@ -26,13 +26,13 @@ double single(const Tensor& t) {
 // The tensors of one position of all lists; those laid out unlike the parameter work on a copy that is written back.
 class Items {
   public:
-    // The last list may be empty unless `all` are needed.
-    Items(const Call& c, int lists, bool all, const char* name) : name_(name) {
+    // Those after the first `needed` may be empty.
+    Items(const Call& c, int lists, int needed, const char* name) : name_(name) {
         Span<Tensor*> first = c.tensors(0);
         items_.resize(static_cast<size_t>(first.size));
         for (int l = 0; l < lists; l++) {
             Span<Tensor*> list = c.tensors(l);
-            if (list.empty() && l == lists - 1 && !all) {
+            if (list.empty() && l >= needed) {
                 for (Item& item : items_) item.data[l] = nullptr;
                 continue;
             }
@@ -167,7 +167,7 @@ void fused_adam_cpu(Call& c) {
     double lr = number(c, 6), beta1 = c.real(7), beta2 = c.real(8), decay = c.real(9), eps = c.real(10),
            scale = scale_of(c, 13);
     bool amsgrad = c.boolean(11), maximize = c.boolean(12);
-    Items items(c, 5, amsgrad, "fused_adam");
+    Items items(c, 5, amsgrad ? 5 : 4, "fused_adam");
     items.set_steps(c, 5);
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
@@ -212,7 +212,7 @@ void fused_sgd_cpu(Call& c) {
     if (skipped(c, 11)) return;
     double decay = c.real(3), momentum = c.real(4), lr = number(c, 5), dampening = c.real(6), scale = scale_of(c, 10);
     bool nesterov = c.boolean(7), maximize = c.boolean(8), first = c.boolean(9);
-    Items items(c, 3, momentum != 0, "fused_sgd");
+    Items items(c, 3, momentum != 0 ? 3 : 2, "fused_sgd");
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), b(item, 2, begin, end);
@@ -248,7 +248,7 @@ void fused_adagrad_cpu(Call& c) {
     if (skipped(c, 10)) return;
     double lr = number(c, 4), lr_decay = c.real(5), decay = c.real(6), eps = c.real(7), scale = scale_of(c, 9);
     bool maximize = c.boolean(8);
-    Items items(c, 3, true, "fused_adagrad");
+    Items items(c, 3, 3, "fused_adagrad");
     items.set_steps(c, 3);
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
@@ -271,10 +271,59 @@ void fused_adagrad_cpu(Call& c) {
     });
 }
 
+// ---- RMSprop ----
+
+// Every product and sum in the order, and with the roundings, of the step written with operators.
+void fused_rmsprop_cpu(Call& c) {
+    double lr = number(c, 5), alpha = c.real(6), eps = c.real(7), decay = c.real(8), momentum = c.real(9);
+    bool centered = c.boolean(10), maximize = c.boolean(11);
+    Items items(c, 5, 3, "fused_rmsprop");
+    MT_CHECK(!centered || !c.tensors(3).empty(), "fused_rmsprop: the centered form needs grad_avgs");
+    MT_CHECK(momentum <= 0 || !c.tensors(4).empty(), "fused_rmsprop: momentum needs momentum_buffers");
+    items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
+        using X = Compute<T>;
+        Part<T> p(item, 0, begin, end), g(item, 1, begin, end), s(item, 2, begin, end), a(item, 3, begin, end),
+            b(item, 4, begin, end);
+        X *param = p.data(), *grad = g.data(), *square = s.data(), *average = a.data(), *buffer = b.data();
+        X keep = static_cast<X>(alpha), fresh = static_cast<X>(1 - alpha), e = static_cast<X>(eps),
+          wd = static_cast<X>(decay), rate = static_cast<X>(-lr), mu = static_cast<X>(momentum),
+          sign = maximize ? X(-1) : X(1);
+        auto step = [&]<bool kCentered, bool kMomentum>() {
+#pragma GCC ivdep
+            for (int64_t i = 0; i < end - begin; i++) {
+                X d = grad[i] * sign + wd * param[i];
+                X v = square[i] = square[i] * keep + fresh * (d * d);
+                if constexpr (kCentered) {
+                    X m = average[i] = average[i] + fresh * (d - average[i]);
+                    v -= m * m;
+                }
+                X root = vec::sqrt(v) + e;
+                if constexpr (kMomentum)
+                    param[i] += rate * (buffer[i] = buffer[i] * mu + d / root);
+                else
+                    param[i] += rate * d / root;
+            }
+        };
+        if (centered && buffer)
+            step.template operator()<true, true>();
+        else if (centered)
+            step.template operator()<true, false>();
+        else if (buffer)
+            step.template operator()<false, true>();
+        else
+            step.template operator()<false, false>();
+        p.store();
+        s.store();
+        a.store();
+        b.store();
+    });
+}
+
 }  // namespace
 
 KERNELS
 {
+    direct("_fused_rmsprop_", fused_rmsprop_cpu);
     direct("_fused_adam_", fused_adam_cpu<false>);
     direct("_fused_adamw_", fused_adam_cpu<true>);
     direct("_fused_sgd_", fused_sgd_cpu);

@@ -6,6 +6,7 @@ from mindtorch_v2.optim.optimizer import (
     Optimizer,
     _check_capturable,
     _check_lr,
+    _default_to_fused_or_foreach,
     _get_value,
     _require_tensor_steps,
     _run_closure,
@@ -134,6 +135,25 @@ def rmsprop(
     if capturable:
         _check_capturable(params, state_steps)
     lr = _to_scalar(lr)
+    if foreach is None and not capturable and params:
+        fused, _ = _default_to_fused_or_foreach(params, differentiable, use_fused=True)
+        if fused:
+            torch._foreach_add_(state_steps, 1)
+            torch.ops.aten._fused_rmsprop_(
+                params,
+                grads,
+                square_avgs,
+                grad_avgs if centered else [],
+                momentum_buffer_list if momentum > 0 else [],
+                lr=_get_value(lr),
+                alpha=alpha,
+                eps=eps,
+                weight_decay=weight_decay,
+                momentum=momentum,
+                centered=centered,
+                maximize=maximize,
+            )
+            return
     for i, param in enumerate(params):
         grad, square_avg, step = grads[i], square_avgs[i], state_steps[i]
         grad_avg = grad_avgs[i] if centered else None

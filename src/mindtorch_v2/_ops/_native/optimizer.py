@@ -49,6 +49,14 @@ op(
     kernel="_fused_adamw_",
     grad=None,
 )
+op(
+    "_fused_rmsprop_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] square_avgs, Tensor(d!)[] grad_avgs,"
+    " Tensor(e!)[] momentum_buffers, *, float lr, float alpha, float eps, float weight_decay, float momentum,"
+    " bool centered, bool maximize) -> ()",
+    "One step of RMSprop; ours, PyTorch has none. `grad_avgs` and `momentum_buffers` may be empty.",
+    bind="",
+    grad=None,
+)
 op("_fused_sgd_" + _SGD.format(lr="float"), "One step of SGD.", bind="function", grad=None)
 op(
     "_fused_sgd_.tensor_lr" + _SGD.format(lr="Tensor"),
