@@ -17,13 +17,18 @@ Planes planes_of(const Tensor& t) {
     p.n = t.size(0);
     p.channels = t.size(1);
     for (int64_t d = 2; d < t.ndim; d++) p.places *= t.size(d);
-    p.last = p.places > 1 && !t.is_contiguous() && t.is_non_overlapping_and_dense() && t.stride(1) == 1 &&
-             (t.ndim == 4 ? is_channels_last(t) : t.ndim == 5 && is_contiguous_as(t, channels_last_strides(t.sizes())));
+    p.last = p.places == 1 ? p.channels > 1
+                           : !t.is_contiguous() && t.is_non_overlapping_and_dense() && t.stride(1) == 1 &&
+                                 (t.ndim == 4 ? is_channels_last(t)
+                                              : t.ndim == 5 && is_contiguous_as(t, channels_last_strides(t.sizes())));
     return p;
+}
+Dims strides_of(const Planes& p, IntSpan sizes) {
+    return p.last && p.places > 1 ? channels_last_strides(sizes) : contiguous_strides(sizes);
 }
 // `t` as `type` in the layout of the planes.
 TensorRef laid_out(const Planes& p, const Tensor& t, DType type) {
-    if (!p.last) return contiguous(t, type);
+    if (!p.last || p.places == 1) return contiguous(t, type);
     Dims strides = channels_last_strides(t.sizes());
     if (t.dtype == type && is_contiguous_as(t, strides)) return TensorRef::share(&t);
     TensorRef r = empty_strided(t.sizes(), strides, type);
@@ -34,7 +39,7 @@ TensorRef laid_out(const Planes& p, const Tensor& t, DType type) {
 class LaidOut {
   public:
     LaidOut(const Planes& p, Tensor& out, DType type) : out_(out) {
-        Dims strides = p.last ? channels_last_strides(out.sizes()) : contiguous_strides(out.sizes());
+        Dims strides = strides_of(p, out.sizes());
         if (out.dtype != type || !is_contiguous_as(out, strides)) stand_in_ = empty_strided(out.sizes(), strides, type);
     }
     Tensor& tensor() { return stand_in_ ? *stand_in_ : out_; }

@@ -100,9 +100,6 @@ void logical_or_cpu(Call& c) {
 void logical_xor_cpu(Call& c) {
     pointwise_as(c, Types<bool>{}, DType::Bool, {0, 1}, [](bool a, bool b) -> bool { return a != b; });
 }
-void logical_not_cpu(Call& c) {
-    pointwise_as(c, Types<bool>{}, DType::Bool, {0}, [](bool a) -> bool { return !a; });
-}
 
 // |a - b| <= atol + rtol |b|, equal infinities close, NaN close to NaN if asked.
 void isclose_cpu(Call& c) {
@@ -150,8 +147,15 @@ void equal_cpu(Call& c) {
         DType t = is_reduced_float(a.dtype) || is_float8(a.dtype) ? DType::Float32
                   : a.dtype == DType::Bool                        ? DType::UInt8
                                                                   : a.dtype;
-        TensorRef x = t == DType::UInt8 && is_bool(a.dtype) ? contiguous(a) : contiguous(a, t);
-        TensorRef y = t == DType::UInt8 && is_bool(b.dtype) ? contiguous(b) : contiguous(b, t);
+        auto dense = [&](const Tensor& tensor) {
+            TensorRef ref = TensorRef::share(&tensor);
+            if (a.strides() == b.strides() && a.is_non_overlapping_and_dense()) {  // in any order
+                Dims one{a.numel()}, step{1};
+                ref = as_strided(tensor, one, step, tensor.offset);
+            }
+            return is_bool(a.dtype) ? contiguous(*ref) : contiguous(*ref, t);
+        };
+        TensorRef x = dense(a), y = dense(b);
         switch (t) {
             case DType::Float32:
                 same = equal_runs(x->data<float>(), y->data<float>(), a.numel());
@@ -185,7 +189,6 @@ KERNELS
     structured("isposinf", isposinf_cpu);
     structured("le", le_cpu, kInputMayAlias);
     structured("logical_and", logical_and_cpu, kInputMayAlias);
-    structured("logical_not", logical_not_cpu, kInputMayAlias);
     structured("logical_or", logical_or_cpu, kInputMayAlias);
     structured("logical_xor", logical_xor_cpu, kInputMayAlias);
     structured("lt", lt_cpu, kInputMayAlias);

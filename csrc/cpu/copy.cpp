@@ -117,13 +117,9 @@ void copy_cpu(Tensor& dst, const Tensor& src) {
         }
     }
     parallel_for(w.numel, kGrain, [&](int64_t begin, int64_t end) {
-        int64_t n0 = w.sizes[0];
-        for (int64_t pos = begin; pos < end;) {
-            int64_t m = std::min(end - pos, n0 - pos % n0);
-            cast_run(w.base[0] + w.offset_of(0, pos), w.strides[0][0], dst.dtype, w.base[1] + w.offset_of(1, pos),
-                     w.strides[1][0], src.dtype, m);
-            pos += m;
-        }
+        w.each_row(begin, end, [&](int64_t, int64_t m, const int64_t* at) {
+            cast_run(w.base[0] + at[0], w.strides[0][0], dst.dtype, w.base[1] + at[1], w.strides[1][0], src.dtype, m);
+        });
     });
 }
 

@@ -78,8 +78,15 @@ void nll_forward_cpu(Call& c) {
     DType wide = broad_type(self.dtype);
     Converted loss(c.out(0), wide), total(c.out(1), wide);
     visit(PlainFloatTypes{}, wide, "nll_loss_out_frame", [&]<class T>() {
-        TensorRef x = contiguous(self, wide), w = c.is_none(2) ? TensorRef() : contiguous(c.tensor(2), wide);
-        const T *from = x->data<T>(), *weight = w ? w->data<T>() : nullptr;
+        // Few of the scores are read: they are converted one by one.
+        TensorRef x = contiguous(self), w = c.is_none(2) ? TensorRef() : contiguous(c.tensor(2), wide);
+        bool half = self.dtype == DType::Float16, brain = self.dtype == DType::BFloat16;
+        auto score = [&](int64_t at) -> T {
+            return half    ? static_cast<T>(static_cast<float>(x->data<Half>()[at]))
+                   : brain ? static_cast<T>(static_cast<float>(x->data<BFloat16>()[at]))
+                           : x->data<T>()[at];
+        };
+        const T* weight = w ? w->data<T>() : nullptr;
         T* y = loss.tensor().data<T>();
         double sum = 0, weights = 0;
         for (int64_t i = 0; i < s.n; i++)
@@ -88,7 +95,7 @@ void nll_forward_cpu(Call& c) {
                 T value = 0;
                 if (t != ignored) {
                     T factor = weight ? weight[t] : T(1);
-                    value = -from[(i * s.classes + t) * s.places + p] * factor;
+                    value = -score((i * s.classes + t) * s.places + p) * factor;
                     weights += factor;
                 }
                 sum += value;

@@ -178,13 +178,18 @@ void index_cpu(Call& c) {
         const T* from = self.data<T>();
         T* to = result->data<T>();
         parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
-            for (int64_t r = begin; r < end; r++) {
+            for (int64_t r = begin; block == 1 && r < end;) {  // one outer position at a time
+                int64_t first = r % picks, n = std::min(end - r, picks - first);
+                const T* source = from + outer[static_cast<size_t>(r / picks)];
+                const int64_t* pick = plan.picks.data() + first;
+                for (int64_t i = 0; i < n; i++) to[r + i] = source[pick[i]];
+                r += n;
+            }
+            for (int64_t r = begin; block > 1 && r < end; r++) {
                 const T* source =
                     from + outer[static_cast<size_t>(r / picks)] + plan.picks[static_cast<size_t>(r % picks)];
                 T* target = to + r * block;
-                if (block == 1)
-                    *target = *source;
-                else if (dense)
+                if (dense)
                     std::memcpy(static_cast<void*>(target), source, sizeof(T) * static_cast<size_t>(block));
                 else
                     for (int64_t i = 0; i < block; i++) target[i] = source[inner[static_cast<size_t>(i)]];

@@ -382,12 +382,17 @@ void index_select_cpu(Call& c) {
         const T* from = self->data<T>();
         T* to = out.data<T>();
         parallel_for(s.outer * n, grain, [&](int64_t begin, int64_t end) {
-            for (int64_t r = begin; r < end; r++) {
-                const T* source = from + (r / n * s.size + picks[r % n]) * s.inner;
+            for (int64_t r = begin; r < end;) {  // one outer position at a time
+                int64_t first = r % n, count = std::min(end - r, n - first);
+                const T* source = from + r / n * s.size * s.inner;
+                const int64_t* pick = picks + first;
                 if (s.inner == 1)
-                    to[r] = *source;
+                    for (int64_t i = 0; i < count; i++) to[r + i] = source[pick[i]];
                 else
-                    std::memcpy(static_cast<void*>(to + r * s.inner), source, sizeof(T) * static_cast<size_t>(s.inner));
+                    for (int64_t i = 0; i < count; i++)
+                        std::memcpy(static_cast<void*>(to + (r + i) * s.inner), source + pick[i] * s.inner,
+                                    sizeof(T) * static_cast<size_t>(s.inner));
+                r += count;
             }
         });
     });

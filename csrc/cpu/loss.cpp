@@ -70,7 +70,14 @@ struct CrossEntropy {  // of probabilities; logarithms are cut off at -100
 // loss(self, target, [weight]) with `reduction` and a parameter
 template <template <class> class Loss>
 void forward(Call& c, const Tensor* weight, int64_t reduction, double parameter) {
-    const Tensor &self = c.tensor(0), &target = c.tensor(1);
+    TensorRef x = TensorRef::share(&c.tensor(0)), y = TensorRef::share(&c.tensor(1));
+    if (reduction != kNone && !weight && x->sizes() == y->sizes() && x->strides() == y->strides() &&
+        x->is_non_overlapping_and_dense()) {  // a sum in the order of memory
+        Dims one{x->numel()}, step{1};
+        x = as_strided(*x, one, step, x->offset);
+        y = as_strided(*y, one, step, y->offset);
+    }
+    const Tensor &self = *x, &target = *y;
     Dims sizes = broadcast_sizes(self.sizes(), target.sizes());
     DType wide = broad_type(c.out().dtype);
     TensorRef a = spread(self, sizes, wide), b = spread(target, sizes, wide),

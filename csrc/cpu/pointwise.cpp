@@ -146,13 +146,12 @@ struct Strided {
         int64_t n0 = walk.sizes[0];
         for (int k = 0; k < count; k++)
             if (constant[k]) splat(buffers[k], ones[k], size_of(k), std::min(n0, kChunk));
-        for (int64_t pos = begin; pos < end;) {
-            int64_t i0 = pos % n0;
-            int64_t row_end = std::min(end, pos - i0 + n0);
+        walk.each_row(begin, end, [&](int64_t pos, int64_t length, const int64_t* offsets) {
+            int64_t row_end = pos + length;
             char* at[kMaxOperands];
             char* p[kMaxOperands];
             for (int k = 0; k < count; k++) {
-                at[k] = constant[k] ? nullptr : walk.base[k] + walk.offset_of(k, pos);
+                at[k] = constant[k] ? nullptr : walk.base[k] + offsets[k];
                 bool repeated = k >= outputs && !constant[k] && walk.strides[k][0] == 0;
                 if (repeated) {
                     alignas(16) char one[16];
@@ -177,7 +176,7 @@ struct Strided {
                 }
                 pos += m;
             }
-        }
+        });
     }
 
     // Short rows: several are gathered into a buffer, worked on as one run, and scattered.

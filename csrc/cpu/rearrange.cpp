@@ -7,10 +7,64 @@
 namespace mt {
 namespace {
 
+constexpr int64_t kTile = 16;
+
+// to[i * to_step + j] = from[i * turned + j * from_step], tile by tile: both are walked along their cache lines.
+template <class T>
+void copy_transposed(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t turned, int64_t n, int64_t m) {
+    int64_t tiles = (n + kTile - 1) / kTile;
+    parallel_for(tiles, grain_for(kTile * m), [&](int64_t begin, int64_t end) {
+        T tile[kTile][kTile];
+        for (int64_t i0 = begin * kTile; i0 < std::min(n, end * kTile); i0 += kTile)
+            for (int64_t j0 = 0; j0 < m; j0 += kTile) {
+                int64_t rows = std::min(kTile, n - i0), columns = std::min(kTile, m - j0);
+                for (int64_t j = 0; j < columns; j++)
+                    for (int64_t i = 0; i < rows; i++) tile[i][j] = from[(i0 + i) * turned + (j0 + j) * from_step];
+                for (int64_t i = 0; i < rows; i++)
+                    std::memcpy(static_cast<void*>(to + (i0 + i) * to_step + j0), tile[i],
+                                sizeof(T) * static_cast<size_t>(columns));
+            }
+    });
+}
+
 // out[...] = base[...] walked with other strides (negative ones too).
 void copy_strided(Tensor& out, const char* base, IntSpan sizes, IntSpan strides) {
     if (out.numel() == 0) return;
-    StridedWalk<2> walk(sizes, {out.strides(), strides});
+    // Dimensions in the order of the result's memory; and the one, if any, that is innermost in the source instead.
+    Dims order, size, to_strides, from_strides;
+    for (int64_t d = 0; d < sizes.size; d++) {
+        if (sizes[d] == 1) continue;
+        order.push_back(d);
+        for (int64_t i = order.size() - 1; i > 0 && out.stride(order[i - 1]) < out.stride(order[i]); i--)
+            std::swap(order[i - 1], order[i]);
+    }
+    for (int64_t d : order) {
+        size.push_back(sizes[d]);
+        to_strides.push_back(out.stride(d));
+        from_strides.push_back(strides[d]);
+    }
+    int64_t last = size.size() - 1, across = -1;
+    for (int64_t d = 0; d < last; d++)
+        if (std::abs(from_strides[d]) == 1 && std::abs(from_strides[last]) > 1) across = d;
+    if (across >= 0 && to_strides[last] == 1 && size[across] >= kTile && size[last] >= kTile) {
+        int64_t n = size[across], m = size[last], to_step = to_strides[across], from_step = from_strides[last];
+        int64_t turned = from_strides[across];
+        for (Dims* d : {&size, &to_strides, &from_strides}) {
+            d->erase(last);
+            d->erase(across);
+        }
+        return visit_size(out.itemsize(), [&]<class T>() {
+            const T* from = reinterpret_cast<const T*>(base);
+            T* to = out.data<T>();
+            StridedWalk<2> walk(size, {IntSpan(to_strides), IntSpan(from_strides)});
+            walk.run([&](const auto& at, int64_t count, const auto& steps) {
+                for (int64_t r = 0; r < count; r++)
+                    copy_transposed(to + at[0] + r * steps[0], to_step, from + at[1] + r * steps[1], from_step, turned,
+                                    n, m);
+            });
+        });
+    }
+    StridedWalk<2> walk(size, {IntSpan(to_strides), IntSpan(from_strides)});
     visit_size(out.itemsize(), [&]<class T>() {
         const T* from = reinterpret_cast<const T*>(base);
         T* to = out.data<T>();
@@ -169,6 +223,13 @@ void triangle(Call& c, bool lower) {
     // Diagonals beyond the corners are all the same.
     k = std::clamp<int64_t>(k, -rows, columns);
     int64_t to_row = to[n - 2], from_row = from[n - 2], to_step = to[n - 1], from_step = from[n - 1];
+    if (to_row < to_step) {  // columns lie in memory as rows do: the other triangle of the transpose
+        std::swap(rows, columns);
+        std::swap(to_row, to_step);
+        std::swap(from_row, from_step);
+        lower = !lower;
+        k = -k;
+    }
     visit_size(out.itemsize(), [&]<class T>() {
         const T* source = self.data<T>();
         T* target = out.data<T>();

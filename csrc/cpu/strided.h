@@ -22,14 +22,31 @@ struct StridedLoop {
     void add(const Tensor* t);
     void finish();  // sorts and merges
 
-    // Byte offset of linear position `pos` (innermost first) in operand k.
-    int64_t offset_of(int k, int64_t pos) const {
-        int64_t at = 0;
+    // f(position, elements, offsets of all operands) for each innermost row piece of [begin, end), without divisions.
+    template <class F>
+    void each_row(int64_t begin, int64_t end, const F& f) const {
+        constexpr int64_t kMaxDims = 64;
+        int64_t index[kMaxDims], at[kMaxOperands] = {};
+        int64_t p = begin;
         for (int64_t d = 0; d < ndim; d++) {
-            at += pos % sizes[d] * strides[k][d];
-            pos /= sizes[d];
+            index[d] = p % sizes[d];
+            p /= sizes[d];
+            for (int k = 0; k < operands; k++) at[k] += index[d] * strides[k][d];
         }
-        return at;
+        for (int64_t pos = begin; pos < end;) {
+            int64_t m = std::min(end - pos, sizes[0] - index[0]);
+            f(pos, m, at);
+            pos += m;
+            if (pos >= end) break;
+            for (int k = 0; k < operands; k++) at[k] -= index[0] * strides[k][0];
+            index[0] = 0;
+            for (int64_t d = 1; d < ndim; d++) {
+                for (int k = 0; k < operands; k++) at[k] += strides[k][d];
+                if (++index[d] < sizes[d]) break;
+                for (int k = 0; k < operands; k++) at[k] -= sizes[d] * strides[k][d];
+                index[d] = 0;
+            }
+        }
     }
 
     // f(offset in operand k, elements) for each innermost row piece of [pos, pos + n).
