@@ -64,10 +64,28 @@ void mul_cpu(Call& c) {
     pointwise(c, NumbersFast{}, {0, 1}, [](auto a, auto b) { return num::mul(a, b); });
 }
 
+// (x & keep) ^ turn on the bits of a 16-bit float: what only concerns the sign needs no conversion.
+void change_bits(Call& c, uint16_t keep, uint16_t turn) {
+    struct Masks {
+        uint16_t keep, turn;
+    } masks{keep, turn};
+    DType t = c.tensor(0).dtype;
+    Operand operands[2] = {{&c.out(0), nullptr, t}, {&c.tensor(0), nullptr, t}};
+    LoopFn loop = [](char* const* p, int64_t n, const void* f) {
+        Masks m = *static_cast<const Masks*>(f);
+        uint16_t* to = reinterpret_cast<uint16_t*>(p[0]);
+        const uint16_t* from = reinterpret_cast<const uint16_t*>(p[1]);
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++) to[i] = (from[i] & m.keep) ^ m.turn;
+    };
+    run_pointwise(operands, 2, 1, loop, &masks);
+}
+
 void neg_cpu(Call& c) {
     MT_CHECK(!is_bool(c.tensor(0).dtype),
              "Negation, the `-` operator, on a bool tensor is not supported. "
              "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+    if (is_reduced_float(c.tensor(0).dtype)) return change_bits(c, 0xffff, 0x8000);
     unary(c, NumbersFast{}, [](auto a) { return num::neg(a); });
 }
 
@@ -110,6 +128,7 @@ void lerp_cpu(Call& c) {
 void abs_cpu(Call& c) {
     DType t = c.tensor(0).dtype;
     if (is_complex(t)) return pointwise_as(c, Types<c64, c128>{}, t, {0}, [](auto a) { return std::abs(a); });
+    if (is_reduced_float(t)) return change_bits(c, 0x7fff, 0);
     unary(c, RealsFast{}, []<class T>(T a) -> T {
         if constexpr (num::is_flt<T>)
             return a < 0 ? -a : a == 0 ? T(0) : a;

@@ -31,21 +31,50 @@ void check_not_bool(DType t, const char* name) {
     if (t == DType::Bool) unsupported_dtype(name, t);
 }
 
+// Doubles whose quotient is below 2^52: truncated it is right or one too large, and a fused product leaves no error.
+MT_INLINE bool fmod_is_near(double a, double b) {
+#ifdef __FMA__
+    return __builtin_fabs(a) < __builtin_fabs(b) * 0x1p52;
+#else
+    return false;
+#endif
+}
+MT_INLINE double fmod_near(double a, double b) {
+    double x = __builtin_fabs(a), y = __builtin_fabs(b), q = __builtin_trunc(x / y);
+    double r = q == 0 ? x : vec::fma(-q, y, x);  // 0 * infinity is NaN
+    return __builtin_copysign(r < 0 ? r + y : r, a);
+}
+using num::fmod_is_near;
+using num::fmod_near;
+
 struct Quotient {
-    static bool near(float a, float b) { return num::fmod_is_near(a, b); }
+    template <class T>
+    static bool near(T a, T b) {
+        return fmod_is_near(a, b);
+    }
 };
-struct Fmod : Quotient {
-    static MT_INLINE float fast(float a, float b) { return num::fmod_near(a, b); }
-    static float exact(float a, float b) { return num::fmod(a, b); }
-};
-struct Remainder : Quotient {
-    static MT_INLINE float fast(float a, float b) { return num::remainder_of(b, num::fmod_near(a, b)); }
-    static float exact(float a, float b) { return num::remainder(a, b); }
-};
-struct FloorDivide : Quotient {
-    static MT_INLINE float fast(float a, float b) { return num::floor_div_of(a, b, num::fmod_near(a, b)); }
-    static float exact(float a, float b) { return num::floor_div(a, b); }
-};
+#define MT_QUOTIENT(name, fast_form, exact_form)     \
+    struct name : Quotient {                         \
+        template <class T>                           \
+        static MT_INLINE T fast(T a, T b) {          \
+            return fast_form;                        \
+        }                                            \
+        template <class T>                           \
+        static T exact(T a, T b) {                   \
+            return exact_form;                       \
+        }                                            \
+    };                                               \
+    bool run(Call& c, name, DType t) {               \
+        if (is_guarded(t))                           \
+            guarded<name>(c, {0, 1});                \
+        else if (t == DType::Float64)                \
+            guarded<name, double>(c, {0, 1});        \
+        return is_guarded(t) || t == DType::Float64; \
+    }
+MT_QUOTIENT(Fmod, fmod_near(a, b), num::fmod(a, b))
+MT_QUOTIENT(Remainder, num::remainder_of(b, fmod_near(a, b)), num::remainder(a, b))
+MT_QUOTIENT(FloorDivide, num::floor_div_of(a, b, fmod_near(a, b)), num::floor_div(a, b))
+#undef MT_QUOTIENT
 
 void true_divide(Call& c) {
     pointwise_float(c, FloatsComplex{}, {0, 1}, [](auto a, auto b) { return a / b; });
@@ -56,7 +85,7 @@ void floor_divide_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "div_floor_cpu");
     check_divisor(c, t);
-    if (is_guarded(t)) return guarded<FloorDivide>(c, {0, 1});
+    if (run(c, FloorDivide{}, t)) return;
     pointwise_as(c, RealsFast{}, t, {0, 1}, [](auto a, auto b) { return num::floor_div(a, b); });
 }
 
@@ -83,7 +112,7 @@ void remainder_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "remainder_cpu");
     check_divisor(c, t);
-    if (is_guarded(t)) return guarded<Remainder>(c, {0, 1});
+    if (run(c, Remainder{}, t)) return;
     pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::remainder(a, b); });
 }
 
@@ -92,7 +121,7 @@ void fmod_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "fmod_cpu");
     check_divisor(c, t);
-    if (is_guarded(t)) return guarded<Fmod>(c, {0, 1});
+    if (run(c, Fmod{}, t)) return;
     pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::fmod(a, b); });
 }
 

@@ -1,4 +1,4 @@
-// Element-wise float kernels with two forms: one without branches that holds for ordinary arguments, and one that holds
+// Element-wise kernels with two forms: one without branches that holds for ordinary arguments, and one that holds
 // for all. Blocks in which every argument is ordinary take the first, as vector code.
 //
 //     struct Fmod {
@@ -6,7 +6,7 @@
 //         static float fast(float a, float b);
 //         static float exact(float a, float b);
 //     };
-//     guarded<Fmod>(c, {0, 1});
+//     guarded<Fmod>(c, {0, 1});  // in float; guarded<Fmod, double> in double
 #pragma once
 
 #include "pointwise.h"
@@ -15,11 +15,11 @@ namespace mt {
 
 namespace detail {
 
-template <class F, size_t... I>
+template <class F, class T, size_t... I>
 void guarded_loop(char* const* p, int64_t n, std::index_sequence<I...>) {
     constexpr int64_t kBlock = 512;
-    float* out = reinterpret_cast<float*>(p[0]);
-    std::tuple<const argument<F, float, I>*...> in{reinterpret_cast<const float*>(p[I + 1])...};
+    T* out = reinterpret_cast<T*>(p[0]);
+    std::tuple<const argument<F, T, I>*...> in{reinterpret_cast<const T*>(p[I + 1])...};
     for (int64_t at = 0; at < n; at += kBlock) {
         int64_t end = std::min(n, at + kBlock);
         int far = 0;
@@ -38,16 +38,16 @@ void guarded_loop(char* const* p, int64_t n, std::index_sequence<I...>) {
 // Whether `guarded` computes in this dtype: what pointwise kernels compute in float.
 inline bool is_guarded(DType t) { return t == DType::Float32 || is_reduced_float(t); }
 
-template <class F, size_t N>
+template <class F, class T = float, size_t N>
 void guarded(Call& c, const int (&args)[N]) {
-    Operand operands[N + 1] = {{&c.out(0), nullptr, DType::Float32}};
+    constexpr DType kType = dtype_of<T>::value;
+    Operand operands[N + 1] = {{&c.out(0), nullptr, kType}};
     for (size_t k = 0; k < N; k++) {
         const Value& v = c.args[args[k]];
-        operands[k + 1] =
-            v.tag == Tag::Tensor ? Operand{v.t, nullptr, DType::Float32} : Operand{nullptr, &v, DType::Float32};
+        operands[k + 1] = v.tag == Tag::Tensor ? Operand{v.t, nullptr, kType} : Operand{nullptr, &v, kType};
     }
     LoopFn loop = [](char* const* p, int64_t n, const void*) {
-        detail::guarded_loop<F>(p, n, std::make_index_sequence<N>());
+        detail::guarded_loop<F, T>(p, n, std::make_index_sequence<N>());
     };
     run_pointwise(operands, N + 1, 1, loop, nullptr);
 }

@@ -239,11 +239,32 @@ void put_all(Tensor& out, const Plan& plan, const Tensor& values, const Dims& va
     }
 }
 
+// One value where the mask is true.
+void fill_masked(Tensor& out, const Tensor& mask, const Tensor& value) {
+    StridedWalk<2> walk(out.sizes(), {out.strides(), mask.strides()});
+    const uint8_t* wanted = reinterpret_cast<const uint8_t*>(mask.raw());
+    visit_size(out.itemsize(), [&]<class T>() {
+        T *to = out.data<T>(), one = *value.data<T>();
+        walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
+            T* t = to + at[0];
+            const uint8_t* m = wanted + at[1];
+            if (steps[0] == 1 && steps[1] == 1)
+                for (int64_t i = 0; i < n; i++) t[i] = m[i] ? one : t[i];
+            else
+                for (int64_t i = 0; i < n; i++)
+                    if (m[i * steps[1]]) t[i * steps[0]] = one;
+        });
+    });
+}
+
 // out (self, already holding its values) with `values` put or added at the indices.
 void put_into(Tensor& out, Span<Tensor*> indices, const Tensor& values, bool accumulate) {
     MT_CHECK(out.dtype == values.dtype, "Index put requires the source and destination dtypes match, got ",
              dtype_class_name(out.dtype), " for the destination and ", dtype_class_name(values.dtype),
              " for the source.");
+    if (indices.size == 1 && indices[0] && is_bool(indices[0]->dtype) && indices[0]->sizes() == out.sizes() &&
+        values.numel() == 1 && !accumulate && out.dim() > 0)
+        return fill_masked(out, *indices[0], values);
     Plan plan = make_plan(out, indices);
     Dims value_strides = value_strides_in(values, plan.result());
     if (numel_of(plan.result()) == 0) return;

@@ -125,6 +125,24 @@ void topk_shape(ShapeCall& c) {
     c.output(1, sizes, DType::Int64);
 }
 
+// Moves the k least of n keys to the front. What is no candidate any more costs one comparison.
+template <class K>
+void keep_least(K* keys, int64_t n, int64_t k) {
+    int64_t room = 4 * k, kept = std::min(n, room);
+    std::nth_element(keys, keys + k - 1, keys + kept);
+    K limit = keys[k - 1];
+    int64_t scanned = kept;
+    for (kept = std::min(kept, k); scanned < n; scanned++) {
+        if (!(keys[scanned] < limit)) continue;
+        keys[kept++] = keys[scanned];
+        if (kept < room) continue;
+        std::nth_element(keys, keys + k - 1, keys + kept);
+        limit = keys[k - 1];
+        kept = k;
+    }
+    std::nth_element(keys, keys + k - 1, keys + kept);
+}
+
 void topk_cpu(Call& c) {
     const Tensor& self = c.tensor(0);
     int64_t k = c.integer(1), dim = wrap_dim(c.integer(2), self.ndim);
@@ -134,7 +152,7 @@ void topk_cpu(Call& c) {
                   if (k * 8 >= n) {
                       sort_keys(keys, spare, n);
                   } else {
-                      std::nth_element(keys, keys + k - 1, keys + n);
+                      keep_least(keys, n, k);
                       std::sort(keys, keys + k);
                   }
                   for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();

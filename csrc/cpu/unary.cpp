@@ -4,6 +4,8 @@
 #include "pointwise.h"
 #include "wide_unary.h"
 
+extern "C" __attribute__((simd("notinbranch"), const)) double hypot(double, double) noexcept;
+
 namespace mt {
 namespace {
 
@@ -91,7 +93,7 @@ void hypot_cpu(Call& c) {
             return std::isinf(a) || std::isinf(b) ? std::numeric_limits<float>::infinity()
                                                   : static_cast<float>(__builtin_sqrt(double(a) * a + double(b) * b));
         else
-            return std::hypot(a, b);
+            return std::isinf(a) || std::isinf(b) ? std::numeric_limits<double>::infinity() : ::hypot(a, b);
     });
 }
 
