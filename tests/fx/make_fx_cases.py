@@ -7,9 +7,10 @@ from typing import Any
 from fx_cases import both, caught
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import nn
+from mindtorch_v2 import fx, nn
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+from mindtorch_v2.fx.passes.fake_tensor_prop import FakeTensorProp
 
 FACTORY_OPTIONS = re.compile(r", (device = device\(type='cpu'\)|pin_memory = False)")
 
@@ -228,6 +229,13 @@ def closed_over_real_in_fake():
         make_fx(lambda x: x * t, tracing_mode="fake", _allow_non_fake_inputs=True)(x23()).code,
         caught(lambda: make_fx(lambda x: x, tracing_mode="none")(x23())),
     )
+
+
+@case
+def propagated():
+    graph_module = fx.symbolic_trace(lambda x, n: torch.max(x * n, dim=1))
+    out = FakeTensorProp(graph_module).propagate(x23(), 2)
+    return [(n.name, str(n.meta.get("val"))) for n in graph_module.graph.nodes][:-2], str(tuple(out))
 
 
 @case

@@ -1,0 +1,47 @@
+"""What the values of a graph are, found by a run with fake tensors."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from mindtorch_v2.fx.interpreter import Interpreter
+from mindtorch_v2.fx.node import map_aggregate
+
+__all__ = ["FakeTensorProp"]
+
+
+class FakeTensorProp(Interpreter):
+    """Runs a GraphModule on fake tensors and leaves each value in its node's `meta["val"]`; `mode` is a FakeTensorMode.
+
+    >>> traced = torch.fx.symbolic_trace(lambda x: x.sum(0))
+    >>> FakeTensorProp(traced).propagate(torch.ones(2, 3))
+    FakeTensor(..., size=(3,))
+    """
+
+    def __init__(self, module, mode=None):
+        super().__init__(module)
+        self._mode = FakeTensorMode() if mode is None else mode
+
+    def run_node(self, n):
+        result = super().run_node(n)
+
+        def note(value):
+            if isinstance(value, FakeTensor):
+                return value.detach()
+            if isinstance(value, torch.Tensor):
+                return self._mode.from_tensor(value)
+            return value if isinstance(value, (int, float, bool)) else None
+
+        meta = map_aggregate(result, note)
+        if meta is not None:
+            n.meta["val"] = meta
+        return result
+
+    def propagate(self, *args):
+        """Run with fake tensors of these arguments; the result."""
+        return self.propagate_dont_convert_inputs(
+            *(self._mode.from_tensor(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
+        )
+
+    def propagate_dont_convert_inputs(self, *args):
+        """Run with these arguments, which are fake tensors already; the result."""
+        with self._mode:
+            return super().run(*args)
