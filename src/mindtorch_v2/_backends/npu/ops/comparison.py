@@ -1,5 +1,7 @@
 """Comparison and logic."""
 
+import math
+
 from ..table import call, kernel, pointwise
 
 _MIRRORED = {"Eq": "Eq", "Ne": "Ne", "Gt": "Lt", "Lt": "Gt", "Ge": "Le", "Le": "Ge"}
@@ -41,3 +43,13 @@ pointwise("logical_not", "aclnnLogicalNot")
 pointwise("logical_or", "aclnnLogicalOr")
 pointwise("logical_xor", "aclnnLogicalXor")
 pointwise("signbit", "aclnnSignbit")
+
+
+@kernel("isposinf", alias=True)
+def isposinf(self, out):
+    call("aclnnEqScalar", self, math.inf, out)
+
+
+@kernel("isneginf", alias=True)
+def isneginf(self, out):
+    call("aclnnEqScalar", self, -math.inf, out)

@@ -1,5 +1,8 @@
 """Clamping, element-wise extrema, choice by a mask."""
 
+import math
+
+from ...._dtype import finfo
 from ...._ops._table import aten
 from ..table import call, kernel, pointwise
 
@@ -57,3 +60,14 @@ pointwise("clamp_min.Tensor", "aclnnClampMinTensor")
 pointwise("maximum", "aclnnMaximum")
 pointwise("minimum", "aclnnMinimum")
 pointwise("where.self", "aclnnSWhere")
+
+
+@kernel("nan_to_num", alias=True)
+def nan_to_num(self, nan, posinf, neginf, out):
+    if not self.dtype.is_floating_point:
+        call("aclnnInplaceCopy", out, self)
+        return
+    limits = finfo(self.dtype)
+    x = self.masked_fill(self != self, 0.0 if nan is None else nan)
+    x = x.masked_fill(self == math.inf, limits.max if posinf is None else posinf)
+    call("aclnnInplaceCopy", out, x.masked_fill(self == -math.inf, limits.min if neginf is None else neginf))

@@ -103,3 +103,31 @@ aclnn("index_select", "aclnnIndexSelect")
 aclnn("scatter.src", "aclnnScatter", "self dim index src 0 out")
 aclnn("scatter.value", "aclnnScatterValue", "self dim index value 0 out")
 aclnn("scatter_add", "aclnnScatterAdd")
+
+
+@kernel("index_copy")
+def index_copy(self, dim, index, source, out):
+    call("aclnnInplaceCopy", out, self)
+    if source.numel():
+        places = [None] * (dim % max(self.dim(), 1)) + [index.reshape(-1)]
+        call("aclnnIndexPutImpl", out, places, source, False, False)
+
+
+@kernel("index_fill.int_Scalar")
+def index_fill(self, dim, index, value, out):
+    call("aclnnInplaceCopy", out, self)
+    if index.numel() and self.numel():
+        number = aten.full([], value, dtype=self.dtype, device=self.device)
+        places = [None] * (dim % max(self.dim(), 1)) + [index.reshape(-1)]
+        call("aclnnIndexPutImpl", out, places, number, False, False)
+
+
+@kernel("take")
+def take(self, index, out):
+    if index.numel():
+        call("aclnnIndex", self.reshape(-1), [index], out)
+
+
+@kernel("scatter.value_reduce")
+def scatter_value_reduce(self, dim, index, value, reduce, out):
+    call("aclnnScatterValue", self, dim, index, value, _REDUCE[reduce], out)

@@ -94,3 +94,15 @@ aclnn("mse_loss", "aclnnMseLoss")
 aclnn("mse_loss_backward", "aclnnMseLossBackward")
 aclnn("smooth_l1_loss", "aclnnSmoothL1Loss")
 aclnn("smooth_l1_loss_backward", "aclnnSmoothL1LossBackward")
+
+
+@kernel("huber_loss")
+def huber_loss(self, target, reduction, delta, out):
+    call("aclnnSmoothL1Loss", self, target, reduction, delta, out)
+    call("aclnnMuls", out, delta, out)
+
+
+@kernel("huber_loss_backward")
+def huber_loss_backward(grad_output, self, target, reduction, delta, out):
+    call("aclnnSmoothL1LossBackward", grad_output, self, target, reduction, delta, out)
+    call("aclnnMuls", out, delta, out)

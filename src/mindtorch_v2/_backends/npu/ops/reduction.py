@@ -119,3 +119,25 @@ aclnn("max", "aclnnMax")
 aclnn("max.dim", "aclnnMaxDim")
 aclnn("min", "aclnnMin")
 aclnn("min.dim", "aclnnMinDim")
+
+
+@kernel("aminmax")
+def aminmax(self, dim, keepdim, low, high):
+    call("aclnnAmin", self, _dims(self, dim), keepdim, low)
+    call("aclnnAmax", self, _dims(self, dim), keepdim, high)
+
+
+@kernel("count_nonzero", "count_nonzero.dim_IntList")
+def count_nonzero(self, dim, out):
+    call("aclnnReduceSum", self != 0, _dims(self, dim), False, out.dtype, out)
+
+
+@kernel("std_mean.correction")
+def std_mean(self, dim, correction, keepdim, deviation, mean):
+    call("aclnnStd", self, _dims(self, dim), _correction(correction), keepdim, deviation)
+    call("aclnnMean", self, _dims(self, dim), keepdim, mean.dtype, mean)
+
+
+@kernel("trace")
+def trace(self, out):
+    call("aclnnReduceSum", self.diagonal(), (0,), False, out.dtype, out)

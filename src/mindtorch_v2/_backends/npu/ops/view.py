@@ -1,0 +1,56 @@
+"""Gradients of views, and copies with a part replaced: the part is a view of the output. Views themselves need no kernel."""
+
+from ...._ops._table import aten
+from ..table import call, kernel
+
+
+def _in_zeros(name, part):
+    """The gradient of a view: zeros, with the gradient where the view was."""
+
+    @kernel(name)
+    def backward(grad, sizes, *rest):
+        *where, out = rest
+        call("aclnnInplaceZero", out)
+        target = part(out, *where)
+        if target.numel():
+            call("aclnnInplaceCopy", target, grad)
+
+
+def _in_copy(name, part):
+    @kernel(name)
+    def scatter(self, src, *rest):
+        *where, out = rest
+        call("aclnnInplaceCopy", out, self)
+        target = part(out, *where)
+        if tuple(target.shape) != tuple(src.shape):
+            raise RuntimeError(
+                f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+                f"{list(target.shape)}"
+            )
+        if target.numel():
+            call("aclnnInplaceCopy", target, src)
+
+
+_in_zeros("diagonal_backward", aten.diagonal)
+_in_zeros("select_backward", aten.select)
+_in_zeros("slice_backward", aten.slice)
+_in_copy("diagonal_scatter", aten.diagonal)
+_in_copy("select_scatter", aten.select)
+_in_copy("slice_scatter", aten.slice)
+
+
+@kernel("diag_embed")
+def diag_embed(self, offset, dim1, dim2, out):
+    call("aclnnInplaceZero", out)
+    target = aten.diagonal(out, offset, dim1, dim2)
+    if target.numel():
+        call("aclnnInplaceCopy", target, self)
+
+
+@kernel("unfold_backward")
+def unfold_backward(grad, sizes, dim, size, step, out):
+    call("aclnnInplaceZero", out)
+    windows = aten.unfold(out, dim, size, step)
+    for i in range(windows.shape[dim]):  # windows may overlap: one after the other
+        one = aten.select(windows, dim, i)
+        call("aclnnAdd", one, aten.select(grad, dim, i), 1, one)

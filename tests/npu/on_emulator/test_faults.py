@@ -1,0 +1,73 @@
+"""Calls that fail: at each of the first 200 calls of a training step, the step says so, and the next one works."""
+
+import contextlib
+from typing import Any
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import nn
+from mindtorch_v2.npu import NPUError
+
+_CALLS = 200
+_CODES = (507000, 361001, 561000)
+
+
+def _step(model: Any, x: Any, target: Any) -> float:
+    model.zero_grad()
+    loss = nn.functional.cross_entropy(model(x.to("npu")), target.to("npu"))
+    loss.backward()
+    with torch.no_grad():
+        norm = sum(p.grad.square().sum() for p in model.parameters())
+    return (loss + 0 * norm).item()
+
+
+@pytest.fixture
+def step() -> Any:
+    """A training step without update, and its loss."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3)).to("npu")
+    x, target = torch.randn(4, 6), torch.tensor([0, 2, 1, 1])
+    return lambda: _step(model, x, target)
+
+
+def test_every_call_may_fail(emulator: Any, report: Any, step: Any) -> None:
+    acl = emulator.runtime.libraries.acl
+    expected = step()
+    allocated = torch.npu.memory_allocated()
+    failures = 0
+    for nth in range(1, _CALLS + 1):
+        code = _CODES[nth % len(_CODES)]
+        acl.emulatorInject(f"*:{nth}:{code}".encode())
+        try:
+            step()
+        except NPUError as error:
+            failures += 1
+            assert error.code == code and f"injected error {code}" in str(error)
+        finally:
+            acl.emulatorInject(b"")
+        with contextlib.suppress(NPUError):  # what failed on the stream after the step had given up
+            torch.npu.synchronize()
+        assert step() == expected, f"after a failure of call {nth}"
+        assert torch.npu.memory_allocated() == allocated, f"after a failure of call {nth}"
+        assert report()["live"]["executors"] == 0, f"after a failure of call {nth}"
+    assert failures > _CALLS * 0.8  # the others are asked for no result
+
+
+def test_memory_is_flat_over_many_steps(emulator: Any, report: Any, step: Any) -> None:
+    for _ in range(20):
+        step()
+    before, allocated = report()["live"], torch.npu.memory_allocated()
+    reserved = torch.npu.memory_reserved()
+    for _ in range(200):
+        step()
+    assert report()["live"] == before
+    assert torch.npu.memory_allocated() == allocated and torch.npu.memory_reserved() == reserved
+
+
+def test_failures_of_allocation_are_not_called_out_of_memory(emulator: Any) -> None:
+    emulator.runtime.libraries.acl.emulatorInject(b"aclrtMalloc:1:507000")
+    with pytest.raises(NPUError, match=r"aclrtMalloc returned 507000") as caught:
+        torch.empty(30 << 20, device="npu")
+    emulator.runtime.libraries.acl.emulatorInject(b"")
+    assert not isinstance(caught.value, torch.npu.OutOfMemoryError)
