@@ -12,7 +12,7 @@ namespace {
 // Every descriptor alive. Ends are kept for a while, so that a second use of one is not a new one's first.
 struct Registry {
     std::mutex mutex;
-    std::unordered_map<const void*, const char*> live;
+    std::unordered_map<const void*, Counted> live;
     std::deque<std::function<void()>> ended;
 };
 Registry& registry() {
@@ -21,7 +21,7 @@ Registry& registry() {
 }
 
 template <class D>
-D* begin(D* d, const char* kind) {
+D* begin(D* d, Counted kind) {
     Registry& r = registry();
     std::lock_guard<std::mutex> lock(r.mutex);
     r.live[d] = kind;
@@ -29,14 +29,14 @@ D* begin(D* d, const char* kind) {
     return d;
 }
 template <class D>
-aclnnStatus end(const D* d, const char* kind, const char* function) {
+aclnnStatus end(const D* d, Counted kind, const char* function) {
     if (!d) return kSuccess;
     Registry& r = registry();
     std::lock_guard<std::mutex> lock(r.mutex);
     auto found = r.live.find(d);
-    if (found == r.live.end() || std::strcmp(found->second, kind) != 0)
-        return misused(kOpParamInvalid, text(function, ": ", static_cast<const void*>(d), " is none of ", kind,
-                                             ", or was destroyed before"));
+    if (found == r.live.end() || found->second != kind)
+        return misused(kOpParamInvalid, text(function, ": ", static_cast<const void*>(d),
+                                             " is no descriptor of its kind, or was destroyed before"));
     r.live.erase(found);
     count(kind, -1);
     r.ended.push_back([d] { delete d; });
@@ -46,15 +46,12 @@ aclnnStatus end(const D* d, const char* kind, const char* function) {
     }
     return kSuccess;
 }
-const char* kind_of(const void* d) {
+bool is_kind(const void* d, Counted kind) {
     Registry& r = registry();
     std::lock_guard<std::mutex> lock(r.mutex);
     auto found = r.live.find(d);
-    return found == r.live.end() ? nullptr : found->second;
+    return found != r.live.end() && found->second == kind;
 }
-
-constexpr const char *kTensors = "tensors", *kScalars = "scalars", *kArrays = "arrays", *kLists = "lists",
-                     *kExecutors = "executors";
 
 aclTensor* refuse(const std::string& why) {
     failed(kOpParamInvalid, "aclCreateTensor: " + why);
@@ -144,7 +141,11 @@ std::string memory_problem(const View& v, std::pair<const void*, size_t>* range)
     return range_problem(range->first, range->second);
 }
 
-bool is_live(const void* d) { return kind_of(d) != nullptr; }
+bool is_live(const void* d) {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    return r.live.count(d) != 0;
+}
 
 aclOpExecutor* new_executor(const char* op) {
     aclOpExecutor* e = new aclOpExecutor;
@@ -154,8 +155,7 @@ aclOpExecutor* new_executor(const char* op) {
 
 aclnnStatus launch(const char* function, void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
     if (!executor) return failed(kParamNull, text(function, ": the executor is null"));
-    const char* kind = kind_of(executor);
-    if (!kind || std::strcmp(kind, kExecutors) != 0)
+    if (!is_kind(executor, kExecutors))
         return misused(kParamNull, text(function, ": the executor ", executor,
                                         " was used up by an earlier second phase, or never was one"));
     // Whatever happens, this use is the last one.

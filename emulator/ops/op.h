@@ -114,7 +114,7 @@ struct Touched {
 
 template <class... A>
 aclnnStatus first_phase(const char* name, Plan (*plan)(A...), uint64_t* workspace, aclOpExecutor** executor, A... a) {
-    if (int code = injected(text(name, "GetWorkspaceSize").c_str())) return code;
+    if (int code = injected(name, "GetWorkspaceSize")) return code;
     if (!workspace || !executor) return failed(kParamNull, text(name, "GetWorkspaceSize: nowhere to put the executor"));
     aclOpExecutor* made = new_executor(name);
     Touched touched{made, name};

@@ -26,7 +26,7 @@ EMU_SHARED int failed(int code, const std::string& message);
 // The same for misuse that the real device would not report: counted, and printed once a kind.
 EMU_SHARED int misused(int code, const std::string& message);
 // The code that ASCEND_EMULATOR_INJECT asks this call of a function to return; 0 for none. Counts the call.
-EMU_SHARED int injected(const char* function);
+EMU_SHARED int injected(const char* function, const char* suffix = "");
 EMU_SHARED const char* recent_message();  // and forgets it; null if there is none
 
 // ---- settings, read from the environment once ----
@@ -63,7 +63,19 @@ EMU_SHARED int current_device();  // -1 without a context
 
 // ---- counts of live objects, for leak reports ----
 
-EMU_SHARED void count(const char* kind, int change);
+enum Counted {
+    kTensors,
+    kScalars,
+    kArrays,
+    kLists,
+    kExecutors,
+    kStreams,
+    kEvents,
+    kDeviceMemory,
+    kHostMemory,
+    kCountedKinds
+};
+EMU_SHARED void count(Counted kind, int change);
 
 }  // namespace emu
 

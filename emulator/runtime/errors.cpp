@@ -1,4 +1,5 @@
 // Messages, misuse, error injection, settings, and the report of what is alive.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,10 +24,8 @@ struct Injection {
 struct State {
     std::mutex mutex;
     std::map<std::string, long> calls;
-    long all_calls = 0;
     std::vector<Injection> injections;
     bool parsed = false;
-    std::map<std::string, long> live;
     long misuses = 0;
     std::vector<std::string> messages;
     std::set<std::string> printed;
@@ -105,7 +104,12 @@ int misused(int code, const std::string& message) {
     return failed(code, message);
 }
 
-int injected(const char* function) {
+std::atomic<long> g_calls{0};
+std::atomic<bool> g_injecting{true};  // until the environment was looked at
+
+int injected(const char* function, const char* suffix) {
+    long number = ++g_calls;
+    if (!g_injecting.load(std::memory_order_relaxed)) return 0;
     State& s = state();
     std::lock_guard<std::mutex> lock(s.mutex);
     if (!s.parsed) {
@@ -113,11 +117,12 @@ int injected(const char* function) {
         parse(s, spec ? spec : "");
         s.parsed = true;
     }
-    s.all_calls++;
-    long nth = ++s.calls[function];
+    g_injecting = !s.injections.empty();
+    std::string name = std::string(function) + suffix;
+    long nth = ++s.calls[name];
     for (const Injection& i : s.injections) {
-        bool hit = i.function == "*" ? i.nth == s.all_calls : i.function == function && i.nth == nth;
-        if (hit) return failed(i.code, text(function, ": injected error ", i.code, " (call ", nth, ")"));
+        bool hit = i.function == "*" ? i.nth == number : i.function == name && i.nth == nth;
+        if (hit) return failed(i.code, text(name, ": injected error ", i.code, " (call ", nth, ")"));
     }
     return 0;
 }
@@ -143,11 +148,12 @@ const Settings& settings() {
     return s;
 }
 
-void count(const char* kind, int change) {
-    State& s = state();
-    std::lock_guard<std::mutex> lock(s.mutex);
-    s.live[kind] += change;
-}
+namespace {
+std::atomic<long> g_live[kCountedKinds];
+const char* const kCountedNames[kCountedKinds] = {"tensors", "scalars", "arrays",        "lists",      "executors",
+                                                  "streams", "events",  "device memory", "host memory"};
+}  // namespace
+void count(Counted kind, int change) { g_live[kind] += change; }
 
 namespace {
 std::string quoted(const std::string& s) {
@@ -169,11 +175,11 @@ EMU_API const char* emulatorReport() {
     std::lock_guard<std::mutex> lock(s.mutex);
     std::string r = "{\"live\": {";
     const char* comma = "";
-    for (auto& [kind, n] : s.live) {
-        r += emu::text(comma, emu::quoted(kind), ": ", n);
+    for (int kind = 0; kind < emu::kCountedKinds; kind++) {
+        r += emu::text(comma, emu::quoted(emu::kCountedNames[kind]), ": ", emu::g_live[kind].load());
         comma = ", ";
     }
-    r += emu::text("}, \"calls\": ", s.all_calls, ", \"misuses\": ", s.misuses, ", \"messages\": [");
+    r += emu::text("}, \"calls\": ", emu::g_calls.load(), ", \"misuses\": ", s.misuses, ", \"messages\": [");
     comma = "";
     for (const std::string& m : s.messages) {
         r += comma + emu::quoted(m);
@@ -189,7 +195,8 @@ EMU_API void emulatorInject(const char* spec) {
     emu::parse(s, spec ? spec : "");
     s.parsed = true;
     s.calls.clear();
-    s.all_calls = 0;
+    emu::g_calls = 0;
+    emu::g_injecting = true;
 }
 EMU_API void emulatorForgetMisuses() {
     emu::State& s = emu::state();

@@ -103,7 +103,7 @@ int allocate(void** out, size_t size, size_t extra, const char* function) {
     if (settings().poison) std::memset(real, 0xff, pages(n));
     m.blocks[reinterpret_cast<uintptr_t>(p)] = {n, reserved, true, device};
     m.used[d] += n;
-    count("device memory", 1);
+    count(kDeviceMemory, 1);
     *out = p;
     return kSuccess;
 }
@@ -224,7 +224,7 @@ EMU_API aclError aclrtFree(void* p) {
     madvise(real, pages(b.size), MADV_DONTNEED);
     mprotect(real, pages(b.size), PROT_NONE);
     m.again.emplace(b.reserved, found->first);
-    count("device memory", -1);
+    count(kDeviceMemory, -1);
     return kSuccess;
 }
 
@@ -235,7 +235,7 @@ EMU_API aclError aclrtMallocHost(void** p, size_t size) {
         return failed(kOutOfMemory, text("aclrtMallocHost: no memory for ", size, " bytes"));
     std::lock_guard<std::mutex> lock(memory().mutex);
     memory().pinned[reinterpret_cast<uintptr_t>(*p)] = size;
-    count("host memory", 1);
+    count(kHostMemory, 1);
     return kSuccess;
 }
 EMU_API aclError aclrtFreeHost(void* p) {
@@ -247,7 +247,7 @@ EMU_API aclError aclrtFreeHost(void* p) {
                            text("aclrtFreeHost: ", p, " is not from aclrtMallocHost, or was freed before"));
     }
     std::free(p);
-    count("host memory", -1);
+    count(kHostMemory, -1);
     return kSuccess;
 }
 

@@ -49,7 +49,7 @@ struct Queue {
             std::string problem = check_memory(running);
             int code = kAicoreException;
             if (problem.empty()) {
-                code = injected((running.name + "@stream").c_str());
+                code = injected(running.name.c_str(), "@stream");
                 if (code)
                     problem = text("injected error ", code);
                 else
@@ -368,7 +368,7 @@ EMU_API aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint
         return failed(kContextNull, "aclrtCreateStreamWithConfig: this thread has no device (aclrtSetDevice)");
     std::lock_guard<std::mutex> lock(state().mutex);
     *stream = start(t_device, false);
-    count("streams", 1);
+    count(kStreams, 1);
     return kSuccess;
 }
 EMU_API aclError aclrtCreateStream(aclrtStream* stream) {
@@ -383,7 +383,7 @@ EMU_API aclError aclrtDestroyStream(aclrtStream stream) {
     if (!q) return code;
     code = wait_for(q, -1);
     stop(q);
-    count("streams", -1);
+    count(kStreams, -1);
     return code;
 }
 EMU_API aclError aclrtSynchronizeStream(aclrtStream stream) {
@@ -424,7 +424,7 @@ EMU_API aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t) {
     std::lock_guard<std::mutex> lock(state().mutex);
     Event* e = new Event;
     state().events.insert(e);
-    count("events", 1);
+    count(kEvents, 1);
     *event = e;
     return kSuccess;
 }
@@ -443,7 +443,7 @@ EMU_API aclError aclrtDestroyEvent(aclrtEvent event) {
     if (!e) return code;
     std::lock_guard<std::mutex> lock(state().mutex);
     e->live = false;  // tasks that wait for it may still run: the few bytes stay
-    count("events", -1);
+    count(kEvents, -1);
     return kSuccess;
 }
 EMU_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {

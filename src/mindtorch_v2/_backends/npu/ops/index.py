@@ -131,3 +131,11 @@ def take(self, index, out):
 @kernel("scatter.value_reduce")
 def scatter_value_reduce(self, dim, index, value, reduce, out):
     call("aclnnScatterValue", self, dim, index, value, _REDUCE[reduce], out)
+
+
+@kernel("put")
+def put(self, index, source, accumulate, out):
+    flat = self.reshape(-1).clone()
+    if index.numel():
+        call("aclnnIndexPutImpl", flat, [index.reshape(-1)], source.reshape(-1), accumulate, False)
+    call("aclnnInplaceCopy", out, flat.view(self.shape))

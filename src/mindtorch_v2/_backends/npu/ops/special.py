@@ -1,5 +1,7 @@
 """Special functions."""
 
+import math
+
 from ..table import call, kernel, pointwise
 
 pointwise("erf", "aclnnErf")
@@ -11,3 +13,10 @@ pointwise("erfinv", "aclnnErfinv")
 def logit(self, eps, out):
     x = self if eps is None else self.clamp(eps, 1 - eps)
     call("aclnnLog", x / (1 - x), out)
+
+
+@kernel("logit_backward")
+def logit_backward(grad_output, self, eps, out):
+    low, high, outside = (0.0, 1.0, math.nan) if eps is None else (eps, 1 - eps, 0.0)
+    slope = (grad_output / (self * (1 - self))).masked_fill((self < low) | (self > high), outside)
+    call("aclnnInplaceCopy", out, slope)
