@@ -2,6 +2,7 @@
 #include "autograd.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "python/box.h"
@@ -212,9 +213,19 @@ void record(Call& c) {
         run(c, below);
         return;
     }
+    struct Geometry {
+        Dims sizes, strides;
+        int64_t offset;
+        explicit Geometry(const Tensor& t) : sizes(t.sizes()), strides(t.strides()), offset(t.offset) {}
+        bool operator==(const Tensor& t) const {
+            return t.sizes() == IntSpan(sizes) && t.strides() == IntSpan(strides) && t.offset == offset;
+        }
+    };
+    std::optional<Geometry> before;  // of a view that an in-place operator works on
     if (op.self_index >= 0) {
         Tensor& self = c.mutable_tensor(op.self_index);
         check_inplace(self);
+        if (is_view(self)) before.emplace(self);
     }
 
     // Edges first: an in-place operator changes the history of its own input.
@@ -282,7 +293,10 @@ void record(Call& c) {
         Value& v = c.rets[i];
         if (v.tag == Tag::Tensor) {
             if (!(f->nondiff >> i & 1) && is_differentiable(v.t->dtype)) {
-                if (op.form == Form::Inplace)
+                // A view that got other sizes or strides is another view: what it shows was not written.
+                if (op.form == Form::Inplace && before && !(*before == *v.t))
+                    set_view_history(*v.t, n, nr);
+                else if (op.form == Form::Inplace)
                     rebase_history(*v.t, n, nr);
                 else if (op.mutates && op.self_index >= 0 && v.t == c.args[op.self_index].t)
                     rebase_history(*v.t, n, nr);

@@ -106,6 +106,7 @@ struct AutogradMeta {
     std::vector<Tangent>* tangents = nullptr;  // forward mode: at most one a level
     Tensor* physical = nullptr;                // of a tensor that vmap made: all of it, mapped dimensions first; strong
     bool no_data = false;              // _make_wrapper_subclass: sizes and strides, but nothing of its own behind
+    PyObject* functional = nullptr;    // of a functional tensor: how Python makes its value from its storage's
     PyObject* batch_levels = nullptr;  // the vmap level of each mapped dimension: a tuple of int, ascending
 };
 
@@ -117,8 +118,11 @@ inline bool requires_grad(const Tensor& t) {
     const AutogradMeta& a = *t.autograd;
     return a.requires_grad || a.grad_fn || (a.physical && requires_grad(*a.physical));
 }
-// A tensor whose memory is not what it stands for: one slice of what vmap maps over, or a wrapper around others.
-inline bool hides_data(const Tensor& t) { return t.keys.has(Key::Batched) || (t.autograd && t.autograd->no_data); }
+// A tensor whose memory is not what it stands for: one slice of what vmap maps over, a functional tensor, or a wrapper
+// around others.
+inline bool hides_data(const Tensor& t) {
+    return !(t.keys & (KeySet(Key::Batched) | Key::Functionalize)).empty() || (t.autograd && t.autograd->no_data);
+}
 inline void check_data(const Tensor& t) {
     MT_CHECK(!hides_data(t), "Cannot access data pointer of Tensor that doesn't have storage");
 }
@@ -132,6 +136,7 @@ Node* grad_fn_of(Tensor& t);    // borrowed; regenerated for a view whose base w
 Edge gradient_edge(Tensor& t);  // strong reference in the edge; empty if t needs no gradient
 void set_history(Tensor& t, Node* n, uint32_t nr);
 void rebase_history(Tensor& t, Node* n, uint32_t nr);
+void set_view_history(Tensor& view, Node* n, uint32_t nr);  // of a view that was changed, and its base was not
 void check_inplace(Tensor& t);
 void track_view(Tensor& view, Tensor& base, Creation creation);
 
@@ -158,7 +163,8 @@ extern thread_local const char* g_saved_hooks_disabled;
 // Operators that the engine itself needs, handed over by Python: names stay out of the core.
 struct EngineOps {
     Operator *add = nullptr, *add_inplace = nullptr, *as_strided = nullptr, *clone = nullptr, *copy_inplace = nullptr,
-             *detach = nullptr, *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr;
+             *detach = nullptr, *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr,
+             *new_empty_strided = nullptr, *zero_inplace = nullptr;
 };
 extern EngineOps g_engine_ops;
 TensorRef engine_add(Tensor& a, Tensor& b);

@@ -1,10 +1,12 @@
 // MINDTORCH_CHECK_MUTATION=1: whether kernels write, and alias, what their schemas say. A schema that keeps quiet about
-// it is a silent wrong answer wherever a graph is built from it.
+// it is a silent wrong answer wherever a graph is built from it. MINDTORCH_CHECK_META=1: whether Meta kernels say of
+// results what they are.
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include "check_mutation.h"
+#include "python/box.h"
 
 namespace mt {
 
@@ -16,17 +18,22 @@ bool asked(const char* variable) {
 }  // namespace
 
 bool g_check_mutation = asked("MINDTORCH_CHECK_MUTATION");
+bool g_check_meta = asked("MINDTORCH_CHECK_META");
 
 namespace {
 
 MutationProbe g_probe;
+PyObject *g_expect = nullptr, *g_compare = nullptr;
 
-// Other devices are looked at with operators, which Python finds.
-void load_probe() {
-    if (g_probe.copy) return;
+void load_honesty() {
     PyObject* module = PyImport_ImportModule("mindtorch_v2._library.honesty");
     if (!module) throw PythonError();
     Py_DECREF(module);
+}
+// Other devices are looked at with operators, which Python finds.
+void load_probe() {
+    if (g_probe.copy) return;
+    load_honesty();
     MT_CHECK(g_probe.copy, "MINDTORCH_CHECK_MUTATION: nothing is registered to look at the memory of this device");
 }
 
@@ -142,10 +149,49 @@ void check_alias(const Call& c, int result, const Tensor* t) {
 }  // namespace
 
 void set_mutation_probe(MutationProbe probe) { g_probe = probe; }
+void set_meta_probe(PyObject* expect, PyObject* compare) {
+    Py_XSETREF(g_expect, Py_NewRef(expect));
+    Py_XSETREF(g_compare, Py_NewRef(compare));
+}
 
 namespace {
 thread_local bool t_looking = false;  // the watch itself calls operators
-}
+
+struct Looking {
+    Looking() { t_looking = true; }
+    ~Looking() { t_looking = false; }
+};
+
+// What the operator's Meta kernel says of a call's results, compared with what another kernel made.
+class MetaCheck {
+  public:
+    explicit MetaCheck(const Call& c) : call_(c) {
+        if (!g_check_meta || !c.op->user || !c.op->handle || !c.op->active.has(Key::Meta)) return;
+        if (!g_expect) load_honesty();
+        Looking looking;
+        PyObject* args = PyTuple_New(c.nargs);
+        for (int i = 0; i < c.nargs; i++) PyTuple_SET_ITEM(args, i, box_argument(c, i));
+        expected_ = PyObject_CallFunctionObjArgs(g_expect, c.op->handle, args, nullptr);
+        Py_DECREF(args);
+        if (!expected_) throw PythonError();
+    }
+    ~MetaCheck() { Py_XDECREF(expected_); }
+    void compare() const {
+        if (!expected_ || expected_ == Py_None) return;
+        Looking looking;
+        PyObject* results = PyTuple_New(call_.nrets);
+        for (int i = 0; i < call_.nrets; i++) PyTuple_SET_ITEM(results, i, box(call_.rets[i]));
+        PyObject* r = PyObject_CallFunctionObjArgs(g_compare, call_.op->handle, expected_, results, nullptr);
+        Py_DECREF(results);
+        if (!r) throw PythonError();
+        Py_DECREF(r);
+    }
+
+  private:
+    const Call& call_;
+    PyObject* expected_ = nullptr;
+};
+}  // namespace
 
 void run_checked(Call& c) {
     const Schema& s = c.op->schema;
@@ -155,10 +201,12 @@ void run_checked(Call& c) {
         unchecked(c);
         return;
     }
-    struct Looking {
-        Looking() { t_looking = true; }
-        ~Looking() { t_looking = false; }
-    };
+    MetaCheck meta(c);
+    if (!g_check_mutation || c.op->excused) {
+        unchecked(c);
+        meta.compare();
+        return;
+    }
     std::optional<Watch> held;
     {
         Looking looking;
@@ -166,6 +214,7 @@ void run_checked(Call& c) {
     }
     Watch& watch = *held;
     unchecked(c);
+    meta.compare();
     Looking looking;
     for (const Watched& w : watch.storages) {
         const std::string& name = s.args[static_cast<size_t>(w.argument)].name;

@@ -1,4 +1,5 @@
-// The watch over what kernels write and alias (MINDTORCH_CHECK_MUTATION=1).
+// The watch over what kernels write and alias (MINDTORCH_CHECK_MUTATION=1), and over what Meta kernels say of the
+// results of others (MINDTORCH_CHECK_META=1).
 #pragma once
 
 #include "registry.h"
@@ -11,5 +12,8 @@ struct MutationProbe {
     bool (*differs)(PyObject* copy, PyObject* tensor) = nullptr;  // throws PythonError
 };
 void set_mutation_probe(MutationProbe probe);
+// expect(operator, arguments in order) -> what Meta says or None, before the kernel runs; compare(operator, that,
+// results) after it.
+void set_meta_probe(PyObject* expect, PyObject* compare);
 
 }  // namespace mt

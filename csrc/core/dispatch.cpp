@@ -75,8 +75,9 @@ void check_shared_device(const Call& c) {
 std::string available(const Operator& op) {
     std::string have;
     for (int i = 1; i < kKeyCount; i++)
-        // Every operator can be mapped over and handed to Python: that is nothing registered.
-        if (op.table[i].fn && op.table[i].fn != run_python_key && op.table[i].fn != run_batched)
+        // Every operator can be mapped over, made functional and handed to Python: that is nothing registered.
+        if (op.table[i].fn && op.table[i].fn != run_python_key && op.table[i].fn != run_batched &&
+            op.table[i].fn != run_functionalize)
             have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
     return have;
 }
@@ -124,6 +125,12 @@ KeySet dispatch_keys(const Call& c) {
 
 void missing_kernel(const Call& c, KeySet keys) {
     Key k = (keys & kBackendKeys).highest();
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const Value& v = c.args[__builtin_ctzll(m)];
+        MT_CHECK_AS(NotImplemented, v.tag != Tag::Tensor || !v.t->keys.has(Key::Functionalize), c.op->full_name,
+                    ": a functional tensor has no data of its own, and came to the kernels of a device because the key "
+                    "Functionalize was excluded. Take its value with torch._from_functional_tensor first");
+    }
     if (k == Key::Meta)
         MT_THROW(NotImplemented, c.op->full_name,
                  ": attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "

@@ -51,6 +51,7 @@ void destroy_autograd(AutogradMeta* a) {
     Py_XDECREF(a->post_hooks);
     Py_XDECREF(a->physical ? a->physical->py() : nullptr);
     Py_XDECREF(a->batch_levels);
+    Py_XDECREF(a->functional);
     if (a->tangents) {
         for (const Tangent& g : *a->tangents) Py_DECREF(g.value->py());
         delete a->tangents;

@@ -10,7 +10,7 @@ namespace mt {
 namespace {
 
 PyObject* g_handlers[kKeyHandlers] = {};
-const char* const kNames[kKeyHandlers] = {"Python", "Batched", "ForwardMode"};
+const char* const kNames[kKeyHandlers] = {"Python", "Batched", "Functionalize", "ForwardMode"};
 
 // Lists of numbers arrive as lists.
 PyObject* as_written(const Call& c, int i) {
@@ -127,6 +127,16 @@ TensorRef detached_alias(Tensor& t) {
     if (__builtin_expect(!watched_by_python(&t), 1)) return shallow_alias(t);
     ExcludeKeys below(kAutogradKeys | Key::ADInplaceOrView);
     return call_tensor(g_engine_ops.detach, {Value::of(&t)});
+}
+
+// Few programs need the key: its handler is loaded by the first call.
+void run_functionalize(Call& c) {
+    if (!g_handlers[static_cast<int>(KeyHandler::Functionalize)]) {
+        PyObject* module = PyImport_ImportModule("mindtorch_v2._functionalize");
+        if (!module) throw PythonError();
+        Py_DECREF(module);
+    }
+    call_key_handler(c, KeyHandler::Functionalize);
 }
 
 void run_python_key(Call& c) { call_key_handler(c, KeyHandler::Python); }

@@ -1,11 +1,12 @@
-// Behaviours that are written in Python: __torch_dispatch__ (the key Python), vmap (Batched), forward mode.
+// Behaviours that are written in Python: __torch_dispatch__ (the key Python), vmap (Batched), functional
+// tensors (Functionalize), forward mode.
 #pragma once
 
 #include "registry.h"
 
 namespace mt {
 
-enum class KeyHandler { Python, Batched, ForwardMode, Count };
+enum class KeyHandler { Python, Batched, Functionalize, ForwardMode, Count };
 constexpr int kKeyHandlers = static_cast<int>(KeyHandler::Count);
 
 // handler(operator, args, kwargs): its answer becomes the call's results.
@@ -22,5 +23,6 @@ bool set_key_handler(const char* name, PyObject* handler);  // false if there is
 // Kernels of the keys.
 void run_python_key(Call& c);
 void run_batched(Call& c);
+void run_functionalize(Call& c);
 
 }  // namespace mt

@@ -253,16 +253,19 @@ void Operator::resolve() {
             derived.fn = run_adinplaceorview;
             chosen = &derived;
         }
-        if (!chosen && k == Key::Batched && implicit_kernel && !explicit_kernel && !formula) chosen = implicit_kernel;
+        if (!chosen && (k == Key::Batched || k == Key::Functionalize) && implicit_kernel && !explicit_kernel &&
+            !formula)
+            chosen = implicit_kernel;
         if (!chosen) chosen = Registry::get().fallback(k);
-        if (!chosen && (k == Key::Batched || k == Key::Python)) {
-            derived.fn = k == Key::Batched ? run_batched : run_python_key;
+        if (!chosen && (k == Key::Batched || k == Key::Functionalize || k == Key::Python)) {
+            derived.fn = k == Key::Batched ? run_batched : k == Key::Python ? run_python_key : run_functionalize;
             chosen = &derived;
         }
         if (!chosen || chosen->fallthrough) continue;
         table[i] = *chosen;
         active = active | as_set;
-        if (g_check_mutation && backend && chosen != implicit_kernel && !excused) {
+        bool meta_checked = g_check_meta && user && k != Key::Meta;
+        if (((g_check_mutation && !excused) || meta_checked) && backend && chosen != implicit_kernel) {
             table[i].unchecked = table[i].fn;
             table[i].fn = run_checked;
         }

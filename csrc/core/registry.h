@@ -173,6 +173,7 @@ void run_meta(Call& c);
 void run_python(Call& c);
 void run_checked(Call& c);
 extern bool g_check_mutation;  // MINDTORCH_CHECK_MUTATION=1: kernels run inside run_checked
+extern bool g_check_meta;      // MINDTORCH_CHECK_META=1: so do those of users' operators, for what Meta says
 void run_autograd(Call& c);
 void run_underived(Call& c);  // of a gradient's operator that has no gradient itself
 void run_adinplaceorview(Call& c);

@@ -17,6 +17,7 @@
 
 #include "device_memory.h"
 #include "error.h"
+#include "functional.h"
 
 namespace mt {
 namespace {
@@ -259,7 +260,7 @@ Storage* storage_wrap(void* data, size_t nbytes, Device device, void* context, v
 
 void storage_resize(Storage* s, size_t nbytes) {
     MT_CHECK(s->resizable, "Trying to resize storage that is not resizable");
-    if (s->device.is_meta()) {
+    if (s->device.is_meta() || is_functional(s)) {
         s->nbytes = nbytes;
         return;
     }

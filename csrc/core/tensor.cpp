@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "device_memory.h"
+#include "functional.h"
 #include "kernel.h"
 #include "python/types.h"
 #include "registry.h"
@@ -12,7 +13,8 @@
 namespace mt {
 namespace {
 
-KeySet keys_for(Device d, bool inference) {
+// The keys of a tensor over a storage on `d`, which becomes the device that the tensor shows.
+KeySet keys_for(Device& d, bool inference) {
     Key backend = Key::CPU, autograd = Key::AutogradCPU;
     switch (d.type) {
         case DeviceType::CPU:
@@ -25,6 +27,13 @@ KeySet keys_for(Device d, bool inference) {
             backend = Key::CUDA;
             autograd = Key::AutogradCUDA;
             break;
+        case kFunctional: {
+            d = shown_device(d);
+            KeySet shown = keys_for(d, inference);
+            // There is no memory for a back end's kernel: none is registered where these tensors would go without
+            // the key Functionalize.
+            return (shown - kBackendKeys) | Key::CUDA | Key::Functionalize;
+        }
         default:
             backend = Key::NPU;
             autograd = Key::AutogradNPU;
@@ -100,11 +109,17 @@ int64_t checked_numel(IntSpan sizes) {
 Tensor* make(Device device, DType dtype) {
     Tensor* t = new_tensor_object();
     t->dtype = dtype;
-    t->device = device;
     bool inference = g_thread.inference_mode;
     t->keys = keys_for(device, inference);
+    t->device = device;
     t->flags = inference ? kInference : 0;
     return t;
+}
+
+void refresh_keys_of(Tensor& t) {
+    Device d = t.storage->device;
+    t.keys = keys_for(d, t.flags & kInference);
+    t.device = d;
 }
 
 Device resolved(Device d) {
@@ -113,6 +128,8 @@ Device resolved(Device d) {
     if (d.is_meta()) d.index = -1;
     return d;
 }
+
+constexpr DeviceType kFunctionalSlots[] = {DeviceType::CPU, DeviceType::CUDA, DeviceType::Meta, DeviceType::NPU};
 
 }  // namespace
 
@@ -142,6 +159,18 @@ void free_tensor_object(PyObject* o) {
         type->tp_free(o);
     Py_DECREF(type);
 }
+// Four types of device with 32 indices (-1 to 30) each fit in the index.
+Device functional_device(Device shown) {
+    for (int slot = 0; slot < 4; slot++)
+        if (kFunctionalSlots[slot] == shown.type && shown.index < 31)
+            return {kFunctional, static_cast<int8_t>(slot * 32 + shown.index + 1)};
+    MT_THROW(NotImplemented, "functionalization: tensors on the device ", device_name(shown), " cannot be wrapped");
+}
+Device shown_device(Device d) {
+    if (d.type != kFunctional) return d;
+    return {kFunctionalSlots[d.index / 32], static_cast<int8_t>(d.index % 32 - 1)};
+}
+void refresh_keys(Tensor& t) { refresh_keys_of(t); }
 
 int64_t numel_of(IntSpan sizes) {
     int64_t n = 1;

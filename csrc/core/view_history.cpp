@@ -3,17 +3,67 @@
 #include <algorithm>
 
 #include "autograd.h"
+#include "python/operator_call.h"
 
 namespace mt {
 
 namespace {
 
+// Memory for the gradient of a view's base, of the kind of tensor that the gradient is.
+TensorRef base_gradient(const ViewGeometry& g, const Tensor& grad, DType dtype, bool zero) {
+    if (grad.keys.has(Key::Functionalize) || (grad.autograd && grad.autograd->no_data)) {
+        Value type;
+        type.tag = Tag::DType;
+        type.dtype = dtype;
+        TensorRef base =
+            call_tensor(g_engine_ops.new_empty_strided,
+                        {Value::of(const_cast<Tensor*>(&grad)), ints_of(g.base_sizes), ints_of(g.base_strides), type});
+        return zero ? call_tensor(g_engine_ops.zero_inplace, {Value::of(base.get())}) : base;
+    }
+    TensorRef base = empty_strided(g.base_sizes, g.base_strides, dtype, grad.device);
+    if (zero) zero_fill(*base);
+    return base;
+}
+
+OperatorName op_as_strided_backward("aten::_as_strided_backward");
+
+// Whether several positions of a view show one element.
+bool overlaps(IntSpan sizes, IntSpan strides) {
+    SmallVector<std::pair<int64_t, int64_t>, 8> steps;
+    for (int64_t d = 0; d < sizes.size; d++)
+        if (sizes[d] > 1) steps.push_back({strides[d], sizes[d]});
+    std::sort(steps.begin(), steps.end());
+    int64_t covered = 0;
+    for (auto [step, n] : steps) {
+        if (step <= covered) return true;
+        covered += (n - 1) * step;
+    }
+    return false;
+}
+int64_t reach(IntSpan sizes, IntSpan strides) {
+    int64_t last = 1;
+    for (int64_t d = 0; d < sizes.size; d++) {
+        if (sizes[d] == 0) return 0;
+        last += (sizes[d] - 1) * strides[d];
+    }
+    return last;
+}
+
 // grad_fn of a view after its base was written: an as_strided of the base's new history.
 void strided_view_apply(Node* n, Gradients& grads, Gradients& out) {
     if (!grads[0]) return;
     ViewGeometry& g = *n->view;
-    TensorRef base = empty_strided(g.base_sizes, g.base_strides, grads[0]->dtype, grads[0]->device);
-    zero_fill(*base);
+    if (overlaps(g.sizes, g.strides)) {  // what shows an element several times adds up in it
+        int64_t first = std::min(g.offset, g.base_offset);
+        int64_t extent = std::max(g.offset - first + reach(g.sizes, g.strides),
+                                  g.base_offset - first + reach(g.base_sizes, g.base_strides));
+        TensorRef memory = op_as_strided_backward({Value::of(grads[0].get()), ints_of(IntSpan(&extent, 1)),
+                                                   ints_of(g.sizes), ints_of(g.strides), Value::of(g.offset - first)});
+        out[0] = call_tensor(g_engine_ops.as_strided, {Value::of(memory.get()), ints_of(g.base_sizes),
+                                                       ints_of(g.base_strides), Value::of(g.base_offset - first)});
+        return;
+    }
+    TensorRef base = base_gradient(g, *grads[0], grads[0]->dtype, true);
     TensorRef slot = call_tensor(g_engine_ops.as_strided, {Value::of(base.get()), ints_of(g.sizes), ints_of(g.strides),
                                                            Value::of(g.offset - g.base_offset)});
     call_tensor(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(grads[0].get())});
@@ -28,7 +78,7 @@ void copy_slices_apply(Node* n, Gradients& grads, Gradients& out) {
     check_not_released(n);
     Node* inner = reinterpret_cast<Node*>(n->extra);
     ViewGeometry& g = *n->view;
-    TensorRef base = empty_strided(g.base_sizes, g.base_strides, grads[0]->dtype, grads[0]->device);
+    TensorRef base = base_gradient(g, *grads[0], grads[0]->dtype, false);
     call_tensor(g_engine_ops.copy_inplace, {Value::of(base.get()), Value::of(grads[0].get())});
     TensorRef slot;
     if (g.replay) {
@@ -68,9 +118,7 @@ PyTypeObject* g_copy_slices_type = nullptr;
 void replay_view_apply(Node* n, Gradients& grads, Gradients& out) {
     if (!grads[0]) return;
     ViewGeometry& g = *n->view;
-    TensorRef base =
-        empty_strided(g.base_sizes, g.base_strides, n->edges[0].node->metas[n->edges[0].nr].dtype, grads[0]->device);
-    zero_fill(*base);
+    TensorRef base = base_gradient(g, *grads[0], n->edges[0].node->metas[n->edges[0].nr].dtype, true);
     PyObject* v = PyObject_CallOneArg(g.replay, base->py());
     if (!v) throw PythonError();
     TensorRef slot = TensorRef::steal(reinterpret_cast<Tensor*>(v));
@@ -174,6 +222,11 @@ void set_history(Tensor& t, Node* n, uint32_t nr) {
     a.nr = nr;
     Py_XDECREF(reinterpret_cast<PyObject*>(old));
     describe_output(n, nr, t);
+}
+
+void set_view_history(Tensor& view, Node* n, uint32_t nr) {
+    set_history(view, n, nr);
+    view.autograd->view->version = view.version();
 }
 
 void rebase_history(Tensor& t, Node* n, uint32_t nr) {

@@ -39,6 +39,12 @@ LAZY_NAMES: dict[str, str] = {
         "tensordot unique unique_consecutive block_diag chain_matmul lu istft unravel_index gradient".split(),
         "functional",
     ),
+    **dict.fromkeys(
+        "_disable_functionalization _enable_functionalization _from_functional_tensor _functionalize_commit_update "
+        "_functionalize_has_data_mutation _functionalize_has_metadata_mutation _functionalize_replace _functionalize_sync "
+        "_is_functional_tensor _sync _to_functional_tensor".split(),
+        "_functionalize._functions",
+    ),
     "compile": "compiler",
     "ops": "_ops_namespace",
     "Tag": "_dispatch.tags",

@@ -1404,8 +1404,12 @@ class Tensor(TensorBase):
         """Singular values and vectors; V itself, not its adjoint."""
     def swapaxes(self, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions exchanged."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
+        """Exchanges two dimensions of the tensor itself."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions exchanged."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+        """Exchanges two dimensions of the tensor itself."""
     def t(self) -> Tensor:
         """The transposed matrix; tensors of less than two dimensions as they are."""
     def t_(self) -> Tensor:

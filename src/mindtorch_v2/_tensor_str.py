@@ -210,9 +210,21 @@ def _is_parameter(tensor):
     return type(tensor).__name__ == "Parameter" and type(tensor).__module__.endswith("nn.parameter")
 
 
+def _functional_str(tensor):
+    """A functional tensor shows the value behind it."""
+    value = repr(torch._from_functional_tensor(tensor))
+    inside = torch._C._tls_keys()[0] & torch._C._key_bit("Functionalize")
+    if inside:
+        level = torch._C._functional_parts(tensor)[0].level
+        return f"FunctionalTensor(lvl={level}, value=\\\n{value})"
+    return f"_to_functional_tensor({value}{', requires_grad=True' if tensor.requires_grad else ''})"
+
+
 def _str_intern(tensor, *, tensor_contents=None):
     if tensor.layout != torch.strided:
         raise NotImplementedError(f"printing a tensor of layout {tensor.layout}")
+    if torch._C._functional_parts(tensor) is not None:
+        return _functional_str(tensor)
     plain = type(tensor) is torch.Tensor or _is_parameter(tensor)
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
     suffixes = []

@@ -254,6 +254,11 @@ class Indexing {
     }
 
     void apply_tensor(Tensor& t) {
+        if (t.dim() == 0 && is_mask(t) && (hides_data(t) || t.is_meta())) {
+            result_.view = unsqueeze_at(*result_.view, dim_);
+            record(unsqueeze_at(t, 0), 1);
+            return;
+        }
         if (t.dim() == 0 && (is_integer(t.dtype) || t.dtype == DType::Bool) && !hides_data(t)) {
             if (!is_mask(t)) {
                 MT_CHECK(!t.is_meta(), "a meta tensor cannot be used as an integer index: it has no value");

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "../autograd.h"
-#include "../check_mutation.h"
 #include "../python_keys.h"
 #include "bind.h"
 #include "operator_object.h"
@@ -709,7 +708,9 @@ PyObject* py_set_engine_op(PyObject*, PyObject* args) {
                  {"detach", &e.detach},
                  {"sum_to_size", &e.sum_to_size},
                  {"to_dtype", &e.to_dtype},
-                 {"real", &e.real}};
+                 {"real", &e.real},
+                 {"new_empty_strided", &e.new_empty_strided},
+                 {"zero_", &e.zero_inplace}};
     for (auto& s : slots)
         if (!std::strcmp(s.name, name)) {
             *s.slot = op_of(h);
@@ -753,25 +754,6 @@ PyObject* py_key_bit(PyObject*, PyObject* name) {
         return PyLong_FromUnsignedLongLong(static_cast<int>(k) < kKeyCount ? KeySet(k).bits : 0);
     });
 }
-PyObject *g_copy_for_probe, *g_differs_for_probe;
-// _set_mutation_probe(copy(tensor), differs(copy, tensor)): for MINDTORCH_CHECK_MUTATION on other devices than the CPU.
-PyObject* py_set_probe(PyObject*, PyObject* args) {
-    PyObject *copy, *differs;
-    if (!PyArg_ParseTuple(args, "OO:_set_mutation_probe", &copy, &differs)) return nullptr;
-    Py_XSETREF(g_copy_for_probe, Py_NewRef(copy));
-    Py_XSETREF(g_differs_for_probe, Py_NewRef(differs));
-    MutationProbe probe;
-    probe.copy = [](PyObject* tensor) { return PyObject_CallOneArg(g_copy_for_probe, tensor); };
-    probe.differs = [](PyObject* before, PyObject* tensor) {
-        PyObject* r = PyObject_CallFunctionObjArgs(g_differs_for_probe, before, tensor, nullptr);
-        int truth = r ? PyObject_IsTrue(r) : -1;
-        Py_XDECREF(r);
-        if (truth < 0) throw PythonError();
-        return truth == 1;
-    };
-    set_mutation_probe(probe);
-    Py_RETURN_NONE;
-}
 PyObject* py_tls_keys(PyObject*, PyObject*) {
     return Py_BuildValue("KK", static_cast<unsigned long long>(g_thread.include.bits),
                          static_cast<unsigned long long>(g_thread.exclude.bits));
@@ -790,7 +772,6 @@ PyObject* py_has_native(PyObject*, PyObject* name) {
 }
 
 PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
-                           {"_set_mutation_probe", py_set_probe, METH_VARARGS, nullptr},
                            {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
                            {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},
                            {"_find_operator", py_find, METH_VARARGS, nullptr},

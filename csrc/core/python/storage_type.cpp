@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "../device_memory.h"
+#include "../functional.h"
 #include "types.h"
 
 namespace mt {
@@ -88,8 +89,9 @@ void storage_dealloc(PyObject* o) {
 int storage_buffer(PyObject* o, Py_buffer* view, int flags) {
     Storage* s = get(o);
     static char nothing[1];
-    if (s->device.is_meta()) {
-        PyErr_SetString(PyExc_BufferError, "a storage on the meta device has no data");
+    if (s->device.is_meta() || is_functional(s)) {
+        PyErr_SetString(PyExc_BufferError, s->device.is_meta() ? "a storage on the meta device has no data"
+                                                               : "the storage of a functional tensor has no data");
         return -1;
     }
     if (on_device(s)) {
@@ -127,7 +129,8 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
         Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes);
         if (i < 0) i += n;
         MT_CHECK_INDEX(i >= 0 && i < n, "index ", i, " out of range for storage of size ", n);
-        MT_CHECK(s->data, "a storage on the meta device has no data");
+        MT_CHECK(s->data, "a storage ", s->device.is_meta() ? "on the meta device" : "of a functional tensor",
+                 " has no data");
         check_host(s);
         return PyLong_FromLong(static_cast<unsigned char*>(s->data)[i]);
     });
@@ -258,6 +261,8 @@ PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {
         MT_CHECK_TYPE(s, "copy_ expects a storage");
         MT_CHECK(s->nbytes == get(o)->nbytes, "size does not match, self was ", get(o)->nbytes, " bytes but src was ",
                  s->nbytes, " bytes");
+        MT_CHECK(!is_functional(s) && !is_functional(get(o)),
+                 "Attempted to call copy_() on an invalid python storage.");
         move_bytes(get(o), s->data, s->device);
         Py_INCREF(o);
         return o;
@@ -265,7 +270,7 @@ PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {
 }
 
 PyObject* get_device(PyObject* o, void*) {
-    return guarded<PyObject*>(nullptr, [&] { return device_object(get(o)->device); });
+    return guarded<PyObject*>(nullptr, [&] { return device_object(shown_device(get(o)->device)); });
 }
 PyObject* get_cdata(PyObject* o, void*) { return PyLong_FromVoidPtr(get(o)); }
 

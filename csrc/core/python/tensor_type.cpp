@@ -52,6 +52,7 @@ int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
         Py_VISIT(a->post_hooks);
         Py_VISIT(reinterpret_cast<PyObject*>(a->physical));
         Py_VISIT(a->batch_levels);
+        Py_VISIT(a->functional);
         if (a->tangents)
             for (const Tangent& g : *a->tangents) Py_VISIT(reinterpret_cast<PyObject*>(g.value));
         if (a->view) {
@@ -209,7 +210,8 @@ PyObject* get_data(PyObject* o, void*) {
         Tensor& t = as_tensor(o);
         if (t.keys.has(Key::Batched) || t.keys.has(Key::Python))
             return call_tensor(g_engine_ops.detach, {Value::of(&t)}).release()->py();
-        TensorRef r = shallow_alias(t);
+        TensorRef r =
+            t.keys.has(Key::Functionalize) ? call_tensor(g_engine_ops.detach, {Value::of(&t)}) : shallow_alias(t);
         r->own_version = new uint32_t(0);
         return r.release()->py();
     });
@@ -227,10 +229,11 @@ int set_data(PyObject* o, PyObject* v, void*) {
         t.offset = s.offset;
         t.dtype = s.dtype;
         t.device = s.device;
-        KeySet backend = s.keys & kBackendKeys;
-        t.keys = (t.keys - kBackendKeys) | backend;
+        constexpr KeySet kOfStorage = kBackendKeys | Key::Functionalize;
+        t.keys = (t.keys - kOfStorage) | (s.keys & kOfStorage);
         if (!(t.keys & kAutogradKeys).empty()) t.keys = (t.keys - kAutogradKeys) | (s.keys & kAutogradKeys);
         set_sizes_strides(t, s.sizes(), s.strides());
+        if (t.autograd) Py_CLEAR(t.autograd->functional);
         // The variable keeps its own version counter.
         if (!t.own_version) t.own_version = new uint32_t(version);
         if (t.autograd && t.autograd->accumulator) describe_output(t.autograd->accumulator, 0, t);
@@ -377,7 +380,7 @@ PyObject* m_element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(as
 PyObject* m_data_ptr(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         Tensor& t = as_tensor(o);
-        if (t.autograd && t.autograd->no_data) return PyLong_FromLong(0);
+        if (t.keys.has(Key::Functionalize) || (t.autograd && t.autograd->no_data)) return PyLong_FromLong(0);
         check_data(t);
         if (!t.storage->data || t.numel() == 0) return PyLong_FromLong(0);
         return PyLong_FromVoidPtr(t.raw());

@@ -2,7 +2,7 @@
 
 import warnings
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _functionalize
 from mindtorch_v2._dispatch.schema import schema_of
 from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
 from mindtorch_v2._tensor import Tensor
@@ -289,22 +289,19 @@ def _loss(outputs):
     return total
 
 
-def _run(op, schema, values, functionally=False):
-    """Outputs, mutated arguments and gradients of one call. Functionally: on copies of what is written, put back after."""
-    given = dict(values)
-    if functionally:
-        given |= {
-            argument.name: _map(_copy, values[argument.name])
-            for argument in schema.arguments
-            if argument.is_write and argument.name in values
-        }
+def _call_functionally(op, schema, values):
+    """The call through the key Functionalize: its writes become values, which the arguments are given at the end."""
+    with _functionalize.entered() as level:
+        arguments = _functionalize.Arguments(_tensors(values), level)
+        outputs = _map(arguments.result, _call(op, schema, _map(arguments.show, values)))
+    arguments.write_back()
+    return outputs
+
+
+def _run(op, schema, values, call=_call):
+    """Outputs, mutated arguments and gradients of one call."""
     with _without_gradient(schema, values):
-        outputs = _call(op, schema, given)
-        if functionally:
-            for argument in schema.arguments:
-                if argument.is_write and argument.name in values:
-                    for old, new in zip(_tensors(values[argument.name]), _tensors(given[argument.name]), strict=True):
-                        old.detach().copy_(new.detach())
+        outputs = call(op, schema, values)
     loss = _loss(outputs)
     if loss is not None:
         (loss.abs() if loss.is_complex() else loss).backward()
@@ -318,7 +315,7 @@ def _test_aot_dispatch(op, sample, tolerances):
     eager = _run(op, schema, sample.bound(schema))
     if state is not None:
         _C._default_generator.set_state(state)
-    functional = _run(op, schema, sample.bound(schema), functionally=True)
+    functional = _run(op, schema, sample.bound(schema), _call_functionally)
     for what, firsts, seconds in zip(("outputs", "arguments", "gradients"), eager, functional, strict=True):
         for number, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
             if first is None and second is None:

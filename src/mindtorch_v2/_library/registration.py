@@ -1,6 +1,7 @@
 """`Library`: operators and kernels of a namespace, by PyTorch's rules of who may define what."""
 
 import contextlib
+import os
 import re
 import warnings
 import weakref
@@ -134,9 +135,14 @@ class Library:
             )
         tags = as_tags(tags)
         _check_tags(schema, parsed, tags)
+        if os.environ.get("MINDTORCH_CHECK_MUTATION", "0") not in ("", "0"):
+            _warn_of_returned_arguments(self.ns, parsed)
         overload = f".{parsed.overload_name}" if parsed.overload_name else ""
         full = f"{self.ns}::{name}{overload}"
         existing = handle_named(full)
+        if existing is not None and "functional_form_of" in existing.__dict__:
+            _C._erase_operator(existing)  # derived for want of this one
+            existing = None
         site = caller()
         if existing is not None:
             raise RuntimeError(
@@ -285,6 +291,21 @@ def _take_away(owned, defined, kernels, fallbacks):
 
 def _with_keys(fn):
     return lambda keys, *args, **kwargs: fn(DispatchKeySet(keys), *args, **kwargs)
+
+
+def _warn_of_returned_arguments(namespace, schema):
+    """A written argument as a result: PyTorch makes no functional form of such an operator by itself."""
+    for result in schema.returns:
+        if result.alias_info is not None and result.alias_info.is_write:
+            written = [a.name for a in schema.arguments if a.is_write]
+            name = f"{namespace}::{schema.name.rpartition('::')[2]}"
+            without = str(schema).rpartition(" -> ")[0].removeprefix(f"{namespace}::") + " -> ()"
+            warnings.warn(
+                f"{name}: the operator returns what it writes to ({', '.join(written)}). Here its functional form is "
+                f"derived all the same; PyTorch derives none. Return nothing: {without}",
+                stacklevel=4,
+            )
+            return
 
 
 def _check_tags(text, schema, tags):

@@ -50,6 +50,8 @@ for _name, _dotted in {
     "sum_to_size": "sum_to_size",
     "to_dtype": "_to_copy",
     "real": "real",
+    "new_empty_strided": "new_empty_strided",
+    "zero_": "zero_",
 }.items():
     if _dotted in ROWS:
         _C._set_engine_op(_name, ROWS[_dotted].handle)

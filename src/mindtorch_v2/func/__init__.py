@@ -1,8 +1,8 @@
 """`torch.func`: functions transformed: mapped over slices (`vmap`), differentiated (`grad`, `vjp`, `jvp`, ...), nested."""
 
-from mindtorch_v2._unavailable import unavailable_function
 from mindtorch_v2.func import _function_rules as _function_rules
 from mindtorch_v2.func._functional_call import functional_call, stack_module_state
+from mindtorch_v2.func._functionalize import functionalize
 from mindtorch_v2.func._transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch_v2.func._vmap import vmap
 
@@ -20,5 +20,3 @@ __all__ = [
     "vjp",
     "vmap",
 ]
-
-functionalize = unavailable_function("torch.func.functionalize")

@@ -4,6 +4,14 @@ from .._table import S, T, aten, composite
 
 
 @composite(
+    "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    "The elements of `src`, broadcast and cast to the sizes and dtype of `self`, in a new tensor.",
+)
+def copy(self, src, non_blocking=False):
+    return aten.copy_(aten.empty_like(self), src, non_blocking)
+
+
+@composite(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     "A tensor of the same size filled with `value`.",
     bind="function",

@@ -293,6 +293,18 @@ def split_sizes(self, split_size, dim=0):
     return aten.split_with_sizes(self, split_size, dim)
 
 
+for _name in ("swapaxes_", "swapdims_"):
+    _first, _second = ("axis0", "axis1") if _name == "swapaxes_" else ("dim0", "dim1")
+
+    @composite(
+        f"{_name}(Tensor(a!) self, int {_first}, int {_second}) -> Tensor(a!)",
+        "Exchanges two dimensions of the tensor itself.",
+        bind="method",
+    )
+    def swap_(self, first, second):
+        return self.transpose_(first, second)
+
+
 @composite(
     "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     "One dimension seen as several.",

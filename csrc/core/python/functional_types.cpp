@@ -1,0 +1,92 @@
+// Functional tensors: sizes and strides over a storage without memory, whose value Python keeps and replaces at each
+// write. Whatever aliases the storage, made here or by an operator, is a functional tensor too.
+#include "../autograd.h"
+#include "../functional.h"
+#include "types.h"
+
+namespace mt {
+namespace {
+
+Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
+
+void release_functional(Storage* s) {
+    PyGILState_STATE held = PyGILState_Ensure();
+    Py_DECREF(static_cast<PyObject*>(s->context));
+    PyGILState_Release(held);
+    delete s;
+}
+
+PyObject* state_of(const Storage* s) {
+    return s->release == release_functional ? static_cast<PyObject*>(s->context) : nullptr;
+}
+
+// _make_functional(value, state): a tensor that shows the sizes, strides, offset, dtype and device of `value`, over a
+// new storage that stands for `state`.
+PyObject* make_functional(PyObject*, PyObject* args) {
+    PyObject *value, *state;
+    if (!PyArg_ParseTuple(args, "OO:_make_functional", &value, &state)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        MT_CHECK_TYPE(tensor_check(value), "_make_functional expects a Tensor");
+        const Tensor& v = as_tensor(value);
+        Storage* s = new Storage;
+        s->release = release_functional;
+        s->context = Py_NewRef(state);
+        s->nbytes = v.storage->nbytes;
+        TensorRef made;
+        try {
+            s->device = functional_device(v.device);
+            made = from_storage(s, v.offset, v.sizes(), v.strides(), v.dtype);
+        } catch (...) {
+            s->drop();
+            throw;
+        }
+        s->drop();
+        made->flags |= v.flags & kWrappedNumber;
+        return made.release()->py();
+    });
+}
+// _functional_parts(tensor) -> (state of the storage, what _set_functional gave or None); None for other tensors.
+PyObject* functional_parts(PyObject*, PyObject* o) {
+    if (!tensor_check(o) || !as_tensor(o).keys.has(Key::Functionalize)) Py_RETURN_NONE;
+    const Tensor& t = as_tensor(o);
+    PyObject* state = state_of(t.storage);
+    PyObject* own = t.autograd ? t.autograd->functional : nullptr;
+    return PyTuple_Pack(2, state ? state : Py_None, own ? own : Py_None);
+}
+// _set_functional(tensor, how its value follows from that of its storage; None: from its sizes and strides)
+PyObject* set_functional(PyObject*, PyObject* args) {
+    PyObject *o, *own;
+    if (!PyArg_ParseTuple(args, "OO:_set_functional", &o, &own)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK_TYPE(tensor_check(o), "_set_functional expects a Tensor");
+        Py_XSETREF(autograd_of(as_tensor(o)).functional, Py_NewRef(own));
+        Py_RETURN_NONE;
+    });
+}
+// _refresh_keys(tensor): after set_ gave it a storage of another kind.
+PyObject* py_refresh_keys(PyObject*, PyObject* o) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK_TYPE(tensor_check(o), "_refresh_keys expects a Tensor");
+        refresh_keys(as_tensor(o));
+        Py_RETURN_NONE;
+    });
+}
+// _functional_storage(storage): the state that a storage stands for; None for one with memory.
+PyObject* functional_storage(PyObject*, PyObject* o) {
+    Storage* s = storage_of(o);
+    PyObject* state = s ? state_of(s) : nullptr;
+    return Py_NewRef(state ? state : Py_None);
+}
+
+PyMethodDef functions[] = {{"_make_functional", make_functional, METH_VARARGS, nullptr},
+                           {"_functional_parts", functional_parts, METH_O, nullptr},
+                           {"_set_functional", set_functional, METH_VARARGS, nullptr},
+                           {"_refresh_keys", py_refresh_keys, METH_O, nullptr},
+                           {"_functional_storage", functional_storage, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool init_functional_types(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace mt
