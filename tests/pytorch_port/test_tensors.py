@@ -293,3 +293,19 @@ def test_memory_statistics_of_a_fresh_process() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.split() == ["0", "True", "True", "True"]
+
+
+def test_arithmetic_functions_take_a_number_for_their_first_tensor() -> None:
+    for got, value, dtype in [
+        (torch.add(5, 2), 7, torch.int64),
+        (torch.add(1, 2, alpha=3), 7, torch.int64),
+        (torch.sub(5.0, 2), 3.0, torch.float32),
+        (torch.mul(True, 2), 2, torch.int64),
+        (torch.div(5, 2), 2.5, torch.float32),
+        (torch.div(5, 2, rounding_mode="trunc"), 2, torch.int64),
+        (torch.floor_divide(5, torch.tensor(2)), 2, torch.int64),
+        (torch.mul(1j, 2), 2j, torch.complex64),
+    ]:
+        assert got.item() == value and got.dtype is dtype and got.shape == ()
+    with pytest.raises(TypeError, match=r"exp\(\): argument 'input' \(position 1\) must be Tensor, not int"):
+        torch.exp(5)

@@ -35,6 +35,7 @@ struct FunctionObject {
     vectorcallfunc vectorcall;
     PyObject* name;
     const char* name_text;  // of `name`
+    bool takes_numbers;     // for its first tensor: add(1, 2)
     Operator** ops;
     size_t nops;
 };
@@ -143,6 +144,22 @@ bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t 
 
 namespace {
 
+// A Python number as the tensor that stands for it in promotion; null, with the exception that is set kept, if `o` is
+// none.
+PyObject* number_tensor(PyObject* o) {
+    TensorRef t;
+    int overflow = 0;
+    if (PyBool_Check(o))
+        t = wrapped_number(o == Py_True);
+    else if (PyLong_Check(o))
+        t = wrapped_number(static_cast<int64_t>(PyLong_AsLongLongAndOverflow(o, &overflow)));
+    else if (PyFloat_Check(o))
+        t = wrapped_number(PyFloat_AS_DOUBLE(o));
+    else if (PyComplex_Check(o))
+        t = wrapped_number(c128(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+    return t && !overflow ? t.release()->py() : nullptr;
+}
+
 PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -154,7 +171,21 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
         if (handled) return r;
     }
     CallInput in{args, n, kwnames};
-    return call_overloads(f->name_text, f->ops, f->nops, in);
+    PyObject* r = call_overloads(f->name_text, f->ops, f->nops, in);
+    if (__builtin_expect(!r && f->takes_numbers && n > 0 && PyErr_ExceptionMatches(PyExc_TypeError), 0)) {
+        if (PyObject* number = number_tensor(args[0])) {
+            PyErr_Clear();
+            std::vector<PyObject*> all(args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+            all[0] = number;
+            r = call_overloads(f->name_text, f->ops, f->nops, {all.data(), n, kwnames});
+            Py_DECREF(number);
+        }
+    }
+    return r;
+}
+PyObject* take_numbers(PyObject* o, PyObject*) {
+    reinterpret_cast<FunctionObject*>(o)->takes_numbers = true;
+    Py_RETURN_NONE;
 }
 
 PyObject* handle_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -249,6 +280,7 @@ PyGetSetDef function_getset[] = {{"__name__", function_name, nullptr, nullptr, n
                                  {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                  {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef function_methods[] = {{"__reduce__", self_reduce, METH_NOARGS, nullptr},
+                                  {"_take_numbers", take_numbers, METH_NOARGS, "Take a number for the first tensor."},
                                   {"__copy__", self_itself, METH_NOARGS, nullptr},
                                   {"__deepcopy__", self_itself, METH_O, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};

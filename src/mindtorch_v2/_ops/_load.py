@@ -33,6 +33,9 @@ _run_rows()
 
 FUNCTIONS = bound("function")
 FUNCTIONS["nonzero"] = _properties.nonzero
+# torch.add(1, 2): these take a number for their first tensor too.
+for _name in "add sub subtract mul multiply div divide true_divide floor_divide".split():
+    FUNCTIONS[_name]._take_numbers()
 NN = bound("nn")
 LINALG = bound("linalg")
 SPECIAL = bound("special")
