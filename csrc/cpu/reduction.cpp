@@ -135,7 +135,12 @@ enum class Ask { Any, All, Count };
 
 // Nonzero elements of each reduction. What is not of a common type becomes bool first.
 void count_into(Tensor& out, const Tensor& self, uint64_t mask, Ask ask) {
-    bool direct_type = self.dtype == DType::Float32 || self.dtype == DType::Int32 || self.dtype == DType::Int64;
+    if (out.numel() == 1 && self.numel() > 1 && !self.is_contiguous() && self.is_non_overlapping_and_dense()) {
+        Dims one{self.numel()}, step{1};  // in the order of memory
+        return count_into(out, *as_strided(self, one, step, self.offset), 1, ask);
+    }
+    bool direct_type = self.dtype == DType::Float32 || self.dtype == DType::Float64 || self.dtype == DType::Int32 ||
+                       self.dtype == DType::Int64;
     DType type = direct_type || self.itemsize() == 1 ? self.dtype : DType::Bool;
     Rows v = as_rows(self, mask, type);
     uint8_t* truth = out.data<uint8_t>();
@@ -146,7 +151,7 @@ void count_into(Tensor& out, const Tensor& self, uint64_t mask, Ask ask) {
         else
             truth[o] = ask == Ask::Any ? count > 0 : count == n;
     };
-    visit(Types<float, uint8_t, int32_t, int64_t>{}, direct_type ? type : DType::UInt8, "any_all_cpu",
+    visit(Types<float, double, uint8_t, int32_t, int64_t>{}, direct_type ? type : DType::UInt8, "any_all_cpu",
           [&]<class T>() { fold<T>(v, CountOp<T>(), finish); });
 }
 
