@@ -157,6 +157,14 @@ def test_errors_leave_no_mode_behind() -> None:
     assert type(torch.ones(2)) is torch.Tensor
 
 
+def test_fake_tensors_may_be_larger_than_memory() -> None:
+    with FakeTensorMode():
+        x = torch.empty(10**5, 10**5)
+        y = (x + x)[::2].t()
+        del x
+    assert y.shape == (10**5, 5 * 10**4)
+
+
 # ---- verify ----
 
 

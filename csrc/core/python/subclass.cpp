@@ -1,6 +1,8 @@
 // Tensors of a user's class: over the data of another tensor, or with no data at all.
 #include "subclass.h"
 
+#include <sys/mman.h>
+
 #include "../autograd.h"
 #include "types.h"
 
@@ -23,6 +25,23 @@ bool handles_dispatch(PyTypeObject* type) {
 }
 
 }  // namespace
+
+// Address space for tensors that may pretend to be larger than memory is; it counts for nothing until it is touched.
+constexpr size_t kReservedFrom = size_t(64) << 20;
+
+Storage* reserved(size_t nbytes, Device device) {
+    struct Region {
+        void* data;
+        size_t nbytes;
+    };
+    void* data = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    MT_CHECK(data != MAP_FAILED, "no address space for a tensor of ", nbytes, " bytes");
+    return storage_wrap(data, nbytes, device, new Region{data, nbytes}, [](void* context) {
+        Region* region = static_cast<Region*>(context);
+        munmap(region->data, region->nbytes);
+        delete region;
+    });
+}
 
 // _wrapper_subclass(cls, size, strides or None, storage_offset, dtype, device, requires_grad): a tensor of class cls
 // that says these things of itself and has no data: its __torch_dispatch__ answers every operator.
@@ -62,12 +81,16 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args) {
         // Memory that nothing touches costs nothing; a kernel that is reached all the same finds it.
         int64_t extent = offset + 1;
         for (size_t i = 0; i < sizes.size(); i++) extent += sizes[i] > 0 ? (sizes[i] - 1) * steps[i] : 0;
-        TensorRef model = empty_strided(Dims{extent}, Dims{1}, dtype_from_python(dtype), device_from_python(device));
+        DType element = dtype_from_python(dtype);
+        Device where = device_from_python(device);
+        size_t nbytes = static_cast<size_t>(extent) * static_cast<size_t>(itemsize(element));
+        bool pages = where.is_cpu() && nbytes >= kReservedFrom;
+        TensorRef model = empty_strided(Dims{pages ? 0 : extent}, Dims{1}, element, where);
         Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
         if (!t) throw PythonError();
         t->dims_ = t->inline_;
-        model->storage->retain();
-        t->storage = model->storage;
+        if (!pages) model->storage->retain();
+        t->storage = pages ? reserved(nbytes, where) : model->storage;
         t->dtype = model->dtype;
         t->device = model->device;
         t->keys = model->keys | Key::Python;
