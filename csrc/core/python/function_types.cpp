@@ -1,0 +1,324 @@
+// Functions and methods over sets of overloads, and who may take their calls over: __torch_function__ and modes.
+#include <vector>
+
+#include "bind.h"
+#include "operator_object.h"
+#include "types.h"
+
+namespace mt {
+
+namespace {
+
+PyObject* g_function_handler = nullptr;  // Python function deciding about __torch_function__
+PyObject* g_asks = nullptr;              // Python function: whether some of these arguments are to be asked
+
+struct FunctionObject {
+    PyObject_HEAD PyObject* dict;
+    PyObject* weakrefs;
+    vectorcallfunc vectorcall;
+    PyObject* name;
+    const char* name_text;  // of `name`
+    bool takes_numbers;     // for its first tensor: add(1, 2)
+    Operator** ops;
+    size_t nops;
+};
+PyTypeObject* g_function_type = nullptr;
+PyTypeObject* g_method_type = nullptr;
+
+PyObject* g_torch_function;  // interned "__torch_function__"
+
+// Whether somebody's __torch_function__ or a mode wants to see this call.
+bool overridden(PyObject* const* args, Py_ssize_t n) {
+    if (__builtin_expect(g_thread.function_modes > 0, 0)) return true;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyTypeObject* t = Py_TYPE(args[i]);
+        if (t == tensor_type() || t == parameter_type()) continue;
+        if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type || t == &PyUnicode_Type || args[i] == Py_None)
+            continue;
+        if (PyType_IsSubtype(t, tensor_base_type())) return true;
+        if ((t == &PyList_Type || t == &PyTuple_Type)) {
+            Py_ssize_t size = PySequence_Fast_GET_SIZE(args[i]);
+            for (Py_ssize_t k = 0; k < size; k++) {
+                PyTypeObject* it = Py_TYPE(PySequence_Fast_GET_ITEM(args[i], k));
+                if (it == tensor_type() || it == parameter_type() || it == &PyLong_Type || it == &PyFloat_Type)
+                    continue;
+                if (PyType_IsSubtype(it, tensor_base_type()) || _PyType_Lookup(it, g_torch_function)) return true;
+            }
+            continue;
+        }
+        if (_PyType_Lookup(t, g_torch_function)) return true;
+    }
+    return false;
+}
+
+// An object that is no tensor and takes calls over all the same.
+bool stands_for_tensor(PyObject* o) {
+    PyTypeObject* t = Py_TYPE(o);
+    return t != tensor_type() && !PyType_IsSubtype(t, tensor_base_type()) && _PyType_Lookup(t, g_torch_function);
+}
+
+PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool* handled) {
+    PyObject* positional = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SET_ITEM(positional, i, args[i]);
+    }
+    PyObject* keywords = PyDict_New();
+    if (kwnames)
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
+            PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, k), args[n + k]);
+    PyObject* r = PyObject_CallFunctionObjArgs(g_function_handler, self, positional, keywords, nullptr);
+    Py_DECREF(positional);
+    Py_DECREF(keywords);
+    *handled = true;
+    if (r == Py_NotImplemented) {
+        Py_DECREF(r);
+        *handled = false;
+    }
+    return r;
+}
+
+}  // namespace
+
+PyObject* ask_after_failure(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (!g_function_handler || g_thread.function_modes_disabled) return nullptr;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool found = false;
+    for (Py_ssize_t i = 0; i < all && !found; i++) {
+        found = stands_for_tensor(args[i]);
+        if (PyList_CheckExact(args[i]) || PyTuple_CheckExact(args[i]))
+            for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]) && !found; k++)
+                found = stands_for_tensor(PySequence_Fast_GET_ITEM(args[i], k));
+    }
+    if (!found) {
+        PyErr_Restore(type, value, traceback);
+        return nullptr;
+    }
+    bool handled;
+    PyObject* r = call_handler(function, args, n, kwnames, &handled);
+    if (handled) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return r;
+    }
+    PyErr_Restore(type, value, traceback);
+    return nullptr;
+}
+
+bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result) {
+    if (__builtin_expect(!g_function_handler || g_thread.function_modes_disabled || !overridden(args, n), 1))
+        return false;
+    PyObject* function = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type()), method);
+    if (!function) {
+        *result = nullptr;
+        return true;
+    }
+    bool handled;
+    PyObject* r = call_handler(function, args, n, nullptr, &handled);
+    Py_DECREF(function);
+    if (handled) *result = r;
+    return handled;
+}
+
+namespace {
+
+// A Python number as the tensor that stands for it in promotion; null, with the exception that is set kept, if `o` is
+// none.
+PyObject* number_tensor(PyObject* o) {
+    TensorRef t;
+    int overflow = 0;
+    if (PyBool_Check(o))
+        t = wrapped_number(o == Py_True);
+    else if (PyLong_Check(o))
+        t = wrapped_number(static_cast<int64_t>(PyLong_AsLongLongAndOverflow(o, &overflow)));
+    else if (PyFloat_Check(o))
+        t = wrapped_number(PyFloat_AS_DOUBLE(o));
+    else if (PyComplex_Check(o))
+        t = wrapped_number(c128(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+    return t && !overflow ? t.release()->py() : nullptr;
+}
+
+PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (__builtin_expect(g_function_handler && !g_thread.function_modes_disabled &&
+                             overridden(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)),
+                         0)) {
+        bool handled;
+        PyObject* r = call_handler(o, args, n, kwnames, &handled);
+        if (handled) return r;
+    }
+    CallInput in{args, n, kwnames};
+    PyObject* r = call_overloads(f->name_text, f->ops, f->nops, in);
+    if (__builtin_expect(!r && f->takes_numbers && n > 0 && PyErr_ExceptionMatches(PyExc_TypeError), 0)) {
+        if (PyObject* number = number_tensor(args[0])) {
+            PyErr_Clear();
+            std::vector<PyObject*> all(args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+            all[0] = number;
+            r = call_overloads(f->name_text, f->ops, f->nops, {all.data(), n, kwnames});
+            Py_DECREF(number);
+        }
+    }
+    return r;
+}
+PyObject* take_numbers(PyObject* o, PyObject*) {
+    reinterpret_cast<FunctionObject*>(o)->takes_numbers = true;
+    Py_RETURN_NONE;
+}
+
+void function_dealloc(PyObject* o) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    if (f->weakrefs) PyObject_ClearWeakRefs(o);
+    Py_CLEAR(f->dict);
+    Py_CLEAR(f->name);
+    delete[] f->ops;
+    PyTypeObject* type = Py_TYPE(o);
+    type->tp_free(o);
+    Py_DECREF(type);
+}
+
+PyObject* function_new(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject *name, *handles;
+    if (!PyArg_ParseTuple(args, "UO", &name, &handles)) return nullptr;
+    PyObject* seq = PySequence_Fast(handles, "expected a sequence of operators");
+    if (!seq) return nullptr;
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(type->tp_alloc(type, 0));
+    f->vectorcall = function_call;
+    Py_INCREF(name);
+    f->name = name;
+    f->name_text = PyUnicode_AsUTF8(name);
+    f->nops = static_cast<size_t>(PySequence_Fast_GET_SIZE(seq));
+    f->ops = new Operator*[f->nops];
+    for (size_t i = 0; i < f->nops; i++)
+        f->ops[i] = operator_of(PySequence_Fast_GET_ITEM(seq, static_cast<Py_ssize_t>(i)));
+    Py_DECREF(seq);
+    return reinterpret_cast<PyObject*>(f);
+}
+PyObject* function_repr(PyObject* o) {
+    bool method = Py_TYPE(o) == g_method_type;
+    return PyUnicode_FromFormat(
+        method ? "<method '%U' of 'torch._C.TensorBase' objects>" : "<built-in method %U of type object>",
+        reinterpret_cast<FunctionObject*>(o)->name);
+}
+PyObject* function_name(PyObject* o, void*) {
+    PyObject* n = reinterpret_cast<FunctionObject*>(o)->name;
+    Py_INCREF(n);
+    return n;
+}
+PyObject* function_signature(PyObject* o, void*) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    std::string s;
+    for (size_t i = 0; i < f->nops; i++)
+        s += std::string(i ? "\n" : "") + PyUnicode_AsUTF8(f->name) + python_signature(*f->ops[i]);
+    return PyUnicode_FromString(s.c_str());
+}
+PyObject* function_operators(PyObject* o, void*) {
+    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+    PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(f->nops));
+    for (size_t i = 0; i < f->nops; i++) {
+        PyObject* h = f->ops[i]->handle ? f->ops[i]->handle : Py_None;
+        Py_INCREF(h);
+        PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), h);
+    }
+    return t;
+}
+PyObject* method_get(PyObject* self, PyObject* obj, PyObject*) {
+    if (!obj || obj == Py_None) {
+        Py_INCREF(self);
+        return self;
+    }
+    return PyMethod_New(self, obj);
+}
+PyObject* self_reduce(PyObject* o, PyObject*) {
+    Py_INCREF(reinterpret_cast<FunctionObject*>(o)->name);
+    return reinterpret_cast<FunctionObject*>(o)->name;
+}
+PyObject* self_itself(PyObject* o, PyObject*) {
+    Py_INCREF(o);
+    return o;
+}
+
+PyGetSetDef function_getset[] = {{"__name__", function_name, nullptr, nullptr, nullptr},
+                                 {"__text_signature__", function_signature, nullptr, nullptr, nullptr},
+                                 {"signatures", function_signature, nullptr, "Every overload, one a line.", nullptr},
+                                 {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr},
+                                 {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                                 {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef function_methods[] = {{"__reduce__", self_reduce, METH_NOARGS, nullptr},
+                                  {"_take_numbers", take_numbers, METH_NOARGS, "Take a number for the first tensor."},
+                                  {"__copy__", self_itself, METH_NOARGS, nullptr},
+                                  {"__deepcopy__", self_itself, METH_O, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+PyMemberDef function_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc),
+                                SLOT(Py_tp_repr, function_repr),       SLOT(Py_tp_call, PyVectorcall_Call),
+                                SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+                                SLOT(Py_tp_methods, function_methods), {0, nullptr}};
+PyType_Slot method_slots[] = {
+    SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
+    SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+    SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, method_get),     {0, nullptr}};
+PyType_Spec function_spec = {"mindtorch_v2._C.Function", sizeof(FunctionObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, function_slots};
+PyType_Spec method_spec = {"mindtorch_v2._C.Method", sizeof(FunctionObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+                           method_slots};
+
+// ---- module functions ----
+
+PyObject* py_set_handler(PyObject*, PyObject* args) {
+    PyObject *handler, *asks;
+    if (!PyArg_ParseTuple(args, "OO:_set_function_handler", &handler, &asks)) return nullptr;
+    Py_XSETREF(g_function_handler, Py_NewRef(handler));
+    Py_XSETREF(g_asks, Py_NewRef(asks));
+    Py_RETURN_NONE;
+}
+// _overridden(*args): for functions written in Python.
+PyObject* py_overridden(PyObject*, PyObject* const* args, Py_ssize_t n) {
+    if (__builtin_expect(!g_asks || g_thread.function_modes_disabled || !overridden(args, n), 1)) Py_RETURN_FALSE;
+    PyObject* all = PyTuple_New(n);
+    if (!all) return nullptr;
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+    PyObject* r = PyObject_CallOneArg(g_asks, all);
+    Py_DECREF(all);
+    return r;
+}
+PyObject* py_function_modes(PyObject*, PyObject* args) {
+    int change;
+    if (!PyArg_ParseTuple(args, "i:_change_function_modes", &change)) return nullptr;
+    g_thread.function_modes += change;
+    return PyLong_FromLong(g_thread.function_modes);
+}
+PyObject* py_disable_function(PyObject*, PyObject* o) {
+    bool before = g_thread.function_modes_disabled;
+    g_thread.function_modes_disabled = PyObject_IsTrue(o) == 1;
+    return PyBool_FromLong(before);
+}
+
+PyMethodDef functions[] = {{"_set_function_handler", py_set_handler, METH_VARARGS, nullptr},
+                           {"_overridden", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_overridden)),
+                            METH_FASTCALL, "Whether a mode is active or the class of an argument takes calls over."},
+                           {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
+                           {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool init_function_types(PyObject* module) {
+    g_torch_function = PyUnicode_InternFromString("__torch_function__");
+    g_function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));
+    g_method_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&method_spec));
+    if (!g_function_type || !g_method_type) return false;
+    PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject*>(g_function_type));
+    PyModule_AddObjectRef(module, "Method", reinterpret_cast<PyObject*>(g_method_type));
+    return PyModule_AddFunctions(module, functions) == 0;
+}
+
+}  // namespace mt
