@@ -118,7 +118,7 @@ for _shape in _SHAPES:
         add(Case(f"{_name} {_size}, forward and backward", "norms and losses", _prepare(_shape), Bar(1.0), _SET))
     add(Case(f"AdamW step {_size}", "optimizer", _optimizer("AdamW", _shape, {}), Bar(1.0), _SET))
     for _name, _options in _OPTIMIZERS.items():
-        _title, _prepare = f"{_name} step {_size}", _optimizer(_name.split()[0], _shape, _options)
-        add(Case(_title, "optimizer", _prepare, Bar(1.0)))
+        _stepped = _optimizer(_name.split()[0], _shape, _options)
+        add(Case(f"{_name} step {_size}", "optimizer", _stepped, Bar(1.0)))
 for _name, _operator in _FORWARD.items():
     add(Case(f"{_name} 4096x768", "reductions and data movement", _forward(_operator, _SHAPES[0])))

@@ -101,7 +101,7 @@ SEEDS = 80
 def seeded(seed):
     """A program and how its arguments share memory: the same ones wherever it is asked for."""
     draw = random.Random(seed)  # noqa: S311  (programs, not secrets)
-    kinds = {"view": VIEWS, "write": WRITES, "pure": PURE, "metadata": METADATA}
+    kinds: dict[str, dict] = {"view": VIEWS, "write": WRITES, "pure": PURE, "metadata": METADATA}
     program = []
     for _ in range(draw.randint(4, 16)):
         kind = draw.choice(["view", "view", "write", "write", "pure", "metadata"])
