@@ -47,7 +47,18 @@ WORDS = (
 ).split() + ["", "é\0"]
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 DTYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
-ARRANGEMENTS = ("plain", "plain", "plain", "strided", "transposed", "expanded", "offset", "sparse_view", "meta")
+ARRANGEMENTS = (
+    "plain",
+    "plain",
+    "plain",
+    "strided",
+    "transposed",
+    "expanded",
+    "offset",
+    "sparse_view",
+    "bytes",
+    "meta",
+)
 FILLS = ("normal", "normal", "small", "small", "zero", "special", "huge", "index")
 
 
@@ -74,6 +85,8 @@ class Made(NamedTuple):
             tensor = tensor[:1].expand(tensor.shape)
         elif self.arrangement == "offset":
             tensor = torch.cat([tensor.reshape(-1)[:1], tensor.reshape(-1)])[-tensor.numel() or 1 :].reshape(self.shape)
+        elif self.arrangement == "bytes" and self.dtype == "bool":  # true, but not 1
+            tensor = (tensor.to(torch.uint8) * 128).view(torch.bool)
         elif self.arrangement == "sparse_view" and tensor.dim() == 4:
             tensor = tensor.contiguous(memory_format=torch.channels_last)
         if self.grad and (tensor.is_floating_point() or tensor.is_complex()):

@@ -13,17 +13,23 @@ namespace mt {
 thread_local ThreadState g_thread;
 
 void* Arena::spill(size_t bytes) {
-    Block* b = static_cast<Block*>(std::malloc(bytes + 16));
+    static_assert(sizeof(Block) == 16);
+    Block* b = static_cast<Block*>(std::malloc(sizeof(Block) + bytes));
     if (!b) throw std::bad_alloc();
-    b->next = head_;
+    *b = {head_, nullptr};
     head_ = b;
-    return reinterpret_cast<char*>(b) + 16;
+    return b + 1;
 }
-void Arena::free_spilled() {
+void Arena::hold(PyObject* o) {
+    spill(0);
+    head_->held = o;
+}
+void Arena::release() {
     while (head_) {
-        Block* next = head_->next;
-        std::free(head_);
-        head_ = next;
+        Block* b = head_;
+        head_ = b->next;
+        Py_XDECREF(b->held);
+        std::free(b);
     }
 }
 

@@ -107,6 +107,15 @@ struct alignas(2) Half {
     }
 };
 
+// An element of a bool tensor as it is read: the byte of one that was made elsewhere (a view of uint8, NumPy, a file)
+// may be neither 0 nor 1, and then C++'s bool is undefined.
+struct Bool {
+    uint8_t byte;
+    Bool() = default;
+    Bool(bool value) : byte(value) {}
+    operator bool() const { return byte != 0; }
+};
+
 using c64 = std::complex<float>;
 using c128 = std::complex<double>;
 
@@ -131,6 +140,7 @@ MT_DTYPE_OF(float, Float32)
 MT_DTYPE_OF(double, Float64)
 MT_DTYPE_OF(c64, Complex64)
 MT_DTYPE_OF(c128, Complex128)
+MT_DTYPE_OF(Bool, Bool)
 MT_DTYPE_OF(bool, Bool)
 #undef MT_DTYPE_OF
 
@@ -146,6 +156,10 @@ struct opmath_of<Half> {
 template <>
 struct opmath_of<BFloat16> {
     using type = float;
+};
+template <>
+struct opmath_of<Bool> {
+    using type = bool;
 };
 template <class T>
 using opmath_t = typename opmath_of<T>::type;

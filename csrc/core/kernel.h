@@ -29,15 +29,18 @@ class Arena {
         }
         return spill(bytes);
     }
+    // Takes the reference, until the end of the call.
+    void hold(PyObject* o);
     ~Arena() {
-        if (head_) free_spilled();
+        if (head_) release();
     }
 
   private:
     void* spill(size_t bytes);
-    void free_spilled();
-    struct Block {
+    void release();
+    struct Block {  // followed by memory that was taken, or none
         Block* next;
+        PyObject* held;
     };
     Block* head_ = nullptr;
     size_t used_ = 0;
@@ -169,11 +172,11 @@ using FloatTypes = Types<float, double, Half, BFloat16>;
 using PlainFloatTypes = Types<float, double>;
 using ComplexTypes = Types<c64, c128>;
 using IntTypes = Types<uint8_t, int8_t, int16_t, int32_t, int64_t>;
-using IntBoolTypes = Types<uint8_t, int8_t, int16_t, int32_t, int64_t, bool>;
+using IntBoolTypes = Types<uint8_t, int8_t, int16_t, int32_t, int64_t, Bool>;
 using RealTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t>;
-using RealBoolTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, bool>;
+using RealBoolTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, Bool>;
 using NumberTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, c64, c128>;
-using AllTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, bool, c64, c128>;
+using AllTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, Bool, c64, c128>;
 // Same-size integers: for kernels that only move elements. Bytes1/2/4/8/16 by element size.
 struct Bytes16 {
     uint64_t lo, hi;

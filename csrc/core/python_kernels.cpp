@@ -84,7 +84,9 @@ void check_results_are_new(const Call& c, PyObject* kernel) {
                 if (s != t->storage) continue;
                 PyObject* module = PyObject_GetAttrString(kernel, "__module__");
                 if (!module) PyErr_Clear();
-                std::string where = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "???";
+                std::string where =
+                    module && PyUnicode_Check(module) && PyUnicode_AsUTF8(module) ? PyUnicode_AsUTF8(module) : "???";
+                PyErr_Clear();
                 Py_XDECREF(module);
                 MT_THROW(Runtime, c.op->name, " (with implementation in ", where,
                          "): The output of this custom operator (1) must not also be an input to this custom operator "

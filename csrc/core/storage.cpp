@@ -45,6 +45,7 @@ size_t block_size(size_t n) {
 class Allocator {
   public:
     void* take(size_t block) {
+        if (block > kTooLarge) refuse(block);
         std::lock_guard<std::mutex> lock(mutex_);
         stats_.allocations++;
         stats_.allocated += static_cast<int64_t>(block);
@@ -81,9 +82,7 @@ class Allocator {
         }
         if (!p) {
             stats_.allocated -= static_cast<int64_t>(block);
-            MT_THROW(Runtime,
-                     "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ",
-                     block, " bytes. Error code 12 (Cannot allocate memory)");
+            refuse(block);
         }
         stats_.reserved += static_cast<int64_t>(block);
         stats_.reserved_peak = std::max(stats_.reserved_peak, stats_.reserved);
@@ -116,6 +115,12 @@ class Allocator {
     }
 
   private:
+    static constexpr size_t kTooLarge = size_t(1) << 56;  // more than an address has bits for; sums of it fit an int64
+    [[noreturn]] static void refuse(size_t block) {
+        MT_THROW(Runtime,
+                 "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ",
+                 block, " bytes. Error code 12 (Cannot allocate memory)");
+    }
     void hit(size_t block) {
         stats_.cache_hits++;
         stats_.cached -= static_cast<int64_t>(block);

@@ -4,7 +4,12 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <type_traits>
 #include <utility>
+#ifdef MT_CHECKED
+#include <stdexcept>
+#include <string>
+#endif
 
 #include "device.h"
 #include "dtype.h"
@@ -66,7 +71,23 @@ struct Tensor {
     char* raw() const { return static_cast<char*>(storage->data) + offset * mt::itemsize(dtype); }
     template <class T>
     T* data() const {
+        check_elements(dtype == dtype_of<std::remove_const_t<T>>::value,
+                       dtype_name(dtype_of<std::remove_const_t<T>>::value));
         return reinterpret_cast<T*>(raw());
+    }
+    // The same for elements that are moved or tested but not computed with: T is an unsigned type of their size. A bool
+    // that was made elsewhere may be a byte other than 0 and 1, which only an unsigned type can read.
+    template <class T>
+    T* words() const {
+        check_elements(itemsize() == sizeof(T), "words of another size");
+        return reinterpret_cast<T*>(raw());
+    }
+    // The sanitizers do not see that a kernel takes elements for others, as long as it stays in the block.
+    void check_elements([[maybe_unused]] bool right, [[maybe_unused]] const char* taken_for) const {
+#ifdef MT_CHECKED
+        if (!right)
+            throw std::logic_error(std::string("internal error: ") + dtype_name(dtype) + " taken for " + taken_for);
+#endif
     }
     PyObject* py() const { return reinterpret_cast<PyObject*>(const_cast<Tensor*>(this)); }
     uint32_t version() const { return own_version ? *own_version : storage->version; }

@@ -124,7 +124,7 @@ struct Value {
             return c64(static_cast<float>(v.real()), static_cast<float>(v.imag()));
         } else if constexpr (std::is_same_v<T, c128>) {
             return as_complex();
-        } else if constexpr (std::is_same_v<T, bool>) {
+        } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, Bool>) {
             return as_bool();
         } else if constexpr (std::is_integral_v<T>) {
             return static_cast<T>(as_int());

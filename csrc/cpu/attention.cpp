@@ -386,7 +386,7 @@ struct Inputs {
         if (t.dtype == DType::Bool) {
             TensorRef source = contiguous(*compact);
             mask = empty(sizes, work);
-            const bool* from = source->data<bool>();
+            const uint8_t* from = source->words<uint8_t>();
             visit(PlainFloatTypes{}, work, op, [&]<class T>() {
                 T* to = mask->data<T>();
                 const T blocked = -std::numeric_limits<T>::infinity();
@@ -455,9 +455,9 @@ void dropout_forward_cpu(Call& c) {
     {
         GeneratorLock generator(default_generator());
         NoGil released(kept.numel() > 10000);
-        bernoulli_bytes(generator.engine(), 1.0 - p, kept.data<uint8_t>(), kept.numel());
+        bernoulli_bytes(generator.engine(), 1.0 - p, kept.words<uint8_t>(), kept.numel());
     }
-    in.a.kept = kept.data<uint8_t>();
+    in.a.kept = kept.words<uint8_t>();
     in.a.keep_scale = p < 1 ? 1.0 / (1.0 - p) : 0.0;
     run_forward(in, c.out(0), c.out(1));
 }
@@ -513,7 +513,7 @@ void dropout_backward_cpu(Call& c) {
     Inputs in(c, 1, 2, 3, c.boolean(8), c.tensor_or_null(9), c.scalar(10), kForward);
     const double p = c.real(7);
     TensorRef kept = contiguous(c.tensor(6));
-    in.a.kept = kept->data<uint8_t>();
+    in.a.kept = kept->words<uint8_t>();
     in.a.keep_scale = p < 1 ? 1.0 / (1.0 - p) : 0.0;
     run_backward(in, c);
 }

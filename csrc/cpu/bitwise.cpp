@@ -58,13 +58,18 @@ void right_shift_cpu(Call& c) {
     });
 }
 
+// Without signs, which the smallest integer has none without.
+uint64_t magnitude(int64_t a) { return a < 0 ? 0 - static_cast<uint64_t>(a) : static_cast<uint64_t>(a); }
+
 void gcd_cpu(Call& c) {
-    pointwise(c, Types<int64_t>{}, {0, 1}, [](int64_t a, int64_t b) -> int64_t { return std::gcd(a, b); });
+    pointwise(c, Types<int64_t>{}, {0, 1}, [](int64_t a, int64_t b) -> int64_t {
+        return static_cast<int64_t>(std::gcd(magnitude(a), magnitude(b)));
+    });
 }
 void lcm_cpu(Call& c) {
     pointwise(c, Types<int64_t>{}, {0, 1}, [](int64_t a, int64_t b) -> int64_t {
-        int64_t g = std::gcd(a, b);
-        return g == 0 ? 0 : std::abs(num::mul(a / g, b));
+        uint64_t g = std::gcd(magnitude(a), magnitude(b));
+        return g == 0 ? 0 : static_cast<int64_t>(magnitude(num::mul(static_cast<int64_t>(magnitude(a) / g), b)));
     });
 }
 

@@ -138,25 +138,32 @@ bool equal_runs(const T* a, const T* b, int64_t n) {
     return true;
 }
 
+// Real and imaginary parts in turn.
+template <class T>
+const T* parts(const Tensor& complex) {
+    return reinterpret_cast<const T*>(complex.data<std::complex<T>>());
+}
+
 void equal_cpu(Call& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
     MT_CHECK(a.dtype == b.dtype, "Expected object of data type ", dtype_class_name(a.dtype), " but got data type ",
              dtype_class_name(b.dtype), " for argument #2 'other' in call to cpu_equal");
     bool same = a.sizes() == b.sizes();
     if (same && a.numel()) {
-        DType t = is_reduced_float(a.dtype) || is_float8(a.dtype) ? DType::Float32
-                  : a.dtype == DType::Bool                        ? DType::UInt8
-                                                                  : a.dtype;
+        DType t = is_reduced_float(a.dtype) || is_float8(a.dtype) ? DType::Float32 : a.dtype;
         auto dense = [&](const Tensor& tensor) {
             TensorRef ref = TensorRef::share(&tensor);
             if (a.strides() == b.strides() && a.is_non_overlapping_and_dense()) {  // in any order
                 Dims one{a.numel()}, step{1};
                 ref = as_strided(tensor, one, step, tensor.offset);
             }
-            return is_bool(a.dtype) ? contiguous(*ref) : contiguous(*ref, t);
+            return contiguous(*ref, t);
         };
         TensorRef x = dense(a), y = dense(b);
         switch (t) {
+            case DType::Bool:
+                same = equal_runs(x->data<Bool>(), y->data<Bool>(), a.numel());
+                break;
             case DType::Float32:
                 same = equal_runs(x->data<float>(), y->data<float>(), a.numel());
                 break;
@@ -164,10 +171,10 @@ void equal_cpu(Call& c) {
                 same = equal_runs(x->data<double>(), y->data<double>(), a.numel());
                 break;
             case DType::Complex64:
-                same = equal_runs(x->data<float>(), y->data<float>(), 2 * a.numel());
+                same = equal_runs(parts<float>(*x), parts<float>(*y), 2 * a.numel());
                 break;
             case DType::Complex128:
-                same = equal_runs(x->data<double>(), y->data<double>(), 2 * a.numel());
+                same = equal_runs(parts<double>(*x), parts<double>(*y), 2 * a.numel());
                 break;
             default:
                 same = std::memcmp(x->raw(), y->raw(), static_cast<size_t>(a.numel() * x->itemsize())) == 0;

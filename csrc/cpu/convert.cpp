@@ -96,8 +96,10 @@ auto imag_part(S s) {
 
 template <class D, class S>
 inline D convert(S s) {
-    constexpr bool kToInteger = std::is_integral_v<D> && !std::is_same_v<D, bool>;
-    if constexpr (std::is_same_v<D, bool>) {
+    constexpr bool kToInteger = std::is_integral_v<D>;
+    if constexpr (std::is_same_v<S, Bool>) {
+        return convert<D>(static_cast<uint8_t>(s ? 1 : 0));
+    } else if constexpr (std::is_same_v<D, Bool>) {
         if constexpr (is_complex_type<S>)
             return real_part(s) != 0 || imag_part(s) != 0;
         else if constexpr (std::is_arithmetic_v<S>)
@@ -189,7 +191,7 @@ RunFn of_dtype(DType t, F f) {
         case DType::Complex128:
             return f(tag<c128>());
         case DType::Bool:
-            return f(tag<bool>());
+            return f(tag<Bool>());
         case DType::Float8_e5m2:
             return f(tag<Float8_e5m2>());
         case DType::Float8_e4m3fn:

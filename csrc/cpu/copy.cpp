@@ -149,7 +149,7 @@ void fill_cpu(Tensor& t, const Value& v) {
         T value;
         std::memcpy(&value, one, sizeof(T));
         if (t.is_contiguous() || t.is_non_overlapping_and_dense()) {
-            T* d = t.data<T>();
+            T* d = t.words<T>();
             parallel_for(t.numel_, kGrain, [&](int64_t begin, int64_t end) {
                 if (zero || sizeof(T) == 1)
                     std::memset(static_cast<void*>(d + begin), one[0], static_cast<size_t>(end - begin) * sizeof(T));

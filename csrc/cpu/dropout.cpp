@@ -69,7 +69,7 @@ void dropout_into(Call& c, double keep, bool train, const Value& generator) {
     int64_t n = y.numel();
     visit(FloatTypes{}, y.dtype, "dropout", [&]<class T>() {
         NoGil nogil(n > 4 * kGrain);
-        drop(lock.engine(), x->data<T>(), keep, scale, y.data<T>(), mask.data<uint8_t>(), n);
+        drop(lock.engine(), x->data<T>(), keep, scale, y.data<T>(), mask.words<uint8_t>(), n);
     });
 }
 
@@ -93,7 +93,7 @@ void native_dropout_backward_cpu(Call& c) {
     double scale = c.real(2);
     visit(FloatTypes{}, out.dtype, "native_dropout_backward", [&]<class T>() {
         parallel_for(out.numel(), kGrain, [&](int64_t b, int64_t e) {
-            scale_by_mask(grad->data<T>() + b, mask->data<uint8_t>() + b, scale, out.data<T>() + b, e - b);
+            scale_by_mask(grad->data<T>() + b, mask->words<uint8_t>() + b, scale, out.data<T>() + b, e - b);
         });
     });
 }

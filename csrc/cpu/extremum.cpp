@@ -123,8 +123,10 @@ void select(char* const* p, int64_t n, const void*) {
     for (int64_t i = 0; i < n; i++) {
         if constexpr (std::is_same_v<T, Bytes16>)
             out[i] = mask[i] ? a[i] : b[i];
-        else
-            out[i] = static_cast<T>((a[i] & -T(mask[i])) | (b[i] & ~-T(mask[i])));
+        else {
+            const T taken = static_cast<T>(-T(mask[i] != 0));
+            out[i] = static_cast<T>((a[i] & taken) | (b[i] & ~taken));
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/kernel.h"
 #include "cpu/nonzero.h"
+#include "cpu/number.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {
@@ -175,8 +176,8 @@ void index_cpu(Call& c) {
     bool dense = dense_block(plan.after, plan.after_strides);
     std::vector<int64_t> inner = dense ? std::vector<int64_t>() : offsets_of(plan.after, plan.after_strides);
     visit_size(self.itemsize(), [&]<class T>() {
-        const T* from = self.data<T>();
-        T* to = result->data<T>();
+        const T* from = self.words<T>();
+        T* to = result->words<T>();
         parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; block == 1 && r < end;) {  // one outer position at a time
                 int64_t first = r % picks, n = std::min(end - r, picks - first);
@@ -220,8 +221,8 @@ void put_all(Tensor& out, const Plan& plan, const Tensor& values, const Dims& va
     std::vector<int64_t> outer_values = offsets_of(plan.before, IntSpan(vs.data, nb));
     std::vector<int64_t> pick_values = offsets_of(plan.index, IntSpan(vs.data + nb, ni));
     StridedWalk<2> walk(plan.after, {IntSpan(plan.after_strides), IntSpan(vs.data + nb + ni, plan.after.size())});
-    T* to = out.data<T>();
-    const T* from = values.data<T>();
+    T* to = out.words<T>();
+    const T* from = values.words<T>();
     NoGil nogil(out.numel() > 4 * kGrain);
     for (size_t o = 0; o < outer.size(); o++) {
         for (size_t k = 0; k < plan.picks.size(); k++) {
@@ -270,7 +271,7 @@ void put_into(Tensor& out, Span<Tensor*> indices, const Tensor& values, bool acc
     if (numel_of(plan.result()) == 0) return;
     if (accumulate) {
         visit(AllTypes{}, out.dtype, "index_put", [&]<class T>() {
-            put_all<T>(out, plan, values, value_strides, [](T& a, const T& b) { a = static_cast<T>(a + b); });
+            put_all<T>(out, plan, values, value_strides, [](T& a, const T& b) { a = num::add(a, b); });
         });
     } else {
         visit_size(out.itemsize(),

@@ -25,12 +25,12 @@ TensorRef truth_of(const Tensor& t) {
 }
 
 int64_t count_true(const Tensor& dense_bool) {
-    const uint8_t* p = reinterpret_cast<const uint8_t*>(dense_bool.raw());
+    const uint8_t* p = dense_bool.words<uint8_t>();
     int64_t n = dense_bool.numel(), count = 0;
     for (int64_t i = 0; i < n;) {
         uint8_t block = 0;
         int64_t stop = std::min(n, i + 255);
-        for (; i < stop; i++) block = static_cast<uint8_t>(block + p[i]);
+        for (; i < stop; i++) block = static_cast<uint8_t>(block + (p[i] != 0));
         count += block;
     }
     return count;
@@ -41,7 +41,7 @@ namespace {
 // Calls f(k, positions) for the k-th true element; positions are kept up to date without divisions.
 template <class F>
 void each_true(const Tensor& dense_bool, F&& f) {
-    const bool* p = dense_bool.data<bool>();
+    const uint8_t* p = dense_bool.words<uint8_t>();
     int64_t dims = dense_bool.dim(), rows = 1, k = 0;
     int64_t length = dims ? dense_bool.size(dims - 1) : 1;
     for (int64_t d = 0; d + 1 < dims; d++) rows *= dense_bool.size(d);
@@ -116,15 +116,15 @@ void masked_select_cpu(Call& c) {
     Dims sizes = broadcast_sizes(self.sizes(), mask.sizes());
     Dims self_strides = broadcast_strides(self, sizes.size()), mask_strides = broadcast_strides(mask, sizes.size());
     StridedWalk<2> walk(sizes, {IntSpan(self_strides), IntSpan(mask_strides)});
-    const uint8_t* wanted = reinterpret_cast<const uint8_t*>(mask.raw());
+    const uint8_t* wanted = mask.words<uint8_t>();
     int64_t count = 0;
     walk.run([&](const auto& at, int64_t n, const auto& steps) {
-        for (int64_t i = 0; i < n; i++) count += wanted[at[1] + i * steps[1]];
+        for (int64_t i = 0; i < n; i++) count += wanted[at[1] + i * steps[1]] != 0;
     });
     TensorRef result = empty(IntSpan(&count, 1), self.dtype);
     visit_size(self.itemsize(), [&]<class T>() {
-        const T* from = self.data<T>();
-        T* to = result->data<T>();
+        const T* from = self.words<T>();
+        T* to = result->words<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++)
                 if (wanted[at[1] + i * steps[1]]) *to++ = from[at[0] + i * steps[0]];
@@ -150,11 +150,11 @@ void masked_scatter_cpu(Call& c) {
     TensorRef dense = contiguous(source);
     Dims sizes(out.sizes()), mask_strides = broadcast_strides(mask, sizes.size());
     StridedWalk<2> walk(sizes, {out.strides(), IntSpan(mask_strides)});
-    const bool* wanted = mask.data<bool>();
+    const uint8_t* wanted = mask.words<uint8_t>();
     bool enough = true;
     visit_size(out.itemsize(), [&]<class T>() {
-        const T *from = dense->data<T>(), *last = from + dense->numel();
-        T* to = out.data<T>();
+        const T *from = dense->words<T>(), *last = from + dense->numel();
+        T* to = out.words<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
                 if (!wanted[at[1] + i * steps[1]]) continue;

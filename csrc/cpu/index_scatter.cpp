@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/kernel.h"
+#include "cpu/number.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {
@@ -37,9 +38,9 @@ T combine(Reduce reduce, const T& a, const T& b) {
             return b;
         case Reduce::Sum:
         case Reduce::Mean:
-            return static_cast<T>(a + b);
+            return num::add(a, b);
         case Reduce::Prod:
-            return static_cast<T>(a * b);
+            return num::mul(a, b);
         default:
             if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
                 MT_THROW(Runtime, "scatter_reduce(): amax and amin are not defined for complex numbers");
@@ -62,6 +63,8 @@ T identity(Reduce reduce) {
             return low ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
         else if constexpr (std::is_integral_v<T>)
             return low ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+        else if constexpr (std::is_same_v<T, Bool>)
+            return T(!low);
     }
     return T(0);
 }
@@ -166,8 +169,8 @@ void gather_cpu(Call& c) {
     StridedWalk<3> walk(sizes, {IntSpan(to), IntSpan(at_strides), IntSpan(from)});
     const int64_t* picks = index->data<int64_t>();
     visit_size(self.itemsize(), [&]<class T>() {
-        const T* source = self.data<T>();
-        T* target = out.data<T>();
+        const T* source = self.words<T>();
+        T* target = out.words<T>();
         walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++)
                 target[at[0] + i * steps[0]] = source[at[2] + i * steps[2] + picks[at[1] + i * steps[1]] * stride];
@@ -185,7 +188,7 @@ void scatter_each(Tensor& out, int64_t dim, const Tensor& index, const T* source
     int64_t stride = out.dim() ? out.stride(dim) : 1;
     StridedWalk<3> walk(sizes, {IntSpan(to), IntSpan(at_strides), source_strides});
     const int64_t* picks = index.data<int64_t>();
-    T* target = out.data<T>();
+    T* target = out.words<T>();
     walk.run([&](const auto& at, int64_t n, const auto& steps) {
         for (int64_t i = 0; i < n; i++)
             put(target[at[0] + i * steps[0] + picks[at[1] + i * steps[1]] * stride], source[at[2] + i * steps[2]]);
@@ -266,7 +269,7 @@ void scatter_with(Call& c, const char* op, Reduce reduce, bool include_self) {
     Dims strides = src ? strides_of(*kept, rank) : Dims(rank, 0);
     if (reduce == Reduce::Assign && src) {
         visit_size(out.itemsize(), [&]<class T>() {
-            scatter_each<T>(out, dim, *index, kept->data<T>(), strides, [](T& a, const T& b) { a = b; });
+            scatter_each<T>(out, dim, *index, kept->words<T>(), strides, [](T& a, const T& b) { a = b; });
         });
         return;
     }
@@ -306,8 +309,8 @@ void take_cpu(Call& c) {
     const int64_t* picks = index->data<int64_t>();
     int64_t n = index->numel(), size = self->numel();
     visit_size(self->itemsize(), [&]<class T>() {
-        const T* from = self->data<T>();
-        T* to = out.data<T>();
+        const T* from = self->words<T>();
+        T* to = out.words<T>();
         for (int64_t i = 0; i < n; i++) to[i] = from[flat_position(picks[i], size)];
     });
 }
@@ -333,7 +336,7 @@ void put_cpu(Call& c) {
         T* t = work->data<T>();
         for (int64_t i = 0; i < n; i++) {
             T& at = t[flat_position(picks[i], size)];
-            at = accumulate ? static_cast<T>(at + s[i]) : s[i];
+            at = accumulate ? num::add(at, s[i]) : s[i];
         }
     });
     copy_into(out, *work);
@@ -379,8 +382,8 @@ void index_select_cpu(Call& c) {
     if (out.numel() == 0) return;
     int64_t grain = grain_for(s.inner);
     visit_size(self->itemsize(), [&]<class T>() {
-        const T* from = self->data<T>();
-        T* to = out.data<T>();
+        const T* from = self->words<T>();
+        T* to = out.words<T>();
         parallel_for(s.outer * n, grain, [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end;) {  // one outer position at a time
                 int64_t first = r % n, count = std::min(end - r, n - first);
@@ -411,8 +414,8 @@ void each_slice(Tensor& out, int64_t dim, const Tensor& index, const Tensor* sou
     T none = T(0);
     for (int64_t k = 0; k < n; k++) {
         int64_t at_index = picks[k];
-        T* target = out.data<T>() + (at_index < 0 ? at_index + size : at_index) * stride;
-        const T* values = source ? source->data<T>() + k * source_stride : &none;
+        T* target = out.words<T>() + (at_index < 0 ? at_index + size : at_index) * stride;
+        const T* values = source ? source->words<T>() + k * source_stride : &none;
         walk.run([&](const auto& at, int64_t length, const auto& steps) {
             T* t = target + at[0];
             const T* s = values + (source ? at[1] : 0);
@@ -459,7 +462,7 @@ void index_add_cpu(Call& c) {
     visit(AllTypes{}, out.dtype, "index_add_cpu_", [&]<class T>() {
         T alpha = c.scalar(4).to<T>();
         each_slice<T>(out, dim, *index, &source,
-                      [alpha](T& a, const T& b, int64_t) { a = static_cast<T>(a + static_cast<T>(alpha * b)); });
+                      [alpha](T& a, const T& b, int64_t) { a = num::add(a, num::mul(alpha, b)); });
     });
 }
 

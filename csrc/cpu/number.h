@@ -37,7 +37,9 @@ MT_INLINE T sub(T a, T b) {
 template <class T>
 MT_INLINE T mul(T a, T b) {
     if constexpr (is_int<T>)
-        return static_cast<T>(static_cast<unsigned_of<T>>(a) * static_cast<unsigned_of<T>>(b));
+        return static_cast<T>(1u * static_cast<unsigned_of<T>>(a) * static_cast<unsigned_of<T>>(b));  // not through int
+    else if constexpr (std::is_same_v<T, Bool>)
+        return a & b;
     else if constexpr (is_cx<T>)
         return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
     else

@@ -1,4 +1,5 @@
 // Padding: with a constant, by reflection, by repeating the edge.
+#include "core/saturating.h"
 #include "resample.h"
 
 namespace mt {
@@ -17,9 +18,9 @@ void constant_shape(ShapeCall& c) {
     for (int64_t i = 0; i < pad.size / 2; i++) {
         int64_t& size = sizes[x.ndim - 1 - i];
         const int64_t was = size;
-        MT_CHECK(was + std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0) >= 0,
-                 "narrow(): length must be non-negative.");
-        size += pad[2 * i] + pad[2 * i + 1];
+        const int64_t cut = saturating_add(std::min<int64_t>(pad[2 * i], 0), std::min<int64_t>(pad[2 * i + 1], 0));
+        MT_CHECK(saturating_add(was, cut) >= 0, "narrow(): length must be non-negative.");
+        size = saturating_add(was, saturating_add(pad[2 * i], pad[2 * i + 1]));
         MT_CHECK(size >= 0, "The input size ", was, ", plus negative padding ", pad[2 * i], " and ", pad[2 * i + 1],
                  " resulted in a negative output size, which is invalid. Check dimension ", x.ndim - 1 - i,
                  " of your input.");
@@ -93,7 +94,7 @@ Dims padded_sizes(const Tensor& x, IntSpan pad) {
             MT_CHECK(before < x.size(d) && after < x.size(d), "Argument #", 4 + 2 * i,
                      ": Padding size should be less than the corresponding input dimension, but got: padding (", before,
                      ", ", after, ") at dimension ", d, " of input ", x.sizes());
-        sizes[d] += before + after;
+        sizes[d] = saturating_add(sizes[d], saturating_add(before, after));
         MT_CHECK(sizes[d] >= 1, "input (size: ", x.size(d), ") is too small. Calculated output size: ", sizes[d]);
     }
     return sizes;

@@ -78,9 +78,10 @@ template <class F, class T, class R, size_t... I>
 void loop(char* const* p, int64_t n, const void* fp, std::index_sequence<I...>) {
     const F f = *static_cast<const F*>(fp);
     R* out = reinterpret_cast<R*>(p[0]);
-    std::tuple<const argument<F, T, I>*...> in{reinterpret_cast<const T*>(p[I + 1])...};
+    using Stored = std::conditional_t<std::is_same_v<T, bool>, Bool, T>;
+    std::tuple<const argument<F, Stored, I>*...> in{reinterpret_cast<const Stored*>(p[I + 1])...};
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = f(std::get<I>(in)[i]...);
+    for (int64_t i = 0; i < n; i++) out[i] = f(static_cast<T>(std::get<I>(in)[i])...);
 }
 
 template <class F, class T, size_t... I>

@@ -27,7 +27,7 @@ void fill_numbers(Tensor& out, Generator& g, const char* op, List dtypes, Next&&
                 int64_t k = std::min(block, n - i);
                 draw(numbers, k);
                 for (int64_t j = 0; j < k; j++) {
-                    if constexpr (std::is_same_v<T, bool>)
+                    if constexpr (std::is_same_v<T, Bool>)
                         p[i + j] = numbers[j] != 0;
                     else if constexpr (std::is_integral_v<T>)
                         p[i + j] = static_cast<T>(numbers[j]);
@@ -41,7 +41,7 @@ void fill_numbers(Tensor& out, Generator& g, const char* op, List dtypes, Next&&
 
 // ---- integers ----
 
-using RandomTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, bool, uint16_t,
+using RandomTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, Bool, uint16_t,
                           uint32_t, uint64_t>;
 
 // Of [base, base + range), from one word or from a pair of them; range 0 stands for 2^64.

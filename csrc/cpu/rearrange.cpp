@@ -67,7 +67,7 @@ void copy_strided(Tensor& out, const char* base, IntSpan sizes, IntSpan strides)
     StridedWalk<2> walk(size, {IntSpan(to_strides), IntSpan(from_strides)});
     visit_size(out.itemsize(), [&]<class T>() {
         const T* from = reinterpret_cast<const T*>(base);
-        T* to = out.data<T>();
+        T* to = out.words<T>();
         walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
             T* t = to + at[0];
             const T* s = from + at[1];
@@ -231,8 +231,8 @@ void triangle(Call& c, bool lower) {
         k = -k;
     }
     visit_size(out.itemsize(), [&]<class T>() {
-        const T* source = self.data<T>();
-        T* target = out.data<T>();
+        const T* source = self.words<T>();
+        T* target = out.words<T>();
         batches.run([&](const auto& at, int64_t count, const auto& steps) {
             parallel_for(count * rows, grain_for(columns), [&](int64_t begin, int64_t end) {
                 for (int64_t r = begin; r < end; r++) {

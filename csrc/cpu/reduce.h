@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/kernel.h"
+#include "cpu/number.h"
 #include "cpu/reduction_shape.h"
 
 #if defined(__AVX512F__) || (defined(__AVX2__) && defined(__F16C__))
@@ -67,6 +68,8 @@ struct Rows {
     int64_t outer = 1, red = 1, inner = 1;
     template <class T>
     const T* data() const {
+        if constexpr (std::is_same_v<T, uint8_t>)
+            return x->words<T>();  // any, all and count_nonzero: any type of one byte
         return x->data<T>();
     }
 };
@@ -268,10 +271,10 @@ struct SumOp {
     using Total = typename Wide<X>::type;
     using Lane = std::conditional_t<std::is_integral_v<X>, int64_t, X>;
     Lane start() const { return Lane(0); }
-    Lane step(Lane a, X x) const { return a + static_cast<Lane>(x); }
-    Lane join(Lane a, Lane b) const { return a + b; }
+    Lane step(Lane a, X x) const { return num::add(a, static_cast<Lane>(x)); }
+    Lane join(Lane a, Lane b) const { return num::add(a, b); }
     Total lift(Lane a) const { return static_cast<Total>(a); }
-    Total merge(Total a, Total b) const { return a + b; }
+    Total merge(Total a, Total b) const { return num::add(a, b); }
 };
 
 // NaN wins over everything; signed zeros are not told apart.

@@ -19,11 +19,11 @@ struct ProdOp {
     using Total = typename Wide<X>::type;
     using Lane = std::conditional_t<std::is_integral_v<X>, int64_t, X>;
     Lane start() const { return Lane(1); }
-    Lane step(Lane a, X x) const { return a * static_cast<Lane>(x); }
-    Lane join(Lane a, Lane b) const { return a * b; }
+    Lane step(Lane a, X x) const { return num::mul(a, static_cast<Lane>(x)); }
+    Lane join(Lane a, Lane b) const { return num::mul(a, b); }
     // Float lanes may overflow or vanish where the whole product does not; PyTorch multiplies in float too.
     Total lift(Lane a) const { return static_cast<Total>(a); }
-    Total merge(Total a, Total b) const { return a * b; }
+    Total merge(Total a, Total b) const { return num::mul(a, b); }
 };
 
 // Number of nonzero elements; any and all ask the same of it. A block is short enough for 32 bits.
@@ -55,7 +55,7 @@ void sum_into(Tensor& out, const Tensor& self, uint64_t mask, double divisor) {
     // Narrow inputs of common kinds are read as they are.
     if (out.dtype == DType::Int64 &&
         (is_bool(self.dtype) || self.dtype == DType::UInt8 || self.dtype == DType::Int32)) {
-        visit(Types<uint8_t, int32_t>{}, is_bool(self.dtype) ? DType::UInt8 : self.dtype, "sum_cpu", [&]<class T>() {
+        visit(Types<Bool, uint8_t, int32_t>{}, self.dtype, "sum_cpu", [&]<class T>() {
             fold<T>(as_rows(self, mask, self.dtype), SumOp<T>(),
                     [y = out.data<int64_t>()](int64_t o, int64_t t) { y[o] = t; });
         });
@@ -143,10 +143,10 @@ void count_into(Tensor& out, const Tensor& self, uint64_t mask, Ask ask) {
                        self.dtype == DType::Int64;
     DType type = direct_type || self.itemsize() == 1 ? self.dtype : DType::Bool;
     Rows v = as_rows(self, mask, type);
-    uint8_t* truth = out.data<uint8_t>();
-    int64_t* counts = out.data<int64_t>();
+    uint8_t* truth = ask == Ask::Count ? nullptr : out.words<uint8_t>();
+    int64_t* counts = ask == Ask::Count ? out.data<int64_t>() : nullptr;
     auto finish = [=, n = v.red](int64_t o, int64_t count) {
-        if (ask == Ask::Count)
+        if (counts)
             counts[o] = count;
         else
             truth[o] = ask == Ask::Any ? count > 0 : count == n;

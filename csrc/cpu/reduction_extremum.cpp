@@ -11,7 +11,7 @@ void extremum_into(Tensor& out, const Tensor& self, uint64_t mask, const char* n
     DType type = is_bool(self.dtype) ? DType::UInt8 : self.dtype;
     visit(RealTypes{}, type, name, [&]<class T>() {
         fold<T>(as_rows(self, mask, self.dtype), ExtremumOp<T, kMax>(),
-                [y = out.data<T>()](int64_t o, Compute<T> t) { y[o] = T(t); });
+                [y = out.words<T>()](int64_t o, Compute<T> t) { y[o] = T(t); });
     });
 }
 

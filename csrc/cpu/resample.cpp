@@ -92,8 +92,8 @@ void resample(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& 
         visit_size(in.itemsize(), [&]<class T>() {
             const AxisTaps &z = axes[0], &y = axes[1], &x = axes[2];
             const int64_t in_size = z.in * y.in * x.in;
-            const T* data = in.data<T>();
-            T* to = out.data<T>();
+            const T* data = in.words<T>();
+            T* to = out.words<T>();
             for (int64_t p = 0; p < planes; p++)
                 for (int64_t a = 0; a < z.out; a++)
                     for (int64_t b = 0; b < y.out; b++)

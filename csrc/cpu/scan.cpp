@@ -78,7 +78,7 @@ void cumsum_cpu(Call& c) {
         using S = ScanState<T>;
         scan<S>(
             a, self->data<T>(), out.data<T>(), [] { return S(0); },
-            [](S& s, T x) { return narrow<T>(s = s + widen<T, S>(x)); });
+            [](S& s, T x) { return narrow<T>(s = num::add(s, widen<T, S>(x))); });
     });
 }
 
@@ -90,7 +90,7 @@ void cumprod_cpu(Call& c) {
         using S = ScanState<T>;
         scan<S>(
             a, self->data<T>(), out.data<T>(), [] { return S(1); },
-            [](S& s, T x) { return narrow<T>(s = static_cast<S>(s * widen<T, S>(x))); });
+            [](S& s, T x) { return narrow<T>(s = num::mul(s, widen<T, S>(x))); });
     });
 }
 

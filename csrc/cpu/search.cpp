@@ -123,7 +123,7 @@ void isin_cpu(Call& c) {
     DType type = compared_as(elements->dtype, tests->dtype);
     elements = contiguous(*elements, type);
     tests = contiguous(*tests, type);
-    uint8_t* out = c.out().data<uint8_t>();
+    uint8_t* out = c.out().words<uint8_t>();
     int64_t m = tests->numel();
     visit(Types<double, int64_t>{}, type, "isin", [&]<class X>() {
         const X* x = elements->data<X>();

@@ -47,6 +47,7 @@ inline uint64_t ascending_key(Half x) { return ascending_key(static_cast<float>(
 inline uint64_t ascending_key(BFloat16 x) { return ascending_key(static_cast<float>(x)); }
 inline uint64_t ascending_key(int8_t x) { return ascending_key(static_cast<int32_t>(x)); }
 inline uint64_t ascending_key(uint8_t x) { return ascending_key(static_cast<int32_t>(x)); }
+inline uint64_t ascending_key(Bool x) { return x; }
 inline uint64_t ascending_key(int16_t x) { return ascending_key(static_cast<int32_t>(x)); }
 
 inline bool has_wide_keys(DType t) { return itemsize(t) == 8; }
@@ -56,15 +57,14 @@ template <class Key>
 void load_keys(const char* x, DType dtype, int64_t n, bool descending, Key* keys) {
     constexpr bool wide = sizeof(Key) == 16;
     uint64_t flip = descending ? (wide ? kNanKey64 : kNanKey32) : 0;
-    DType t = is_bool(dtype) ? DType::UInt8 : dtype;
     auto load = [&]<class T>() {
         const T* v = reinterpret_cast<const T*>(x);
         for (int64_t i = 0; i < n; i++) keys[i] = Key::of(ascending_key(v[i]) ^ flip, static_cast<uint64_t>(i));
     };
     if constexpr (wide)
-        visit(Types<double, int64_t>{}, t, "sort", load);
+        visit(Types<double, int64_t>{}, dtype, "sort", load);
     else
-        visit(Types<float, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t>{}, t, "sort", load);
+        visit(Types<float, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, Bool>{}, dtype, "sort", load);
 }
 
 // Sorts n keys whose positions ascend; `spare` holds n more.

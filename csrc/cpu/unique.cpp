@@ -71,8 +71,7 @@ void unique_elements(Call& c, bool sorted, bool inverse, bool counts) {
         std::iota(order.begin(), order.end(), int64_t(0));
     }
     Groups g;
-    DType type = is_bool(x->dtype) ? DType::UInt8 : x->dtype;
-    visit(NumberTypes{}, type, "unique", [&]<class T>() {
+    visit(AllTypes{}, x->dtype, "unique", [&]<class T>() {
         const T* v = x->data<T>();
         g = group(order, [=](int64_t a, int64_t b) {
             if constexpr (is_reduced_v<T>)
@@ -106,7 +105,7 @@ void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts)
     std::vector<int64_t> order(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), int64_t(0));
     Groups g;
-    visit(RealTypes{}, is_bool(x->dtype) ? DType::UInt8 : x->dtype, "unique_dim", [&]<class T>() {
+    visit(RealBoolTypes{}, x->dtype, "unique_dim", [&]<class T>() {
         const T* v = x->data<T>();
         if (sorted)
             std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) {

@@ -485,14 +485,14 @@ MT_INLINE double pow(double x, double y) {
 }
 // 2^(y log2 |x|) in double, log2 to 2^-37 and the power to 2^-34 of their size: rounded once.
 MT_INLINE float pow(float x, float y) {
-    constexpr double kMagic = 6755399441055744.0;      // adding it rounds to an integer
-    constexpr int64_t kRootBits = 0x3fe6a09e667f3bcd;  // sqrt(1/2): mantissa in [sqrt(1/2), sqrt(2))
+    constexpr double kMagic = 6755399441055744.0;       // adding it rounds to an integer
+    constexpr uint64_t kRootBits = 0x3fe6a09e667f3bcd;  // sqrt(1/2): mantissa in [sqrt(1/2), sqrt(2))
     double a = abs_f(x);
     int64_t bits;
     std::memcpy(&bits, &a, 8);
-    int64_t shifted = bits - kRootBits + (int64_t(1024) << 52);
-    int64_t exponent = static_cast<int64_t>(static_cast<uint64_t>(shifted) >> 52) - 1024;
-    int64_t mantissa_bits = bits - static_cast<int64_t>(static_cast<uint64_t>(exponent) << 52);
+    uint64_t shifted = static_cast<uint64_t>(bits) - kRootBits + (uint64_t(1024) << 52);
+    int64_t exponent = static_cast<int64_t>(shifted >> 52) - 1024;
+    uint64_t mantissa_bits = static_cast<uint64_t>(bits) - (static_cast<uint64_t>(exponent) << 52);
     double m, e;
     std::memcpy(&m, &mantissa_bits, 8);
     int64_t e_bits = exponent + 0x4338000000000000;
@@ -520,10 +520,10 @@ MT_INLINE float pow(float x, float y) {
     p = fma(p, r, 2.4022651066e-1);
     p = fma(p, r, 0.6931471807);
     p = fma(p, r, 1);
-    int64_t n_bits, p_bits;
+    uint64_t n_bits, p_bits;
     std::memcpy(&n_bits, &n, 8);
     std::memcpy(&p_bits, &p, 8);
-    p_bits += static_cast<int64_t>(static_cast<uint64_t>(n_bits) << 52);
+    p_bits += n_bits << 52;
     std::memcpy(&p, &p_bits, 8);
     p = t == t ? p : t;
     float power = static_cast<float>(p);

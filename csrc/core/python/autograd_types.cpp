@@ -260,6 +260,11 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
                                      &keep, &create, &inputs, &unreachable, &accumulate))
         return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        const bool some = inputs && inputs != Py_None;
+        MT_CHECK_TYPE(PyTuple_Check(tensors) && PyTuple_Check(grads) && (!some || PyTuple_Check(inputs)),
+                      "run_backward(): expected tuples of tensors, gradients and inputs");
+        MT_CHECK(PyTuple_GET_SIZE(tensors) == PyTuple_GET_SIZE(grads), "got ", PyTuple_GET_SIZE(tensors),
+                 " tensors and ", PyTuple_GET_SIZE(grads), " gradients");
         EngineRequest request;
         request.keep_graph = keep;
         request.create_graph = create;
@@ -270,7 +275,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
                 for (Edge& e : held) Py_XDECREF(reinterpret_cast<PyObject*>(e.node));
             }
         } edges;
-        Py_ssize_t n = PyTuple_Size(tensors);
+        Py_ssize_t n = PyTuple_GET_SIZE(tensors);
         for (Py_ssize_t i = 0; i < n; i++) {
             PyObject *t = PyTuple_GET_ITEM(tensors, i), *g = PyTuple_GET_ITEM(grads, i);
             MT_CHECK_TYPE(tensor_check(t) || is_edge(t), "element ", i,
@@ -286,7 +291,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
                          " of gradients tuple is None, but the corresponding Tensor requires grad");
             }
         }
-        Py_ssize_t ni = inputs && inputs != Py_None ? PyTuple_Size(inputs) : 0;
+        Py_ssize_t ni = some ? PyTuple_GET_SIZE(inputs) : 0;
         std::vector<uint8_t> reached(static_cast<size_t>(ni), 1);
         for (Py_ssize_t i = 0; i < ni; i++) {
             PyObject* t = PyTuple_GET_ITEM(inputs, i);

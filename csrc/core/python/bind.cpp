@@ -68,8 +68,7 @@ std::string type_name(PyObject* o) {
     const char* dot = std::strrchr(n, '.');
     std::string s = dot && !numpy_named(o) ? dot + 1 : n;
     if (PyTuple_Check(o) || PyList_Check(o)) {
-        Py_ssize_t size = PySequence_Size(o);
-        if (size > 0 && std::string(n).find("Size") == std::string::npos) return s;
+        if (PySequence_Fast_GET_SIZE(o) > 0 && std::string(n).find("Size") == std::string::npos) return s;
     }
     return s;
 }
@@ -81,12 +80,9 @@ std::string given_types(const CallInput& in) {
     auto show = [](PyObject* o) {
         if (PyTuple_Check(o) || PyList_Check(o)) {
             std::string t = PyTuple_Check(o) ? "tuple of (" : "list of [";
-            Py_ssize_t n = PySequence_Size(o);
-            for (Py_ssize_t i = 0; i < n && i < 8; i++) {
-                PyObject* item = PySequence_GetItem(o, i);
-                t += (i ? ", " : "") + type_name(item);
-                Py_XDECREF(item);
-            }
+            Py_ssize_t n = PySequence_Fast_GET_SIZE(o);  // not what a subclass says of itself
+            for (Py_ssize_t i = 0; i < n && i < 8; i++)
+                t += (i ? ", " : "") + type_name(PySequence_Fast_GET_ITEM(o, i));
             if (n > 8) t += ", ...";
             if (PyTuple_Check(o) && n == 1) t += ",";
             return t + (PyTuple_Check(o) ? ")" : "]");
@@ -95,7 +91,7 @@ std::string given_types(const CallInput& in) {
     };
     for (Py_ssize_t i = 0; i < total; i++) {
         if (i) s += ", ";
-        if (i >= in.nargs) s += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(in.kwnames, i - in.nargs))) + "=";
+        if (i >= in.nargs) s += std::string(utf8_of(PyTuple_GET_ITEM(in.kwnames, i - in.nargs))) + "=";
         s += show(in.args[i]);
     }
     return s + ")";
@@ -198,7 +194,7 @@ std::string mismatch_text(const Operator& op, int i, bool by_position, PyObject*
 }
 
 std::string keyword_text(const Operator& op, PyObject* name, bool twice) {
-    const char* text = PyUnicode_AsUTF8(name);
+    const char* text = utf8_of(name);
     if (twice) return concat(op.name, "() got multiple values for argument '", text, "'");
     return concat(op.name, "() got an unexpected keyword argument '", text, "'");
 }
@@ -314,7 +310,7 @@ bool has_keyword(const CallInput& in, PyObject* name, PyObject** value) {
 // out=(a, b) of an operator with several outputs: one keyword for each of them.
 PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& in, PyObject* out) {
     int nouts = op->nargs - op->out_index;
-    if (PySequence_Size(out) != nouts) {
+    if (PySequence_Fast_GET_SIZE(out) != nouts) {
         PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be tuple of %d Tensors", name, nouts);
         return nullptr;
     }
@@ -327,9 +323,10 @@ PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& i
         PyList_Append(names, n);
         args.push_back(in.args[in.nargs + k]);
     }
-    PyObject* items = PySequence_Tuple(out);
+    PyObject* items = PyTuple_New(nouts);  // what `out` holds, whatever a subclass says of itself
     for (int i = 0; i < nouts; i++) {
         PyList_Append(names, op->schema.args[static_cast<size_t>(op->out_index + i)].name_object);
+        PyTuple_SET_ITEM(items, i, Py_NewRef(PySequence_Fast_GET_ITEM(out, i)));
         args.push_back(PyTuple_GET_ITEM(items, i));
     }
     PyObject* kwnames = PyList_AsTuple(names);

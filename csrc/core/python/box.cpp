@@ -135,7 +135,7 @@ bool unbox_scalar(PyObject* o, Value* v) {
             *v = Value::of(*c->data<double>());
         } else if (t.dtype == DType::Bool) {
             TensorRef c = contiguous(t);
-            *v = Value::of(*c->data<bool>());
+            *v = Value::of(*c->words<uint8_t>() != 0);
         } else {
             TensorRef c = contiguous(t, DType::Int64);
             *v = Value::of(*c->data<int64_t>());
@@ -220,16 +220,7 @@ bool unbox_ints(PyObject* o, const Argument& a, Call& c, Value* v) {
             return true;
         }
     }
-    if (PyUnicode_Check(o) || PyBytes_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || o == Py_None) return false;
-    if (tensor_check(o)) return false;
-    PyObject* seq = PySequence_List(o);
-    if (!seq) {
-        PyErr_Clear();
-        return false;
-    }
-    bool ok = unbox_ints(seq, a, c, v);
-    Py_DECREF(seq);
-    return ok;
+    return false;
 }
 
 bool unbox_doubles(PyObject* o, const Argument& a, Call& c, Value* v) {
@@ -256,6 +247,12 @@ bool unbox_bools(PyObject* o, const Argument& a, Call& c, Value* v) {
 }
 
 bool unbox_tensors(PyObject* o, bool optional, Call& c, Value* v) {
+    if (PyList_Check(o)) {
+        // The call borrows the tensors. Another argument's __index__, or another thread, may empty the list meanwhile.
+        o = PyList_AsTuple(o);
+        if (!o) throw PythonError();
+        c.arena->hold(o);
+    }
     return is_sequence(o) && unbox_items(o, c, Tag::TensorList, &v->tensors, v, [&](PyObject* item, Tensor** to) {
                if (tensor_check(item)) {
                    *to = reinterpret_cast<Tensor*>(item);

@@ -61,7 +61,12 @@ PyObject* set_operators(PyObject* o, PyObject* handles) {
 }
 // A class of Python's does not inherit the fast call before 3.12. Only for classes that define no __call__.
 PyObject* call_fast(PyObject*, PyObject* type) {
-    reinterpret_cast<PyTypeObject*>(type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    PyTypeObject* t = reinterpret_cast<PyTypeObject*>(type);
+    if (!PyType_Check(type) || t->tp_call != PyVectorcall_Call || t->tp_vectorcall_offset <= 0) {
+        PyErr_SetString(PyExc_TypeError, "expected a class derived from OperatorCallable that defines no __call__");
+        return nullptr;
+    }
+    t->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
     return Py_NewRef(type);
 }
 

@@ -183,8 +183,17 @@ void function_dealloc(PyObject* o) {
 PyObject* function_new(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject *name, *handles;
     if (!PyArg_ParseTuple(args, "UO", &name, &handles)) return nullptr;
+    if (!PyUnicode_AsUTF8(name)) return nullptr;  // calls read it
     PyObject* seq = PySequence_Fast(handles, "expected a sequence of operators");
     if (!seq) return nullptr;
+    bool fits = PySequence_Fast_GET_SIZE(seq) > 0;
+    for (Py_ssize_t i = 0; fits && i < PySequence_Fast_GET_SIZE(seq); i++)
+        fits = operator_of(PySequence_Fast_GET_ITEM(seq, i)) != nullptr;
+    if (!fits) {
+        Py_DECREF(seq);
+        PyErr_SetString(PyExc_TypeError, "expected a sequence of operators");
+        return nullptr;
+    }
     FunctionObject* f = reinterpret_cast<FunctionObject*>(type->tp_alloc(type, 0));
     f->vectorcall = function_call;
     Py_INCREF(name);

@@ -268,7 +268,7 @@ class Indexing {
             }
             result_.view = unsqueeze_at(*result_.view, dim_);
             TensorRef truth = on_host(t, DType::Bool);
-            record(bool_index(*truth->data<bool>()), 1);
+            record(bool_index(*truth->words<uint8_t>() != 0), 1);
             return;
         }
         MT_CHECK_INDEX(is_mask(t) || t.dtype == DType::Int64 || t.dtype == DType::Int32,

@@ -281,7 +281,7 @@ PyObject* tensor_to_numpy(const Tensor& t) {
 PyObject* item_of(const Tensor& t, int64_t at) {
     switch (t.dtype) {
         case DType::Bool:
-            return PyBool_FromLong(t.data<uint8_t>()[at] != 0);
+            return PyBool_FromLong(t.words<uint8_t>()[at] != 0);
         case DType::UInt8:
             return PyLong_FromLong(t.data<uint8_t>()[at]);
         case DType::Int8:

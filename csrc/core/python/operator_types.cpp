@@ -44,6 +44,12 @@ void handle_dealloc(PyObject* o) {
 }
 // ---- the handle's methods: registration ----
 
+PyObject* item_at(PyObject* sequence, Py_ssize_t i) {  // new reference
+    PyObject* item = PySequence_GetItem(sequence, i);
+    if (!item) throw PythonError();
+    return item;
+}
+
 Key parse_key(const char* name) {
     Key k = key_from_name(name);
     MT_CHECK(k != Key::Undefined || !std::strcmp(name, "Undefined"), "could not parse dispatch key: ", name);
@@ -58,7 +64,7 @@ PyObject* h_impl(PyObject* o, PyObject* args) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Kernel k;
         if (PyUnicode_Check(fn)) {
-            const char* name = PyUnicode_AsUTF8(fn);
+            const char* name = utf8_of(fn);
             const NativeKernel* native = find_native_kernel(name);
             if (!native) Py_RETURN_FALSE;
             k.fn = native->structured ? run_structured : native->fn;
@@ -77,7 +83,7 @@ PyObject* h_impl(PyObject* o, PyObject* args) {
 }
 PyObject* h_unimpl(PyObject* o, PyObject* key) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        op_of(o)->erase_kernel(parse_key(PyUnicode_AsUTF8(key)));
+        op_of(o)->erase_kernel(parse_key(utf8_of(key)));
         Py_RETURN_NONE;
     });
 }
@@ -88,17 +94,17 @@ PyObject* h_set_shape(PyObject* o, PyObject* args) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Operator* op = op_of(o);
         if (PyUnicode_Check(rule)) {
-            op->shape = find_shape_rule(PyUnicode_AsUTF8(rule));
-            MT_CHECK(op->shape, op->full_name, ": no shape rule is called '", PyUnicode_AsUTF8(rule), "'");
+            op->shape = find_shape_rule(utf8_of(rule));
+            MT_CHECK(op->shape, op->full_name, ": no shape rule is called '", utf8_of(rule), "'");
             op->shape_params.clear();
             if (names) {
                 for (Py_ssize_t i = 0; i < PySequence_Size(names); i++) {
-                    PyObject* n = PySequence_GetItem(names, i);
+                    PyObject* n = item_at(names, i);
                     if (PyLong_Check(n)) {
                         op->shape_params.push_back(static_cast<int>(PyLong_AsLong(n)));
                     } else {
-                        int at = op->schema.index_of(PyUnicode_AsUTF8(n));
-                        MT_CHECK(at >= 0, op->full_name, ": the shape rule names '", PyUnicode_AsUTF8(n),
+                        int at = op->schema.index_of(utf8_of(n));
+                        MT_CHECK(at >= 0, op->full_name, ": the shape rule names '", utf8_of(n),
                                  "', which is no argument");
                         op->shape_params.push_back(at);
                     }
@@ -127,7 +133,7 @@ PyObject* h_set_formula(PyObject* o, PyObject* args) {
         auto ints = [](PyObject* seq) {
             std::vector<int> v;
             for (Py_ssize_t i = 0; i < PySequence_Size(seq); i++) {
-                PyObject* item = PySequence_GetItem(seq, i);
+                PyObject* item = item_at(seq, i);
                 v.push_back(static_cast<int>(PyLong_AsLong(item)));
                 Py_DECREF(item);
             }
@@ -140,7 +146,7 @@ PyObject* h_set_formula(PyObject* o, PyObject* args) {
         f->saved_sizes = ints(saved_sizes);
         f->nondiff = nondiff;
         for (Py_ssize_t i = 0; i < PySequence_Size(parts); i++) {
-            PyObject* p = PySequence_GetItem(parts, i);
+            PyObject* p = item_at(parts, i);
             PyObject *part_inputs, *fn, *params;
             int tuple;
             if (!PyArg_ParseTuple(p, "OOOp", &part_inputs, &fn, &params, &tuple)) throw PythonError();
@@ -150,7 +156,7 @@ PyObject* h_set_formula(PyObject* o, PyObject* args) {
             part.fn = fn;
             part.tuple = tuple;
             for (Py_ssize_t k = 0; k < PySequence_Size(params); k++) {
-                PyObject* q = PySequence_GetItem(params, k);
+                PyObject* q = item_at(params, k);
                 int kind, index;
                 if (!PyArg_ParseTuple(q, "ii", &kind, &index)) throw PythonError();
                 Py_DECREF(q);
@@ -190,7 +196,7 @@ PyObject* h_kernels(PyObject* o, PyObject*) {
 }
 PyObject* h_resolved(PyObject* o, PyObject* key) {
     return guarded<PyObject*>(nullptr, [&] {
-        Key k = parse_key(PyUnicode_AsUTF8(key));
+        Key k = parse_key(utf8_of(key));
         const Operator* op = op_of(o);
         return PyBool_FromLong(static_cast<int>(k) < kKeyCount ? op->table[static_cast<int>(k)].fn != nullptr
                                                                : op->registered.count(static_cast<int>(k)) > 0);
@@ -493,7 +499,7 @@ PyObject* py_alias_on_device(PyObject*, PyObject* args) {
 // The bit of a key in key sets; 0 for keys that no set holds.
 PyObject* py_key_bit(PyObject*, PyObject* name) {
     return guarded<PyObject*>(nullptr, [&] {
-        Key k = parse_key(PyUnicode_AsUTF8(name));
+        Key k = parse_key(utf8_of(name));
         return PyLong_FromUnsignedLongLong(static_cast<int>(k) < kKeyCount ? KeySet(k).bits : 0);
     });
 }
@@ -509,9 +515,11 @@ PyObject* py_set_tls_keys(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
 }
 PyObject* py_has_native(PyObject*, PyObject* name) {
-    const NativeKernel* k = find_native_kernel(PyUnicode_AsUTF8(name));
-    if (!k) Py_RETURN_NONE;
-    return PyUnicode_FromString(k->structured ? "structured" : "direct");
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        const NativeKernel* k = find_native_kernel(utf8_of(name));
+        if (!k) Py_RETURN_NONE;
+        return PyUnicode_FromString(k->structured ? "structured" : "direct");
+    });
 }
 
 PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},

@@ -233,9 +233,10 @@ bool scalar_list(PyObject* o, Call& c, Value* v) {
 }
 bool tensor_list(PyObject* o, bool optional, Call& c, Value* v) {
     if (!optional && !PyList_Check(o) && !PyTuple_Check(o)) return false;
-    PyObject* kept = items_of(o, false);
-    if (!kept) return false;
-    KeptObjects::keep(kept);  // the tensors are borrowed from it
+    // The tensors are borrowed from what is kept; a list itself may change during the call.
+    PyObject* kept = PyList_Check(o) ? PyList_AsTuple(o) : items_of(o, false);
+    if (!kept && !PyErr_Occurred()) return false;
+    KeptObjects::keep(kept);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(kept);
     Tensor** out = static_cast<Tensor**>(c.arena->take(sizeof(Tensor*) * static_cast<size_t>(n ? n : 1)));
     for (Py_ssize_t i = 0; i < n; i++) {

@@ -30,8 +30,7 @@ class Arguments {
         for (Py_ssize_t i = 0; i < given; i++) values_[static_cast<size_t>(i)] = args[i];
         Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
         for (Py_ssize_t k = 0; k < n; k++) {
-            const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
-            if (!name) throw PythonError();
+            const char* name = utf8_of(PyTuple_GET_ITEM(kwnames, k));
             size_t i = 0;
             while (i < names_.size() && std::strcmp(names_[i], name) != 0) i++;
             MT_CHECK_TYPE(i < names_.size(), function, "() got an unexpected keyword argument '", name, "'");
@@ -95,10 +94,10 @@ DType infer_dtype(PyObject* o, int depth) {
     }
     DType result = DType::Undefined;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(seq);
-    PyObject** items = PySequence_Fast_ITEMS(seq);
     try {
-        for (Py_ssize_t i = 0; i < n; i++) {
-            DType one = infer_dtype(items[i], depth + 1);
+        // A list may be changed by what its items run when they are asked: look at each afresh.
+        for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(seq); i++) {
+            DType one = infer_dtype(PySequence_Fast_GET_ITEM(seq, i), depth + 1);
             result = result == DType::Undefined ? one : result == one ? one : promote(result, one);
         }
     } catch (...) {

@@ -48,6 +48,13 @@ bool init_check_types(PyObject* module);
 #define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
 #define FASTCALL(fn) reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_FASTCALL | METH_KEYWORDS
 
+// The text of a str, as long as that lives; throws if it has none in UTF-8 (a lone surrogate) or is no str.
+inline const char* utf8_of(PyObject* text) {
+    const char* s = PyUnicode_AsUTF8(text);
+    if (!s) throw PythonError();
+    return s;
+}
+
 // Runs a body that may throw and returns `otherwise` with the Python exception set if it does.
 template <class R, class F>
 R guarded(R otherwise, F&& f) noexcept {
