@@ -210,8 +210,7 @@ void scatter_reduce_typed(Tensor& out, int64_t dim, const Tensor& index, const T
             break;
         case Reduce::Sum:
         case Reduce::Mean:
-            scatter_each<T>(out, dim, index, source, source_strides,
-                            [](T& a, const T& b) { a = static_cast<T>(a + b); });
+            scatter_each<T>(out, dim, index, source, source_strides, [](T& a, const T& b) { a = num::add(a, b); });
             break;
         default:
             scatter_each<T>(out, dim, index, source, source_strides,
