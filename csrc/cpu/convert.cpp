@@ -267,8 +267,8 @@ void move(char* d, int64_t ds, const char* s, int64_t ss, int64_t n) {
 void cast_run(void* dst, int64_t ds, DType to, const void* src, int64_t ss, DType from, int64_t n) {
     char* d = static_cast<char*>(dst);
     const char* s = static_cast<const char*>(src);
-    bool same_bytes = from == DType::Bool && (to == DType::UInt8 || to == DType::Int8);
-    if (to == from || same_bytes) {
+    if (from == DType::Bool && (to == DType::UInt8 || to == DType::Int8)) return run<uint8_t, Bool>(d, ds, s, ss, n);
+    if (to == from) {
         int64_t size = itemsize(to);
         if (ds == size && ss == size)
             std::memmove(d, s, static_cast<size_t>(n * size));

@@ -243,9 +243,9 @@ void put_all(Tensor& out, const Plan& plan, const Tensor& values, const Dims& va
 // One value where the mask is true.
 void fill_masked(Tensor& out, const Tensor& mask, const Tensor& value) {
     StridedWalk<2> walk(out.sizes(), {out.strides(), mask.strides()});
-    const uint8_t* wanted = reinterpret_cast<const uint8_t*>(mask.raw());
+    const uint8_t* wanted = mask.words<uint8_t>();
     visit_size(out.itemsize(), [&]<class T>() {
-        T *to = out.data<T>(), one = *value.data<T>();
+        T *to = out.words<T>(), one = *value.words<T>();
         walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
             T* t = to + at[0];
             const uint8_t* m = wanted + at[1];

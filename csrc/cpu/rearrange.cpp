@@ -55,7 +55,7 @@ void copy_strided(Tensor& out, const char* base, IntSpan sizes, IntSpan strides)
         }
         return visit_size(out.itemsize(), [&]<class T>() {
             const T* from = reinterpret_cast<const T*>(base);
-            T* to = out.data<T>();
+            T* to = out.words<T>();
             StridedWalk<2> walk(size, {IntSpan(to_strides), IntSpan(from_strides)});
             walk.run([&](const auto& at, int64_t count, const auto& steps) {
                 for (int64_t r = 0; r < count; r++)
