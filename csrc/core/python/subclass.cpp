@@ -79,8 +79,10 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args) {
         MT_CHECK(!grad || is_differentiable(dtype_from_python(dtype)),
                  "Only Tensors of floating point and complex dtype can require gradients");
         // Memory that nothing touches costs nothing; a kernel that is reached all the same finds it.
-        int64_t extent = offset + 1;
-        for (size_t i = 0; i < sizes.size(); i++) extent += sizes[i] > 0 ? (sizes[i] - 1) * steps[i] : 0;
+        MT_CHECK(sizes.size() == steps.size(), "dimensionality of sizes (", sizes.size(),
+                 ") must match dimensionality of strides (", steps.size(), ")");
+        const int64_t extent =
+            std::max<int64_t>(1, static_cast<int64_t>(storage_bytes_needed(sizes, steps, 1, offset)));
         DType element = dtype_from_python(dtype);
         Device where = device_from_python(device);
         size_t nbytes = static_cast<size_t>(extent) * static_cast<size_t>(itemsize(element));
