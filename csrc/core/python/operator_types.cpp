@@ -42,6 +42,7 @@ void handle_dealloc(PyObject* o) {
     type->tp_free(o);
     Py_DECREF(type);
 }
+
 // ---- the handle's methods: registration ----
 
 PyObject* item_at(PyObject* sequence, Py_ssize_t i) {  // new reference
