@@ -150,7 +150,7 @@ struct LogParts {
 };
 MT_INLINE bool log_is_near(float x) { return static_cast<uint32_t>(bits_of(x)) - 0x00800000u < 0x7f000000u; }
 MT_INLINE LogParts log_parts(float x) {
-    int32_t b = bits_of(x) - 0x3f3504f3;  // sqrt(1/2)
+    int32_t b = static_cast<int32_t>(static_cast<uint32_t>(bits_of(x)) - 0x3f3504f3u);  // sqrt(1/2); of -0 it wraps
     float e = static_cast<float>(b >> 23);
     float f = from_bits((b & 0x007fffff) + 0x3f3504f3) - 1.0f;
     float q = 6.915424764e-02f;

@@ -7,7 +7,7 @@ import pytest
 
 import mindtorch_v2 as torch
 
-_WIDE = torch.backends.cpu.get_cpu_capability() == "AVX512"  # other processors take other formulas
+_WIDE = torch._C._cpu_isa() == "v4"  # without AVX-512 other formulas are taken
 # name, NumPy's name, lowest and highest argument, allowed error of float32 and of float64 with AVX-512, and without
 _CASES = [
     ("acos", "arccos", -1, 1, (0.85, 0.85), (1, 4)),
@@ -54,14 +54,14 @@ def test_error_of_special_functions(name, low, high, bound):
     x = _arguments(low, high, "float32")
     exact = numpy.array([getattr(math, name)(float(v)) for v in x])
     got = getattr(torch, name)(torch.from_numpy(x)).numpy()
-    assert _units(got, exact) <= (bound if _WIDE else 1.5)
+    assert _units(got, exact) <= (bound if _WIDE else 2.5)
 
 
 def test_lgamma_of_negative_numbers():
     x = -numpy.random.default_rng(0).uniform(0, 20, 20_000).astype(numpy.float32)
     exact = numpy.array([math.lgamma(float(v)) for v in x if v != math.floor(v)])
     got = torch.lgamma(torch.from_numpy(x[x != numpy.floor(x)])).numpy()
-    assert numpy.abs(got - exact).max() <= 4e-6
+    assert numpy.abs(got - exact).max() <= (4e-6 if _WIDE else 8e-6)
     assert torch.lgamma(torch.tensor([0.0, -0.0, -1.0, -7.0, -1e10, -math.inf])).tolist() == [math.inf] * 6
 
 
