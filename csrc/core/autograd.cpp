@@ -168,13 +168,7 @@ void save_argument(Saved& s, const Call& c, int i, bool overwritten) {
             ExcludeKeys below(kAutogradKeys);
             TensorRef before = call_tensor(g_engine_ops.clone, {Value::of(v.t)});
             copy_tangents(*v.t, *before, true);
-            // Second derivatives go on through what the argument was.
-            Edge history = gradient_edge(*v.t);
-            if (history.node) {
-                AutogradMeta& a = autograd_of(*before);
-                a.grad_fn = history.node;
-                a.nr = history.nr;
-            }
+            share_history(*v.t, *before);  // for second derivatives
             s.object = before.release()->py();
             s.kind = Saved::Input;
             s.version = reinterpret_cast<Tensor*>(s.object)->version();

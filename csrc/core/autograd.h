@@ -132,8 +132,9 @@ inline bool is_leaf(const Tensor& t) {
     const AutogradMeta& a = *t.autograd;
     return a.physical ? is_leaf(*a.physical) : !a.grad_fn;
 }
-Node* grad_fn_of(Tensor& t);    // borrowed; regenerated for a view whose base was written
-Edge gradient_edge(Tensor& t);  // strong reference in the edge; empty if t needs no gradient
+Node* grad_fn_of(Tensor& t);                   // borrowed; regenerated for a view whose base was written
+Edge gradient_edge(Tensor& t);                 // strong reference in the edge; empty if t needs no gradient
+void share_history(Tensor& from, Tensor& to);  // gradients of `to`, which has no history, go where those of `from` go
 void set_history(Tensor& t, Node* n, uint32_t nr);
 void rebase_history(Tensor& t, Node* n, uint32_t nr);
 void set_view_history(Tensor& view, Node* n, uint32_t nr);  // of a view that was changed, and its base was not

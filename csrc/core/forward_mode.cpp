@@ -61,12 +61,7 @@ TensorRef without_tangents(Tensor& t, int64_t level) {
     if (!has_tangent(t)) return TensorRef::share(&t);
     TensorRef r = shallow_alias(t);
     r->flags |= t.flags & kWrappedNumber;
-    Edge e = gradient_edge(t);
-    if (e.node) {
-        AutogradMeta& a = autograd_of(*r);
-        a.grad_fn = e.node;
-        a.nr = e.nr;
-    }
+    share_history(t, *r);
     const std::vector<Tangent> tangents = *t.autograd->tangents;
     for (const Tangent& g : tangents)
         if (g.level < level && alive(g.level)) set_tangent(*r, g.level, g.value);

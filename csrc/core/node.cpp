@@ -242,4 +242,12 @@ Edge gradient_edge(Tensor& t) {
     return {a.accumulator, 0};
 }
 
+void share_history(Tensor& from, Tensor& to) {
+    Edge history = gradient_edge(from);
+    if (!history.node) return;
+    AutogradMeta& a = autograd_of(to);
+    a.grad_fn = history.node;
+    a.nr = history.nr;
+}
+
 }  // namespace mt

@@ -116,12 +116,6 @@ Tensor* make(Device device, DType dtype) {
     return t;
 }
 
-void refresh_keys_of(Tensor& t) {
-    Device d = t.storage->device;
-    t.keys = keys_for(d, t.flags & kInference);
-    t.device = d;
-}
-
 Device resolved(Device d) {
     if (d.type != DeviceType::CPU && d.type != DeviceType::Meta && d.index < 0) d.index = 0;
     if (d.is_cpu()) d.index = -1;
@@ -135,18 +129,17 @@ constexpr DeviceType kFunctionalSlots[] = {DeviceType::CPU, DeviceType::CUDA, De
 
 Tensor* new_tensor_object() {
     PyTypeObject* type = tensor_type();
-    Tensor* t;
+    PyObject* o;
     if (g_spares > 0) {
-        PyObject* o = PyObject_Init(g_spare[--g_spares], type);
-        t = reinterpret_cast<Tensor*>(o);
-        std::memset(reinterpret_cast<char*>(t) + offsetof(Tensor, dict), 0,
+        o = PyObject_Init(g_spare[--g_spares], type);
+        std::memset(reinterpret_cast<char*>(o) + offsetof(Tensor, dict), 0,
                     offsetof(Tensor, inline_) - offsetof(Tensor, dict));
-        t->dims_ = t->inline_;
         PyObject_GC_Track(o);
-        return t;
+    } else {
+        o = type->tp_alloc(type, 0);
+        if (!o) throw PythonError();
     }
-    t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
-    if (!t) throw PythonError();
+    Tensor* t = reinterpret_cast<Tensor*>(o);
     t->dims_ = t->inline_;
     return t;
 }
@@ -170,7 +163,10 @@ Device shown_device(Device d) {
     if (d.type != kFunctional) return d;
     return {kFunctionalSlots[d.index / 32], static_cast<int8_t>(d.index % 32 - 1)};
 }
-void refresh_keys(Tensor& t) { refresh_keys_of(t); }
+void refresh_keys(Tensor& t) {
+    t.device = t.storage->device;
+    t.keys = keys_for(t.device, t.flags & kInference);
+}
 
 int64_t numel_of(IntSpan sizes) {
     int64_t n = 1;
