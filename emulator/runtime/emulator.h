@@ -46,6 +46,7 @@ EMU_SHARED const Settings& settings();
 // Addresses that programs see are never readable; kernels read and write the same bytes elsewhere.
 EMU_SHARED char* backing(const void* device_address);
 EMU_SHARED bool is_device_address(const void* p);
+EMU_SHARED const void* from_backing(const void* p);  // the device address whose bytes lie there; null if none
 // Empty if [p, p + n) lies in one live allocation of device memory, else what is wrong with it.
 EMU_SHARED std::string range_problem(const void* p, size_t n);
 

@@ -164,6 +164,9 @@ int check_copy(const char* function, void* to, size_t room, const void* from, si
 
 char* backing(const void* p) { return static_cast<const char*>(p) - memory().addresses + memory().bytes; }
 bool is_device_address(const void* p) { return inside(memory().addresses, p); }
+const void* from_backing(const void* p) {
+    return inside(memory().bytes, p) ? static_cast<const char*>(p) - memory().bytes + memory().addresses : nullptr;
+}
 
 std::string range_problem(const void* p, size_t n) {
     Memory& m = memory();

@@ -3,6 +3,8 @@
 
 #include "emulator.h"
 
+EMU_API const char* aclrtGetSocName();
+
 namespace emu {
 
 int drain(aclrtStream stream);  // waits until the stream has nothing left to do; its error, if one of its tasks failed

@@ -25,7 +25,9 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
 
 
 @needs_emulator
-@pytest.mark.parametrize("name", ["test_device", "test_faults", "test_interface", "test_operators"])
+@pytest.mark.parametrize(
+    "name", ["test_aclnn_launcher", "test_ascendc", "test_device", "test_faults", "test_interface", "test_operators"]
+)
 def test_on_emulator(name: str) -> None:
     done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / f"{name}.py"))
     assert done.returncode == 0, done.stdout[-8000:]

@@ -12,6 +12,8 @@ from mindtorch_v2._backends import npu as _backend
 from mindtorch_v2._backends.npu import libraries as _libraries
 from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
+from mindtorch_v2._backends.npu.ascendc import AscendCExtension, ascendc_load
+from mindtorch_v2._backends.npu.custom_kernel import AclnnLauncher, KernelLauncher, alloc_like, ascendc_op, tensor_ptr
 from mindtorch_v2._backends.npu.errors import NPUError, NPUOutOfMemoryError
 from mindtorch_v2._backends.npu.stream import (
     Event,
@@ -23,10 +25,16 @@ from mindtorch_v2._backends.npu.stream import (
 )
 
 __all__ = [
+    "AclnnLauncher",
+    "AscendCExtension",
     "Event",
+    "KernelLauncher",
     "NPUError",
     "OutOfMemoryError",
     "Stream",
+    "alloc_like",
+    "ascendc_load",
+    "ascendc_op",
     "current_device",
     "current_stream",
     "default_stream",
@@ -53,6 +61,7 @@ __all__ = [
     "set_stream",
     "stream",
     "synchronize",
+    "tensor_ptr",
 ]
 
 OutOfMemoryError = NPUOutOfMemoryError

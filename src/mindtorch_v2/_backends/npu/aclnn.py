@@ -57,6 +57,7 @@ _CTYPES = {
 # name -> (result, argument types); everything that returns c_int is a status
 META_SIGNATURES: dict[str, tuple] = {
     "aclCreateBoolArray": (c_void_p, c_void_p, c_uint64),
+    "aclCreateFloatArray": (c_void_p, c_void_p, c_uint64),
     "aclCreateIntArray": (c_void_p, c_void_p, c_uint64),
     "aclCreateScalar": (c_void_p, c_void_p, c_int),
     "aclCreateTensor": (
@@ -74,6 +75,7 @@ META_SIGNATURES: dict[str, tuple] = {
     "aclCreateTensorList": (c_void_p, c_void_p, c_uint64),
     "aclDestroyAclOpExecutor": (c_int, c_void_p),
     "aclDestroyBoolArray": (c_int, c_void_p),
+    "aclDestroyFloatArray": (c_int, c_void_p),
     "aclDestroyIntArray": (c_int, c_void_p),
     "aclDestroyScalar": (c_int, c_void_p),
     "aclDestroyTensor": (c_int, c_void_p),
@@ -81,6 +83,7 @@ META_SIGNATURES: dict[str, tuple] = {
     "aclGetViewShape": (c_int, c_void_p, c_void_p, c_void_p),
     "aclSetRawTensorAddr": (c_int, c_void_p, c_void_p),
 }
+_DESTROY = {"IA": "aclDestroyIntArray", "FA": "aclDestroyFloatArray", "BA": "aclDestroyBoolArray"}
 _KEPT = 4096  # descriptors of tensors that are kept, and of numbers and lists
 _describe = _C._describe
 
@@ -210,6 +213,9 @@ class Descriptors:
             if code == "IA":
                 cells = (c_int64 * len(items))(*items)
                 handle = self._made("aclCreateIntArray", self.aclCreateIntArray(cells, len(items)))
+            elif code == "FA":
+                floats = (c_float * len(items))(*items)
+                handle = self._made("aclCreateFloatArray", self.aclCreateFloatArray(floats, len(items)))
             else:
                 flags = (c_bool * len(items))(*items)
                 handle = self._made("aclCreateBoolArray", self.aclCreateBoolArray(flags, len(items)))
@@ -219,7 +225,7 @@ class Descriptors:
     def _drop_arrays(self) -> None:
         dropped, self.arrays = self.arrays, {}
         for (code, *_), handle in dropped.items():
-            (self.aclDestroyIntArray if code == "IA" else self.aclDestroyBoolArray)(handle)
+            getattr(self, _DESTROY[code])(handle)
 
     def tensor_list(self, tensors: Any) -> tuple[int, int]:
         """A list's descriptor, to be destroyed by the caller, and the device of its tensors (-1 if there is none)."""
@@ -278,10 +284,7 @@ class Operator:
             raise NotImplementedError(
                 f"{self.name} or {self.name}GetWorkspaceSize is in none of the operator libraries. Tried:\n  {tried}"
             )
-        first.restype = second.restype = c_int32
-        first.argtypes = [*(_CTYPES[code] for code in self.codes), c_void_p, c_void_p]
-        second.argtypes = [c_void_p, c_uint64, c_void_p, c_void_p]
-        self.first, self.second, self.caller, self.bound = first, second, Operator.current, True
+        bind_functions(self, first, second)
 
     def __call__(self, *arguments: Any) -> None:
         if not self.bound:
@@ -295,6 +298,14 @@ class Operator:
         sizes = self.caller.launch(self, arguments, position)
         assert sizes is not None
         return sizes
+
+
+def bind_functions(op: Operator, first: Any, second: Any) -> None:
+    """Give an operator the functions of its two phases."""
+    first.restype = second.restype = c_int32
+    first.argtypes = [*(_CTYPES[code] for code in op.codes), c_void_p, c_void_p]
+    second.argtypes = [c_void_p, c_uint64, c_void_p, c_void_p]
+    op.first, op.second, op.caller, op.bound = first, second, Operator.current, True
 
 
 _operators: dict[str, Operator] = {}
@@ -347,7 +358,7 @@ class Caller:
                 elif code == "S":
                     if value is not None:
                         value = descriptors.scalar(value)
-                elif code == "IA" or code == "BA":
+                elif code == "IA" or code == "BA" or code == "FA":
                     if value is not None:
                         value = descriptors.array(code, value)
                 elif code == "TL":

@@ -93,6 +93,14 @@ class Allocator:
             if stream != block.stream:
                 block.users = (block.users or set()) | {stream}
 
+    def block_of(self, address: int) -> _Block | None:
+        """The block in use that an address lies in; None for memory that is not from here."""
+        with self.lock:
+            block = self.used.get(address)
+            if block is None:
+                block = next((b for b in self.used.values() if b.address <= address < b.address + b.size), None)
+            return block
+
     def empty(self) -> None:
         """Give segments without a block in use back to the device."""
         self.runtime.synchronize(self.index)
