@@ -13,7 +13,7 @@ LEVELS = {
     "_dispatch": 1,
     "_storage": 2, "_tensor": 2, "_torch_function": 2, "_c_names": 2, "_autograd": 2,
     "_ops": 3, "_tensor_types": 3,
-    "_functionalize": 4, "_capture": 4, "_backends": 4, "_batching": 4,
+    "_functionalize": 4, "_backends": 4, "_batching": 4,
     "library": 5, "_torch_dispatch": 5, "_library": 5, "_ops_namespace": 5, "_interop": 5,
 }  # fmt: skip
 PUBLIC, TOP = 6, 7

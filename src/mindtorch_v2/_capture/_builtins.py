@@ -1,0 +1,466 @@
+"""Builtin functions and classes, and those of `operator`, `functools` and `collections`, as calls in a trace."""
+
+import abc
+import builtins
+import collections
+import functools
+import operator
+import threading
+import types
+import typing
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _C
+from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._sources import look_up
+from mindtorch_v2._capture._symbolic import SymFloat, SymInt, SymNumber, SymSize, wrap_number
+from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException
+
+__all__ = ["FACTS", "builtins_table", "classes", "fact", "make_dict", "refusing", "sort", "state"]
+
+_missing = object()
+
+
+FACTS = (
+    "is_grad_enabled get_default_dtype is_inference_mode_enabled is_autocast_enabled get_autocast_dtype promote_types "
+    "is_autocast_cache_enabled is_autocast_available result_type can_cast is_conj is_complex is_inference is_neg "
+    "are_deterministic_algorithms_enabled get_default_device is_deterministic_algorithms_warn_only_enabled"
+).split()
+
+
+def fact(f):
+    def handler(trace, *args, **kwargs):
+        return f(*args, **kwargs)
+
+    return handler
+
+
+def state(f):
+    def handler(trace, *args, **kwargs):
+        node = trace.graph.call_function(f, args, kwargs)
+        trace.changed_state = True
+        result = f(*args, **kwargs)
+        node.meta["example_value"] = result
+        return result
+
+    return handler
+
+
+def refusing(what, kind):
+    def handler(trace, *args, **kwargs):
+        trace.refuse(f"{what} cannot be captured", kind)
+
+    return handler
+
+
+def _reduce(trace, function, sequence, *initial):
+    items = iter(trace.it(sequence))
+    result = initial[0] if initial else next(items)
+    for each in items:
+        result = trace.call(function, result, each)
+    return result
+
+
+def _isinstance(trace, obj, classes):
+    classes = _flat(classes)
+    if isinstance(obj, torch.Tensor):
+        kind = trace.real_class(obj)
+        return any(
+            issubclass(kind, c) if isinstance(c, type) and not _lenient(c) else isinstance(obj, c) for c in classes
+        )
+    if isinstance(obj, SymNumber):
+        return any(issubclass(float if isinstance(obj, SymFloat) else int, c) or isinstance(obj, c) for c in classes)
+    if isinstance(obj, SymSize):
+        return any(issubclass(torch.Size, c) for c in classes)
+    for each in classes:
+        if type(look_up(type(each), "__instancecheck__")) is types.FunctionType and not _known_check(each):
+            trace.refuse(f"isinstance with {each!r}", "call")
+    return isinstance(obj, tuple(classes))
+
+
+def _lenient(kind):
+    return type(look_up(type(kind), "__instancecheck__")) is types.FunctionType
+
+
+def _known_check(kind):
+    return type(kind).__instancecheck__ is abc.ABCMeta.__instancecheck__ or type(kind).__module__.startswith(
+        ("mindtorch_v2", "torch", "typing", "enum")
+    )
+
+
+def _flat(classes):
+    if isinstance(classes, tuple):
+        return [c for each in classes for c in _flat(each)]
+    if isinstance(classes, types.UnionType):
+        return list(typing.get_args(classes))
+    return [classes]
+
+
+def _issubclass(trace, kind, classes):
+    return issubclass(kind, classes)
+
+
+def _getattr(trace, obj, name, *default):
+    if not default:
+        return trace.ga(obj, name)
+    try:
+        return trace.ga(obj, name)
+    except AttributeError:
+        return default[0]
+
+
+def _hasattr(trace, obj, name):
+    try:
+        trace.ga(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _setattr(trace, obj, name, value):
+    trace.sa(value, obj, name)
+
+
+def _delattr(trace, obj, name):
+    trace.da(obj, name)
+
+
+def _callable(trace, obj):
+    return callable(obj)
+
+
+def _len(trace, obj):
+    return trace.length(obj)
+
+
+def _next(trace, iterator, *default):
+    step = look_up(type(iterator), "__next__")
+    if type(step) is types.FunctionType:
+        try:
+            return trace.call(step, iterator)
+        except StopIteration:
+            if default:
+                return default[0]
+            raise
+    if not trace.is_native(iterator):
+        trace.refuse(f"next() of a {type(iterator).__name__} outside", "iteration")
+    return next(iterator, *default)
+
+
+def _iter(trace, obj, *sentinel):
+    if sentinel:
+        trace.refuse("iter() with a sentinel", "iteration")
+    return iter(trace.it(obj))
+
+
+def _sum(trace, items, start=0):
+    for each in trace.it(items):
+        start = trace.bin("add", start, each)
+    return start
+
+
+def _extreme(compare):
+    def handler(trace, *args, key=None, default=_missing):
+        items = [*trace.it(args[0])] if len(args) == 1 else list(args)
+        if not items:
+            if default is _missing:
+                raise ValueError("min()/max() arg is an empty sequence")
+            return default
+        if (
+            any(isinstance(i, SymNumber) for i in items)
+            and key is None
+            and all(isinstance(i, (int, float, SymNumber)) for i in items)
+        ):
+            f = max if compare == "gt" else min
+            value = f(*(i.value if isinstance(i, SymNumber) else i for i in items))
+            return wrap_number(trace, trace.symbolic_node(f, tuple(items)), value)
+        best = items[0]
+        best_key = best if key is None else trace.call(key, best)
+        for each in items[1:]:
+            this = each if key is None else trace.call(key, each)
+            if trace.t(trace.cmp(compare, this, best_key)):
+                best, best_key = each, this
+        return best
+
+    return handler
+
+
+def sort(trace, items, *, key=None, reverse=False):
+    items = [*trace.it(items)]
+    keys = items if key is None else [trace.call(key, each) for each in items]
+    if not all(map(trace.is_plain, keys)):
+        trace.refuse("sorted() of objects", "comparison")
+    order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+    return [items[i] for i in order]
+
+
+def _any(trace, items):
+    return any(trace.t(each) for each in trace.it(items))
+
+
+def _all(trace, items):
+    return all(trace.t(each) for each in trace.it(items))
+
+
+def _arithmetic(f):
+    def handler(trace, *args):
+        if isinstance(args[0], torch.Tensor):
+            return trace.record("call_function", f, args, {})
+        if not all(is_constant(a) or isinstance(a, SymNumber) for a in args):
+            trace.refuse(f"{f.__name__}() of a {type(args[0]).__name__}", "operator")
+        return f(*args)
+
+    return handler
+
+
+def _number(kind):
+    def handler(trace, *args):
+        if args and isinstance(args[0], torch.Tensor):
+            try:
+                return kind(args[0].item())
+            except DataDependentOutputException:
+                trace.refuse(f"{kind.__name__}() of a tensor depends on its values", "data_dependent")
+        if args and isinstance(args[0], SymNumber):
+            if kind is int and isinstance(args[0], SymInt):
+                return args[0]
+            return wrap_number(trace, trace.symbolic_node(kind, args), kind(args[0].value))
+        if not all(map(is_constant, args)):
+            trace.refuse(f"{kind.__name__}() of a {type(args[0]).__name__}", "operator")
+        return kind(*args)
+
+    return handler
+
+
+def _bool(trace, value=False):
+    return trace.t(value)
+
+
+def _str(trace, *args):
+    if len(args) == 1:
+        return args[0] if type(args[0]) is str else trace.fmt(args[0], 115, "")
+    return str(*args)
+
+
+def _repr(trace, value):
+    return trace.fmt(value, 114, "")
+
+
+def _format(trace, value, spec=""):
+    return trace.fmt(value, -1, spec)
+
+
+def _hash(trace, value):
+    if not is_constant(value):
+        trace.refuse("hash() of an object", "identity")
+    return hash(value)
+
+
+def _type(trace, *args):
+    if len(args) != 1:
+        trace.refuse("making a class", "class_definition")
+    if isinstance(args[0], torch.Tensor):
+        return trace.real_class(args[0])
+    if isinstance(args[0], SymNumber):
+        return float if isinstance(args[0], SymFloat) else int
+    return torch.Size if isinstance(args[0], SymSize) else type(args[0])
+
+
+def _range(trace, *args):
+    return range(*(a.__index__() if isinstance(a, SymNumber) else a for a in args))
+
+
+def _zip(trace, *iterables, strict=False):
+    return zip(*(trace.it(i) for i in iterables), strict=strict)
+
+
+def _map(trace, function, *iterables):
+    return (trace.call(function, *each) for each in zip(*(trace.it(i) for i in iterables)))
+
+
+def _filter(trace, function, items):
+    if function is None:
+        return (each for each in trace.it(items) if trace.t(each))
+    return (each for each in trace.it(items) if trace.t(trace.call(function, each)))
+
+
+def _enumerate(trace, items, start=0):
+    return enumerate(trace.it(items), start)
+
+
+def _reversed(trace, items):
+    return iter([*trace.it(items)][::-1])
+
+
+def _container(kind):
+    def handler(trace, *args):
+        return kind(*(trace.it(a) for a in args))
+
+    return handler
+
+
+def make_dict(trace, *args, **kwargs):
+    if not args:
+        return dict(**kwargs)
+    if isinstance(args[0], dict) or look_up(type(args[0]), "keys") is not None:
+        return dict(trace.mapping(args[0]), **kwargs)
+    return dict(((k, v) for k, v in (trace.it(each) for each in trace.it(args[0]))), **kwargs)
+
+
+def _ordered(kind):
+    def handler(trace, *args, **kwargs):
+        return kind(make_dict(trace, *args), **kwargs)
+
+    return handler
+
+
+def _default_dict(trace, factory=None, *args, **kwargs):
+    wrapped = (
+        None if factory is None else factory if factory in (int, list, dict, set, float) else trace.wrapped(factory)
+    )
+    return collections.defaultdict(wrapped, *args, **kwargs)
+
+
+def _super(trace, *args):
+    if len(args) != 2:
+        trace.refuse("super() with these arguments", "super")
+    return super(*args)
+
+
+def _partial(trace, function, *args, **kwargs):
+    return functools.partial(function, *args, **kwargs)
+
+
+def _plainly(kind):
+    def handler(trace, *args, **kwargs):
+        args = [trace.deep(a) for a in args]
+        if not all(is_constant(a) or isinstance(a, (list, tuple)) for a in args):
+            trace.refuse(f"{kind.__name__} of these arguments", "call")
+        return kind(*(a.__index__() if isinstance(a, SymInt) else a for a in args), **kwargs)
+
+    return handler
+
+
+def _size(trace, items=()):
+    items = [*trace.it(items)]
+    return SymSize(items) if any(isinstance(i, SymNumber) for i in items) else torch.Size(items)
+
+
+def _weak_ref(trace, *args):
+    trace.refuse("weak references cannot be captured", "identity")
+
+
+def _object(trace):
+    return object()
+
+
+def _property(trace, *args, **kwargs):
+    trace.refuse("making a property", "class_definition")
+
+
+@functools.cache
+def classes():
+    """Classes -> what a call of them does."""
+    found = {
+        int: _number(int),
+        float: _number(float),
+        complex: _number(complex),
+        bool: _bool,
+        str: _str,
+        type: _type,
+        range: _range,
+        zip: _zip,
+        map: _map,
+        filter: _filter,
+        enumerate: _enumerate,
+        reversed: _reversed,
+        list: _container(list),
+        tuple: _container(tuple),
+        set: _container(set),
+        frozenset: _container(frozenset),
+        collections.deque: lambda trace, items=(), maxlen=None: collections.deque(trace.it(items), maxlen),
+        dict: make_dict,
+        collections.OrderedDict: _ordered(collections.OrderedDict),
+        collections.defaultdict: _default_dict,
+        slice: lambda trace, *args: slice(*args),
+        super: _super,
+        object: _object,
+        functools.partial: _partial,
+        bytes: _plainly(bytes),
+        torch.Size: _size,
+        torch.device: _plainly(torch.device),
+        torch.finfo: _plainly(torch.finfo),
+        torch.iinfo: _plainly(torch.iinfo),
+        property: _property,
+        types.SimpleNamespace: lambda trace, **kwargs: types.SimpleNamespace(**kwargs),
+        operator.attrgetter: refusing("operator.attrgetter", "call"),
+    }
+    for kind in (torch.Generator, threading.local):
+        found[kind] = refusing(f"making a {kind.__name__}", "call")
+    return found
+
+
+@functools.cache
+def builtins_table():
+    """Functions in C -> handler."""
+    found = {
+        len: _len,
+        isinstance: _isinstance,
+        issubclass: _issubclass,
+        getattr: _getattr,
+        hasattr: _hasattr,
+        setattr: _setattr,
+        delattr: _delattr,
+        callable: _callable,
+        iter: _iter,
+        next: _next,
+        sum: _sum,
+        min: _extreme("lt"),
+        max: _extreme("gt"),
+        sorted: sort,
+        any: _any,
+        all: _all,
+        abs: _arithmetic(abs),
+        round: _arithmetic(round),
+        divmod: lambda trace, a, b: (trace.bin("floordiv", a, b), trace.bin("mod", a, b)),
+        pow: lambda trace, a, b: trace.bin("pow", a, b),
+        repr: _repr,
+        format: _format,
+        hash: _hash,
+        ord: _plainly(ord),
+        chr: _plainly(chr),
+        functools.reduce: _reduce,
+        print: refusing("print()", "print"),
+        _C._set_grad_enabled: state(_C._set_grad_enabled),
+        _C._set_inference_mode: state(_C._set_inference_mode),
+    }
+    for name in "id vars dir globals locals open input eval exec compile breakpoint __import__".split():
+        found[getattr(builtins, name)] = refusing(f"{name}()", "builtin")
+    found.update({getattr(operator, n): _operator(n) for n in _OPERATORS})
+    found[operator.getitem] = lambda trace, a, b: trace.gi(a, b)
+    found[operator.setitem] = lambda trace, a, b, c: trace.si(c, a, b)
+    found[operator.index] = lambda trace, a: trace.call(int, a)
+    found[operator.truth] = lambda trace, a: trace.t(a)
+    found[operator.not_] = lambda trace, a: not trace.t(a)
+    found[operator.contains] = lambda trace, a, b: trace.contains(a, b)
+    found[operator.is_] = lambda trace, a, b: trace.same(a, b)
+    for name in FACTS:
+        f = getattr(torch, name, None)
+        if isinstance(f, types.BuiltinFunctionType):
+            found[f] = fact(f)
+    return found
+
+
+_OPERATORS = (
+    "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor neg pos invert lt le gt ge eq ne "
+    "iadd isub imul itruediv"
+).split()
+
+
+def _operator(name):
+    if name in ("neg", "pos", "invert"):
+        return lambda trace, a: trace.un(name, a)
+    if name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        return lambda trace, a, b: trace.cmp(name, a, b)
+    if name in ("iadd", "isub", "imul", "itruediv"):
+        return lambda trace, a, b: trace.aug(name[1:], a, b)
+    return lambda trace, a, b: trace.bin(name, a, b)

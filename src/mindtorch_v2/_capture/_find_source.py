@@ -1,0 +1,98 @@
+"""The syntax tree of a function that exists: found by its file and line, and checked to be the one that it was made of."""
+
+import ast
+import linecache
+import os
+import time
+
+from mindtorch_v2._capture._result import Uncapturable
+
+__all__ = ["find"]
+
+_STARTED = time.time()
+_files = {}
+
+
+class _File:
+    """A parsed file: its functions by first line, each with the classes and functions around it."""
+
+    def __init__(self, name, lines):
+        self.lines = lines
+        self.tree = ast.parse("".join(lines), name)
+        self.functions = {}
+        self._collect(self.tree, None)
+        self.codes = None
+
+    def _collect(self, node, class_name):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                line = min([child.lineno, *(d.lineno for d in child.decorator_list)])
+                self.functions.setdefault(line, []).append((child, class_name))
+            elif isinstance(child, ast.Lambda):
+                self.functions.setdefault(child.lineno, []).append((child, class_name))
+            self._collect(child, child.name if isinstance(child, ast.ClassDef) else class_name)
+
+    def has_code(self, name, code):
+        """Whether the file gives this very code when it is compiled."""
+        if self.codes is None:
+            self.codes = set()
+            self._add_codes(compile("".join(self.lines), name, "exec", dont_inherit=True))
+        return code in self.codes
+
+    def _add_codes(self, code):
+        self.codes.add(code)
+        for each in code.co_consts:
+            if type(each) is type(code):
+                self._add_codes(each)
+
+
+def _file(code, space):
+    name = code.co_filename
+    lines = linecache.getlines(name, space)
+    if not lines:
+        raise Uncapturable(f"the source of {code.co_qualname!r} is not available ({name})", "no_source")
+    known = _files.get(name)
+    if known is None or known.lines != lines:
+        try:
+            known = _files[name] = _File(name, lines)
+        except SyntaxError as error:
+            raise Uncapturable(f"the source of {code.co_qualname!r} cannot be parsed ({name})", "no_source") from error
+    return known
+
+
+def _is_of(node, code):
+    """Whether a function's node can have given the code: its name, its parameters, and where its instructions stand."""
+    arguments = node.args
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    names += [a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    expected = code.co_varnames[: len(names)]
+    if any(n != e and not e.endswith(n) for n, e in zip(names, expected)) or len(names) != len(expected):
+        return False
+    if not isinstance(node, ast.Lambda):
+        return node.name == code.co_name
+    if code.co_name != "<lambda>":
+        return False
+    body = node.body
+    begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    places = [
+        (l, c) for l, _, c, _ in code.co_positions() if l is not None and c is not None and (l, c) != (node.lineno, 0)
+    ]
+    return all(begin <= place <= end for place in places)
+
+
+def find(function):
+    """`(node, name of the class that it stands in or None)` of a function; Uncapturable if its source is not there."""
+    code = function.__code__
+    file = _file(code, function.__globals__)
+    found = [each for each in file.functions.get(code.co_firstlineno, ()) if _is_of(each[0], code)]
+    if len(found) != 1:
+        raise Uncapturable(f"the source of {code.co_qualname!r} is not where it says ({code.co_filename})", "no_source")
+    if not file.has_code(code.co_filename, code):
+        # Tests are compiled with their assertions rewritten; then at least the file is not younger than the process.
+        try:
+            changed = os.stat(code.co_filename).st_mtime > _STARTED
+        except OSError:
+            changed = False
+        if changed:
+            raise Uncapturable(f"{code.co_filename} has changed since {code.co_qualname!r} was made", "no_source")
+    return found[0]

@@ -1,0 +1,481 @@
+"""What is known of functions and classes that are not instrumented: builtins, the standard library's C code, torch."""
+
+import collections
+import contextlib
+import copy
+import dataclasses
+import enum
+import functools
+import inspect
+import logging
+import operator
+import os
+import re
+import types
+import typing
+import warnings
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _C
+from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort, state
+from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._sources import look_up
+from mindtorch_v2._capture._symbolic import SymNumber, wrap_number
+from mindtorch_v2.utils import _pytree as pytree
+
+__all__ = [
+    "builtins_table",
+    "cached",
+    "class_method",
+    "classes",
+    "constant_method",
+    "functions",
+    "leaves",
+    "method_handler",
+    "native_method",
+    "object_handler",
+    "outside_method",
+    "outside_of",
+    "pure_call",
+]
+
+_missing = object()
+
+
+@contextlib.contextmanager
+def outside_of(trace):
+    """Code in this block is no part of the program."""
+    net, mode = trace.net, trace.fake_mode
+    with torch.utils._python_dispatch._disable_current_modes() if _HAS_DISABLE else contextlib.nullcontext():
+        yield net, mode
+
+
+_HAS_DISABLE = hasattr(getattr(torch.utils, "_python_dispatch", None), "_disable_current_modes")
+
+
+# ---- torch ----
+
+_NO_LEAVES = frozenset(
+    "compile manual_seed seed initial_seed save load set_default_dtype set_default_device set_grad_enabled set_num_threads "
+    "set_printoptions no_grad enable_grad inference_mode autocast is_tensor is_storage typename get_default_dtype "
+    "is_grad_enabled promote_types result_type is_inference_mode_enabled equal is_nonzero allclose set_rng_state "
+    "get_rng_state vmap numel is_floating_point is_complex use_deterministic_algorithms broadcast_shapes can_cast "
+    "from_numpy frombuffer from_file from_dlpack overrides".split()
+)
+_STATES = (
+    "set_autocast_enabled set_autocast_dtype set_autocast_cache_enabled autocast_increment_nesting "
+    "autocast_decrement_nesting clear_autocast_cache"
+).split()
+
+
+@functools.cache
+def leaves():
+    """The functions whose calls are nodes."""
+    found = set()
+    for space in (torch, torch.functional, torch.nn.functional, torch.linalg, torch.fft, torch.special, _C._nn):
+        for name, value in list(vars(space).items()):
+            if name.startswith("_") or name in _NO_LEAVES or isinstance(value, (type, types.ModuleType)):
+                continue
+            if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type(torch.relu))):
+                owner = getattr(value, "__module__", "") or ""
+                if space is torch and isinstance(value, types.FunctionType) and not _is_operator_like(value, owner):
+                    continue
+                if owner.startswith(torch.__name__) or owner.startswith("torch"):
+                    found.add(value)
+    found.update((torch.tensor, torch.as_tensor))
+    return frozenset(found)
+
+
+def _is_operator_like(value, owner):
+    return value in _overridable() or owner.endswith((".functional", "_ops.factories"))
+
+
+@functools.cache
+def _overridable():
+    spaces = torch.overrides.get_overridable_functions()
+    return {f for found in spaces.values() for f in found if isinstance(f, types.FunctionType)}
+
+
+def _true(trace, *args, **kwargs):
+    return True
+
+
+def _is_tensor(trace, obj):
+    return isinstance(obj, torch.Tensor)
+
+
+def _nothing(trace, *args, **kwargs):
+    return None
+
+
+def _checkpoint(
+    trace,
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=None,
+    determinism_check="default",
+    debug=False,
+    preserve_rng_state=True,
+    early_stop=True,
+    **kwargs,
+):
+    # It computes the same; what is kept for backward is the compiler's business.
+    return trace.call(function, *args, **kwargs)
+
+
+def _tensor_fact(name):
+    def handler(trace, tensor):
+        return trace.tensor_method(tensor, name, (), {})
+
+    return handler
+
+
+def _vmap(trace, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    trace.refuse("torch.vmap cannot be captured", "transform")
+
+
+def _custom_function_apply(trace, cls, *args, **kwargs):
+    trace.refuse(f"the autograd function {cls.__name__} cannot be captured", "autograd_function")
+
+
+# ---- Python functions with a meaning of their own ----
+
+
+def _warn(trace, message, category=None, stacklevel=1, source=None, **kwargs):
+    # Said when the program is captured, not at each call.
+    trace.fmt(message, -1, "")
+    warnings.warn(message, category, stacklevel=2)
+
+
+def _quiet(trace, *args, **kwargs):
+    return None
+
+
+def _signature(trace, f, **kwargs):
+    return inspect.signature(f, **kwargs)
+
+
+def _cast(trace, typ, value):
+    return value
+
+
+def _fields(trace, of):
+    return dataclasses.fields(of)
+
+
+def _is_dataclass(trace, of):
+    return dataclasses.is_dataclass(of)
+
+
+def _copied(trace, value):
+    if is_constant(value):
+        return value
+    if type(value) in (list, dict, set):
+        made = trace.deep(value) if trace.source_of(value) is None else None
+        if made is None:
+            return type(value)(trace.mapping(value) if type(value) is dict else trace.it(value))
+        return copy.copy(value)
+    if (
+        trace.source_of(value) is None
+        and look_up(type(value), "__copy__") is None
+        and not isinstance(value, torch.Tensor)
+    ):
+        if look_up(type(value), "__reduce_ex__") is object.__reduce_ex__:
+            return copy.copy(value)
+    trace.refuse(f"copy of a {type(value).__name__} cannot be captured", "copy")
+    return None
+
+
+def _deep_copied(trace, value, memo=None):
+    if is_constant(value):
+        return value
+    value = trace.deep(value)
+    if trace.is_plain(value):
+        return copy.deepcopy(value)
+    trace.refuse(f"copy.deepcopy of a {type(value).__name__} cannot be captured", "copy")
+    return None
+
+
+def _guarded_result(f):
+    def handler(trace, *args, **kwargs):
+        if kwargs or not all(map(is_constant, args)):
+            trace.refuse(f"{f.__qualname__} with these arguments", "call")
+        value = f(*args)
+        if not is_constant(value):
+            trace.refuse(f"{f.__qualname__} gave a {type(value).__name__}", "call")
+        trace.guard("result", None, (f, args, value))
+        return value
+
+    return handler
+
+
+def _tree_map(trace, func, tree, *rests, is_leaf=None):
+    if rests or is_leaf is not None:
+        return trace.python(pytree.tree_map, (func, tree, *rests), {"is_leaf": is_leaf})
+    leaves, spec = pytree.tree_flatten(trace.deep(tree))
+    return pytree.tree_unflatten([trace.call(func, leaf) for leaf in leaves], spec)
+
+
+@functools.cache
+def functions():
+    """Python functions -> handler(trace, *args, **kwargs)."""
+    found = {
+        torch.compiler.is_compiling: _true,
+        torch.compiler.is_dynamo_compiling: _true,
+        torch.is_tensor: _is_tensor,
+        torch.numel: _tensor_fact("numel"),
+        torch.is_floating_point: _tensor_fact("is_floating_point"),
+        torch.vmap: _vmap,
+        torch.manual_seed: refusing("torch.manual_seed", "random"),
+        torch.utils.checkpoint.checkpoint: _checkpoint,
+        torch._dynamo.graph_break: refusing("torch._dynamo.graph_break()", "graph_break"),
+        torch._dynamo.mark_static_address: _quiet,
+        torch.autograd.backward: refusing("torch.autograd.backward", "autograd"),
+        torch.autograd.grad: refusing("torch.autograd.grad", "autograd"),
+        torch.overrides.has_torch_function: _constantly(False),
+        torch.overrides.is_tensor_like: _is_tensor,
+        warnings.warn: _warn,
+        inspect.signature: _signature,
+        typing.cast: _cast,
+        dataclasses.fields: _fields,
+        dataclasses.is_dataclass: _is_dataclass,
+        copy.copy: _copied,
+        copy.deepcopy: _deep_copied,
+        os.getenv: _guarded_result(os.getenv),
+        operator.attrgetter: refusing("operator.attrgetter", "call"),
+    }
+    found.pop(operator.attrgetter)
+    for name in FACTS:
+        for space in (torch, torch.amp):
+            f = getattr(space, name, None)
+            if isinstance(f, types.FunctionType):
+                found[f] = fact(f)
+    for name in _STATES:
+        found[getattr(torch, name)] = state(getattr(torch, name))
+    for name in "debug info warning error critical exception log isEnabledFor".split():
+        found[getattr(logging.Logger, name)] = _log_once(getattr(logging.Logger, name))
+    for name in ("allow_in_graph", "disable", "assume_constant_result"):
+        found.setdefault(getattr(torch.compiler, name), refusing(f"torch.compiler.{name}", "compiler"))
+    return found
+
+
+def _constantly(value):
+    def handler(trace, *args, **kwargs):
+        return value
+
+    return handler
+
+
+def _log_once(f):
+    def handler(trace, logger, *args, **kwargs):
+        # Said when the program is captured, not at each call.
+        for each in args:
+            trace.fmt(each, -1, "")
+        result = f(logger, *args, **kwargs)
+        if f.__name__ == "isEnabledFor":
+            trace.guard("result", None, (f, (logger, *args), result))
+        return result
+
+    return handler
+
+
+def cached(trace, f, args, kwargs):
+    """A call of what functools.lru_cache made: its result is guarded by calling it again."""
+    if _is_logging(f):
+        if all(map(is_constant, args)) and all(map(is_constant, kwargs.values())):
+            f(*args, **kwargs)
+            return None
+        # self and a text: a logger's method.
+        if len(args) > 1 and isinstance(args[0], logging.Logger):
+            f(*args, **kwargs)
+            return None
+    if not all(is_constant(a) or isinstance(a, (type, types.FunctionType)) for a in (*args, *kwargs.values())):
+        trace.refuse(f"the cached function {f.__qualname__!r} with arguments that are no constants", "lru_cache")
+    with outside_of(trace):
+        value = f(*args, **kwargs)
+    if not (is_constant(value) or isinstance(value, (type, types.FunctionType, types.ModuleType))):
+        trace.refuse(f"the cached function {f.__qualname__!r} gave a {type(value).__name__}", "lru_cache")
+    call = functools.partial(f, **kwargs) if kwargs else f
+    trace.guard("result", None, (call, tuple(args), value))
+    return value
+
+
+def _is_logging(f):
+    return f.__name__.startswith(("warning", "info")) and "logg" in (f.__module__ or "")
+
+
+_PURE_MODULES = ("math", "_operator", "_string", "cmath", "_struct", "_bisect", "unicodedata", "_heapq")
+
+
+def pure_call(trace, f, args, kwargs):
+    """A call of a function in C that is in no table: allowed if its module is pure and its arguments plain."""
+    module = getattr(f, "__module__", None) or ""
+    if f.__self__ is None or module in _PURE_MODULES or f in (re.compile, sys_intern):
+        if module in _PURE_MODULES:
+            args = [trace.deep(a) for a in args]
+            if any(isinstance(a, SymNumber) for a in args) and not kwargs:
+                values = [a.value if isinstance(a, SymNumber) else a for a in args]
+                return wrap_number(trace, trace.symbolic_node(f, tuple(args)), f(*values))
+            if all(map(trace.is_plain, args)):
+                return f(*args, **kwargs)
+            if any(isinstance(a, torch.Tensor) for a in args):
+                trace.refuse(f"{module}.{f.__name__} of a tensor depends on its values", "data_dependent")
+    trace.refuse(f"the function {module}.{f.__name__}, which is not known to be pure, cannot be captured", "call")
+
+
+sys_intern = __import__("sys").intern
+
+
+def class_method(trace, f, owner, args, kwargs):
+    """A call of a method in C of a class: `dict.fromkeys`, `object.__new__`."""
+    name = f.__name__
+    if name == "__new__":
+        cls = args[0]
+        if owner is object:
+            return object.__new__(cls)
+        if issubclass(cls, (dict, list, set, tuple, str, int, float, BaseException)):
+            return f(
+                cls, *(trace.it(a) if look_up(type(a), "__iter__") and type(a) is not str else a for a in args[1:])
+            )
+    if name == "fromkeys" and owner is dict:
+        return dict.fromkeys(trace.it(args[0]), *args[1:])
+    if name == "maketrans" or is_constant(owner):
+        return f(*args, **kwargs)
+    if name in ("fromhex", "from_bytes"):
+        return f(*args, **kwargs)
+    trace.refuse(f"{f.__qualname__} cannot be captured", "call")
+    return None
+
+
+# ---- methods in C ----
+
+_WRITES = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft "
+    "__setitem__ __delitem__ __iadd__ move_to_end intersection_update difference_update rotate extendleft".split()
+)
+
+
+def outside_method(trace, obj, name, source, args, kwargs):
+    """A call of a method of an object from outside that is written in C."""
+    if name in _WRITES:
+        if isinstance(obj, dict) and name == "setdefault" and dict.__contains__(obj, args[0]):
+            return trace.gi(obj, args[0])
+        trace.refuse(f"a write ({name}) to a {type(obj).__name__} outside", "write")
+    if isinstance(obj, dict):
+        if name == "get":
+            if trace.contains(obj, args[0]):
+                return trace.wrap(dict.__getitem__(obj, args[0]), _item(trace, source, args[0]))
+            return args[1] if len(args) > 1 else kwargs.get("default")
+        if name == "keys":
+            return list(trace.keys(obj, source))
+        if name == "items":
+            return trace.items(obj, source)
+        if name == "values":
+            return [value for _, value in trace.items(obj, source)]
+        if name == "copy":
+            return type(obj)(trace.items(obj, source))
+        if name == "__getitem__":
+            return trace._outside_item(obj, type(obj), source, args[0])
+        if name == "__contains__":
+            return trace.contains(obj, args[0])
+        if name == "__iter__":
+            return iter(trace.keys(obj, source))
+    if isinstance(obj, (list, set, collections.deque)):
+        if name == "__getitem__":
+            return trace._outside_item(obj, type(obj), source, args[0])
+        if name == "__iter__":
+            return iter(trace.it(obj))
+        if name in ("copy", "index", "count", "union", "intersection", "difference", "issubset", "issuperset"):
+            made = type(obj)(trace.it(obj))
+            return native_method(trace, made, look_up(type(obj), name), args, kwargs)
+    if name == "__len__":
+        return trace.length(obj)
+    handler = method_handler(obj, name)
+    if handler is not None:
+        return handler(trace, obj, *args, **kwargs)
+    trace.refuse(f"{type(obj).__name__}.{name}() of an object outside cannot be captured", "call")
+    return None
+
+
+def _item(trace, source, key):
+    from mindtorch_v2._capture._sources import Item
+
+    return trace.source(Item, source, key)
+
+
+def constant_method(trace, obj, descriptor, args, kwargs):
+    """A call of a method of a constant, as `"".join`."""
+    name = descriptor.__name__
+    if isinstance(obj, str) and name == "join":
+        items = [*trace.it(args[0])]
+        return obj.join(items)
+    if isinstance(obj, str) and name == "format":
+        for each in (*args, *kwargs.values()):
+            trace.fmt(each, -1, "")
+    args = [trace.deep(a) for a in args]
+    if not all(map(trace.is_plain, args)) and name not in ("__eq__", "__ne__", "format"):
+        trace.refuse(f"{type(obj).__name__}.{name}() with these arguments", "call")
+    return descriptor(obj, *args, **kwargs)
+
+
+_COMPARING = frozenset("remove index count __contains__ __eq__ __ne__ __lt__ __gt__".split())
+
+
+def native_method(trace, obj, descriptor, args, kwargs):
+    """A call of a method in C of a builtin container that the program made."""
+    name = descriptor.__name__
+    if name == "sort":
+        obj[:] = sort(trace, obj, **kwargs)
+        return None
+    if name in _COMPARING:
+        if name in ("__contains__",) and isinstance(obj, (dict, set)):
+            return descriptor(obj, *args)
+        if not trace.is_plain(obj) or not all(map(trace.is_plain, args)):
+            trace.refuse(f"{type(obj).__name__}.{name}() with objects", "comparison")
+    if isinstance(obj, dict):
+        if name in ("update", "__init__") and args:
+            return dict.update(obj, make_dict(trace, *args), **kwargs)
+        if type(obj) not in (dict, collections.OrderedDict) and name in ("items", "values", "keys"):
+            return list(getattr(dict, name)(obj))
+        return descriptor(obj, *args, **kwargs)
+    if name in ("extend", "update", "union", "intersection", "difference", "__init__", "issubset", "extendleft"):
+        args = [trace.it(a) for a in args]
+    return descriptor(obj, *args, **kwargs)
+
+
+def _get_environment(trace, environment, key, default=None):
+    return _guarded_result(os.environ.get)(trace, key, default)
+
+
+@functools.cache
+def _methods():
+    found = {}
+    for name in "match search fullmatch sub findall split".split():
+        found[re.Pattern, name] = _pattern(name)
+    for name in "group groups start end span groupdict".split():
+        found[re.Match, name] = lambda trace, obj, *args, name=name: getattr(obj, name)(*args)
+    for name in "get keys items values copy __getitem__ __contains__ __len__ __iter__".split():
+        found[types.MappingProxyType, name] = lambda trace, obj, *args, name=name: getattr(obj, name)(*args)
+    return found
+
+
+def _pattern(name):
+    def handler(trace, pattern, *args):
+        if not all(map(is_constant, args)):
+            trace.refuse("a regular expression with these arguments", "call")
+        return getattr(pattern, name)(*args)
+
+    return handler
+
+
+def method_handler(obj, name):
+    """What to do for a method in C of an object of another class; None if it is not known."""
+    return _methods().get((type(obj), name))
+
+
+def object_handler(f):
+    """What to do for a call of an object that is no function; None if it is not known."""
+    if isinstance(f, enum.EnumMeta):
+        return lambda trace, obj, *args: obj(*args)
+    return None

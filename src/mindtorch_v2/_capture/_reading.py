@@ -1,0 +1,699 @@
+"""Reads: what a program gets of objects that were there before, with a guard for each; and writes to them."""
+
+import collections
+import enum
+import functools
+import operator
+import types
+
+import mindtorch_v2 as torch
+from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._recording import Recorder
+from mindtorch_v2._capture._sources import Attribute, Constant, Dictionary, Item, OfClass, absent, look_up
+from mindtorch_v2._capture._symbolic import SymFloat, SymInt, SymNumber, SymSize
+
+__all__ = ["BoundSlot", "Reader", "TensorMethod"]
+
+# What has no state that a program could change: known by identity.
+_BY_IDENTITY = (
+    type,
+    types.BuiltinFunctionType,
+    types.FunctionType,
+    types.MethodDescriptorType,
+    types.ModuleType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.GenericAlias,
+    types.UnionType,
+    type(torch.relu),
+    type(torch.Tensor.view),
+    type(torch.ops),
+    type(torch.ops.aten),
+    torch._ops_namespace.OpOverload,
+    torch._ops_namespace.OpOverloadPacket,
+    functools._lru_cache_wrapper,
+    property,
+    staticmethod,
+    classmethod,
+)
+_NATIVE_ATTRIBUTES = (
+    *(type(None), bool, int, float, complex, str, bytes, range, slice, frozenset),
+    *(torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, SymInt, SymFloat),
+)
+_TENSOR_FACTS = frozenset(
+    "dtype device requires_grad is_leaf layout ndim is_cpu is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
+    "is_nested is_npu is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu itemsize name names output_nr "
+    "retains_grad grad_fn".split()
+)
+_TENSOR_PROPERTIES = frozenset("H T mH mT real imag data".split())
+
+
+class TensorMethod:
+    """A method of a tensor, not called yet."""
+
+    __slots__ = ("name", "tensor")
+
+    def __init__(self, tensor, name):
+        self.tensor, self.name = tensor, name
+
+
+class BoundSlot:
+    """A method in C of an object, as `super()` finds it."""
+
+    __slots__ = ("descriptor", "obj")
+
+    def __init__(self, descriptor, obj):
+        self.descriptor, self.obj = descriptor, obj
+
+
+class _Writes:
+    """An object's attributes that the program has written, though the object was there before."""
+
+    __slots__ = ("obj", "values")
+
+    def __init__(self, obj):
+        self.obj, self.values = obj, {}
+
+
+def _instance_dict(obj):
+    try:
+        found = object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
+
+
+def _takes_set(attribute):
+    kind = type(attribute)
+    return look_up(kind, "__set__") is not None or look_up(kind, "__delete__") is not None
+
+
+class Reader(Recorder):
+    """The part of a trace that reads."""
+
+    def __init__(self, dynamic_sizes):
+        super().__init__(dynamic_sizes)
+        self.outside = {}  # id -> (object, source)
+        self.sources = {}  # interned
+        self.read = {}  # source -> value as the program knows it
+        self.writes = {}  # id -> _Writes
+
+    # ---- sources ----
+
+    def source(self, kind, *args):
+        """The one Source object of a path."""
+        made = kind(*args)
+        return self.sources.setdefault(made, made)
+
+    def constant_source(self, value, name):
+        """The source of an object that is guarded elsewhere to be this one."""
+        return self.source(Constant, value, name)
+
+    def source_of(self, obj):
+        """Where an object came from; None if the program made it."""
+        found = self.outside.get(id(obj))
+        return None if found is None else found[1]
+
+    # ---- a value that was read ----
+
+    def wrap(self, value, source):
+        """What the program gets for a value that was read from a source; its guard is noted."""
+        known = self.read.get(source, absent)
+        if known is not absent:
+            return known
+        self.read[source] = result = self._wrapped(value, source)
+        self.kept.append(value)
+        return result
+
+    def _wrapped(self, value, source):
+        kind = type(value)
+        if is_constant(value):
+            self.guard("constant", source, value)
+            return value
+        if isinstance(value, torch.Tensor):
+            return self.tensor_input(value, source)
+        if kind is tuple or isinstance(value, tuple) and hasattr(kind, "_fields"):
+            self.guard("class", source, kind)
+            self.guard("length", source, len(value))
+            items = [self.wrap(each, self.source(Item, source, i, False)) for i, each in enumerate(value)]
+            return tuple(items) if kind is tuple else tuple.__new__(kind, items)
+        if kind is types.FunctionType:
+            return self._function(value, source)
+        if isinstance(value, type) or kind in _BY_IDENTITY or isinstance(value, types.ModuleType):
+            if kind is types.BuiltinFunctionType and not isinstance(
+                value.__self__, (types.ModuleType, type(None), type)
+            ):
+                self.refuse(f"the bound method {value.__qualname__!r} of an object outside", "bound_method")
+            self.guard("identity", source, value)
+            return value
+        if kind is types.MethodType:
+            self.guard("class", source, kind)
+            function = self.wrap(value.__func__, self.source(Attribute, source, "__func__"))
+            obj = self.wrap(value.__self__, self.source(Attribute, source, "__self__"))
+            return types.MethodType(function, obj)
+        self.guard("class", source, kind)
+        self.register(value, source)
+        return value
+
+    def _function(self, value, source):
+        root = source
+        while root.parent is not None:
+            root = root.parent
+        if isinstance(root, (Constant, OfClass)):
+            self.guard("identity", source, value)
+        else:
+            # Made anew for each call, maybe: what it runs and holds is what counts.
+            self.guard("code", source, value.__code__)
+            self.guard("identity", self.source(Attribute, source, "__globals__"), value.__globals__)
+            self.register(value, source)
+        return value
+
+    def register(self, value, source):
+        """Note where an object came from; the same object by another way is guarded to be the same."""
+        known = self.outside.get(id(value))
+        if known is None:
+            self.outside[id(value)] = (value, source)
+        elif known[1] is not source:
+            self.guard("same", source, known[1])
+
+    # ---- attributes ----
+
+    def type_attribute(self, kind, name):
+        """What a class has under a name, guarded; `absent` if nothing."""
+        found = look_up(kind, name, absent)
+        source = self.source(OfClass, kind, name)
+        if source not in self.read:
+            self.read[source] = found
+            self.guard("lookup", source, found)
+        return found
+
+    def ga(self, obj, name):
+        """`obj.name`."""
+        self.alive()
+        kind = type(obj)
+        if isinstance(obj, torch.Tensor):
+            return self.tensor_attribute(obj, name)
+        if kind in _NATIVE_ATTRIBUTES or isinstance(obj, enum.Enum):
+            return getattr(obj, name)
+        if isinstance(obj, types.ModuleType):
+            return self._module_attribute(obj, name)
+        if isinstance(obj, type):
+            return self._class_attribute(obj, name)
+        if kind is super:
+            return self._super_attribute(obj, name)
+        if kind is types.MethodType and name not in ("__func__", "__self__"):
+            return self.ga(obj.__func__, name)
+        if kind is SymSize and name == "numel":
+            return obj.numel
+        if name == "__class__":
+            return kind
+        getter = look_up(kind, "__getattribute__")
+        try:
+            if type(getter) is types.FunctionType:
+                self.type_attribute(kind, "__getattribute__")
+                return self.call(getter, obj, name)
+            if getter is not object.__getattribute__ and kind not in _BY_IDENTITY:
+                self.refuse(f"attributes of a {kind.__name__} cannot be captured", "attribute")
+            return self.plain_attribute(obj, name)
+        except AttributeError:
+            fallback = look_up(kind, "__getattr__")
+            if type(fallback) is not types.FunctionType:
+                raise
+            self.type_attribute(kind, "__getattr__")
+            if fallback is torch.nn.Module.__getattr__:
+                return self._module_state(obj, name)
+            return self.call(fallback, obj, name)
+
+    def plain_attribute(self, obj, name):
+        """`object.__getattribute__(obj, name)`."""
+        kind, source = type(obj), self.source_of(obj)
+        written = self.writes.get(id(obj))
+        if written is not None and name in written.values:
+            value = written.values[name]
+            if value is absent:
+                raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+            return value
+        attribute = self.type_attribute(kind, name)
+        if name == "__dict__":
+            found = _instance_dict(obj)
+            if found is None:
+                raise AttributeError(name)
+            if source is not None:
+                if written is not None:
+                    self.refuse("__dict__ of an object that was written to", "write")
+                return self.wrap(found, self.source(Dictionary, source))
+            return found
+        if attribute is not absent and _takes_set(attribute):
+            return self._descriptor(attribute, obj, name, source)
+        values = _instance_dict(obj)
+        if values is not None:
+            found = dict.get(values, name, absent)
+            if source is None:
+                if found is not absent:
+                    return found
+            else:
+                where = self.source(Dictionary, source)
+                if found is not absent:
+                    return self.wrap(found, self.source(Item, where, name))
+                self.guard("absent", where, name)
+        if attribute is absent:
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        return self._bind(attribute, obj, kind, self.source(OfClass, kind, name))
+
+    def _descriptor(self, attribute, obj, name, source):
+        how = type(attribute)
+        if how is property:
+            if attribute.fget is None:
+                raise AttributeError(f"property {name!r} has no getter")
+            return self.call(attribute.fget, obj)
+        if how in (types.MemberDescriptorType, types.GetSetDescriptorType):
+            value = attribute.__get__(obj)
+            return value if source is None else self.wrap(value, self.source(Attribute, source, name))
+        getter = look_up(how, "__get__")
+        if type(getter) is types.FunctionType:
+            return self.call(getter, attribute, obj, type(obj))
+        if how is types.DynamicClassAttribute:
+            return self.call(attribute.fget, obj)
+        self.refuse(f"the descriptor {name!r} cannot be captured", "descriptor")
+        return None
+
+    def _bind(self, attribute, obj, kind, source):
+        """A class's attribute as its instance (or, with None for `obj`, the class) has it."""
+        how = type(attribute)
+        if how is types.FunctionType:
+            return attribute if obj is None else types.MethodType(attribute, obj)
+        if how is staticmethod:
+            return attribute.__func__
+        if how is classmethod:
+            return types.MethodType(attribute.__func__, kind)
+        if how in (types.MethodDescriptorType, types.WrapperDescriptorType):
+            return attribute if obj is None else BoundSlot(attribute, obj)
+        if how in (types.ClassMethodDescriptorType, types.BuiltinFunctionType):
+            return attribute.__get__(obj, kind) if how is types.ClassMethodDescriptorType else attribute
+        if how is functools.cached_property:
+            return self._cached_property(attribute, obj) if obj is not None else attribute
+        if how is functools.partialmethod:
+            self.refuse("functools.partialmethod cannot be captured", "descriptor")
+        getter = look_up(how, "__get__")
+        if getter is None or isinstance(attribute, type):
+            return self.wrap(attribute, source)
+        if type(getter) is types.FunctionType:
+            self.register(attribute, source)
+            return self.call(getter, attribute, obj, kind)
+        if how in (property, types.GetSetDescriptorType, types.MemberDescriptorType) and obj is None:
+            return attribute
+        if how is functools._lru_cache_wrapper:
+            return attribute if obj is None else types.MethodType(attribute, obj)
+        return self.wrap(attribute, source)
+
+    def _cached_property(self, attribute, obj):
+        value = self.call(attribute.func, obj)
+        self.sa(value, obj, attribute.attrname)
+        return value
+
+    def _module_state(self, obj, name):
+        """What nn.Module finds for names that are no plain attributes."""
+        source, values = self.source_of(obj), _instance_dict(obj)
+        for registry in ("_parameters", "_buffers", "_modules"):
+            found = values.get(registry)
+            if found is None:
+                continue
+            if source is not None:
+                where = self.source(Item, self.source(Dictionary, source), registry)
+                found = self.wrap(found, where)
+            if name in found:
+                return found[name] if source is None else self.wrap(found[name], self.source(Item, where, name))
+            if source is not None:
+                self.guard("absent", where, name)
+        raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
+
+    def _module_attribute(self, module, name):
+        if name == "__dict__":
+            return self.wrap(module.__dict__, self.source(Dictionary, self.constant_source(module, module.__name__)))
+        where = self.source(Dictionary, self.constant_source(module, module.__name__))
+        values = module.__dict__
+        if name not in values:
+            # A lazy module puts what it is asked for among its attributes.
+            value = getattr(module, name)
+            if name not in values:
+                if is_constant(value) or isinstance(value, (type, types.FunctionType, types.ModuleType)):
+                    self.guard("result", None, (getattr, (module, name), value))
+                    return value
+                self.refuse(f"the attribute {name!r} of the module {module.__name__} cannot be captured", "attribute")
+        return self.wrap(values[name], self.source(Item, where, name))
+
+    def _class_attribute(self, kind, name):
+        meta = type(kind)
+        if name in ("__name__", "__qualname__", "__mro__", "__bases__", "__module__", "__class__", "__base__"):
+            return getattr(kind, name)
+        if name == "__doc__":
+            return kind.__doc__
+        if isinstance(kind, enum.EnumMeta):
+            return getattr(kind, name)
+        attribute = self.type_attribute(kind, name)
+        of_meta = look_up(meta, name, absent)
+        if of_meta is not absent and (_takes_set(of_meta) or attribute is absent):
+            if type(of_meta) is property:
+                return self.call(of_meta.fget, kind)
+            if name == "__dict__":
+                self.refuse("__dict__ of a class cannot be captured", "attribute")
+            return self._bind(of_meta, kind, meta, self.source(OfClass, meta, name))
+        if attribute is absent:
+            raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
+        if name == "__new__" and type(attribute) is staticmethod:
+            return attribute.__func__
+        return self._bind(attribute, None, kind, self.source(OfClass, kind, name))
+
+    def _super_attribute(self, obj, name):
+        mine = obj.__self__
+        kind = obj.__self_class__
+        line = kind.__mro__
+        for base in line[line.index(obj.__thisclass__) + 1 :]:
+            if name in base.__dict__:
+                attribute = base.__dict__[name]
+                source = self.source(OfClass, base, name)
+                self.guard("lookup", source, attribute)
+                if mine is kind:
+                    return self._bind(attribute, None, kind, source)
+                if _takes_set(attribute):
+                    return self._descriptor(attribute, mine, name, self.source_of(mine))
+                return self._bind(attribute, mine, kind, source)
+        raise AttributeError(f"'super' object has no attribute {name!r}")
+
+    # ---- attributes of tensors ----
+
+    def tensor_attribute(self, tensor, name):
+        """`tensor.name`: a fact, a recorded property, or a method."""
+        if name == "shape":
+            return self.shape_of(tensor)
+        if name in _TENSOR_FACTS:
+            return getattr(tensor, name)
+        if name == "__class__":
+            return self.real_class(tensor)
+        place = self.real_of.get(id(tensor))
+        if name in _TENSOR_PROPERTIES:
+            return self.record("call_function", getattr, (tensor, name), {})
+        if name == "nbytes":
+            return self.bin("mul", self.numel(tensor), tensor.itemsize)
+        if name == "grad":
+            if place is None:
+                return None
+            _, source, real, _ = self.inputs[place]
+            return self.wrap(real.grad, self.source(Attribute, source, "grad"))
+        written = self.writes.get(id(tensor))
+        if written is not None and name in written.values:
+            return written.values[name]
+        kind = self.real_class(tensor)
+        attribute = look_up(kind, name, absent)
+        if attribute is absent:
+            if place is None:
+                raise AttributeError(f"'Tensor' object has no attribute '{name}'")
+            _, source, real, _ = self.inputs[place]
+            where = self.source(Dictionary, source)
+            if name not in real.__dict__:
+                self.guard("absent", where, name)
+                raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+            return self.wrap(real.__dict__[name], self.source(Item, where, name))
+        if not callable(attribute):
+            self.refuse(f"the attribute {name!r} of a tensor cannot be captured", "tensor_attribute")
+        return TensorMethod(tensor, name)
+
+    # ---- writes ----
+
+    def sa(self, value, obj, name):
+        """`obj.name = value`."""
+        self.alive()
+        kind = type(obj)
+        if isinstance(obj, torch.Tensor):
+            if name == "requires_grad" and id(obj) not in self.real_of:
+                self.record("call_method", "requires_grad_", (obj, value), {})
+                return
+            if name in ("data", "grad", "requires_grad") or look_up(torch.Tensor, name) is not None:
+                self.refuse(f"assignment to the attribute {name!r} of a tensor", "write")
+            self.written(obj, name, value)
+            return
+        if isinstance(obj, (type, types.ModuleType)):
+            self.refuse(
+                f"assignment to {name!r} of the {'class' if isinstance(obj, type) else 'module'} {obj.__name__}",
+                "write",
+            )
+        setter = look_up(kind, "__setattr__")
+        if type(setter) is types.FunctionType and not (
+            setter is torch.nn.Module.__setattr__ and self.source_of(obj) is not None
+        ):
+            self.type_attribute(kind, "__setattr__")
+            self.call(setter, obj, name, value)
+        else:
+            self.plain_set(obj, name, value)
+
+    def plain_set(self, obj, name, value):
+        """`object.__setattr__(obj, name, value)`."""
+        kind = type(obj)
+        attribute = self.type_attribute(kind, name)
+        if type(attribute) is property:
+            if attribute.fset is None:
+                raise AttributeError(f"property {name!r} of {kind.__name__!r} object has no setter")
+            self.call(attribute.fset, obj, value)
+        elif self.source_of(obj) is not None:
+            self.written(obj, name, value)
+        elif (
+            attribute is not absent
+            and _takes_set(attribute)
+            and type(look_up(type(attribute), "__set__")) is types.FunctionType
+        ):
+            self.call(look_up(type(attribute), "__set__"), attribute, obj, value)
+        else:
+            object.__setattr__(obj, name, value)
+
+    def written(self, obj, name, value):
+        """Note that an attribute of an object outside has a new value, which lasts within the capture."""
+        known = self.writes.get(id(obj))
+        if known is None:
+            known = self.writes[id(obj)] = _Writes(obj)
+            self.kept.append(obj)
+        known.values[name] = value
+
+    def da(self, obj, name):
+        """`del obj.name`."""
+        self.alive()
+        if self.source_of(obj) is not None or isinstance(obj, (torch.Tensor, type, types.ModuleType)):
+            self.refuse(f"del of the attribute {name!r} of an object outside", "write")
+        deleter = look_up(type(obj), "__delattr__")
+        if type(deleter) is types.FunctionType:
+            self.call(deleter, obj, name)
+        else:
+            object.__delattr__(obj, name)
+
+    # ---- items ----
+
+    def gi(self, obj, key):
+        """`obj[key]`."""
+        self.alive()
+        kind = type(obj)
+        if isinstance(obj, torch.Tensor):
+            return self.record("call_function", operator.getitem, (obj, self.deep(key)), {})
+        if kind is SymSize:
+            return SymSize(obj[key]) if isinstance(key, slice) else obj[key]
+        if kind is torch.Size:
+            return obj[key]
+        source = self.source_of(obj)
+        if isinstance(obj, type):
+            if type(obj) is enum.EnumMeta:
+                return obj[key]
+            return self.call(self.ga(obj, "__class_getitem__"), key) if kind is not type else obj[key]
+        getter = look_up(kind, "__getitem__")
+        if type(getter) is types.FunctionType:
+            self.type_attribute(kind, "__getitem__")
+            return self.call(getter, obj, key)
+        if source is None:
+            if isinstance(key, SymNumber):
+                key = key.__index__()
+            if kind in (list, tuple, dict, str, bytes, range, torch.Size) or self.is_native(obj):
+                return getter(obj, key)
+            self.refuse(f"an item of a {kind.__name__} cannot be captured", "item")
+        return self._outside_item(obj, kind, source, key)
+
+    def _outside_item(self, obj, kind, source, key):
+        if isinstance(obj, (list, collections.deque)):
+            if isinstance(key, slice):
+                return [*self.it(obj)][key]
+            if isinstance(obj, collections.deque):
+                return [*self.it(obj)][key]
+            self.guard("length", source, len(obj))
+            index = key.__index__()
+            if not -len(obj) <= index < len(obj):
+                raise IndexError("list index out of range")
+            index %= len(obj)
+            return self.wrap(list.__getitem__(obj, index), self.source(Item, source, index, False))
+        if isinstance(obj, dict):
+            if not is_constant(key) and not isinstance(key, (type, types.FunctionType)):
+                self.refuse("an item of a dictionary by a key that is no constant", "item")
+            if dict.__contains__(obj, key):
+                return self.wrap(dict.__getitem__(obj, key), self.source(Item, source, key))
+            self.guard("absent", source, key)
+            missing = look_up(kind, "__missing__")
+            if missing is not None:
+                self.refuse(f"a missing item of a {kind.__name__}", "write")
+            raise KeyError(key)
+        self.refuse(f"an item of a {kind.__name__} cannot be captured", "item")
+        return None
+
+    def si(self, value, obj, key):
+        """`obj[key] = value`."""
+        self.alive()
+        if isinstance(obj, torch.Tensor):
+            self.record("call_function", operator.setitem, (obj, self.deep(key), self.deep(value)), {})
+            return
+        if self.source_of(obj) is not None:
+            self.refuse(f"assignment to an item of a {type(obj).__name__} outside", "write")
+        setter = look_up(type(obj), "__setitem__")
+        if type(setter) is types.FunctionType:
+            self.type_attribute(type(obj), "__setitem__")
+            self.call(setter, obj, key, value)
+        elif self.is_native(obj):
+            setter(obj, key, value)
+        else:
+            self.refuse(f"assignment to an item of a {type(obj).__name__}", "write")
+
+    def di(self, obj, key):
+        """`del obj[key]`."""
+        self.alive()
+        deleter = look_up(type(obj), "__delitem__")
+        if self.source_of(obj) is not None or not self.is_native(obj):
+            self.refuse(f"del of an item of a {type(obj).__name__} outside", "write")
+        if type(deleter) is types.FunctionType:
+            self.call(deleter, obj, key)
+        else:
+            deleter(obj, key)
+
+    # ---- iteration ----
+
+    def it(self, obj):
+        """What a loop over `obj` runs over."""
+        self.alive()
+        kind = type(obj)
+        if isinstance(obj, torch.Tensor):
+            if obj.dim() == 0:
+                raise TypeError("iteration over a 0-d tensor")
+            if id(obj) in self.tainted:
+                self.shape_of(obj)[0].__index__()
+            return self.record("call_method", "unbind", (obj, 0), {})
+        if kind is SymSize:
+            return obj
+        source = self.source_of(obj)
+        if isinstance(obj, enum.EnumMeta):
+            return iter(obj)
+        iterate = look_up(kind, "__iter__")
+        if type(iterate) is types.FunctionType:
+            self.type_attribute(kind, "__iter__")
+            return self._python_iterator(self.call(iterate, obj))
+        if source is not None:
+            return self._outside_iterator(obj, kind, source)
+        if iterate is None:
+            if type(look_up(kind, "__getitem__")) is types.FunctionType:
+                return self._by_index(obj)
+            raise TypeError(f"{kind.__name__!r} object is not iterable")
+        if isinstance(obj, type) or not (self.is_native(obj) or is_constant(obj)):
+            self.refuse(f"a loop over a {kind.__name__} cannot be captured", "iteration")
+        return obj
+
+    def _python_iterator(self, iterator):
+        step = look_up(type(iterator), "__next__")
+        if type(step) is not types.FunctionType:
+            return self.it(iterator)
+
+        def run():
+            while True:
+                try:
+                    value = self.call(step, iterator)
+                except StopIteration:
+                    return
+                yield value
+
+        return run()
+
+    def _by_index(self, obj):
+        index = 0
+        while True:
+            try:
+                value = self.gi(obj, index)
+            except IndexError:
+                return
+            yield value
+            index += 1
+
+    def _outside_iterator(self, obj, kind, source):
+        if isinstance(obj, (list, collections.deque)):
+            self.guard("length", source, len(obj))
+            if isinstance(obj, collections.deque):
+                self.refuse("a loop over a deque outside", "iteration")
+            items = [(list.__getitem__(obj, i), self.source(Item, source, i, False)) for i in range(len(obj))]
+            return (self.wrap(value, where) for value, where in items)
+        if isinstance(obj, dict):
+            return iter(self.keys(obj, source))
+        if isinstance(obj, (set, frozenset)):
+            order = tuple(obj)
+            if not all(map(is_constant, order)):
+                self.refuse("a loop over a set of objects", "iteration")
+            self.guard("keys", source, order)
+            return iter(order)
+        self.refuse(f"a loop over a {kind.__name__} outside cannot be captured", "iteration")
+        return None
+
+    def keys(self, obj, source):
+        """The keys of a dictionary outside, guarded."""
+        found = tuple(dict.keys(obj))
+        if not all(is_constant(k) or isinstance(k, (type, types.FunctionType)) for k in found):
+            self.refuse("a dictionary outside with keys that are no constants", "iteration")
+        self.guard("keys", source, found)
+        return found
+
+    def items(self, obj, source):
+        """The items of a dictionary outside."""
+        keys = self.keys(obj, source)
+        return [(key, self.wrap(dict.__getitem__(obj, key), self.source(Item, source, key))) for key in keys]
+
+    def it_unpacked(self, obj, pattern):
+        """Like `it`, each item unpacked as a target of the pattern's form does."""
+        return (self._unpacked(each, pattern) for each in self.it(obj))
+
+    def _unpacked(self, value, pattern):
+        if pattern is None:
+            return value
+        items = [*self.it(value)]
+        if len(items) != len(pattern):
+            return items
+        return tuple(self._unpacked(item, part) for item, part in zip(items, pattern))
+
+    def mapping(self, obj):
+        """What `**obj` gives."""
+        self.alive()
+        source = self.source_of(obj)
+        if isinstance(obj, dict):
+            if (
+                type(look_up(type(obj), "__getitem__")) is types.FunctionType
+                or type(look_up(type(obj), "keys")) is types.FunctionType
+            ):
+                return {key: self.gi(obj, key) for key in self.it(self.call(self.ga(obj, "keys")))}
+            return dict(self.items(obj, source)) if source is not None else dict(dict.items(obj))
+        if isinstance(obj, types.MappingProxyType) and source is None:
+            return dict(obj)
+        return {key: self.gi(obj, key) for key in self.it(self.call(self.ga(obj, "keys")))}
+
+    def deep(self, value):
+        """`value` with every container from outside replaced by one of this trace, so that C code may read it."""
+        kind = type(value)
+        source = self.outside.get(id(value))
+        if kind in (list, tuple):
+            if source is None and not any(
+                id(each) in self.outside or type(each) in (list, tuple, dict) for each in value
+            ):
+                return value
+            return kind([self.deep(each) for each in self.it(value)])
+        if kind is dict:
+            return {key: self.deep(each) for key, each in self.mapping(value).items()}
+        if kind in (set, collections.OrderedDict) and source is not None:
+            return kind(self.it(value)) if kind is set else kind(self.mapping(value))
+        return value

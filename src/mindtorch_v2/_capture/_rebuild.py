@@ -1,0 +1,119 @@
+"""The program's result made of the graph's outputs: what has to be put round them, found once and repeated at each call."""
+
+import collections
+import types
+
+import mindtorch_v2 as torch
+from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._symbolic import SymNumber, SymSize
+
+__all__ = ["Rebuilding"]
+
+
+class Rebuilding:
+    """Collects the outputs of a graph; `recipe(value)` gives a function of `(outputs, inputs, args, kwargs, memo)`."""
+
+    def __init__(self, trace):
+        self.trace = trace
+        self.nodes = []
+        self.places = {}
+        self.keys = {}
+
+    def output(self, node):
+        """The place of a node among the outputs."""
+        if node not in self.places:
+            self.places[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self.places[node]
+
+    def recipe(self, value):
+        """How to make such a value."""
+        trace = self.trace
+        if isinstance(value, torch.Tensor):
+            place = trace.real_of.get(id(value))
+            if place is not None:
+                return self._from(trace.inputs[place][1])
+            place = self.output(trace.node_of(value))
+            return lambda outputs, args, kwargs, memo: outputs[place]
+        if isinstance(value, SymNumber):
+            place = self.output(value.node)
+            return lambda outputs, args, kwargs, memo: outputs[place]
+        if is_constant(value):
+            return lambda outputs, args, kwargs, memo: value
+        source = trace.source_of(value)
+        if source is not None:
+            if id(value) in trace.writes:
+                pass
+            return self._from(source)
+        if isinstance(value, type) or isinstance(
+            value, (types.ModuleType, types.BuiltinFunctionType, torch.finfo, torch.iinfo)
+        ):
+            return lambda outputs, args, kwargs, memo: value
+        if isinstance(value, types.FunctionType):
+            if id(value) in trace.made_functions:
+                trace.refuse("a function that was defined in the program as its result", "result")
+            return lambda outputs, args, kwargs, memo: value
+        if isinstance(value, tuple):
+            return self._tuple(value)
+        return self._object(value)
+
+    @staticmethod
+    def _from(source):
+        return lambda outputs, args, kwargs, memo: source.get(args, kwargs)
+
+    def _tuple(self, value):
+        kind = torch.Size if isinstance(value, SymSize) else type(value)
+        parts = [self.recipe(each) for each in value]
+        if kind is tuple:
+            return lambda *given: tuple([part(*given) for part in parts])
+        if hasattr(kind, "_fields"):
+            return lambda *given: tuple.__new__(kind, [part(*given) for part in parts])
+        if kind is torch.Size:
+            return lambda *given: torch.Size([part(*given) for part in parts])
+        if hasattr(kind, "n_sequence_fields"):
+            return lambda *given: kind([part(*given) for part in parts])
+        self.trace.refuse(f"a {kind.__name__} as the program's result", "result")
+        return None
+
+    def _object(self, value):
+        """A list, a dictionary or an instance of a class with attributes; the same object once."""
+        kind = type(value)
+        known = self.keys.get(id(value))
+        if known is not None:
+            return lambda outputs, args, kwargs, memo: memo[known]
+        key = self.keys[id(value)] = len(self.keys)
+        base = next(
+            (b for b in (list, collections.OrderedDict, dict, set, collections.deque) if isinstance(value, b)), object
+        )
+        if base is object and kind.__new__ is not object.__new__ or kind.__module__ == "builtins" and base is object:
+            self.trace.refuse(f"a {kind.__name__} as the program's result", "result")
+        if isinstance(value, collections.defaultdict):
+            self.trace.refuse("a defaultdict as the program's result", "result")
+        parts, attributes = [], []
+        if base in (list, set, collections.deque):
+            parts = [self.recipe(each) for each in value]
+        elif base is not object:
+            parts = [(self.recipe(k), self.recipe(v)) for k, v in dict.items(value)]
+        if any("__slots__" in vars(b) for b in kind.__mro__ if b.__module__ != "builtins") and base is object:
+            self.trace.refuse(f"a {kind.__name__} with slots as the program's result", "result")
+        values = getattr(value, "__dict__", None)
+        if values:
+            attributes = [(name, self.recipe(each)) for name, each in values.items()]
+
+        def make(*given):
+            memo = given[-1]
+            made = memo[key] = object.__new__(kind) if base is object else kind.__new__(kind)
+            if base is list:
+                list.extend(made, [part(*given) for part in parts])
+            elif base is set:
+                set.update(made, [part(*given) for part in parts])
+            elif base is collections.deque:
+                collections.deque.extend(made, [part(*given) for part in parts])
+            elif base is not object:
+                for name, part in parts:
+                    base.__setitem__(made, name(*given), part(*given))
+            if attributes:
+                made.__dict__.update({name: part(*given) for name, part in attributes})
+            return made
+
+        return make

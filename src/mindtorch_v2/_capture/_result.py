@@ -1,0 +1,98 @@
+"""What a capture gives: a graph, the guards under which it holds, and how a call's result is made of the graph's."""
+
+__all__ = ["Capture", "Guards", "Uncapturable"]
+
+
+class Uncapturable(Exception):
+    """Raised by a program that cannot be captured whole.
+
+    `reason` says why, `kind` is a short name of the reason for counters, and `location` is where in the user's code:
+    `(file name, line number, source line)`, or None.
+    """
+
+    def __init__(self, reason, kind="unsupported", location=None):
+        super().__init__(reason)
+        self.reason, self.kind, self.location = reason, kind, location
+
+    def __str__(self):
+        if self.location is None:
+            return self.reason
+        name, line, text = self.location
+        return f"{self.reason}\n  at {name}:{line}\n    {text.strip()}"
+
+
+class Guards:
+    """The conditions under which a captured graph computes what the program does.
+
+    `lines` names them, one text each. `global_state` is what held of grad mode, autocast and the default dtype.
+    """
+
+    def __init__(self, guards, shapes=None):
+        self.guards = guards
+        self._shapes = shapes  # (ShapeProgram, sources of its inputs), where sizes may differ
+        self._check = None
+        self._gather = None
+
+    @property
+    def lines(self):
+        """A line of text for each guard."""
+        return [guard.text() for guard in self.guards]
+
+    def __str__(self):
+        return "\n".join(self.lines)
+
+    def __len__(self):
+        return len(self.guards)
+
+    def check(self, args, kwargs):
+        """Whether the graph may be used for a call with these arguments."""
+        if self._check is None:
+            self._check = compile_check(self.guards)
+        return self._check(args, kwargs) and (self._shapes is None or self._shapes_hold(args, kwargs))
+
+    def _shapes_hold(self, args, kwargs):
+        program, sources = self._shapes
+        if self._gather is None:
+            self._gather = compile_gather(sources)
+        return program.holds(self._gather(args, kwargs))
+
+    def failures(self, args, kwargs):
+        """Why not: a text for the first guard that does not hold; an empty list if all hold."""
+        found = first_failure(self.guards, args, kwargs)
+        if not found and self._shapes is not None and not self._shapes_hold(args, kwargs):
+            return ["the program decides something else by these sizes"]
+        return found
+
+
+class Capture:
+    """A captured call.
+
+    `graph` is a GraphModule of torch-level calls whose placeholders stand in the order of `example_inputs` and whose
+    output is a flat tuple. `sources` are where the inputs come from at each call.
+    """
+
+    def __init__(self, graph, example_inputs, guards, sources, recipe, effects):
+        self.graph = graph
+        self.example_inputs = example_inputs
+        self.guards = guards
+        self.sources = sources
+        self._recipe = recipe
+        self._effects = effects
+        self._gather = None
+
+    def inputs(self, args, kwargs):
+        """The graph's inputs for a call with these arguments, of which the guards hold."""
+        if self._gather is None:
+            self._gather = compile_gather(self.sources)
+        return self._gather(args, kwargs)
+
+    def run(self, compiled, args, kwargs):
+        """The result of the program: `compiled(*inputs)` gives the graph's flat outputs, the rest is put round them."""
+        outputs, memo = compiled(*self.inputs(args, kwargs)), {}
+        result = self._recipe(outputs, args, kwargs, memo)
+        for source, name, recipe in self._effects:
+            setattr(source.get(args, kwargs), name, recipe(outputs, args, kwargs, memo))
+        return result
+
+
+from ._guards import compile_check, compile_gather, first_failure  # noqa: E402  (which needs nothing of this file)

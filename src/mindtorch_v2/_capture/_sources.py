@@ -1,0 +1,198 @@
+"""Where a value that a program read came from: a path from its arguments, or from an object that stays the same."""
+
+__all__ = ["Argument", "Attribute", "Constant", "Dictionary", "Item", "Keyword", "OfClass", "Source", "look_up"]
+
+_absent = object()
+
+
+def look_up(kind, name, default=None):
+    """What the class `kind` or a base of it has under `name`, as it stands there."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        found = type.__dict__["__dict__"].__get__(base).get(name, _absent)
+        if found is not _absent:
+            return found
+    return default
+
+
+class Source:
+    """One step of a path: `parent` is the source of the object that is asked, `key` what it is asked for."""
+
+    __slots__ = ("_hash", "key", "parent")
+
+    def __init__(self, parent, key):
+        self.parent, self.key = parent, key
+        self._hash = hash((type(self), id(parent), self._identity()))
+
+    def _identity(self):
+        return (type(self.key), self.key)
+
+    def __hash__(self):
+        return self._hash
+
+    def __eq__(self, other):
+        # Parents are interned: a trace has one Source object for each path.
+        return type(self) is type(other) and self.parent is other.parent and self._identity() == other._identity()
+
+    def code(self, parent, constant):
+        """The expression of the value, where `parent` is that of the parent and `constant(x)` names an object."""
+        raise NotImplementedError
+
+    def text(self):
+        """How a person would write it."""
+        raise NotImplementedError
+
+    def get(self, args, kwargs):
+        """The value now."""
+        raise NotImplementedError
+
+
+class Constant(Source):
+    """An object that the capture holds on to; `name` says what it is."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, value, name):
+        self.name = name
+        super().__init__(None, value)
+
+    def _identity(self):
+        return id(self.key)
+
+    def code(self, parent, constant):
+        return constant(self.key)
+
+    def text(self):
+        return self.name
+
+    def get(self, args, kwargs):
+        return self.key
+
+
+class Argument(Source):
+    """A positional argument; `name` is that of the parameter."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, index, name):
+        self.name = name
+        super().__init__(None, index)
+
+    def code(self, parent, constant):
+        return f"args[{self.key}]"
+
+    def text(self):
+        return f"L[{self.name!r}]"
+
+    def get(self, args, kwargs):
+        return args[self.key]
+
+
+class Keyword(Source):
+    """A keyword argument."""
+
+    __slots__ = ()
+
+    def __init__(self, name):
+        super().__init__(None, name)
+
+    def code(self, parent, constant):
+        return f"kwargs[{self.key!r}]"
+
+    def text(self):
+        return f"L[{self.key!r}]"
+
+    def get(self, args, kwargs):
+        return kwargs[self.key]
+
+
+class Attribute(Source):
+    """An attribute that the object's class has a slot for."""
+
+    __slots__ = ()
+
+    def code(self, parent, constant):
+        return f"attribute({parent}, {self.key!r})"
+
+    def text(self):
+        return f"{self.parent.text()}.{self.key}"
+
+    def get(self, args, kwargs):
+        return object.__getattribute__(self.parent.get(args, kwargs), self.key)
+
+
+class Dictionary(Source):
+    """The attributes that the object itself holds."""
+
+    __slots__ = ()
+
+    def __init__(self, parent):
+        super().__init__(parent, "__dict__")
+
+    def code(self, parent, constant):
+        return f"attribute({parent}, '__dict__')"
+
+    def text(self):
+        return f"{self.parent.text()}.__dict__"
+
+    def get(self, args, kwargs):
+        return object.__getattribute__(self.parent.get(args, kwargs), "__dict__")
+
+
+class Item(Source):
+    """An item of a list, a tuple or a dictionary (past what a subclass makes of `[]`)."""
+
+    __slots__ = ("of_dict",)
+
+    def __init__(self, parent, key, of_dict=True):
+        self.of_dict = of_dict
+        super().__init__(parent, key)
+
+    def _identity(self):
+        return (type(self.key), self.key, self.of_dict)
+
+    def code(self, parent, constant):
+        if isinstance(self.parent, Dictionary):
+            return f"{parent}[{self.key!r}]"
+        key = repr(self.key) if type(self.key) in (str, int) else constant(self.key)
+        if self.of_dict:
+            return f"dict_item({parent}, {key})"
+        return f"sequence_item({parent}, {key})"
+
+    def text(self):
+        if isinstance(self.parent, Dictionary) and isinstance(self.key, str):
+            return f"{self.parent.parent.text()}.{self.key}"
+        return f"{self.parent.text()}[{self.key!r}]"
+
+    def get(self, args, kwargs):
+        parent = self.parent.get(args, kwargs)
+        return dict.__getitem__(parent, self.key) if self.of_dict else sequence_item(parent, self.key)
+
+
+class OfClass(Source):
+    """An attribute of a class or of one of its bases. `parent` is None, `kind` the class."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind, name):
+        self.kind = kind
+        super().__init__(None, name)
+
+    def _identity(self):
+        return (id(self.kind), self.key)
+
+    def code(self, parent, constant):
+        return f"look_up({constant(self.kind)}, {self.key!r}, absent)"
+
+    def text(self):
+        return f"{self.kind.__name__}.{self.key}"
+
+    def get(self, args, kwargs):
+        return look_up(self.kind, self.key, _absent)
+
+
+def sequence_item(sequence, index):
+    """`sequence[index]` of a list or tuple, past what a subclass makes of it."""
+    return tuple.__getitem__(sequence, index) if isinstance(sequence, tuple) else list.__getitem__(sequence, index)
+
+
+absent = _absent
