@@ -7,7 +7,7 @@ import time
 
 from mindtorch_v2._capture._result import Uncapturable
 
-__all__ = ["find"]
+__all__ = ["file_of", "find"]
 
 _STARTED = time.time()
 _files = {}
@@ -46,8 +46,15 @@ class _File:
                 self._add_codes(each)
 
 
-def _file(code, space):
-    name = code.co_filename
+def file_of(function):
+    """The name of the file that a function was compiled from; for frozen modules that of their source."""
+    name = function.__code__.co_filename
+    if name.startswith("<frozen "):
+        return function.__globals__.get("__file__") or name
+    return name
+
+
+def _file(code, name, space):
     lines = linecache.getlines(name, space)
     if not lines:
         raise Uncapturable(f"the source of {code.co_qualname!r} is not available ({name})", "no_source")
@@ -83,14 +90,15 @@ def _is_of(node, code):
 def find(function):
     """`(node, name of the class that it stands in or None)` of a function; Uncapturable if its source is not there."""
     code = function.__code__
-    file = _file(code, function.__globals__)
+    name = file_of(function)
+    file = _file(code, name, function.__globals__)
     found = [each for each in file.functions.get(code.co_firstlineno, ()) if _is_of(each[0], code)]
     if len(found) != 1:
         raise Uncapturable(f"the source of {code.co_qualname!r} is not where it says ({code.co_filename})", "no_source")
-    if not file.has_code(code.co_filename, code):
+    if not file.has_code(name, code):
         # Tests are compiled with their assertions rewritten; then at least the file is not younger than the process.
         try:
-            changed = os.stat(code.co_filename).st_mtime > _STARTED
+            changed = os.stat(name).st_mtime > _STARTED
         except OSError:
             changed = False
         if changed:

@@ -365,7 +365,7 @@ def outside_method(trace, obj, name, source, args, kwargs):
     if isinstance(obj, dict):
         if name == "get":
             if trace.contains(obj, args[0]):
-                return trace.wrap(dict.__getitem__(obj, args[0]), _item(trace, source, args[0]))
+                return trace._outside_item(obj, type(obj), source, args[0])
             return args[1] if len(args) > 1 else kwargs.get("default")
         if name == "keys":
             return list(trace.keys(obj, source))
@@ -396,12 +396,6 @@ def outside_method(trace, obj, name, source, args, kwargs):
         return handler(trace, obj, *args, **kwargs)
     trace.refuse(f"{type(obj).__name__}.{name}() of an object outside cannot be captured", "call")
     return None
-
-
-def _item(trace, source, key):
-    from mindtorch_v2._capture._sources import Item
-
-    return trace.source(Item, source, key)
 
 
 def constant_method(trace, obj, descriptor, args, kwargs):

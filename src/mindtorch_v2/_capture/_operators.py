@@ -283,8 +283,9 @@ class Operators(Reader):
                 self.refuse("a tensor as a key", "item")
             if source is None:
                 return dict.__contains__(container, value)
-            if not is_constant(value) and not isinstance(value, (type, types.FunctionType)):
-                self.refuse("a key that is no constant", "item")
+            self.check_key(value)
+            if self.item_written(container, value) is not None:
+                return True
             if dict.__contains__(container, value):
                 self.guard("has", source, value)
                 return True
@@ -324,6 +325,8 @@ class Operators(Reader):
         source = self.source_of(value)
         if source is None:
             return bool(value)
+        if id(value) in self.writes:
+            self.refuse("a test of a dictionary outside that was written to", "write")
         if isinstance(value, (list, dict, set, frozenset, collections.deque)):
             self.guard("truth", source, len(value) != 0)
             return len(value) != 0
@@ -354,6 +357,8 @@ class Operators(Reader):
         if source is not None:
             if not isinstance(value, (list, dict, set, frozenset, collections.deque)):
                 self.refuse(f"len() of a {kind.__name__} cannot be captured", "length")
+            if id(value) in self.writes:
+                self.refuse("len() of a dictionary outside that was written to", "write")
             self.guard("length", source, len(value))
         return len(value)
 

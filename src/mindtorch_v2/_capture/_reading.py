@@ -4,7 +4,9 @@ import collections
 import enum
 import functools
 import operator
+import threading
 import types
+import weakref
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guards import is_constant
@@ -42,6 +44,8 @@ _NATIVE_ATTRIBUTES = (
     *(type(None), bool, int, float, complex, str, bytes, range, slice, frozenset),
     *(torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, SymInt, SymFloat),
 )
+# Classes in C that look their attributes up in ways of their own.
+_OWN_LOOK_UP = (type(threading.local()), weakref.ProxyType, weakref.CallableProxyType)
 _TENSOR_FACTS = frozenset(
     "dtype device requires_grad is_leaf layout ndim is_cpu is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
     "is_nested is_npu is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu itemsize name names output_nr "
@@ -69,12 +73,12 @@ class BoundSlot:
 
 
 class _Writes:
-    """An object's attributes that the program has written, though the object was there before."""
+    """What the program has written to an object that was there before: attributes by name, or items of a dictionary."""
 
-    __slots__ = ("obj", "values")
+    __slots__ = ("obj", "of_items", "values")
 
-    def __init__(self, obj):
-        self.obj, self.values = obj, {}
+    def __init__(self, obj, of_items):
+        self.obj, self.of_items, self.values = obj, of_items, {}
 
 
 def _instance_dict(obj):
@@ -98,7 +102,7 @@ class Reader(Recorder):
         self.outside = {}  # id -> (object, source)
         self.sources = {}  # interned
         self.read = {}  # source -> value as the program knows it
-        self.writes = {}  # id -> _Writes
+        self.writes = {}  # id of a dictionary (an object's own, too) or of a tensor -> _Writes
 
     # ---- sources ----
 
@@ -214,7 +218,7 @@ class Reader(Recorder):
             if type(getter) is types.FunctionType:
                 self.type_attribute(kind, "__getattribute__")
                 return self.call(getter, obj, name)
-            if getter is not object.__getattribute__ and kind not in _BY_IDENTITY:
+            if type(getter) is not types.WrapperDescriptorType or getter.__objclass__ in _OWN_LOOK_UP:
                 self.refuse(f"attributes of a {kind.__name__} cannot be captured", "attribute")
             return self.plain_attribute(obj, name)
         except AttributeError:
@@ -229,22 +233,12 @@ class Reader(Recorder):
     def plain_attribute(self, obj, name):
         """`object.__getattribute__(obj, name)`."""
         kind, source = type(obj), self.source_of(obj)
-        written = self.writes.get(id(obj))
-        if written is not None and name in written.values:
-            value = written.values[name]
-            if value is absent:
-                raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
-            return value
         attribute = self.type_attribute(kind, name)
         if name == "__dict__":
             found = _instance_dict(obj)
             if found is None:
                 raise AttributeError(name)
-            if source is not None:
-                if written is not None:
-                    self.refuse("__dict__ of an object that was written to", "write")
-                return self.wrap(found, self.source(Dictionary, source))
-            return found
+            return found if source is None else self.wrap(found, self.source(Dictionary, source))
         if attribute is not absent and _takes_set(attribute):
             return self._descriptor(attribute, obj, name, source)
         values = _instance_dict(obj)
@@ -254,6 +248,9 @@ class Reader(Recorder):
                 if found is not absent:
                     return found
             else:
+                written = self.writes.get(id(values))
+                if written is not None and name in written.values:
+                    return written.values[name]
                 where = self.source(Dictionary, source)
                 if found is not absent:
                     return self.wrap(found, self.source(Item, where, name))
@@ -469,11 +466,22 @@ class Reader(Recorder):
 
     def written(self, obj, name, value):
         """Note that an attribute of an object outside has a new value, which lasts within the capture."""
-        known = self.writes.get(id(obj))
+        place = obj if isinstance(obj, torch.Tensor) else _instance_dict(obj)
+        if place is None:
+            self.refuse(f"assignment to {name!r} of a {type(obj).__name__}, which has no dictionary", "write")
+        self._note(place, obj, False).values[name] = value
+
+    def _note(self, place, obj, of_items):
+        known = self.writes.get(id(place))
         if known is None:
-            known = self.writes[id(obj)] = _Writes(obj)
-            self.kept.append(obj)
-        known.values[name] = value
+            known = self.writes[id(place)] = _Writes(obj, of_items)
+            self.kept.append(place)
+        return known
+
+    def item_written(self, obj, key):
+        """`(value,)` that the program wrote to a dictionary outside; None if it did not write this key."""
+        written = self.writes.get(id(obj))
+        return (written.values[key],) if written is not None and key in written.values else None
 
     def da(self, obj, name):
         """`del obj.name`."""
@@ -528,8 +536,10 @@ class Reader(Recorder):
             index %= len(obj)
             return self.wrap(list.__getitem__(obj, index), self.source(Item, source, index, False))
         if isinstance(obj, dict):
-            if not is_constant(key) and not isinstance(key, (type, types.FunctionType)):
-                self.refuse("an item of a dictionary by a key that is no constant", "item")
+            self.check_key(key)
+            written = self.item_written(obj, key)
+            if written is not None:
+                return written[0]
             if dict.__contains__(obj, key):
                 return self.wrap(dict.__getitem__(obj, key), self.source(Item, source, key))
             self.guard("absent", source, key)
@@ -540,6 +550,15 @@ class Reader(Recorder):
         self.refuse(f"an item of a {kind.__name__} cannot be captured", "item")
         return None
 
+    def check_key(self, key):
+        """Refuse what is no constant and is not compared by identity as a key of a dictionary outside."""
+        if is_constant(key) or isinstance(key, (type, types.FunctionType)):
+            return
+        source = self.source_of(key)
+        if source is None or look_up(type(key), "__eq__") is not object.__eq__:
+            self.refuse("a key that is no constant", "item")
+        self.guard("identity", source, key)
+
     def si(self, value, obj, key):
         """`obj[key] = value`."""
         self.alive()
@@ -547,7 +566,10 @@ class Reader(Recorder):
             self.record("call_function", operator.setitem, (obj, self.deep(key), self.deep(value)), {})
             return
         if self.source_of(obj) is not None:
-            self.refuse(f"assignment to an item of a {type(obj).__name__} outside", "write")
+            if type(obj) is not dict or not is_constant(key):
+                self.refuse(f"assignment to an item of a {type(obj).__name__} outside", "write")
+            self._note(obj, obj, True).values[key] = value
+            return
         setter = look_up(type(obj), "__setitem__")
         if type(setter) is types.FunctionType:
             self.type_attribute(type(obj), "__setitem__")
@@ -644,6 +666,8 @@ class Reader(Recorder):
 
     def keys(self, obj, source):
         """The keys of a dictionary outside, guarded."""
+        if id(obj) in self.writes:
+            self.refuse("the keys of a dictionary outside that was written to", "write")
         found = tuple(dict.keys(obj))
         if not all(is_constant(k) or isinstance(k, (type, types.FunctionType)) for k in found):
             self.refuse("a dictionary outside with keys that are no constants", "iteration")

@@ -42,8 +42,6 @@ class Rebuilding:
             return lambda outputs, args, kwargs, memo: value
         source = trace.source_of(value)
         if source is not None:
-            if id(value) in trace.writes:
-                pass
             return self._from(source)
         if isinstance(value, type) or isinstance(
             value, (types.ModuleType, types.BuiltinFunctionType, torch.finfo, torch.iinfo)
@@ -94,11 +92,15 @@ class Rebuilding:
             parts = [self.recipe(each) for each in value]
         elif base is not object:
             parts = [(self.recipe(k), self.recipe(v)) for k, v in dict.items(value)]
-        if any("__slots__" in vars(b) for b in kind.__mro__ if b.__module__ != "builtins") and base is object:
-            self.trace.refuse(f"a {kind.__name__} with slots as the program's result", "result")
         values = getattr(value, "__dict__", None)
         if values:
             attributes = [(name, self.recipe(each)) for name, each in values.items()]
+        slots = [
+            (slot, self.recipe(slot.__get__(value)))
+            for b in kind.__mro__
+            for slot in vars(b).values()
+            if type(slot) is types.MemberDescriptorType and _is_set(slot, value)
+        ]
 
         def make(*given):
             memo = given[-1]
@@ -114,6 +116,16 @@ class Rebuilding:
                     base.__setitem__(made, name(*given), part(*given))
             if attributes:
                 made.__dict__.update({name: part(*given) for name, part in attributes})
+            for slot, part in slots:
+                slot.__set__(made, part(*given))
             return made
 
         return make
+
+
+def _is_set(slot, value):
+    try:
+        slot.__get__(value)
+    except AttributeError:
+        return False
+    return True

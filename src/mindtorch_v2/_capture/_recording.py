@@ -72,6 +72,7 @@ class Recorder:
         self.failed = None
         self.mutates = False
         self._last_input = None
+        self.input_names = {}
         self.net = _Net(self)
 
     # ---- refusals ----
@@ -152,7 +153,9 @@ class Recorder:
             self.graph.inserting_before() if self._last_input is None else self.graph.inserting_after(self._last_input)
         )
         with insert:
-            node = self.graph.placeholder(_input_name(source))
+            name = _input_name(source)
+            self.input_names[name] = count = self.input_names.get(name, 0) + 1
+            node = self.graph.placeholder(name if count == 1 else f"{name}_{count}_")
         self._last_input = node
         node.meta["example_value"] = fake
         self.input_of[id(real)] = len(self.inputs)
@@ -322,4 +325,4 @@ def _is_library(name):
 
 
 def _input_name(source):
-    return re.sub(r"\W+", "_", source.text()).strip("_")[:80] or "input"
+    return re.sub(r"\W+", "_", source.text()).strip("_") or "input"

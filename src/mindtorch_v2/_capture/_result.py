@@ -90,8 +90,8 @@ class Capture:
         """The result of the program: `compiled(*inputs)` gives the graph's flat outputs, the rest is put round them."""
         outputs, memo = compiled(*self.inputs(args, kwargs)), {}
         result = self._recipe(outputs, args, kwargs, memo)
-        for source, name, recipe in self._effects:
-            setattr(source.get(args, kwargs), name, recipe(outputs, args, kwargs, memo))
+        for write, source, name, recipe in self._effects:
+            write(source.get(args, kwargs), name, recipe(outputs, args, kwargs, memo))
         return result
 
 

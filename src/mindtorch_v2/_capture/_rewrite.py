@@ -6,7 +6,7 @@ In the copy `__mt_h` is the trace and `__mt_f` the function's own view of it, wh
 import ast
 import types
 
-from mindtorch_v2._capture._find_source import find
+from mindtorch_v2._capture._find_source import file_of, find
 from mindtorch_v2._capture._result import Uncapturable
 
 __all__ = ["instrument"]
@@ -595,7 +595,7 @@ def instrument(function):
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(factory, node)], []))
     # No globals of the user's: a name that escaped the rewriting is an error, not an unguarded read.
     space = {"__builtins__": {}, "__name__": function.__globals__.get("__name__", "?")}
-    exec(compile(module, code.co_filename, "exec", dont_inherit=True), space)
+    exec(compile(module, file_of(function), "exec", dont_inherit=True), space)
     return space["__mt_factory"]
 
 

@@ -3,6 +3,7 @@
 __all__ = ["Argument", "Attribute", "Constant", "Dictionary", "Item", "Keyword", "OfClass", "Source", "look_up"]
 
 _absent = object()
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
 def look_up(kind, name, default=None):
@@ -161,6 +162,10 @@ class Item(Source):
     def text(self):
         if isinstance(self.parent, Dictionary) and isinstance(self.key, str):
             return f"{self.parent.parent.text()}.{self.key}"
+        registry = self.parent
+        if isinstance(registry, Item) and isinstance(registry.parent, Dictionary) and registry.key in _REGISTRIES:
+            # What programs know as an attribute of a Module.
+            return f"{registry.parent.parent.text()}.{self.key}"
         return f"{self.parent.text()}[{self.key!r}]"
 
     def get(self, args, kwargs):

@@ -141,8 +141,8 @@ def _effects(trace, rebuilding):
         if isinstance(obj, torch.Tensor):
             trace.refuse("an attribute of a tensor was written", "write")
         source = trace.source_of(obj)
-        values = object.__getattribute__(obj, "__dict__")
-        where = trace.source(Dictionary, source)
+        values = obj if writes.of_items else object.__getattribute__(obj, "__dict__")
+        where = source if writes.of_items else trace.source(Dictionary, source)
         for name, value in writes.values.items():
             before = values.get(name, absent)
             if before is not absent and is_constant(before):
@@ -150,7 +150,8 @@ def _effects(trace, rebuilding):
                 trace.wrap(before, trace.source(Item, where, name))
                 if same_constant(value, before):
                     continue
-            found.append((source, name, rebuilding.recipe(value)))
+            write = operator.setitem if writes.of_items else setattr
+            found.append((write, source, name, rebuilding.recipe(value)))
     return found
 
 
