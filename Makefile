@@ -11,7 +11,7 @@
 #   make snapshots  expected values, from the real PyTorch
 #   make clean      removes environments and builds
 
-PYTHON ?= python3.11
+PYTHON ?= python3
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
