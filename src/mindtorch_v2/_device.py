@@ -10,12 +10,18 @@ from typing import Any
 from . import _C
 
 _BACKENDS = ("npu",)
+# Devices that PyTorch has back ends for, whose absence programs tell by this exception.
+_ABSENT = ("cuda", "xpu")
 
 
 def _load(device_type: str) -> None:
     """Load the back end of a device type: the core asks when the device is first mentioned in a call."""
     if device_type in _BACKENDS:
         importlib.import_module(f"{__package__}._backends.{device_type}").load()
+    if device_type in _ABSENT:
+        raise AssertionError(f"Torch not compiled with {device_type.upper()} enabled")
+    if device_type == "mps":
+        raise RuntimeError("PyTorch is not linked with support for mps devices")
 
 
 _C._set_device_loader(_load)
