@@ -75,6 +75,7 @@ struct aclOpExecutor {
 
 namespace emu {
 EMU_SHARED aclOpExecutor* new_executor(const char* op);
+EMU_SHARED aclOpExecutor* nothing();  // the executor of every operator where operators do nothing
 // The second phase of every operator. Ends the executor's life unless it is repeatable.
 EMU_SHARED aclnnStatus launch(const char* function, void* workspace, uint64_t size, aclOpExecutor* executor,
                               aclrtStream stream);

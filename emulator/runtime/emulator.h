@@ -38,6 +38,7 @@ struct Settings {
     unsigned shuffle;  // seed of random delays; 0 for none
     bool poison;       // fill memory on allocation and on free
     bool strict;       // abort on misuse
+    bool noop;         // operators check nothing and do nothing: what is left is the cost of calling them
 };
 EMU_SHARED const Settings& settings();
 

@@ -143,6 +143,7 @@ const Settings& settings() {
         made.shuffle = static_cast<unsigned>(number("ASCEND_EMULATOR_SHUFFLE", 0));
         made.poison = number("ASCEND_EMULATOR_POISON", 0) != 0;
         made.strict = number("ASCEND_EMULATOR_STRICT", 0) != 0;
+        made.noop = number("ASCEND_EMULATOR_NOOP", 0) != 0;
         return made;
     }();
     return s;

@@ -162,9 +162,8 @@ PyObject* py_has_shape_rule(PyObject*, PyObject* handle) {
     return PyBool_FromLong(op->shape || op->shape_python);
 }
 
-// _describe(tensor) -> (geometry, address of the storage, device index): what a descriptor of the tensor says, as bytes
-// that serve as a key. Geometry: int64 dtype, rank, offset, elements of the storage, sizes, strides. Index -1: on the
-// host.
+// _describe(tensor) -> bytes that serve as a key: all that a descriptor of the tensor says, as int64. Device index (-1:
+// on the host), address of the storage, dtype, rank, offset, elements of the storage, sizes, strides.
 PyObject* py_describe(PyObject*, PyObject* o) {
     if (!tensor_check(o)) {
         PyErr_Format(PyExc_TypeError, "expected a Tensor, not %s", Py_TYPE(o)->tp_name);
@@ -172,21 +171,15 @@ PyObject* py_describe(PyObject*, PyObject* o) {
     }
     const Tensor& t = *reinterpret_cast<Tensor*>(o);
     SmallVector<int64_t, 24> g;
+    g.push_back(t.device.is_cpu() || t.device.is_meta() ? -1 : t.device.index);
+    g.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(t.storage->data)));
     g.push_back(static_cast<int64_t>(t.dtype));
     g.push_back(t.ndim);
     g.push_back(t.offset);
     g.push_back(static_cast<int64_t>(t.storage->nbytes) / t.itemsize());
     for (int64_t s : t.sizes()) g.push_back(s);
     for (int64_t s : t.strides()) g.push_back(s);
-    PyObject* key =
-        PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&g[0]), static_cast<Py_ssize_t>(g.size() * 8));
-    PyObject* address = PyLong_FromVoidPtr(t.storage->data);
-    PyObject* index = PyLong_FromLong(t.device.is_cpu() || t.device.is_meta() ? -1 : t.device.index);
-    PyObject* r = PyTuple_New(3);
-    PyTuple_SET_ITEM(r, 0, key);
-    PyTuple_SET_ITEM(r, 1, address);
-    PyTuple_SET_ITEM(r, 2, index);
-    return r;
+    return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&g[0]), static_cast<Py_ssize_t>(g.size() * 8));
 }
 
 PyMethodDef functions[] = {

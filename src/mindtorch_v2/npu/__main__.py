@@ -5,7 +5,7 @@
 
 Options of `emulate`: --devices N, --memory SIZE (as 512M or 8G), --delay MICROSECONDS before every task on a stream,
 --shuffle SEED (random delays), --poison (fill memory on allocation), --strict (stop at the first misuse),
---inject FUNCTION:NTH:CODE,... (let calls fail).
+--inject FUNCTION:NTH:CODE,... (let calls fail), --noop (operators do nothing: what is left is the cost of calling them).
 """
 
 import os
@@ -14,7 +14,7 @@ import sys
 from mindtorch_v2._backends.npu import aclnn, libraries, runtime
 
 _VALUES = ("devices", "memory", "delay", "shuffle", "inject")
-_FLAGS = ("poison", "strict")
+_FLAGS = ("noop", "poison", "strict")
 
 
 def environment(options):

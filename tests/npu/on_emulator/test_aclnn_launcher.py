@@ -92,7 +92,7 @@ def test_operators_of_cann_need_a_signature() -> None:
     assert torch.equal(y.cpu(), x.abs())
     with pytest.raises(ValueError, match="aclnnAbs: its signature is not known"):
         launcher.launch("aclnnAbs", x.npu(), y)
-    with pytest.raises(TypeError, match="aclnnAbs takes 2 arguments, 1 were given"):
+    with pytest.raises(TypeError, match="aclnnAbs\\(\\) missing 1 required positional argument"):
         launcher.launch("aclnnAbs", y, signature="const aclTensor *self, aclTensor *out")
     with pytest.raises(NPUError, match="aclnnAbsGetWorkspaceSize returned 16100"):
         launcher.launch("aclnnAbs", y, y[:2], signature="const aclTensor *self, aclTensor *out")

@@ -47,7 +47,7 @@ class Allocator:
     """The memory of one device."""
 
     def __init__(self, runtime: Runtime, index: int):
-        self.runtime, self.index = runtime, index
+        self.runtime, self.index, self.local = runtime, index, runtime.local
         self.lock = threading.RLock()  # a tensor may die, and give its block back, within a call here
         self.free: dict[tuple[int, int], list[_Block]] = {}  # (stream, size) -> blocks
         self.used: dict[int, _Block] = {}  # by address
@@ -60,8 +60,8 @@ class Allocator:
 
     def allocate(self, nbytes: int) -> int:
         """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
-        stream = self.runtime.thread.handles.get(self.index, 0)
-        size = rounded(nbytes)
+        stream = self.local.state.handles.get(self.index, 0)
+        size = (nbytes + _ROUND - 1) // _ROUND * _ROUND if 0 < nbytes <= _SMALL else rounded(nbytes)
         with self.lock:
             if self.waiting:
                 self._collect()

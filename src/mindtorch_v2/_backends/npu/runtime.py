@@ -9,7 +9,8 @@ import atexit
 import ctypes
 import os
 import threading
-from ctypes import c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+import weakref
+from ctypes import c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 from .errors import NPUError
@@ -52,14 +53,23 @@ SIGNATURES: dict[str, tuple] = {
 _RESULTS = {"aclGetRecentErrMsg": c_char_p, "aclrtGetSocName": c_char_p}
 
 
-class Thread(threading.local):
-    """What each thread has of its own: its device, and its current stream on each."""
+class ThreadState:
+    """What each thread has of its own: its device, its current stream on each, and room for what calls return."""
 
     def __init__(self) -> None:
         self.device = 0  # what the program chose
         self.active = -1  # what ACL was told last
         self.streams: dict[int, Any] = {}  # device -> the current Stream, where it is not the default one
         self.handles: dict[int, int] = {}  # device -> its handle; 0 is the default stream
+        self.size, self.executor = c_uint64(), c_void_p()  # what the first phase of an operator says
+        self.size_reference, self.executor_reference = ctypes.byref(self.size), ctypes.byref(self.executor)
+        self.epoch: int | None = None  # while it calls an operator: which descriptors it may have found
+
+
+class _Local(threading.local):
+    def __init__(self, states: weakref.WeakSet[ThreadState]) -> None:
+        self.state = ThreadState()
+        states.add(self.state)
 
 
 class Runtime:
@@ -72,7 +82,8 @@ class Runtime:
             function.argtypes = argtypes
             function.restype = _RESULTS.get(name, c_int)
             setattr(self, name, function)
-        self.thread = Thread()
+        self._states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
+        self.local = _Local(self._states)
         self.blocking = any(os.environ.get(n) == "1" for n in ("ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING"))
         self.finalizers: list = []
         self.closed = False
@@ -86,6 +97,15 @@ class Runtime:
             raise RuntimeError("No NPU: aclrtGetDeviceCount found no device")
         self.activate(0)
         atexit.register(self.close)
+
+    @property
+    def thread(self) -> ThreadState:
+        """What this thread has of its own."""
+        return self.local.state
+
+    def thread_states(self) -> list[ThreadState]:
+        """What every thread has that used the runtime."""
+        return list(self._states)
 
     # ---- errors ----
 

@@ -34,7 +34,7 @@ _CONSTANTS: dict[str, Any] = {
 
 def call(symbol: str, *arguments: Any) -> None:
     """Enqueue an ACLNN operator with arguments in the order of its signature."""
-    operator(symbol)(*arguments)
+    operator(symbol).run(*arguments)
 
 
 def call_sized(symbol: str, position: int, *arguments: Any) -> tuple[int, ...]:
