@@ -121,6 +121,7 @@ class Calls(Operators):
     def __init__(self, dynamic_sizes):
         super().__init__(dynamic_sizes)
         self.made_functions = {}
+        self.autocasts = []  # (node, what is entered), innermost last
         self.instrumented = {}
         self.depth = 0
 
@@ -275,9 +276,7 @@ class Calls(Operators):
                     pass
             self.refuse(f"Tensor.{name}() depends on values", "data_dependent")
         if name in _FACT_METHODS:
-            if name == "stride" and id(tensor) in self.tainted:
-                self.refuse("strides with dynamic sizes", "dynamic")
-            return getattr(tensor, name)(*args, **kwargs)
+            return self.fact(tensor, name, args, kwargs)
         if name in _REFUSED_METHODS:
             self.refuse(f"Tensor.{name}() cannot be captured", "autograd" if name == "backward" else "tensor_method")
         if name == "type" and not args and not kwargs:

@@ -17,7 +17,7 @@ import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
-from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort, state
+from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort
 from mindtorch_v2._capture._guards import is_constant
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymNumber, wrap_number
@@ -62,10 +62,6 @@ _NO_LEAVES = frozenset(
     "get_rng_state vmap numel is_floating_point is_complex use_deterministic_algorithms broadcast_shapes can_cast "
     "from_numpy frombuffer from_file from_dlpack overrides".split()
 )
-_STATES = (
-    "set_autocast_enabled set_autocast_dtype set_autocast_cache_enabled autocast_increment_nesting "
-    "autocast_decrement_nesting clear_autocast_cache"
-).split()
 
 
 @functools.cache
@@ -106,6 +102,20 @@ def _is_tensor(trace, obj):
 
 def _nothing(trace, *args, **kwargs):
     return None
+
+
+def _enter_autocast(trace, mode):
+    values = tuple(trace.ga(mode, name) for name in ("device", "fast_dtype", "_enabled", "_cache_enabled"))
+    node = trace.graph.call_function(torch.amp.autocast_mode._enter_autocast, values)
+    trace.autocasts.append((node, torch.amp.autocast_mode._enter_autocast(*values)))
+    return mode
+
+
+def _exit_autocast(trace, mode, *error):
+    node, entered = trace.autocasts.pop()
+    trace.graph.call_function(torch.amp.autocast_mode._exit_autocast, (node,))
+    torch.amp.autocast_mode._exit_autocast(entered)
+    return False
 
 
 def _checkpoint(
@@ -221,6 +231,8 @@ def _tree_map(trace, func, tree, *rests, is_leaf=None):
 def functions():
     """Python functions -> handler(trace, *args, **kwargs)."""
     found = {
+        torch.autocast.__enter__: _enter_autocast,
+        torch.autocast.__exit__: _exit_autocast,
         torch.compiler.is_compiling: _true,
         torch.compiler.is_dynamo_compiling: _true,
         torch.is_tensor: _is_tensor,
@@ -251,8 +263,6 @@ def functions():
             f = getattr(space, name, None)
             if isinstance(f, types.FunctionType):
                 found[f] = fact(f)
-    for name in _STATES:
-        found[getattr(torch, name)] = state(getattr(torch, name))
     for name in "debug info warning error critical exception log isEnabledFor".split():
         found[getattr(logging.Logger, name)] = _log_once(getattr(logging.Logger, name))
     for name in ("allow_in_graph", "disable", "assume_constant_result"):

@@ -46,6 +46,7 @@ _NATIVE_ATTRIBUTES = (
 )
 # Classes in C that look their attributes up in ways of their own.
 _OWN_LOOK_UP = (type(threading.local()), weakref.ProxyType, weakref.CallableProxyType)
+_FIELD = type(vars(collections.namedtuple("Pair", "first"))["first"])
 _TENSOR_FACTS = frozenset(
     "dtype device requires_grad is_leaf layout ndim is_cpu is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
     "is_nested is_npu is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu itemsize name names output_nr "
@@ -261,6 +262,8 @@ class Reader(Recorder):
 
     def _descriptor(self, attribute, obj, name, source):
         how = type(attribute)
+        if isinstance(obj, tuple) and how is _FIELD:
+            return attribute.__get__(obj)
         if how is property:
             if attribute.fget is None:
                 raise AttributeError(f"property {name!r} has no getter")
@@ -385,6 +388,8 @@ class Reader(Recorder):
         """`tensor.name`: a fact, a recorded property, or a method."""
         if name == "shape":
             return self.shape_of(tensor)
+        if name == "ndim":
+            return self.fact(tensor, "dim")
         if name in _TENSOR_FACTS:
             return getattr(tensor, name)
         if name == "__class__":

@@ -192,12 +192,25 @@ class Recorder:
         if id(tensor) not in self.tainted:
             return tensor.shape
         node = self.node_of(tensor)
+        self.fact(tensor, "dim")
         sizes = []
         for index, size in enumerate(tensor.shape):
             of = self.graph.call_method("size", (node, index))
             self.symbolic.add(of)
             sizes.append(wrap_number(self, of, size))
         return SymSize(sizes)
+
+    def fact(self, tensor, name, args=(), kwargs=None):
+        """What a method tells of a tensor's form; a condition where sizes may differ."""
+        value = getattr(tensor, name)(*args, **(kwargs or {}))
+        if id(tensor) in self.tainted:
+            arguments = (tensor, *args)
+            if any(isinstance(a, torch.Tensor) and id(a) not in self.nodes for a in arguments):
+                self.refuse(f"Tensor.{name}() of an unknown tensor", "unknown_tensor")
+            node = self.graph.call_method(name, tuple(self._argument(a) for a in arguments), kwargs or {})
+            self.symbolic.add(node)
+            self.condition(node, value)
+        return value
 
     # ---- calls ----
 
@@ -274,6 +287,10 @@ class Recorder:
                 if tainted:
                     self.tainted.add(id(result))
         elif isinstance(result, (tuple, list)):
+            if tainted:
+                length = self.graph.call_function(len, (node,))
+                self.symbolic.add(length)
+                self.condition(length, len(result))
             for index, each in enumerate(result):
                 if isinstance(each, (torch.Tensor, tuple, list)):
                     item = self.graph.call_function(operator.getitem, (node, index))

@@ -95,9 +95,7 @@ def capture(function, args, kwargs, *, dynamic=None, previous=()):
     trace.guards.append(Guard("arguments", None, (len(args), tuple(kwargs))))
     try:
         with _state_kept(), trace.recording():
-            result = _run(trace, function, args, kwargs)
-            trace.alive()
-            return _finish(trace, result)
+            return _finish(trace, _run(trace, function, args, kwargs))
     except Uncapturable as error:
         raise (trace.failed or error) from None
     except Exception as error:  # noqa: BLE001  (the program's own error, which a run without capture will show)
@@ -106,6 +104,8 @@ def capture(function, args, kwargs, *, dynamic=None, previous=()):
         place = _place_of(error) or None
         raise Uncapturable(f"the program raised {type(error).__name__}: {error}", "exception", place) from error
     finally:
+        for _, entered in reversed(trace.autocasts):
+            torch.amp.autocast_mode._exit_autocast(entered)
         trace.kept.clear()
 
 
@@ -145,11 +145,10 @@ def _effects(trace, rebuilding):
         where = source if writes.of_items else trace.source(Dictionary, source)
         for name, value in writes.values.items():
             before = values.get(name, absent)
-            if before is not absent and is_constant(before):
+            if before is not absent and is_constant(before) and same_constant(value, before):
                 # What it was is guarded, so that a write of the same need not be repeated.
                 trace.wrap(before, trace.source(Item, where, name))
-                if same_constant(value, before):
-                    continue
+                continue
             write = operator.setitem if writes.of_items else setattr
             found.append((write, source, name, rebuilding.recipe(value)))
     return found
@@ -193,6 +192,7 @@ def _guard_memory(trace, inputs):
 
 
 def _finish(trace, result):
+    trace.alive()
     rebuilding = Rebuilding(trace)
     recipe = rebuilding.recipe(result)
     effects = _effects(trace, rebuilding)
