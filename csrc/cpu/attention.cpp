@@ -10,6 +10,8 @@
 
 #include "core/generator.h"
 #include "gemm.h"
+#include "openblas.h"
+#include "rows.h"
 #include "simd.h"
 
 namespace mt {
@@ -58,15 +60,16 @@ inline void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alp
     sgemm_here(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
-             const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double sum = 0;
-            for (int64_t q = 0; q < k; q++)
-                sum += (ta ? a[q * lda + i] : a[i * lda + q]) * (tb ? b[j * ldb + q] : b[q * ldb + j]);
-            c[i * ldc + j] = alpha * sum + (beta == 0 ? 0 : beta * c[i * ldc + j]);
-        }
+inline void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
+                    const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
+    openblas::dgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+template <class T>
+void prepare_products() {
+    if constexpr (std::is_same_v<T, double>)
+        openblas::use_threads(1);
+    else
+        prepare_sgemm();
 }
 
 // Adds the mask to n scores; returns the largest.
@@ -89,12 +92,17 @@ float add_mask(float* s, const float* mask, int64_t n) {
 }
 
 double add_mask(double* s, const double* mask, int64_t n) {
-    double best = -std::numeric_limits<double>::infinity();
-    for (int64_t i = 0; i < n; i++) {
-        if (mask) s[i] += mask[i];
-        best = s[i] > best ? s[i] : best;
-    }
-    return best;
+    if (mask)
+        for (int64_t i = 0; i < n; i++) s[i] += mask[i];
+    const double lowest = -std::numeric_limits<double>::infinity();
+    constexpr int kLanes = 32;
+    double best[kLanes];
+    std::fill(best, best + kLanes, lowest);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (int j = 0; j < kLanes; j++) best[j] = s[i + j] > best[j] ? s[i + j] : best[j];
+    for (int j = 0; i < n; i++, j++) best[j] = s[i] > best[j] ? s[i] : best[j];
+    return *std::max_element(best, best + kLanes);
 }
 
 // s = exp(s - top), the sum returned; then dropout on s.
@@ -120,12 +128,10 @@ float exponentials(float* s, float top, int64_t n, const uint8_t* kept, float ke
 }
 
 double exponentials(double* s, double top, int64_t n, const uint8_t* kept, double keep_scale) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        s[i] = std::exp(s[i] - top);
-        sum += s[i];
-        if (kept) s[i] *= kept[i] ? keep_scale : 0.0;
-    }
+    for (int64_t i = 0; i < n; i++) s[i] = vec::exp(s[i] - top);
+    const double sum = lane_sum<double>(n, [=](int64_t i) { return s[i]; });
+    if (kept)
+        for (int64_t i = 0; i < n; i++) s[i] *= kept[i] ? keep_scale : 0.0;
     return sum;
 }
 
@@ -196,7 +202,7 @@ template <class T>
 void forward(const Attention& a) {
     const int64_t block = a.query_block(), blocks = (a.queries + block - 1) / block;
     const int64_t work = std::max<int64_t>(1, std::min(block, a.queries) * a.keys * (a.features + 8));
-    prepare_sgemm();
+    prepare_products<T>();
     parallel_for(a.batches * a.heads * blocks, std::max<int64_t>(1, (1 << 16) / work), [&](int64_t begin, int64_t end) {
         Buffer<T> scores(block * std::min(a.keys, kKeyBlock)), top(block), sums(block);
         for (int64_t i = begin; i < end; i++) {
@@ -245,8 +251,16 @@ void score_gradients(float* s, float* d, const float* mask, int64_t n, float lse
 
 void score_gradients(double* s, double* d, const double* mask, int64_t n, double lse, double dot, const uint8_t* kept,
                      double keep_scale) {
+    if (mask)
+        for (int64_t i = 0; i < n; i++) s[i] += mask[i];
+    for (int64_t i = 0; i < n; i++) s[i] = vec::exp(s[i] - lse);
+    if (!kept) {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++) d[i] = s[i] * (d[i] - dot);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
-        double p = std::exp(s[i] + (mask ? mask[i] : 0.0) - lse), factor = kept ? kept[i] * keep_scale : 1.0;
+        const double p = s[i], factor = kept[i] * keep_scale;
         s[i] = p * factor;
         d[i] = p * (d[i] * factor - dot);
     }
@@ -306,7 +320,7 @@ void backward_head(const Attention& a, const Gradients& g, int64_t b, int64_t hk
 template <class T>
 void backward(const Attention& a, const Gradients& g) {
     const int64_t block = a.query_block();
-    prepare_sgemm();
+    prepare_products<T>();
     parallel_for(a.batches * a.key_heads, 1, [&](int64_t begin, int64_t end) {
         const int64_t area = block * std::min(a.keys, kKeyBlock);
         Buffer<T> scores(area), slopes(area), dots(block);

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "matvec.h"
 #include "openblas.h"
 #include "simd.h"
 
@@ -58,43 +59,60 @@ void dots(const Product& p, const float* a, const float* b, float* c, int64_t be
     for (; j < end; j++) columns.template operator()<1>(j);
 }
 
-// The same with B's rows contiguous (b_col == 1): multiples of B's rows are summed in registers.
+// The same with B's rows contiguous (b_col == 1): multiples of B's rows are summed in registers, N for each of R rows.
+// `last`: columns in the last of them; a template parameter says whether that is less than a register.
+template <int R, int N, bool kPart>
+void axpys_tile(const Product& p, const float* a, const float* b, float* c, int64_t j, int last) {
+    const float alpha = static_cast<float>(p.alpha.real()), beta = static_cast<float>(p.beta.real());
+    const int64_t a_row = p.a_row, a_col = p.a_col, b_row = p.b_row, k = p.k;
+    auto in = [=](const float* from, int q) {
+        return kPart && q + 1 == N ? simd::load_first(from, last) : simd::load(from);
+    };
+    Vec acc[R][N] = {};
+    const float* from = b + j;
+    for (int64_t i = 0; i < k; i++, from += b_row, a += a_col) {
+        Vec right[N];
+#pragma GCC unroll 4
+        for (int q = 0; q < N; q++) right[q] = in(from + q * kLanes, q);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++) {
+            const Vec left = simd::splat(a[r * a_row]);
+#pragma GCC unroll 4
+            for (int q = 0; q < N; q++) acc[r][q] = simd::fma(left, right[q], acc[r][q]);
+        }
+    }
+    const float* bias = static_cast<const float*>(p.bias);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 4
+        for (int q = 0; q < N; q++) {
+            const int64_t at = j + q * kLanes;
+            float* to = c + r * p.c_row + at;
+            Vec v = acc[r][q] * alpha;
+            if (bias) v += in(bias + at, q);
+            if (beta != 0) v = simd::fma(in(to, q), simd::splat(beta), v);
+            if (kPart && q + 1 == N)
+                simd::store_first(to, v, last);
+            else
+                simd::store(to, v);
+        }
+}
+
 template <int R>
 void axpys(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
-    const float alpha = static_cast<float>(p.alpha.real()), beta = static_cast<float>(p.beta.real());
-    const float* bias = static_cast<const float*>(p.bias);
-    auto columns = [&]<int N>(int64_t j, int last) {  // `last`: columns in the last vector
-        Vec acc[R][N] = {};
-        for (int64_t i = 0; i < p.k; i++) {
-            Vec right[N];
-            for (int q = 0; q < N; q++) {
-                const float* from = b + i * p.b_row + j + q * kLanes;
-                right[q] = q + 1 < N || last == kLanes ? simd::load(from) : simd::load_first(from, last);
-            }
-            for (int r = 0; r < R; r++) {
-                Vec left = simd::splat(a[r * p.a_row + i * p.a_col]);
-                for (int q = 0; q < N; q++) acc[r][q] = simd::fma(left, right[q], acc[r][q]);
-            }
-        }
-        for (int r = 0; r < R; r++)
-            for (int q = 0; q < N; q++) {
-                int width = q + 1 < N ? kLanes : last;
-                int64_t at = j + q * kLanes;
-                float* to = c + r * p.c_row + at;
-                Vec v = acc[r][q] * alpha;
-                if (bias) v += simd::load_first(bias + at, width == kLanes ? kLanes - 1 : width);
-                if (bias && width == kLanes) v[kLanes - 1] += bias[at + kLanes - 1];
-                if (width == kLanes)
-                    simd::store(to, beta == 0 ? v : simd::fma(simd::load(to), simd::splat(beta), v));
-                else
-                    simd::store_first(to, beta == 0 ? v : simd::fma(simd::load_first(to, width), simd::splat(beta), v),
-                                      width);
-            }
-    };
+    constexpr int kLeft = kLanes == 16 || R <= 2 ? 3 : 2;  // vectors that the last tile may have
     int64_t j = begin;
-    for (; j + 4 * kLanes <= end; j += 4 * kLanes) columns.template operator()<4>(j, kLanes);
-    for (; j + kLanes <= end; j += kLanes) columns.template operator()<1>(j, kLanes);
-    if (j < end) columns.template operator()<1>(j, static_cast<int>(end - j));
+    if constexpr (R <= 4)
+        for (; j + 4 * kLanes <= end; j += 4 * kLanes) axpys_tile<R, 4, false>(p, a, b, c, j, kLanes);
+    for (; j + kLeft * kLanes < end; j += 2 * kLanes) axpys_tile<R, 2, false>(p, a, b, c, j, kLanes);
+    const int64_t rest = end - j, vectors = (rest + kLanes - 1) / kLanes;
+    const int last = static_cast<int>(rest - (vectors - 1) * kLanes);
+    if (kLeft == 3 && vectors == 3)
+        axpys_tile<R, 3, true>(p, a, b, c, j, last);
+    else if (vectors == 2)
+        axpys_tile<R, 2, true>(p, a, b, c, j, last);
+    else if (vectors == 1)
+        axpys_tile<R, 1, true>(p, a, b, c, j, last);
 }
 
 template <int R>
@@ -105,8 +123,15 @@ void few_rows(const Product& p, const float* a, const float* b, float* c, int64_
         axpys<R>(p, a, b, c, begin, end);
 }
 
+// As many rows as there are registers for: with half of them, loads of B would take longer than the products.
+constexpr int kManyRows = kLanes == 16 ? 8 : 4;
+
 void small_rows(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
-    for (int64_t i = 0; i < p.m; i += 4) {
+    int64_t i = 0;
+    if (kManyRows > 4 && p.b_col == 1)
+        for (; i + kManyRows <= p.m; i += kManyRows)
+            axpys<kManyRows>(p, a + i * p.a_row, b, c + i * p.c_row, begin, end);
+    for (; i < p.m; i += 4) {
         const float* ai = a + i * p.a_row;
         float* ci = c + i * p.c_row;
         switch (std::min<int64_t>(4, p.m - i)) {
@@ -128,14 +153,31 @@ void small_rows(const Product& p, const float* a, const float* b, float* c, int6
 // b can be read by `dots` or `axpys` as it is
 bool readable(const Product& p) { return p.b_col == 1 || (p.b_row == 1 && p.a_col == 1); }
 
+constexpr int64_t kSmallWork = 40 * 40 * 40;
+// Columns of B that are turned into rows pay when several rows of A use them.
+constexpr int64_t kTurned = 4096;
+bool is_turned(const Product& p) { return p.b_col != 1 && p.b_row == 1 && p.m >= 8 && p.n * p.k <= kTurned; }
+
 bool is_small(const Product& p) {
-    if (!readable(p)) return false;
-    return p.m <= 4 || p.m * p.n * p.k <= 16 * 16 * 16;
+    const int64_t work = p.m * p.n * p.k;
+    if (!readable(p) && !(is_turned(p) && work <= kSmallWork)) return false;
+    return p.m <= 4 || work <= kSmallWork;
+}
+
+void small_product(const Product& p, const float* a, const float* b, float* c) {
+    if (!is_turned(p)) return small_rows(p, a, b, c, 0, p.n);
+    alignas(64) float rows[kTurned];
+    for (int64_t i = 0; i < p.k; i++)
+        for (int64_t j = 0; j < p.n; j++) rows[i * p.n + j] = b[j * p.b_col + i];
+    Product turned = p;
+    turned.b_row = p.n, turned.b_col = 1;
+    small_rows(turned, a, rows, c, 0, p.n);
 }
 
 void small_float(const Product& p) {
     const float *a = static_cast<const float*>(p.a), *b = static_cast<const float*>(p.b);
     float* c = static_cast<float*>(p.c);
+    if (p.batch == 1 && is_turned(p)) return small_product(p, a, b, c);
     if (p.batch == 1) {
         int64_t work = p.m * p.k;
         parallel_for(p.n, std::max<int64_t>(64, (1 << 16) / std::max<int64_t>(work, 1)),
@@ -145,7 +187,7 @@ void small_float(const Product& p) {
     parallel_for(p.batch, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(p.m * p.n * p.k, 1)),
                  [&](int64_t begin, int64_t end) {
                      for (int64_t i = begin; i < end; i++)
-                         small_rows(p, a + i * p.a_batch, b + i * p.b_batch, c + i * p.c_batch, 0, p.n);
+                         small_product(p, a + i * p.a_batch, b + i * p.b_batch, c + i * p.c_batch);
                  });
 }
 
@@ -383,8 +425,9 @@ void gemm(const Product& given, const char* op) {
         return;
     }
     if (p.dtype == DType::Float32) {
-        if (is_small(p)) return small_float(p);
-        if (p.n == 1 && p.c_row == 1 && !p.bias) {  // a matrix times a vector is a vector times the transpose
+        if (matrix_vector_product(p)) return;
+        if (p.n == 1 && p.m > 4 && p.c_row == 1 &&
+            !p.bias) {  // a matrix times a vector is a vector times the transpose
             Product t = p;
             t.m = 1, t.n = p.m, t.c_row = p.m;
             std::swap(t.a, t.b);
@@ -392,13 +435,16 @@ void gemm(const Product& given, const char* op) {
             t.a_row = p.b_col, t.a_col = p.b_row, t.b_row = p.a_col, t.b_col = p.a_row;
             if (readable(t)) return small_float(t);
         }
+        if (is_small(p)) return small_float(p);
     } else if (is_reduced_float(p.dtype)) {
         if (p.dtype == DType::BFloat16 && onednn_bfloat16_product(p)) return;
+        if (matrix_vector_product(p)) return;
         return p.dtype == DType::Float16 ? widened_product<Half>(p, op) : widened_product<BFloat16>(p, op);
     } else if (is_integer(p.dtype)) {
         visit(IntTypes{}, p.dtype, op, [&]<class T>() { integer_product<T>(p); });
         return;
     }
+    if (p.dtype == DType::Float64 && matrix_vector_product(p)) return;
     Scratch scratch;
     Layout a, b;
     if (!blas_layout(p.m, p.k, p.a_row, p.a_col, a)) {

@@ -44,6 +44,13 @@ void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, 
       a, int(lda), b, int(ldb), beta, c, int(ldc));
 }
 
+void dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
+           int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
+    static const auto f = reinterpret_cast<RealGemm<double>>(symbol("cblas_dgemm"));
+    f(kRowMajor, transpose_a ? kTransposed : kPlain, transpose_b ? kTransposed : kPlain, int(m), int(n), int(k), alpha,
+      a, int(lda), b, int(ldb), beta, c, int(ldc));
+}
+
 void gemm(DType dtype, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c128 alpha, const void* a,
           int64_t lda, const void* b, int64_t ldb, c128 beta, void* c, int64_t ldc) {
     check_sizes({m, n, k, lda, ldb, ldc});

@@ -22,5 +22,8 @@ void gemm(DType dtype, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
 // The same for float32, on any thread; an Sgemm of gemm.h.
 void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
            int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
+// And for float64; needs symbol() to have been called once, with the GIL, before it runs on threads.
+void dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
+           int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc);
 
 }  // namespace mt::openblas

@@ -211,3 +211,54 @@ def test_errors_are_pytorchs(call):
     with pytest.raises(type(theirs.value)) as ours:
         call(torch)
     assert str(ours.value) == str(theirs.value)
+
+
+def _whole_numbers(rows, cols, by):
+    return [[(i * by + j * (by + 4)) % 7 - 3 for j in range(cols)] for i in range(rows)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "rows, terms, vectors", [(1, 1, 1), (5, 3, 1), (37, 19, 1), (9, 70, 3), (34, 33, 2), (7, 65, 4)]
+)
+@pytest.mark.parametrize("columns_adjacent", [False, True])
+def test_matrix_times_few_vectors_is_exact_in_whole_numbers(dtype, rows, terms, vectors, columns_adjacent):
+    matrix, other = _whole_numbers(rows, terms, 3), _whole_numbers(vectors, terms, 5)
+    expected = [[sum(a * b for a, b in zip(row, x, strict=True)) for row in matrix] for x in other]
+    m = torch.tensor(matrix, dtype=getattr(torch, dtype))
+    if columns_adjacent:
+        m = m.t().contiguous().t()
+    x = torch.tensor(other, dtype=m.dtype)
+    assert torch.nn.functional.linear(x, m).tolist() == expected
+    gaps = torch.zeros(terms, 3, dtype=m.dtype)
+    gaps[:, 1] = x[0]
+    assert (m @ gaps[:, 1]).tolist() == expected[0]
+    start = torch.arange(rows, dtype=m.dtype) % 5
+    assert torch.addmv(start, m, x[0], beta=2, alpha=-1).tolist() == [
+        2 * (i % 5) - v for i, v in enumerate(expected[0])
+    ]
+    assert torch.nn.functional.linear(x, m, start).tolist() == [
+        [v + i % 5 for i, v in enumerate(row)] for row in expected
+    ]
+
+
+def test_tall_transposed_matrix_times_vector_is_exact_in_whole_numbers():
+    matrix, vector = _whole_numbers(41, 3300, 3), _whole_numbers(1, 41, 5)[0]
+    expected = [sum(matrix[i][j] * vector[i] for i in range(41)) for j in range(3300)]
+    assert (
+        torch.tensor(matrix, dtype=torch.float32).t() @ torch.tensor(vector, dtype=torch.float32)
+    ).tolist() == expected
+
+
+@pytest.mark.parametrize("n", [7, 16, 20, 33, 40, 49])
+@pytest.mark.parametrize("turn", ["neither", "left", "right"])
+def test_many_small_products_are_exact_in_whole_numbers(n, turn):
+    left, right = _whole_numbers(n, n, 3), _whole_numbers(n, n, 5)
+    expected = [[sum(left[i][q] * right[q][j] for q in range(n)) for j in range(n)] for i in range(n)]
+    a, b = (torch.tensor([x, x], dtype=torch.float32) for x in (left, right))
+    if turn == "left":
+        a = a.mT.contiguous().mT
+    if turn == "right":
+        b = b.mT.contiguous().mT
+    assert torch.bmm(a, b).tolist() == [expected, expected]
+    assert torch.mm(a[0], b[1]).tolist() == expected
