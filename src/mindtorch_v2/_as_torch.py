@@ -18,6 +18,10 @@ TORCH_VERSION = "2.13.0"
 
 VARIABLE = "MINDTORCH_AS_TORCH"
 _PACKAGE = "mindtorch_v2"
+# Names beside torch that Ascend's programs import, and what stands for them where nothing of the name is installed. Libraries
+# take the presence of torch_npu for that of its fused kernels, so that it has a switch of its own, MINDTORCH_AS_TORCH_NPU=1.
+_COMPANIONS = {"torchair": "mindtorch_v2.torchair", "torch_npu": "mindtorch_v2.npu.torch_npu"}
+NPU_VARIABLE = "MINDTORCH_AS_TORCH_NPU"
 
 
 def distribution_metadata(version=TORCH_VERSION):
@@ -69,12 +73,15 @@ def alias_loaded():
 
 
 class TorchFinder:
-    """Finds `torch` and `torch.*` as aliases, and the distribution `torch`."""
+    """Finds `torch` and `torch.*` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
+    if nobody else has them."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != "torch" and not fullname.startswith("torch."):
+        root = fullname.partition(".")[0]
+        own_root = _PACKAGE if root == "torch" else _COMPANIONS.get(root)
+        if own_root is None or (root != "torch" and not _stands_in(root, own_root)):
             return None
-        own_name = _PACKAGE + fullname[len("torch") :]
+        own_name = own_root + fullname[len(root) :]
         spec = _own_spec(own_name)
         if spec is None:  # the import system then says that it is missing, by the name that was asked for
             return None
@@ -126,6 +133,17 @@ class AliasLoader:
 
     def is_package(self, fullname):
         return self.own_loader.is_package(self.own_name)
+
+
+def _stands_in(root, own_root):
+    """Whether a companion's name means ours: it is imported as ours, or nothing of the name is installed."""
+    present = sys.modules.get(root)
+    if present is not None:
+        return present is sys.modules.get(own_root)
+    if root == "torch_npu" and os.environ.get(NPU_VARIABLE) != "1":
+        return False
+    finders = [finder for finder in sys.meta_path if not isinstance(finder, TorchFinder)]
+    return not any(finder.find_spec(root, None) for finder in finders if hasattr(finder, "find_spec"))
 
 
 def _own_spec(own_name):

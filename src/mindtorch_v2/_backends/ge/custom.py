@@ -1,0 +1,143 @@
+"""Users' GE operators on the emulator: the eager kernel of the operator that the GE operator is named after does its work.
+
+On hardware an operator package brings the kernel (`MyInplace`). The emulator has none, so it calls back: with the operator's
+message and the addresses of its inputs and outputs, on the stream that the graph runs on. The kernel that is registered for the
+device (`PrivateUse1`) gets tensors with copies of the inputs; what it wrote and returned is copied to the outputs. It may do no
+more than enqueue work, as every kernel of the device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from ctypes import c_char_p, c_int, c_uint64, c_void_p
+from typing import Any
+
+from ... import _C
+from ..._autograd.grad_mode import no_grad
+from ..npu.runtime import D2D
+from . import graph
+from .lower import GEConversionError, Program
+from .proto import Message
+from .types import DataType
+
+_CALLBACK = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, ctypes.POINTER(c_void_p), ctypes.POINTER(c_void_p), c_void_p)
+
+
+class Kernels:
+    """The kernels of this process that the emulator calls back. There is one; GE operators are found by their type."""
+
+    def __init__(self, interface: Any):
+        self.runtime = interface.runtime
+        self.register = interface.register
+        self.register.argtypes, self.register.restype = [c_char_p, _CALLBACK], c_int
+        self.operators: dict[str, Any] = {}
+        self.called = _CALLBACK(self._called)
+        self.pending: BaseException | None = None
+
+    def offer(self, type: str, handle: Any) -> None:
+        self.operators[type] = handle
+        self.register(type.encode(), self.called)
+
+    def raise_pending(self) -> None:
+        """Raise what a kernel raised while the emulator called it."""
+        error, self.pending = self.pending, None
+        if error is not None:
+            raise error
+
+    def _called(self, data: int, size: int, inputs: Any, outputs: Any, stream: int) -> int:
+        try:
+            with no_grad():
+                self._run(Message.parse("OpDef", ctypes.string_at(data, size)), inputs, outputs, stream or 0)
+        except BaseException as error:  # noqa: BLE001  (it is raised where the graph was called)
+            self.pending = error
+            return 1
+        return 0
+
+    def _run(self, op: Message, inputs: Any, outputs: Any, stream: int) -> None:
+        handle = self.operators[op.type]
+        device = self.runtime.thread.device
+        given: dict[str, Any] = {}
+        for place, desc in enumerate(op.input_desc):
+            given[desc.name] = self._tensor(desc, inputs[place], device, stream) if op.input[place] else None
+        values: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for argument in handle.arguments:
+            name = argument["name"]
+            value = _argument(argument, op, given)
+            if argument["kwarg_only"]:
+                keywords[name] = value
+            else:
+                values.append(value)
+        made = handle(*values, **keywords)
+        made = list(made) if isinstance(made, (list, tuple)) else [] if made is None else [made]
+        made = [each for each in made if not any(each is one for one in given.values())]
+        for place, desc in enumerate(op.output_desc):
+            source = given[desc.name] if given.get(desc.name) is not None else made.pop(0)
+            wanted = tuple(desc.shape.dim), DataType.of_proto(desc.dtype).torch
+            if (tuple(source.shape), source.dtype) != wanted:
+                raise RuntimeError(
+                    f"{op.type}: the kernel of {handle.namespace}::{handle.name} gives shape {list(source.shape)} and "
+                    f"{source.dtype} for the output '{desc.name}', the Meta kernel said {list(wanted[0])} and {wanted[1]}"
+                )
+            source = source.contiguous()
+            self._copy(outputs[place], source.data_ptr(), source, device, stream)
+
+    def _tensor(self, desc: Message, address: int, device: int, stream: int) -> Any:
+        from ... import empty  # noqa: PLC0415  (the namespace is assembled later)
+
+        dtype = DataType.of_proto(desc.dtype).torch
+        made = empty(list(desc.shape.dim), dtype=dtype, device=_C.device("npu", device))
+        self._copy(made.data_ptr(), address, made, device, stream)
+        return made
+
+    def _copy(self, to: int, source: int, like: Any, device: int, stream: int) -> None:
+        nbytes = like.numel() * like.element_size()
+        if nbytes:
+            self.runtime.copy(to, source, nbytes, D2D, device, stream)
+
+
+def _argument(argument: dict, op: Message, given: dict[str, Any]) -> Any:
+    """What an argument of the kernel is: an input of the operator, or one of its attributes."""
+    name, kind = argument["name"], argument["type"].rstrip("?")
+    if kind.startswith("Tensor"):
+        if "[" not in kind:
+            return given.get(name)
+        rows = [n for n in given if n.startswith(name) and n.removeprefix(name).isdigit()]
+        return [given[n] for n in sorted(rows, key=lambda n: int(n.removeprefix(name)))]
+    if name not in op.attr:
+        return argument["default"]
+    stored = op.attr[name]
+    if "[" in kind:
+        return list({"float": stored.list.f, "bool": stored.list.b}.get(kind[: kind.index("[")], stored.list.i))
+    if kind == "ScalarType":
+        return DataType(stored.dt).torch
+    if kind == "str":
+        return stored.s.decode()
+    return {"float": stored.f, "bool": stored.b}.get(kind, stored.i)
+
+
+@functools.cache
+def _kernels(interface: Any) -> Kernels:
+    return Kernels(interface)
+
+
+def offer(interface: Any, program: Program) -> Kernels:
+    """Tell the emulator the kernels for the users' operators of a graph. GEConversionError if there is none for one."""
+    kernels = _kernels(interface)
+    types = {op.type for op in program.model.graph[0].op}
+    missing = [
+        name
+        for name in sorted(types - set(graph.prototypes()) - {"NetOutput"})
+        if name not in program.kernels and name not in kernels.operators
+    ]
+    if missing:
+        raise GEConversionError(
+            "the emulator has no kernel for the GE operators "
+            + ", ".join(missing)
+            + ". It takes the PrivateUse1 kernel of the operator whose name in CamelCase is that, and that writes the arguments "
+            "which have outputs of their names: my_inplace(Tensor(a!) x) for MyInplace with the output 'x'"
+        )
+    for name, handle in program.kernels.items():
+        kernels.offer(name, handle)
+    return kernels

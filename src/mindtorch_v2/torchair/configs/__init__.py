@@ -1,0 +1,5 @@
+"""Settings."""
+
+from . import compiler_config
+
+__all__ = ["compiler_config"]
