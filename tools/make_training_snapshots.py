@@ -1,4 +1,7 @@
-"""Make `tests/snapshots/training/*.json` with the installed PyTorch: the losses of `tests/training/programs/*.py`."""
+"""Make `tests/snapshots/training/*.json` with the installed PyTorch: the losses of `tests/training/programs/*.py`.
+
+Arguments are the names of programs; all of them without any.
+"""
 
 import contextlib
 import io
@@ -19,6 +22,8 @@ def main() -> None:
     """Run each program under PyTorch and keep what it prints."""
     torch.set_num_threads(1)
     for program in sorted((_TESTS / "training" / "programs").glob("*.py")):
+        if sys.argv[1:] and program.stem not in sys.argv[1:]:
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), GenericBernoulli():
             runpy.run_path(str(program), run_name="__main__")

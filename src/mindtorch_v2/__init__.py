@@ -81,6 +81,8 @@ _LAZY = _namespace.LAZY_MODULES
 
 
 def __getattr__(name):
+    if name == "torch":  # PyTorch's package is an attribute of itself, and programs write `torch.torch`
+        return _importlib.import_module(__name__)
     if name in _LAZY:
         module = _importlib.import_module(f"{__name__}.{name}")
         _alias_loaded()

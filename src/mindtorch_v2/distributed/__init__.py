@@ -1,7 +1,7 @@
 """`torch.distributed` as in a PyTorch built without it: `is_available()` is False.
 
-Libraries ask that first and then leave the rest alone. Process groups, DTensor, FSDP and the launchers are missing:
-their modules do not exist, their functions raise.
+Libraries ask that first and then leave the rest alone. Process groups, FSDP and the launchers are missing: their modules do
+not exist, their functions raise. `torch.distributed.tensor` exists by its names alone: no tensor is a `DTensor`.
 """
 
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
