@@ -5,7 +5,10 @@ import math
 import types
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _namespace
+from mindtorch_v2._ops import _autocast
+from mindtorch_v2._torch_dispatch import modes as _modes
+from mindtorch_v2._torch_function import _state as _function_modes
 from mindtorch_v2._capture._sources import absent, look_up, sequence_item
 
 __all__ = ["Guard", "compile_check", "compile_gather", "first_failure", "global_state", "is_constant", "same_constant"]
@@ -44,17 +47,29 @@ def same_constant(found, expected):
     return found is expected or (kind in _BY_VALUE and found == expected)
 
 
+def python_state():
+    """The part of it that Python holds."""
+    casts = _autocast._state
+    dtypes = casts.dtypes
+    return dtypes.get("cpu"), dtypes.get("npu"), casts.cache_enabled, _namespace._deterministic["on"]
+
+
+def active_modes():
+    """The modes of this thread that see calls of functions or operators."""
+    return (*_function_modes.modes, *_modes())
+
+
 def global_state():
     """What operators' results depend on besides their arguments."""
-    casts = tuple((torch.is_autocast_enabled(d), torch.get_autocast_dtype(d)) for d in ("cpu", "npu"))
     return (
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
         torch.get_default_dtype(),
         str(_C._get_default_device()),
-        casts,
+        tuple((torch.is_autocast_enabled(d), torch.get_autocast_dtype(d)) for d in ("cpu", "npu")),
         torch.is_autocast_cache_enabled(),
         torch.are_deterministic_algorithms_enabled(),
+        len(active_modes()),
     )
 
 
@@ -66,6 +81,7 @@ _STATE_NAMES = (
     "autocast",
     "autocast cache",
     "deterministic algorithms",
+    "modes",
 )
 
 
@@ -80,6 +96,7 @@ class TensorMeta:
         self.inference = tensor.is_inference()
         self.conj, self.neg = tensor.is_conj(), tensor.is_neg()
         self.dynamic = frozenset(dynamic)
+        self.native = _C._TensorGuard(tensor, tuple(self.dynamic))
         self.shape, self.stride = tensor.shape, tensor.stride()
 
     def differs(self, value):
@@ -102,7 +119,7 @@ class TensorMeta:
             or value.is_neg() is not self.neg
         ):
             return "inference, conjugate or negative flag mismatch"
-        return None
+        return None if self.native(value) else "layout or keys mismatch"
 
     def _size_differs(self, value):
         if value.dim() != len(self.shape):
@@ -118,7 +135,7 @@ class TensorMeta:
 
     def matches(self, value):
         """Whether `value` is such a tensor."""
-        return self.differs(value) is None
+        return self.native(value)
 
 
 class Guard:
@@ -266,7 +283,9 @@ class _Writer:
         if kind in ("same", "different"):
             return f"{of} {'is' if kind == 'same' else 'is not'} {self.value(value)}"
         if kind == "tensor":
-            return f"{self.constant(value.matches)}({of})"
+            return f"{self.constant(value.native)}({of})"
+        if kind == "looks":
+            return f"{self.constant(value)}({of})"
         if kind == "code":
             return f"type({of}) is function_type and {of}.__code__ is {self.constant(value)}"
         if kind == "function":

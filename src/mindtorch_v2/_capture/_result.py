@@ -47,7 +47,7 @@ class Guards:
     def check(self, args, kwargs):
         """Whether the graph may be used for a call with these arguments."""
         if self._check is None:
-            self._check = compile_check(self.guards)
+            self._check = Watching(self.guards).check
         return self._check(args, kwargs) and (self._shapes is None or self._shapes_hold(args, kwargs))
 
     def _shapes_hold(self, args, kwargs):
@@ -95,4 +95,5 @@ class Capture:
         return result
 
 
-from ._guards import compile_check, compile_gather, first_failure  # noqa: E402  (which needs nothing of this file)
+from ._guards import compile_gather, first_failure  # noqa: E402  (which needs nothing of this file)
+from ._watching import Watching  # noqa: E402

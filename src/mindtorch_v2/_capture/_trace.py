@@ -7,11 +7,12 @@ import types
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, fx
 from mindtorch_v2._capture._calls import Calls
-from mindtorch_v2._capture._guards import Guard, global_state, is_constant, same_constant
+from mindtorch_v2._capture._guards import Guard, active_modes, global_state, is_constant, same_constant
 from mindtorch_v2._capture._rebuild import Rebuilding
 from mindtorch_v2._capture._result import Capture, Guards, Uncapturable
 from mindtorch_v2._capture._sources import Argument, Constant, Dictionary, Item, Keyword, absent
 from mindtorch_v2._capture._symbolic import ShapeProgram
+from mindtorch_v2._ops import _autocast
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2._torch_function import DisableTorchFunction
 
@@ -52,7 +53,8 @@ class _Dynamic:
 @contextlib.contextmanager
 def _state_kept():
     """Whatever the program does to modes and settings is undone after the block."""
-    casts = [(d, torch.is_autocast_enabled(d), torch.get_autocast_dtype(d)) for d in ("cpu", "npu")]
+    casts = [(d, torch.is_autocast_enabled(d)) for d in ("cpu", "npu")]
+    dtypes = dict(_autocast._state.dtypes)
     cache, grad, inference = (
         torch.is_autocast_cache_enabled(),
         torch.is_grad_enabled(),
@@ -61,9 +63,11 @@ def _state_kept():
     try:
         yield
     finally:
-        for device, enabled, dtype in casts:
-            torch.set_autocast_enabled(device, enabled)
-            torch.set_autocast_dtype(device, dtype)
+        for device, enabled in casts:
+            if torch.is_autocast_enabled(device) is not enabled:
+                torch.set_autocast_enabled(device, enabled)
+        _autocast._state.dtypes.clear()
+        _autocast._state.dtypes.update(dtypes)
         torch.set_autocast_cache_enabled(cache)
         _C._set_inference_mode(inference)
         _C._set_grad_enabled(grad)
@@ -89,6 +93,8 @@ def capture(function, args, kwargs, *, dynamic=None, previous=()):
 
     Returns a `Capture`; raises `Uncapturable`, with the place in the program, for what cannot be captured whole.
     """
+    if active_modes():
+        raise Uncapturable("a mode that sees calls of torch functions is active", "mode")
     state = global_state()
     trace = Calls(_Dynamic(dynamic, previous))
     trace.guards.append(Guard("state", None, state))

@@ -1,0 +1,335 @@
+// Guards of captured graphs: what a tensor looks like, and whether anything that a program read has been touched since.
+#include "../autograd.h"
+#include "../registry.h"
+#include "types.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace mt {
+namespace {
+
+Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
+
+// ---- what a tensor looks like ----
+
+struct TensorGuard {
+    PyObject_HEAD vectorcallfunc call;
+    PyTypeObject* kind;  // strong
+    KeySet keys;
+    DType dtype;
+    Device device;
+    uint8_t flags;
+    bool requires_grad, leaf;
+    bool dynamic;  // some sizes may differ; then the tensor is contiguous
+    int32_t ndim;
+    int64_t* sizes;  // -1 for a size that may differ; strides after them
+};
+constexpr uint8_t kGuardedFlags = kInference | kWrappedNumber;
+
+bool looks_alike(const TensorGuard& g, PyObject* o) {
+    if (Py_TYPE(o) != g.kind) return false;
+    const Tensor& t = as_tensor(o);
+    if (t.keys.bits != g.keys.bits || t.dtype != g.dtype || !(t.device == g.device) || t.ndim != g.ndim ||
+        (t.flags & kGuardedFlags) != g.flags)
+        return false;
+    if (requires_grad(t) != g.requires_grad || is_leaf(t) != g.leaf) return false;
+    const int64_t* found = t.dims_;
+    if (!g.dynamic) {
+        for (int64_t i = 0; i < 2 * g.ndim; ++i)
+            if (found[i] != g.sizes[i]) return false;
+        return true;
+    }
+    for (int64_t i = 0; i < g.ndim; ++i)
+        if (g.sizes[i] < 0 ? found[i] < 2 : found[i] != g.sizes[i]) return false;
+    return t.is_contiguous();
+}
+
+PyObject* guard_call(PyObject* self, PyObject* const* args, size_t n, PyObject* keywords) {
+    if (PyVectorcall_NARGS(n) != 1 || keywords) {
+        PyErr_SetString(PyExc_TypeError, "a tensor's guard takes one argument");
+        return nullptr;
+    }
+    return PyBool_FromLong(looks_alike(*reinterpret_cast<TensorGuard*>(self), args[0]));
+}
+PyObject* guard_new(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject *o, *dynamic;
+    if (!PyArg_ParseTuple(args, "OO!:_TensorGuard", &o, &PyTuple_Type, &dynamic)) return nullptr;
+    if (!tensor_check(o)) {
+        PyErr_Format(PyExc_TypeError, "_TensorGuard expects a Tensor, not %s", Py_TYPE(o)->tp_name);
+        return nullptr;
+    }
+    const Tensor& t = as_tensor(o);
+    auto* g = reinterpret_cast<TensorGuard*>(type->tp_alloc(type, 0));
+    if (!g) return nullptr;
+    g->call = guard_call;
+    g->kind = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+    g->keys = t.keys;
+    g->dtype = t.dtype;
+    g->device = t.device;
+    g->flags = t.flags & kGuardedFlags;
+    g->requires_grad = requires_grad(t);
+    g->leaf = is_leaf(t);
+    g->ndim = t.ndim;
+    g->sizes = static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * (2 * t.ndim + 1)));
+    if (!g->sizes) {
+        Py_DECREF(g);
+        return PyErr_NoMemory();
+    }
+    for (int64_t i = 0; i < 2 * t.ndim; ++i) g->sizes[i] = t.dims_[i];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dynamic); ++i) {
+        Py_ssize_t d = PyNumber_AsSsize_t(PyTuple_GET_ITEM(dynamic, i), PyExc_IndexError);
+        if (d < 0 || d >= t.ndim) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "_TensorGuard: no such dimension");
+            Py_DECREF(g);
+            return nullptr;
+        }
+        g->sizes[d] = -1;
+        g->dynamic = true;
+    }
+    return reinterpret_cast<PyObject*>(g);
+}
+void guard_dealloc(PyObject* self) {
+    auto* g = reinterpret_cast<TensorGuard*>(self);
+    Py_XDECREF(reinterpret_cast<PyObject*>(g->kind));
+    PyMem_Free(g->sizes);
+    PyTypeObject* type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+PyMemberDef guard_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(TensorGuard, call), READONLY, nullptr},
+                               {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot guard_slots[] = {SLOT(Py_tp_new, guard_new),
+                             SLOT(Py_tp_dealloc, guard_dealloc),
+                             SLOT(Py_tp_call, PyVectorcall_Call),
+                             SLOT(Py_tp_members, guard_members),
+                             {0, nullptr}};
+PyType_Spec guard_spec = {"mindtorch_v2._C._TensorGuard", sizeof(TensorGuard), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, guard_slots};
+PyTypeObject* g_guard_type;
+
+// ---- whether anything was touched ----
+
+struct Pair {
+    PyObject *object, *content;
+};
+struct Function {
+    PyFunctionObject* function;
+    PyObject *code, *defaults, *keywords, *closure;
+};
+struct Snapshot {
+    std::vector<std::pair<PyDictObject*, uint64_t>> dicts;
+    std::vector<Pair> instances;  // an object and its own dictionary
+    std::vector<Pair> classes;    // an object and its class
+    std::vector<std::pair<PyTypeObject*, unsigned int>> types;
+    std::vector<std::pair<PyListObject*, PyObject*>> lists;  // and a tuple of what is in it
+    std::vector<Pair> cells;
+    std::vector<Function> functions;
+    std::vector<std::pair<TensorGuard*, PyObject*>> tensors;
+    std::vector<Storage*> memory;  // of the tensors, where it matters
+    ThreadState state;
+    DType default_dtype;
+};
+struct Watch {
+    PyObject_HEAD PyObject* kept;  // what the snapshot points to
+    Snapshot* snapshot;            // null: not armed
+};
+
+// From 3.12 on dictionaries have no version that all changes raise: then every check is a full one.
+#if PY_VERSION_HEX < 0x030C0000
+uint64_t version_of(PyDictObject* d) { return d->ma_version_tag; }
+unsigned int version_of(PyTypeObject* t) {
+    return PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG) ? t->tp_version_tag : 0;
+}
+constexpr bool kHasVersions = true;
+#else
+uint64_t version_of(PyDictObject*) { return 0; }
+unsigned int version_of(PyTypeObject*) { return 0; }
+constexpr bool kHasVersions = false;
+#endif
+
+PyObject* own_dict(PyObject* o) {
+    PyObject** place = _PyObject_GetDictPtr(o);
+    return place ? *place : nullptr;
+}
+bool same_state(const ThreadState& a, const ThreadState& b) {
+    return a.include == b.include && a.exclude == b.exclude && a.grad_mode == b.grad_mode &&
+           a.inference_mode == b.inference_mode && a.function_modes_disabled == b.function_modes_disabled &&
+           a.device_given == b.device_given && a.function_modes == b.function_modes && a.transforms == b.transforms &&
+           a.default_device == b.default_device;
+}
+
+bool untouched(const Snapshot& s) {
+    if (!same_state(s.state, g_thread) || s.default_dtype != default_dtype()) return false;
+    for (const auto& [dict, version] : s.dicts)
+        if (version_of(dict) != version) return false;
+    for (const Pair& p : s.instances)
+        if (own_dict(p.object) != p.content) return false;
+    for (const Pair& p : s.classes)
+        if (reinterpret_cast<PyObject*>(Py_TYPE(p.object)) != p.content) return false;
+    for (const auto& [type, version] : s.types)
+        if (version_of(type) != version) return false;
+    for (const auto& [list, items] : s.lists) {
+        Py_ssize_t n = PyTuple_GET_SIZE(items);
+        if (PyList_GET_SIZE(list) != n) return false;
+        for (Py_ssize_t i = 0; i < n; ++i)
+            if (PyList_GET_ITEM(list, i) != PyTuple_GET_ITEM(items, i)) return false;
+    }
+    for (const Pair& p : s.cells)
+        if (PyCell_GET(p.object) != p.content) return false;
+    for (const Function& f : s.functions)
+        if (f.function->func_code != f.code || f.function->func_defaults != f.defaults ||
+            f.function->func_kwdefaults != f.keywords || f.function->func_closure != f.closure)
+            return false;
+    for (const auto& [guard, tensor] : s.tensors)
+        if (!looks_alike(*guard, tensor)) return false;
+    for (size_t i = 0; i < s.memory.size(); ++i)
+        if (as_tensor(s.tensors[i].second).storage != s.memory[i]) return false;
+    return true;
+}
+
+PyObject* watch_check(PyObject* self, PyObject*) {
+    const Snapshot* s = reinterpret_cast<Watch*>(self)->snapshot;
+    return PyBool_FromLong(s && untouched(*s));
+}
+void disarm(Watch* w) {
+    delete w->snapshot;
+    w->snapshot = nullptr;
+    Py_CLEAR(w->kept);
+}
+
+// What the snapshot points to is owned by a list.
+class Keeper {
+  public:
+    Keeper() : list_(PyList_New(0)) {
+        if (!list_) throw PythonError();
+    }
+    ~Keeper() { Py_XDECREF(list_); }
+    PyObject* operator()(PyObject* o) {
+        if (o && PyList_Append(list_, o) < 0) throw PythonError();
+        return o;
+    }
+    PyObject* release() { return std::exchange(list_, nullptr); }
+
+  private:
+    PyObject* list_;
+};
+void expect(bool right, const char* what) {
+    if (!right) {
+        PyErr_Format(PyExc_TypeError, "_Watch.arm(): %s expected", what);
+        throw PythonError();
+    }
+}
+
+// arm(dicts, instances, classes, types, lists, cells, functions, guards, tensors, with_memory)
+PyObject* watch_arm(PyObject* self, PyObject* args) {
+    PyObject *dicts, *instances, *classes, *types, *lists, *cells, *functions, *guards, *tensors;
+    int with_memory;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!p:arm", &PyList_Type, &dicts, &PyList_Type, &instances, &PyList_Type,
+                          &classes, &PyList_Type, &types, &PyList_Type, &lists, &PyList_Type, &cells, &PyList_Type,
+                          &functions, &PyList_Type, &guards, &PyList_Type, &tensors, &with_memory))
+        return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        auto* w = reinterpret_cast<Watch*>(self);
+        disarm(w);
+        if (!kHasVersions) Py_RETURN_FALSE;
+        Keeper keep;
+        auto s = std::make_unique<Snapshot>();
+        auto each = [](PyObject* list, auto&& f) {
+            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) f(PyList_GET_ITEM(list, i));
+        };
+        each(dicts, [&](PyObject* o) {
+            expect(PyDict_Check(o), "dictionaries");
+            auto* d = reinterpret_cast<PyDictObject*>(keep(o));
+            s->dicts.emplace_back(d, version_of(d));
+        });
+        each(instances, [&](PyObject* o) { s->instances.push_back({keep(o), keep(own_dict(o))}); });
+        each(classes,
+             [&](PyObject* o) { s->classes.push_back({keep(o), keep(reinterpret_cast<PyObject*>(Py_TYPE(o)))}); });
+        bool versions = true;
+        each(types, [&](PyObject* o) {
+            expect(PyType_Check(o), "classes");
+            auto* t = reinterpret_cast<PyTypeObject*>(keep(o));
+            if (!version_of(t)) {  // a look-up gives it a version
+                PyObject* found = PyObject_GetAttrString(o, "__mro__");
+                Py_XDECREF(found);
+                PyObject* name = PyUnicode_InternFromString("__init__");
+                _PyType_Lookup(t, name);
+                Py_XDECREF(name);
+                PyErr_Clear();
+            }
+            versions = versions && version_of(t);
+            s->types.emplace_back(t, version_of(t));
+        });
+        each(lists, [&](PyObject* o) {
+            expect(PyList_Check(o), "lists");
+            PyObject* items = PyList_AsTuple(o);
+            if (!items) throw PythonError();
+            keep(o);
+            keep(items);
+            Py_DECREF(items);
+            s->lists.emplace_back(reinterpret_cast<PyListObject*>(o), items);
+        });
+        each(cells, [&](PyObject* o) {
+            expect(PyCell_Check(o), "cells");
+            s->cells.push_back({keep(o), keep(PyCell_GET(o))});
+        });
+        each(functions, [&](PyObject* o) {
+            expect(PyFunction_Check(o), "functions");
+            auto* f = reinterpret_cast<PyFunctionObject*>(keep(o));
+            s->functions.push_back(
+                {f, keep(f->func_code), keep(f->func_defaults), keep(f->func_kwdefaults), keep(f->func_closure)});
+        });
+        expect(PyList_GET_SIZE(guards) == PyList_GET_SIZE(tensors), "a guard for each tensor");
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(guards); ++i) {
+            PyObject *guard = PyList_GET_ITEM(guards, i), *tensor = PyList_GET_ITEM(tensors, i);
+            expect(Py_TYPE(guard) == g_guard_type && tensor_check(tensor), "tensors and their guards");
+            s->tensors.emplace_back(reinterpret_cast<TensorGuard*>(keep(guard)), keep(tensor));
+            if (with_memory) s->memory.push_back(as_tensor(tensor).storage);
+        }
+        s->state = g_thread;
+        s->default_dtype = default_dtype();
+        if (!versions) Py_RETURN_FALSE;
+        w->snapshot = s.release();
+        w->kept = keep.release();
+        Py_RETURN_TRUE;
+    });
+}
+int watch_traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(reinterpret_cast<Watch*>(self)->kept);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+int watch_clear(PyObject* self) {
+    disarm(reinterpret_cast<Watch*>(self));
+    return 0;
+}
+void watch_dealloc(PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    disarm(reinterpret_cast<Watch*>(self));
+    PyTypeObject* type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+PyMethodDef watch_methods[] = {
+    {"arm", watch_arm, METH_VARARGS, "Remember how all of this is now; False if it cannot be told when it changes."},
+    {"check", watch_check, METH_NOARGS, "Whether nothing was touched since."},
+    {nullptr, nullptr, 0, nullptr}};
+PyType_Slot watch_slots[] = {SLOT(Py_tp_new, PyType_GenericNew),   SLOT(Py_tp_dealloc, watch_dealloc),
+                             SLOT(Py_tp_traverse, watch_traverse), SLOT(Py_tp_clear, watch_clear),
+                             SLOT(Py_tp_methods, watch_methods),   {0, nullptr}};
+PyType_Spec watch_spec = {"mindtorch_v2._C._Watch", sizeof(Watch), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                          watch_slots};
+
+}  // namespace
+
+bool init_guards(PyObject* module) {
+    g_guard_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&guard_spec));
+    PyObject* watch = PyType_FromSpec(&watch_spec);
+    return g_guard_type && watch &&
+           PyModule_AddObjectRef(module, "_TensorGuard", reinterpret_cast<PyObject*>(g_guard_type)) == 0 &&
+           PyModule_AddObject(module, "_Watch", watch) == 0;
+}
+
+}  // namespace mt
