@@ -3,6 +3,7 @@
 #include "../registry.h"
 #include "types.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,21 +15,24 @@ Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
 
 // ---- what a tensor looks like ----
 
-struct TensorGuard {
-    PyObject_HEAD vectorcallfunc call;
-    PyTypeObject* kind;  // strong
+struct Look {
+    PyTypeObject* kind;
     KeySet keys;
+    int32_t ndim;
     DType dtype;
     Device device;
     uint8_t flags;
     bool requires_grad, leaf;
-    bool dynamic;  // some sizes may differ; then the tensor is contiguous
-    int32_t ndim;
-    int64_t* sizes;  // -1 for a size that may differ; strides after them
+    bool dynamic;  // some sizes may differ (they are -1); then the tensor is contiguous
+};
+struct TensorGuard {
+    PyObject_HEAD vectorcallfunc call;
+    Look look;       // its class is a strong reference
+    int64_t* sizes;  // strides after them
 };
 constexpr uint8_t kGuardedFlags = kInference | kWrappedNumber;
 
-bool looks_alike(const TensorGuard& g, PyObject* o) {
+bool looks_so(const Look& g, const int64_t* sizes, PyObject* o) {
     if (Py_TYPE(o) != g.kind) return false;
     const Tensor& t = as_tensor(o);
     if (t.keys.bits != g.keys.bits || t.dtype != g.dtype || !(t.device == g.device) || t.ndim != g.ndim ||
@@ -38,13 +42,14 @@ bool looks_alike(const TensorGuard& g, PyObject* o) {
     const int64_t* found = t.dims_;
     if (!g.dynamic) {
         for (int64_t i = 0; i < 2 * g.ndim; ++i)
-            if (found[i] != g.sizes[i]) return false;
+            if (found[i] != sizes[i]) return false;
         return true;
     }
     for (int64_t i = 0; i < g.ndim; ++i)
-        if (g.sizes[i] < 0 ? found[i] < 2 : found[i] != g.sizes[i]) return false;
+        if (sizes[i] < 0 ? found[i] < 2 : found[i] != sizes[i]) return false;
     return t.is_contiguous();
 }
+bool looks_alike(const TensorGuard& g, PyObject* o) { return looks_so(g.look, g.sizes, o); }
 
 PyObject* guard_call(PyObject* self, PyObject* const* args, size_t n, PyObject* keywords) {
     if (PyVectorcall_NARGS(n) != 1 || keywords) {
@@ -64,14 +69,14 @@ PyObject* guard_new(PyTypeObject* type, PyObject* args, PyObject*) {
     auto* g = reinterpret_cast<TensorGuard*>(type->tp_alloc(type, 0));
     if (!g) return nullptr;
     g->call = guard_call;
-    g->kind = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(o))));
-    g->keys = t.keys;
-    g->dtype = t.dtype;
-    g->device = t.device;
-    g->flags = t.flags & kGuardedFlags;
-    g->requires_grad = requires_grad(t);
-    g->leaf = is_leaf(t);
-    g->ndim = t.ndim;
+    g->look.kind = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+    g->look.keys = t.keys;
+    g->look.dtype = t.dtype;
+    g->look.device = t.device;
+    g->look.flags = t.flags & kGuardedFlags;
+    g->look.requires_grad = requires_grad(t);
+    g->look.leaf = is_leaf(t);
+    g->look.ndim = t.ndim;
     g->sizes = static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * (2 * t.ndim + 1)));
     if (!g->sizes) {
         Py_DECREF(g);
@@ -86,13 +91,13 @@ PyObject* guard_new(PyTypeObject* type, PyObject* args, PyObject*) {
             return nullptr;
         }
         g->sizes[d] = -1;
-        g->dynamic = true;
+        g->look.dynamic = true;
     }
     return reinterpret_cast<PyObject*>(g);
 }
 void guard_dealloc(PyObject* self) {
     auto* g = reinterpret_cast<TensorGuard*>(self);
-    Py_XDECREF(reinterpret_cast<PyObject*>(g->kind));
+    Py_XDECREF(reinterpret_cast<PyObject*>(g->look.kind));
     PyMem_Free(g->sizes);
     PyTypeObject* type = Py_TYPE(self);
     type->tp_free(self);
@@ -120,14 +125,16 @@ struct Function {
 };
 struct Snapshot {
     std::vector<std::pair<PyDictObject*, uint64_t>> dicts;
-    std::vector<Pair> instances;  // an object and its own dictionary
-    std::vector<Pair> classes;    // an object and its class
+    std::vector<std::pair<PyObject**, PyObject*>> instances;  // where an object has its own dictionary, and which
+    std::vector<Pair> classes;                                // an object and its class
     std::vector<std::pair<PyTypeObject*, unsigned int>> types;
     std::vector<std::pair<PyListObject*, PyObject*>> lists;  // and a tuple of what is in it
     std::vector<Pair> cells;
     std::vector<Function> functions;
-    std::vector<std::pair<TensorGuard*, PyObject*>> tensors;
-    std::vector<Storage*> memory;  // of the tensors, where it matters
+    std::vector<std::pair<Look, PyObject*>> tensors;
+    std::vector<int64_t> sizes;                            // and strides, of all of them
+    std::vector<Storage*> memory;                          // of the tensors, where it matters
+    std::vector<const void*> known_tensors, known_memory;  // sorted
     ThreadState state;
     DType default_dtype;
 };
@@ -149,10 +156,6 @@ unsigned int version_of(PyTypeObject*) { return 0; }
 constexpr bool kHasVersions = false;
 #endif
 
-PyObject* own_dict(PyObject* o) {
-    PyObject** place = _PyObject_GetDictPtr(o);
-    return place ? *place : nullptr;
-}
 bool same_state(const ThreadState& a, const ThreadState& b) {
     return a.include == b.include && a.exclude == b.exclude && a.grad_mode == b.grad_mode &&
            a.inference_mode == b.inference_mode && a.function_modes_disabled == b.function_modes_disabled &&
@@ -162,10 +165,11 @@ bool same_state(const ThreadState& a, const ThreadState& b) {
 
 bool untouched(const Snapshot& s) {
     if (!same_state(s.state, g_thread) || s.default_dtype != default_dtype()) return false;
-    for (const auto& [dict, version] : s.dicts)
-        if (version_of(dict) != version) return false;
-    for (const Pair& p : s.instances)
-        if (own_dict(p.object) != p.content) return false;
+    uint64_t changed = 0;  // without branches, so that many loads are under way at a time
+    for (const auto& [dict, version] : s.dicts) changed |= version_of(dict) ^ version;
+    if (changed) return false;
+    for (const auto& [place, dict] : s.instances)
+        if (*place != dict) return false;
     for (const Pair& p : s.classes)
         if (reinterpret_cast<PyObject*>(Py_TYPE(p.object)) != p.content) return false;
     for (const auto& [type, version] : s.types)
@@ -182,8 +186,11 @@ bool untouched(const Snapshot& s) {
         if (f.function->func_code != f.code || f.function->func_defaults != f.defaults ||
             f.function->func_kwdefaults != f.keywords || f.function->func_closure != f.closure)
             return false;
-    for (const auto& [guard, tensor] : s.tensors)
-        if (!looks_alike(*guard, tensor)) return false;
+    const int64_t* sizes = s.sizes.data();
+    for (const auto& [look, tensor] : s.tensors) {
+        if (!looks_so(look, sizes, tensor)) return false;
+        sizes += 2 * look.ndim;
+    }
     for (size_t i = 0; i < s.memory.size(); ++i)
         if (as_tensor(s.tensors[i].second).storage != s.memory[i]) return false;
     return true;
@@ -192,6 +199,32 @@ bool untouched(const Snapshot& s) {
 PyObject* watch_check(PyObject* self, PyObject*) {
     const Snapshot* s = reinterpret_cast<Watch*>(self)->snapshot;
     return PyBool_FromLong(s && untouched(*s));
+}
+// apart(memory, *tensors): whether these tensors are other objects (with `memory`: lie in other storages) than each
+// other and those that are watched.
+PyObject* watch_apart(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+    const Snapshot* s = reinterpret_cast<Watch*>(self)->snapshot;
+    if (n < 1 || !s) {
+        PyErr_SetString(PyExc_TypeError, "_Watch.apart() expects a flag and tensors, after arm()");
+        return nullptr;
+    }
+    bool memory = args[0] == Py_True;
+    const auto& known = memory ? s->known_memory : s->known_tensors;
+    const void* few[16];
+    std::vector<const void*> many;
+    const void** found = few;
+    if (n > 16) {
+        many.resize(n);
+        found = many.data();
+    }
+    for (Py_ssize_t i = 1; i < n; ++i) {
+        if (!tensor_check(args[i])) Py_RETURN_FALSE;
+        const void* place = memory ? static_cast<const void*>(as_tensor(args[i]).storage) : args[i];
+        if (std::binary_search(known.begin(), known.end(), place)) Py_RETURN_FALSE;
+        found[i] = place;
+    }
+    std::sort(found + 1, found + n);
+    return PyBool_FromLong(std::adjacent_find(found + 1, found + n) == found + n);
 }
 void disarm(Watch* w) {
     delete w->snapshot;
@@ -244,7 +277,12 @@ PyObject* watch_arm(PyObject* self, PyObject* args) {
             auto* d = reinterpret_cast<PyDictObject*>(keep(o));
             s->dicts.emplace_back(d, version_of(d));
         });
-        each(instances, [&](PyObject* o) { s->instances.push_back({keep(o), keep(own_dict(o))}); });
+        each(instances, [&](PyObject* o) {
+            PyObject** place = _PyObject_GetDictPtr(o);  // from here on the object has a dictionary, at this place
+            expect(place && *place, "objects with a dictionary");
+            keep(o);
+            s->instances.emplace_back(place, keep(*place));
+        });
         each(classes,
              [&](PyObject* o) { s->classes.push_back({keep(o), keep(reinterpret_cast<PyObject*>(Py_TYPE(o)))}); });
         bool versions = true;
@@ -285,9 +323,18 @@ PyObject* watch_arm(PyObject* self, PyObject* args) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(guards); ++i) {
             PyObject *guard = PyList_GET_ITEM(guards, i), *tensor = PyList_GET_ITEM(tensors, i);
             expect(Py_TYPE(guard) == g_guard_type && tensor_check(tensor), "tensors and their guards");
-            s->tensors.emplace_back(reinterpret_cast<TensorGuard*>(keep(guard)), keep(tensor));
+            keep(guard);  // which owns the class
+            const auto* g = reinterpret_cast<TensorGuard*>(guard);
+            s->tensors.emplace_back(g->look, keep(tensor));
+            s->sizes.insert(s->sizes.end(), g->sizes, g->sizes + 2 * g->look.ndim);
+            s->known_tensors.push_back(tensor);
+            s->known_memory.push_back(as_tensor(tensor).storage);
             if (with_memory) s->memory.push_back(as_tensor(tensor).storage);
         }
+        // Memory is gone through in its order.
+        std::sort(s->dicts.begin(), s->dicts.end());
+        std::sort(s->known_tensors.begin(), s->known_tensors.end());
+        std::sort(s->known_memory.begin(), s->known_memory.end());
         s->state = g_thread;
         s->default_dtype = default_dtype();
         if (!versions) Py_RETURN_FALSE;
@@ -314,6 +361,8 @@ void watch_dealloc(PyObject* self) {
 }
 PyMethodDef watch_methods[] = {
     {"arm", watch_arm, METH_VARARGS, "Remember how all of this is now; False if it cannot be told when it changes."},
+    {"apart", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(watch_apart)), METH_FASTCALL,
+     "apart(memory, *tensors): whether they are others than each other and the watched ones."},
     {"check", watch_check, METH_NOARGS, "Whether nothing was touched since."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot watch_slots[] = {SLOT(Py_tp_new, PyType_GenericNew),   SLOT(Py_tp_dealloc, watch_dealloc),

@@ -404,6 +404,21 @@ class Calls(Operators):
             self.slot(init, obj, args, kwargs)
         return obj
 
+    def _defaults(self, f):
+        """The defaults of a function by parameter: values and where they stand."""
+        code, found = f.__code__, {}
+        self.guard("function", None, (f, code, f.__defaults__, f.__kwdefaults__))
+        of = self.constant_source(f, f.__qualname__)
+        defaults = f.__defaults__ or ()
+        first = code.co_argcount - len(defaults)
+        where = self.source(Attribute, of, "__defaults__")
+        for i, value in enumerate(defaults):
+            found[code.co_varnames[first + i]] = value, self.source(Item, where, i, False)
+        where = self.source(Attribute, of, "__kwdefaults__")
+        for name, value in (f.__kwdefaults__ or {}).items():
+            found[name] = value, self.source(Item, where, name)
+        return found
+
     def _dataclass_init(self, obj, kind, init, args, kwargs):
         """What the `__init__` that `dataclass` makes does."""
         owner = next(base for base in kind.__mro__ if "__init__" in base.__dict__)
@@ -412,14 +427,16 @@ class Calls(Operators):
         if len(args) > len(names):
             raise TypeError(f"{kind.__name__}.__init__() takes {len(names) + 1} positional arguments")
         given = {**dict(zip(names, args)), **kwargs}
+        defaults = self._defaults(init)
         initial = []
         frozen = owner.__dataclass_params__.frozen
         for field in fields:
             if field.init and field.name in given:
                 value = given.pop(field.name)
+            elif field.init and field.default is not dataclasses.MISSING:
+                value = self.wrap(*defaults[field.name])
             elif field.default is not dataclasses.MISSING:
-                where = self.constant_source(field, f"{kind.__name__}.{field.name}")
-                value = self.wrap(field.default, self.source(Attribute, where, "default"))
+                self.refuse("a field of a dataclass with a default and without a parameter", "call")
             elif field.default_factory is not dataclasses.MISSING:
                 value = self.call(field.default_factory)
             elif field.init:

@@ -5,11 +5,10 @@ import math
 import types
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C, _namespace
-from mindtorch_v2._ops import _autocast
+from mindtorch_v2 import _C
+from mindtorch_v2._capture._sources import absent, look_up, sequence_item
 from mindtorch_v2._torch_dispatch import modes as _modes
 from mindtorch_v2._torch_function import _state as _function_modes
-from mindtorch_v2._capture._sources import absent, look_up, sequence_item
 
 __all__ = ["Guard", "compile_check", "compile_gather", "first_failure", "global_state", "is_constant", "same_constant"]
 
@@ -45,13 +44,6 @@ def same_constant(found, expected):
     if kind is slice:
         return all(same_constant(getattr(found, n), getattr(expected, n)) for n in ("start", "stop", "step"))
     return found is expected or (kind in _BY_VALUE and found == expected)
-
-
-def python_state():
-    """The part of it that Python holds."""
-    casts = _autocast._state
-    dtypes = casts.dtypes
-    return dtypes.get("cpu"), dtypes.get("npu"), casts.cache_enabled, _namespace._deterministic["on"]
 
 
 def active_modes():
@@ -284,6 +276,9 @@ class _Writer:
             return f"{of} {'is' if kind == 'same' else 'is not'} {self.value(value)}"
         if kind == "tensor":
             return f"{self.constant(value.native)}({of})"
+        if kind == "apart":
+            apart, memory, sources = value
+            return f"{self.constant(apart)}({memory}, {', '.join(map(self.value, sources))})"
         if kind == "looks":
             return f"{self.constant(value)}({of})"
         if kind == "code":
@@ -307,25 +302,32 @@ class _Writer:
         raise AssertionError(kind)
 
 
-def _compile(writer, name):
-    body = "\n".join(f"        {line}" for line in writer.lines)
+def _compile(writer, name, lines, otherwise):
+    body = "\n".join(f"        {line}" for line in lines)
     text = (
-        f"def {name}(args, kwargs):\n    i = 0\n    try:\n{body or '        pass'}\n"
-        "    except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):\n        return i\n"
-        "    return -1\n"
+        f"def {name}(args, kwargs):\n    i = 0\n    try:\n{body}\n"
+        f"    except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):\n        return {otherwise}\n"
     )
     exec(compile(text, f"<{name}>", "exec"), writer.space)
     return writer.space[name]
 
 
-def compile_check(guards):
-    """A function of `(args, kwargs)`: whether every guard holds."""
+def compile_check(guards, watch=None):
+    """A function of `(args, kwargs)`: whether every guard holds.
+
+    `watch` is `(check, full, casts, dtypes, cache_enabled)`: where `check()` is false, or autocast's settings are not
+    these, `full(args, kwargs)` decides.
+    """
     writer = _Writer()
+    if watch is not None:
+        check, full, casts, dtypes, cache = watch
+        writer.space.update(watch=check, full=full, casts=casts, dtypes=dtypes)
+        changed = f"not watch() or casts.dtypes != dtypes or casts.cache_enabled is not {cache}"
+        writer.lines.append(f"if {changed}: return full(args, kwargs)")
     for guard in guards:
         condition = writer.condition(guard)
-        writer.lines.append(f"if not ({condition}): return 0")
-    check = _compile(writer, "guards")
-    return lambda args, kwargs: check(args, kwargs) == -1
+        writer.lines.append(f"if not ({condition}): return False")
+    return _compile(writer, "guards", [*writer.lines, "return True"], False)
 
 
 def first_failure(guards, args, kwargs):
@@ -335,7 +337,7 @@ def first_failure(guards, args, kwargs):
         writer.lines.append(f"i = {index}")
         condition = writer.condition(guard)
         writer.lines.append(f"if not ({condition}): return {index}")
-    found = _compile(writer, "failing_guard")(args, kwargs)
+    found = _compile(writer, "failing_guard", [*writer.lines, "return -1"], "i")(args, kwargs)
     return [] if found == -1 else [guards[found].why(args, kwargs)]
 
 

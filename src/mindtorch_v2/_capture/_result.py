@@ -30,7 +30,7 @@ class Guards:
     def __init__(self, guards, shapes=None):
         self.guards = guards
         self._shapes = shapes  # (ShapeProgram, sources of its inputs), where sizes may differ
-        self._check = None
+        self._watching = None
         self._gather = None
 
     @property
@@ -46,9 +46,9 @@ class Guards:
 
     def check(self, args, kwargs):
         """Whether the graph may be used for a call with these arguments."""
-        if self._check is None:
-            self._check = Watching(self.guards).check
-        return self._check(args, kwargs) and (self._shapes is None or self._shapes_hold(args, kwargs))
+        if self._watching is None:
+            self._watching = Watching(self.guards)
+        return self._watching.check(args, kwargs) and (self._shapes is None or self._shapes_hold(args, kwargs))
 
     def _shapes_hold(self, args, kwargs):
         program, sources = self._shapes

@@ -9,13 +9,17 @@ touched, all guards are evaluated; if they hold, the watch begins anew.
 import collections
 import types
 
-from mindtorch_v2 import _C
-from mindtorch_v2._capture._guards import Guard, compile_check, python_state
+from mindtorch_v2 import _C, _namespace
+from mindtorch_v2._capture._guards import Guard, compile_check
 from mindtorch_v2._capture._sources import Argument, Attribute, Constant, Dictionary, Item, Keyword, OfClass
+from mindtorch_v2._ops import _autocast
 
 __all__ = ["Watching"]
 
 _OF_FUNCTIONS = ("__closure__", "__code__", "__defaults__", "__kwdefaults__", "__globals__")
+
+
+_HEAP_TYPE = 1 << 9
 
 
 class _Unwatchable(Exception):
@@ -100,7 +104,8 @@ class _Collected:
         if kind in ("same", "different"):
             self.value(guard.value)
         elif kind == "class":
-            self.add("classes", value)
+            if type(value).__flags__ & _HEAP_TYPE:  # others cannot be assigned another class
+                self.add("classes", value)
         elif kind == "code":
             self.add("functions", value)
         elif kind == "tensor":
@@ -121,33 +126,15 @@ class _Collected:
             raise _Unwatchable
 
 
-def _memory(tensor):
-    return tensor.untyped_storage()._cdata
-
-
-class _Apart:
-    """That the tensors of a call are other objects, or lie in other memory, than each other and the known ones."""
-
-    def __init__(self, key, known, sources):
-        self.key, self.known, self.sources = key, frozenset(map(key, known)), sources
-
-    def holds(self, args, kwargs):
-        """Whether they are."""
-        found = {self.key(source.get(args, kwargs)) for source in self.sources}
-        return len(found) == len(self.sources) and found.isdisjoint(self.known)
-
-
 class Watching:
-    """The check of a list of guards."""
+    """The check of a list of guards: `check(args, kwargs)`, which is another function once the guards held."""
 
     def __init__(self, guards):
         self.fixed = [g for g in guards if not self._of_call(g)]
         self.of_call = [g for g in guards if self._of_call(g)]
         self._check_all = compile_check(guards)
         self._watch = _C._Watch()
-        self._state = None
-        self._check_call = self._check_all
-        self._apart = ()
+        self.check = self.full
 
     @staticmethod
     def _of_call(guard):
@@ -155,51 +142,40 @@ class Watching:
             return True
         return any(isinstance(_root(s), (Argument, Keyword)) for s in _sources(guard))
 
-    def check(self, args, kwargs):
-        """Whether all guards hold."""
-        if not self._watch.check() or python_state() != self._state:
-            if not self._check_all(args, kwargs):
-                return False
-            self._arm()
-            return True
-        if not self._check_call(args, kwargs):
+    def full(self, args, kwargs):
+        """Evaluate all guards; if they hold, watch what they are about."""
+        if not self._check_all(args, kwargs):
             return False
-        for each in self._apart:
-            if not each.holds(args, kwargs):
-                return False
+        self._arm()
         return True
 
     def _arm(self):
         collected = _Collected()
-        each_time, apart, memory = [], [], False
-        for guard in self.of_call:
-            if guard.kind in ("distinct", "separate"):
-                moving = [s for s in guard.value if isinstance(_root(s), (Argument, Keyword))]
-                try:
-                    known = [collected.value(s) for s in guard.value if s not in moving]
-                except _Unwatchable:
-                    each_time.append(guard)
-                    continue
-                memory = memory or guard.kind == "separate"
-                if moving:
-                    apart.append(_Apart(id if guard.kind == "distinct" else _memory, known, moving))
-            else:
-                each_time.append(guard)
-        for guard in self.fixed:
+        collected.add("dicts", _namespace._deterministic)
+        each_time, memory = [], False
+        for guard in (*self.of_call, *self.fixed):
             if guard.kind == "state":
                 continue
             try:
-                collected.guard(guard)
+                if guard.kind in ("distinct", "separate"):
+                    each_time += self._apart(collected, guard)
+                    memory = memory or guard.kind == "separate"
+                elif guard.kind == "tensor" and isinstance(_root(guard.source), (Argument, Keyword)):
+                    each_time.append(Guard("looks", guard.source, guard.value.native))
+                else:
+                    collected.guard(guard)
             except _Unwatchable:
                 each_time.append(guard)
-        self._state = python_state()
+        casts = dict(_autocast._state.dtypes), _autocast._state.cache_enabled
         if self._watch.arm(*collected.lists(), memory):
-            self._check_call = compile_check([_native(g) for g in each_time])
-            self._apart = apart
+            self.check = compile_check(each_time, (self._watch.check, self.full, _autocast._state, *casts))
         else:
-            self._check_call, self._apart = self._check_all, ()
+            self.check = self.full
 
-
-def _native(guard):
-    return Guard("looks", guard.source, guard.value.native) if guard.kind == "tensor" else guard
-
+    def _apart(self, collected, guard):
+        """The guard that the tensors of a call are apart; those found by the program itself are known to the watch."""
+        for source in guard.value:
+            if not isinstance(_root(source), (Argument, Keyword)):
+                collected.value(source)
+        moving = tuple(s for s in guard.value if isinstance(_root(s), (Argument, Keyword)))
+        return [Guard("apart", None, (self._watch.apart, guard.kind == "separate", moving))] if moving else []
