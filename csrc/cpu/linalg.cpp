@@ -73,8 +73,20 @@ template <class T>
 void store(Tensor& t, int64_t i, const T* from, int64_t column_length) {
     const int64_t rows = t.size(t.ndim - 2), cols = t.size(t.ndim - 1);
     T* to = t.data<T>() + i * rows * cols;
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t q = 0; q < cols; q++) to[r * cols + q] = from[q * column_length + r];
+    for (int64_t q = 0; q < cols; q++) std::copy_n(from + q * column_length, rows, to + q * rows);
+}
+
+// Room for a batch of matrices, each in columns as LAPACK writes it and as PyTorch's results have it.
+TensorRef columns(Dims sizes, DType dtype) {
+    const int n = static_cast<int>(sizes.size());
+    Dims strides(sizes.size());
+    int64_t step = 1;
+    for (int i = n - 1; i >= 0; i--) {
+        const int d = i == n - 1 ? n - 2 : i == n - 2 ? n - 1 : i;
+        strides[d] = step;
+        step *= std::max<int64_t>(sizes[d], 1);
+    }
+    return empty_strided(sizes, strides, dtype);
 }
 
 void check_matrix(const Tensor& a, const char* name, const char* what = "A") {
@@ -145,7 +157,7 @@ void cholesky_ex_cpu(Call& c) {
     const bool upper = c.boolean(1);
     Matrices m(a);
     const int64_t n = m.rows;
-    TensorRef result = empty(a.sizes(), a.dtype), info = info_for(m);
+    TensorRef result = columns(Dims(a.sizes()), a.dtype), info = info_for(m);
     visit(LapackTypes{}, a.dtype, "cholesky_cpu", [&]<class T>() {
         std::vector<T> buffer(static_cast<size_t>(n * n));
         const int size = side(n), lead = std::max(1, size);
@@ -176,7 +188,8 @@ void lu_factor_ex_cpu(Call& c) {
     MT_CHECK(c.boolean(1), "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols);
-    TensorRef result = empty(a.sizes(), a.dtype), pivots = empty(m.sizes({k}), DType::Int32), info = info_for(m);
+    TensorRef result = columns(Dims(a.sizes()), a.dtype), pivots = empty(m.sizes({k}), DType::Int32),
+              info = info_for(m);
     visit(LapackTypes{}, a.dtype, "lu_factor", [&]<class T>() {
         std::vector<T> buffer(static_cast<size_t>(m.rows * m.cols));
         const int rows = side(m.rows), cols = side(m.cols), lead = std::max(1, rows);
@@ -199,7 +212,7 @@ void lu_solve_cpu(Call& c) {
     const Tensor &lu = c.tensor(0), &b = c.tensor(2);
     check_square(lu, "torch.linalg.lu_solve");
     Matrices factors(lu), right(b);
-    TensorRef pivots = contiguous(c.tensor(1), DType::Int32), result = empty(b.sizes(), b.dtype);
+    TensorRef pivots = contiguous(c.tensor(1), DType::Int32), result = columns(Dims(b.sizes()), b.dtype);
     const bool adjoint = c.boolean(4);
     MT_CHECK(factors.count == right.count && factors.rows == right.rows,
              "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B (", factors.rows, "x",
@@ -227,7 +240,7 @@ void inv_ex_cpu(Call& c) {
     check_square(a, "linalg.inv");
     Matrices m(a);
     const int64_t n = m.rows;
-    TensorRef result = empty(a.sizes(), a.dtype), info = info_for(m);
+    TensorRef result = columns(Dims(a.sizes()), a.dtype), info = info_for(m);
     visit(LapackTypes{}, a.dtype, "linalg_inv_ex", [&]<class T>() {
         std::vector<T> buffer(static_cast<size_t>(n * n)), inverse(static_cast<size_t>(n * n));
         std::vector<int> pivots(static_cast<size_t>(n));
@@ -262,7 +275,7 @@ void solve_triangular_cpu(Call& c) {
              "linalg.solve_triangular: Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B",
              " (", t.rows, "x", t.cols, " and ", right.rows, "x", right.cols, ")");
     MT_CHECK(t.count == right.count, "linalg.solve_triangular: batches of A and B differ");
-    TensorRef result = empty(b.sizes(), b.dtype);
+    TensorRef result = columns(Dims(b.sizes()), b.dtype);
     visit(LapackTypes{}, b.dtype, "triangular_solve", [&]<class T>() {
         std::vector<T> m(static_cast<size_t>(t.rows * t.rows)), x(static_cast<size_t>(right.rows * right.cols));
         const int rows = side(right.rows), cols = side(right.cols), lead = std::max(1, side(t.rows)),
@@ -315,8 +328,8 @@ void qr_cpu(Call& c) {
     check_matrix(a, "linalg.qr");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols), q_cols = mode == "complete" ? m.rows : k;
-    TensorRef q = mode == "r" ? empty({0}, a.dtype) : empty(m.sizes({m.rows, q_cols}), a.dtype),
-              r = empty(m.sizes({q_cols, m.cols}), a.dtype);
+    TensorRef q = mode == "r" ? empty(Dims{0}, a.dtype) : columns(m.sizes({m.rows, q_cols}), a.dtype),
+              r = columns(m.sizes({q_cols, m.cols}), a.dtype);
     visit(LapackTypes{}, a.dtype, "qr_cpu", [&]<class T>() {
         std::vector<T> buffer(static_cast<size_t>(m.rows * std::max(m.cols, q_cols))), tau(static_cast<size_t>(k) + 1),
             upper(static_cast<size_t>(q_cols * m.cols));
@@ -348,7 +361,7 @@ void geqrf_cpu(Call& c) {
     check_matrix(a, "torch.geqrf");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols);
-    TensorRef result = empty(a.sizes(), a.dtype), tau = zeros(m.sizes({k}), a.dtype);
+    TensorRef result = columns(Dims(a.sizes()), a.dtype), tau = zeros(m.sizes({k}), a.dtype);
     visit(LapackTypes{}, a.dtype, "geqrf_cpu", [&]<class T>() {
         std::vector<T> buffer(static_cast<size_t>(m.rows * m.cols));
         for (int64_t i = 0; i < m.count; i++) {
@@ -368,7 +381,7 @@ void householder_product_cpu(Call& c) {
     MT_CHECK(a.size(a.ndim - 2) >= a.size(a.ndim - 1),
              "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
     Matrices m(a);
-    TensorRef tau = contiguous(c.tensor(1), a.dtype), result = empty(a.sizes(), a.dtype);
+    TensorRef tau = contiguous(c.tensor(1), a.dtype), result = columns(Dims(a.sizes()), a.dtype);
     const int64_t k = tau->size(tau->ndim - 1);
     MT_CHECK(k <= m.cols,
              "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
@@ -378,6 +391,99 @@ void householder_product_cpu(Call& c) {
             m.load(i, buffer.data(), m.rows);
             if (m.cols) orgqr<T>(side(m.rows), side(m.cols), side(k), buffer.data(), tau->data<T>() + i * k);
             store(*result, i, buffer.data(), m.rows);
+        }
+    });
+    c.ret(0, std::move(result));
+}
+
+// (self, input2, input3, left, transpose) -> Q self, Q^H self, self Q or self Q^H; operands of one batch
+void ormqr_cpu(Call& c) {
+    const Tensor &reflectors = c.tensor(0), &other = c.tensor(2);
+    const bool left = c.boolean(3), transpose = c.boolean(4);
+    Matrices m(reflectors), x(other);
+    TensorRef tau = contiguous(c.tensor(1), other.dtype), result = columns(Dims(other.sizes()), other.dtype);
+    const int64_t k = tau->size(tau->ndim - 1);
+    visit(LapackTypes{}, other.dtype, "ormqr_cpu", [&]<class T>() {
+        const char* name = kComplex<T> ? "unmqr" : "ormqr";
+        const char *where = left ? "L" : "R", *how = !transpose ? "N" : kComplex<T> ? "C" : "T";
+        std::vector<T> a(static_cast<size_t>(m.rows * m.cols)), b(static_cast<size_t>(x.rows * x.cols));
+        const int rows = side(x.rows), cols = side(x.cols), many = side(k), lead_a = std::max(1, side(m.rows)),
+                  lead_b = std::max(1, rows);
+        for (int64_t i = 0; i < x.count; i++) {
+            m.load(i, a.data(), m.rows);
+            x.load(i, b.data(), x.rows);
+            if (k && rows && cols) {
+                int info = 0, ask = -1;
+                T best(0);
+                const T* scales = tau->data<T>() + i * k;
+                lapack<T>(name, where, how, &rows, &cols, &many, a.data(), &lead_a, scales, b.data(), &lead_b, &best,
+                          &ask, &info);
+                int length = std::max(1, static_cast<int>(std::real(best)));
+                std::vector<T> work(static_cast<size_t>(length));
+                lapack<T>(name, where, how, &rows, &cols, &many, a.data(), &lead_a, scales, b.data(), &lead_b,
+                          work.data(), &length, &info);
+            }
+            store(*result, i, b.data(), x.rows);
+        }
+    });
+    c.ret(0, std::move(result));
+}
+
+// ---- symmetric indefinite matrices ----
+
+// (self, hermitian, check_errors) -> (LD, pivots, info)
+void ldl_factor_ex_cpu(Call& c) {
+    const Tensor& a = c.tensor(0);
+    check_square(a, "torch.linalg.ldl_factor_ex");
+    const bool hermitian = c.boolean(1);
+    Matrices m(a);
+    const int64_t n = m.rows;
+    TensorRef result = columns(Dims(a.sizes()), a.dtype), pivots = empty(m.sizes({n}), DType::Int32),
+              info = info_for(m);
+    visit(LapackTypes{}, a.dtype, "ldl_factor_kernel_cpu", [&]<class T>() {
+        const char* name = kComplex<T> && hermitian ? "hetrf" : "sytrf";
+        std::vector<T> buffer(static_cast<size_t>(n * n));
+        const int size = side(n), lead = std::max(1, size);
+        for (int64_t i = 0; i < m.count; i++) {
+            m.load(i, buffer.data(), n);
+            // PyTorch's factors have nothing above the diagonal.
+            for (int64_t q = 0; q < n; q++) std::fill_n(buffer.data() + q * n, q, T(0));
+            if (n) {
+                int ask = -1;
+                T best(0);
+                int32_t *exchanges = pivots->data<int32_t>() + i * n, *code = info->data<int32_t>() + i;
+                lapack<T>(name, "L", &size, buffer.data(), &lead, exchanges, &best, &ask, code);
+                int length = std::max(1, static_cast<int>(std::real(best)));
+                std::vector<T> work(static_cast<size_t>(length));
+                lapack<T>(name, "L", &size, buffer.data(), &lead, exchanges, work.data(), &length, code);
+            }
+            store(*result, i, buffer.data(), n);
+        }
+    });
+    if (c.boolean(2)) check_info(info->data<int32_t>(), m.count, "torch.linalg.ldl_factor_ex", m.batch.empty());
+    c.ret(0, std::move(result));
+    c.ret(1, std::move(pivots));
+    c.ret(2, std::move(info));
+}
+
+// (LD, pivots, B, hermitian) -> X; operands of one batch
+void ldl_solve_cpu(Call& c) {
+    const Tensor &factors = c.tensor(0), &b = c.tensor(2);
+    Matrices m(factors), right(b);
+    TensorRef pivots = contiguous(c.tensor(1), DType::Int32), result = columns(Dims(b.sizes()), b.dtype);
+    const bool hermitian = c.boolean(3);
+    visit(LapackTypes{}, b.dtype, "ldl_solve_kernel_cpu", [&]<class T>() {
+        const char* name = kComplex<T> && hermitian ? "hetrs" : "sytrs";
+        std::vector<T> a(static_cast<size_t>(m.rows * m.rows)), x(static_cast<size_t>(right.rows * right.cols));
+        const int n = side(m.rows), many = side(right.cols), lead = std::max(1, n);
+        for (int64_t i = 0; i < m.count; i++) {
+            m.load(i, a.data(), m.rows);
+            right.load(i, x.data(), right.rows);
+            int info = 0;
+            if (n && many)
+                lapack<T>(name, "L", &n, &many, a.data(), &lead, pivots->data<int32_t>() + i * n, x.data(), &lead,
+                          &info);
+            store(*result, i, x.data(), right.rows);
         }
     });
     c.ret(0, std::move(result));
@@ -396,7 +502,7 @@ void eigh_cpu(Call& c) {
     Matrices m(a);
     const int64_t n = m.rows;
     TensorRef values = empty(m.sizes({n}), to_real(a.dtype)),
-              result = empty(vectors ? Dims(a.sizes()) : Dims{0}, a.dtype);
+              result = vectors ? columns(Dims(a.sizes()), a.dtype) : empty(Dims{0}, a.dtype);
     std::vector<int32_t> infos(static_cast<size_t>(m.count));
     visit(LapackTypes{}, a.dtype, "linalg_eigh_cpu", [&]<class T>() {
         using R = real_t<T>;
@@ -440,7 +546,7 @@ void eig_cpu(Call& c) {
     check_square(a, "linalg.eig");
     Matrices m(a);
     const int64_t n = m.rows;
-    TensorRef values = empty(m.sizes({n}), to_complex(a.dtype)), result = empty(a.sizes(), to_complex(a.dtype));
+    TensorRef values = empty(m.sizes({n}), to_complex(a.dtype)), result = columns(Dims(a.sizes()), to_complex(a.dtype));
     std::vector<int32_t> infos(static_cast<size_t>(m.count));
     visit(LapackTypes{}, a.dtype, "linalg_eig_cpu", [&]<class T>() {
         using R = real_t<T>;
@@ -448,7 +554,7 @@ void eig_cpu(Call& c) {
         std::vector<T> buffer(static_cast<size_t>(n * n)), vectors(static_cast<size_t>(n * n));
         std::vector<R> re(static_cast<size_t>(n) + 1), im(static_cast<size_t>(n) + 1),
             reals(static_cast<size_t>(2 * n) + 1);
-        std::vector<Z> columns(static_cast<size_t>(n * n));
+        std::vector<Z> pairs(static_cast<size_t>(n * n));
         const int size = side(n), lead = std::max(1, size), one = 1;
         T none(0);
         for (int64_t i = 0; i < m.count && n; i++) {
@@ -480,14 +586,14 @@ void eig_cpu(Call& c) {
                     w[j] = Z(re[j], im[j]);
                     for (int64_t r = 0; r < n; r++) {
                         if (im[j] == 0)
-                            columns[j * n + r] = Z(vectors[j * n + r], 0);
+                            pairs[j * n + r] = Z(vectors[j * n + r], 0);
                         else if (im[j] > 0)
-                            columns[j * n + r] = Z(vectors[j * n + r], vectors[(j + 1) * n + r]);
+                            pairs[j * n + r] = Z(vectors[j * n + r], vectors[(j + 1) * n + r]);
                         else
-                            columns[j * n + r] = std::conj(columns[(j - 1) * n + r]);
+                            pairs[j * n + r] = std::conj(pairs[(j - 1) * n + r]);
                     }
                 }
-                store(*result, i, columns.data(), n);
+                store(*result, i, pairs.data(), n);
             }
         }
     });
@@ -507,9 +613,9 @@ void svd_cpu(Call& c) {
              "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols), u_cols = full ? m.rows : k, v_rows = full ? m.cols : k;
-    TensorRef u = empty(vectors ? m.sizes({m.rows, u_cols}) : Dims{0}, a.dtype),
+    TensorRef u = vectors ? columns(m.sizes({m.rows, u_cols}), a.dtype) : empty(Dims{0}, a.dtype),
               s = empty(m.sizes({k}), to_real(a.dtype)),
-              vh = empty(vectors ? m.sizes({v_rows, m.cols}) : Dims{0}, a.dtype);
+              vh = vectors ? columns(m.sizes({v_rows, m.cols}), a.dtype) : empty(Dims{0}, a.dtype);
     std::vector<int32_t> infos(static_cast<size_t>(m.count));
     visit(LapackTypes{}, a.dtype, "svd_cpu", [&]<class T>() {
         using R = real_t<T>;
@@ -576,6 +682,9 @@ KERNELS
     direct("linalg_qr", qr_cpu);
     direct("geqrf", geqrf_cpu);
     direct("linalg_householder_product", householder_product_cpu);
+    direct("_ormqr", ormqr_cpu);
+    direct("linalg_ldl_factor_ex", ldl_factor_ex_cpu);
+    direct("_ldl_solve", ldl_solve_cpu);
     direct("_linalg_eigh", eigh_cpu);
     direct("linalg_eig", eig_cpu);
     direct("_linalg_svd", svd_cpu);

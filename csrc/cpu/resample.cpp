@@ -83,6 +83,59 @@ void backward(const AxisTaps axes[3], int64_t planes, const T* grad, T* out) {
     });
 }
 
+// Weights as PyTorch's integers of 16 bits: scaled by the largest power of two that leaves them room, halves away from
+// zero. Taps that meet on one position (at the border) are one weight before they are rounded.
+struct ByteTaps {
+    std::vector<int32_t> weight;
+    int precision = 0;
+
+    explicit ByteTaps(const AxisTaps& t) : weight(t.weight.size()) {
+        std::vector<double> w = t.weight;
+        for (int64_t i = 0; i < t.out; i++)
+            for (int64_t k = i * t.taps + 1; k < (i + 1) * t.taps; k++)
+                if (t.index[k] == t.index[k - 1]) {
+                    w[k] += w[k - 1];
+                    w[k - 1] = 0;
+                }
+        const double largest = w.empty() ? 0 : *std::max_element(w.begin(), w.end());
+        while (precision < 22 && static_cast<int>(0.5 + largest * (1 << (precision + 1))) < (1 << 15)) precision++;
+        for (size_t i = 0; i < w.size(); i++)
+            weight[i] = static_cast<int32_t>((w[i] < 0 ? -0.5 : 0.5) + w[i] * (1 << precision));
+    }
+    uint8_t round(int32_t sum) const {
+        return static_cast<uint8_t>(std::clamp((sum + (1 << (precision - 1))) >> precision, 0, 255));
+    }
+};
+
+// One axis of bytes: `in` is (outer, t.in, inner), `out` (outer, t.out, inner).
+void byte_pass(const AxisTaps& t, int64_t outer, int64_t inner, const uint8_t* in, uint8_t* out) {
+    const ByteTaps b(t);
+    parallel_for(outer, grain_for(t.out * t.taps * inner), [&](int64_t begin, int64_t end) {
+        std::vector<int32_t> sums(static_cast<size_t>(inner));
+        for (int64_t o = begin; o < end; o++) {
+            const uint8_t* from = in + o * t.in * inner;
+            uint8_t* to = out + o * t.out * inner;
+            for (int64_t i = 0; i < t.out; i++, to += inner) {
+                const int64_t* index = &t.index[i * t.taps];
+                const int32_t* weight = &b.weight[i * t.taps];
+                if (inner == 1) {
+                    int32_t sum = 0;
+                    for (int64_t k = 0; k < t.taps; k++) sum += weight[k] * from[index[k]];
+                    *to = b.round(sum);
+                    continue;
+                }
+                std::fill(sums.begin(), sums.end(), 0);
+                for (int64_t k = 0; k < t.taps; k++) {
+                    if (weight[k] == 0) continue;
+                    const uint8_t* line = from + index[k] * inner;
+                    for (int64_t c = 0; c < inner; c++) sums[c] += weight[k] * line[c];
+                }
+                for (int64_t c = 0; c < inner; c++) to[c] = b.round(sums[c]);
+            }
+        }
+    });
+}
+
 }  // namespace
 
 void resample(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& out, const char* op) {
@@ -102,17 +155,39 @@ void resample(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& 
         });
         return;
     }
-    visit(Types<float, double, Half, BFloat16, uint8_t>{}, in.dtype, op, [&]<class T>() {
-        if constexpr (std::is_same_v<T, uint8_t>) {
-            TensorRef wide = contiguous(in, DType::Float32), result = empty(out.sizes(), DType::Float32);
-            forward<float>(axes, planes, wide->data<float>(), result->data<float>());
-            for (int64_t i = 0; i < out.numel(); i++)
-                out.data<uint8_t>()[i] =
-                    static_cast<uint8_t>(std::min(255.0f, std::max(0.0f, result->data<float>()[i] + 0.5f)));
-        } else {
-            forward<T>(axes, planes, in.data<T>(), out.data<T>());
+    visit(Types<float, double, Half, BFloat16>{}, in.dtype, op,
+          [&]<class T>() { forward<T>(axes, planes, in.data<T>(), out.data<T>()); });
+}
+
+void resample_bytes(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& out) {
+    if (out.numel() == 0) return;
+    TensorRef held;
+    const uint8_t* from = in.data<uint8_t>();
+    int64_t size[3] = {axes[0].in, axes[1].in, axes[2].in};
+    int outermost = 0;
+    while (outermost < 3 && axes[outermost].only_moves()) outermost++;
+    if (outermost == 3) {
+        std::copy(from, from + in.numel(), out.data<uint8_t>());
+        return;
+    }
+    // The innermost axis first; each pass rounds to bytes, as PyTorch's does.
+    for (int i = 2; i >= outermost; i--) {
+        const AxisTaps& t = axes[i];
+        if (t.only_moves()) continue;
+        int64_t inner = 1, outer = planes;
+        for (int k = i + 1; k < 3; k++) inner *= size[k];
+        for (int k = 0; k < i; k++) outer *= size[k];
+        TensorRef next;
+        uint8_t* to = out.data<uint8_t>();
+        if (i != outermost) {
+            next = empty({outer * t.out * inner}, DType::UInt8);
+            to = next->data<uint8_t>();
         }
-    });
+        byte_pass(t, outer, inner, from, to);
+        size[i] = t.out;
+        held = std::move(next);
+        from = to;
+    }
 }
 
 void resample_backward(const AxisTaps axes[3], int64_t planes, const Tensor& grad_out, Tensor& grad_in,

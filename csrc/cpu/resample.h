@@ -26,6 +26,9 @@ struct AxisTaps {
 // axes: the last three dimensions (of size 1 where the tensor has fewer spatial ones).
 // `planes`: product of all other dimensions. Tensors contiguous.
 void resample(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& out, const char* op);
+// The same for bytes, in PyTorch's fixed-point arithmetic, one axis after the other. An axis that only moves has to be
+// one that stays as it is.
+void resample_bytes(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& out);
 // grad_in = the transpose of resample applied to grad_out.
 void resample_backward(const AxisTaps axes[3], int64_t planes, const Tensor& grad_out, Tensor& grad_in, const char* op);
 

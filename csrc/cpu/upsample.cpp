@@ -68,20 +68,28 @@ AxisTaps antialiased(Mode mode, int64_t in, int64_t out, double given, bool corn
     return t;
 }
 
+AxisTaps same(int64_t size) {
+    AxisTaps t(size, size, 1);
+    for (int64_t i = 0; i < size; i++) t.index[i] = i;
+    return t;
+}
+
 template <class A>
-AxisTaps taps(Mode mode, int64_t in, int64_t out, double given, bool corners) {
+AxisTaps taps(Mode mode, int64_t in, int64_t out, double given, bool corners, bool plane = true) {
     if (mode >= Mode::LinearAntialias) return antialiased<A>(mode, in, out, given, corners);
     const bool nearest = mode <= Mode::NearestExact;
     AxisTaps t(in, out, nearest ? 1 : mode == Mode::Linear ? 2 : 4);
     Positions<A> p(in, out, given, corners, nearest);
     for (int64_t i = 0; i < out; i++) {
         if (nearest) {
-            // Nearest always works in float.
+            // Nearest always works in float. Two-dimensional images keep an axis of the same size, whatever scale was
+            // given.
             Positions<float> f(in, out, given, false, true);
             float at =
                 mode == Mode::Nearest ? static_cast<float>(i) * f.scale : (static_cast<float>(i) + 0.5f) * f.scale;
-            t.index[i] =
-                in == out && mode == Mode::Nearest ? i : std::min(static_cast<int64_t>(std::floor(at)), in - 1);
+            t.index[i] = plane && in == out && mode == Mode::Nearest
+                             ? i
+                             : std::min(static_cast<int64_t>(std::floor(at)), in - 1);
             continue;
         }
         if (in == out && mode == Mode::Linear) {
@@ -117,11 +125,19 @@ struct Plan {
     int64_t planes;
     Plan(const Call& c, Mode mode, int spatial, int scales_at, bool corners, IntSpan in, IntSpan out, DType dtype) {
         planes = in[0] * in[1];
+        const bool plane = spatial == 2 || dtype == DType::UInt8;
         for (int i = 0; i < spatial; i++) {
             double given = c.real_or(scales_at + i, 0.0);
             int to = 3 - spatial + i;
-            axes[to] = dtype == DType::Float64 ? taps<double>(mode, in[2 + i], out[2 + i], given, corners)
-                                               : taps<float>(mode, in[2 + i], out[2 + i], given, corners);
+            // Bytes and antialiasing leave an axis of the same size alone, whatever scale was given.
+            if (in[2 + i] == out[2 + i] &&
+                (mode >= Mode::LinearAntialias || (dtype == DType::UInt8 && mode >= Mode::Linear)))
+                axes[to] = same(in[2 + i]);
+            else if (dtype == DType::UInt8)
+                axes[to] = taps<double>(mode, in[2 + i], out[2 + i], given, corners);
+            else
+                axes[to] = dtype == DType::Float64 ? taps<double>(mode, in[2 + i], out[2 + i], given, corners, plane)
+                                                   : taps<float>(mode, in[2 + i], out[2 + i], given, corners, plane);
         }
     }
 };
@@ -174,11 +190,23 @@ void backward_shape(ShapeCall& c) {
     c.output(0, in, grad.dtype);
 }
 
+// What PyTorch's message for a dtype without a kernel calls the operator.
+template <Mode M, int D>
+const char* dispatch_name(const Call& c) {
+    if (M >= Mode::LinearAntialias) return "compute_index_ranges_weights";
+    if (M == Mode::Cubic) return "compute_indices_weights_cubic";
+    if (M == Mode::Linear) return D == 2 ? "upsample_bilinear2d_channels_last" : "compute_indices_weights_linear";
+    return c.name();
+}
+
 template <Mode M, int D>
 void forward_cpu(Call& c) {
     TensorRef x = contiguous(c.tensor(0));
     Plan plan(c, M, D, has_corners(M) ? 3 : 2, has_corners(M) && c.boolean(2), x->sizes(), c.out().sizes(), x->dtype);
-    resample(plan.axes, plan.planes, *x, c.out(), c.name());
+    if (M >= Mode::Linear && D == 2 && x->dtype == DType::UInt8)
+        resample_bytes(plan.axes, plan.planes, *x, c.out());
+    else
+        resample(plan.axes, plan.planes, *x, c.out(), dispatch_name<M, D>(c));
 }
 
 template <Mode M, int D>

@@ -3,6 +3,8 @@
 import pytest
 from pairs import compare, same_error
 
+import mindtorch_v2 as torch
+
 
 def _positive(library, x):
     return x @ x.transpose(-2, -1) + library.eye(x.shape[-1], dtype=x.dtype)
@@ -155,3 +157,29 @@ def test_complex():
 )
 def test_errors_are_pytorchs(call):
     same_error(call)
+
+
+@pytest.mark.parametrize(
+    ("call", "strides"),
+    [
+        (lambda t, a: t.linalg.cholesky(a @ a.mT), [(9, 1, 3)]),
+        (lambda t, a: t.linalg.qr(a), [(9, 1, 3), (12, 1, 3)]),
+        (lambda t, a: t.linalg.qr(a.mT, "complete"), [(16, 1, 4), (12, 1, 4)]),
+        (lambda t, a: t.geqrf(a), [(12, 1, 3), (3, 1)]),
+        (lambda t, a: t.linalg.lu_factor(a), [(12, 1, 3), (3, 1)]),
+        (lambda t, a: t.linalg.lu(a), [(9, 3, 1), (9, 3, 1), (12, 4, 1)]),
+        (lambda t, a: t.linalg.inv(a @ a.mT), [(9, 1, 3)]),
+        (lambda t, a: t.linalg.solve(a @ a.mT, a), [(12, 1, 3)]),
+        (lambda t, a: t.linalg.solve(a @ a.mT, a.mT, left=False), [(12, 3, 1)]),
+        (lambda t, a: t.linalg.eig(a @ a.mT), [(3, 1), (9, 1, 3)]),
+        (lambda t, a: t.linalg.eigh(a @ a.mT), [(3, 1), (9, 1, 3)]),
+        (lambda t, a: t.linalg.svd(a), [(9, 1, 3), (3, 1), (16, 1, 4)]),
+        (lambda t, a: t.svd(a), [(9, 1, 3), (3, 1), (12, 3, 1)]),
+        (lambda t, a: t.ormqr(*t.geqrf(a), a), [(12, 1, 3)]),
+    ],
+)
+def test_results_are_in_columns_as_pytorchs_are(call, strides):
+    a = (torch.arange(24.0).reshape(2, 3, 4) ** 2 * 1.7).sin()
+    results = call(torch, a)
+    results = results if isinstance(results, tuple) else (results,)
+    assert [r.stride() for r in results] == strides

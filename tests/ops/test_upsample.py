@@ -3,6 +3,8 @@
 import pytest
 from pairs import compare, same_error
 
+import mindtorch_v2 as torch
+
 _SHAPES = {1: (2, 3, 5), 2: (2, 3, 5, 4), 3: (1, 2, 3, 4, 5)}
 
 
@@ -55,3 +57,31 @@ def test_antialias(mode, size):
 
 def test_errors_are_pytorchs():
     same_error(lambda t: t.nn.functional.interpolate(t.ones(1, 1, 0, 4), size=3))
+
+
+# PyTorch's images of bytes, in fixed-point arithmetic: one rounding for each axis that changes its size.
+_BYTES = [
+    ({"size": (3, 4), "mode": "bilinear"}, [62, 54, 109, 165, 197, 61, 52, 108, 140, 196, 123, 51]),
+    ({"size": (3, 4), "mode": "bilinear", "antialias": True}, [68, 51, 104, 156, 181, 96, 57, 103, 149, 188, 108, 50]),
+    ({"size": (3, 4), "mode": "bicubic"}, [57, 48, 113, 169, 204, 53, 54, 110, 135, 213, 123, 45]),
+    ({"size": (3, 4), "mode": "bicubic", "antialias": True}, [66, 39, 110, 162, 194, 93, 44, 106, 147, 204, 103, 42]),
+    (
+        {"size": (2, 8), "mode": "bicubic", "align_corners": True},
+        [0, 23, 54, 81, 104, 131, 162, 185, 120, 143, 173, 204, 244, 103, 0, 49],
+    ),
+    (
+        {"scale_factor": (1.05, 0.7), "mode": "bilinear", "antialias": True},
+        [13, 60, 113, 167, 146, 26, 79, 133, 201, 97, 45, 99, 167, 205, 53, 65, 133, 180, 176, 31],
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), _BYTES)
+def test_bytes_are_pytorchs(options, expected):
+    image = (torch.arange(30) * 37 % 256).reshape(1, 1, 5, 6).to(torch.uint8)
+    assert torch.nn.functional.interpolate(image, **options).flatten().tolist() == expected
+
+
+def test_bytes_of_one_dimension_are_refused():
+    with pytest.raises(NotImplementedError, match="\"compute_indices_weights_linear\" not implemented for 'Byte'"):
+        torch.nn.functional.interpolate(torch.ones(1, 1, 4, dtype=torch.uint8), size=3, mode="linear")

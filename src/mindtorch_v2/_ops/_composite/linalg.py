@@ -2,6 +2,7 @@
 
 import math
 
+from ... import _C
 from .._table import S, T, aten, composite, conj
 from .matmul import _check_square
 from .norm import _matrix_norm
@@ -36,7 +37,7 @@ def _broadcast(first, second):
 @composite(
     "cholesky(Tensor self, bool upper=False) -> Tensor",
     "Cholesky factor of a positive-definite matrix.",
-    bind="function method",
+    bind="function method out",
     dtypes=_DTYPES,
 )
 def cholesky(self, upper=False):
@@ -119,7 +120,7 @@ def inverse(self):
 @composite(
     "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     "LU factors in one matrix, and row exchanges.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_lu_factor(A, *, pivot=True):
     factors, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
@@ -136,11 +137,25 @@ def lu_solve(self, LU_data, LU_pivots):
     return aten.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
+def _lu_unpack_grad(grads, LU_data_sizes):
+    to_lower, to_upper = grads[1], grads[2]
+    rows, cols = LU_data_sizes[-2:]
+    parts = []
+    if to_lower is not None:
+        parts.append(aten.constant_pad_nd(to_lower.tril(-1), [0, max(cols - rows, 0)]))
+    if to_upper is not None:
+        parts.append(aten.constant_pad_nd(to_upper.triu(), [0, 0, 0, max(rows - cols, 0)]))
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
 @composite(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)"
     " -> (Tensor P, Tensor L, Tensor U)",
     "Permutation, lower and upper triangle of LU factors.",
     bind="function out",
+    explicit=True,
+    grad={"LU_data": _lu_unpack_grad},
+    nondiff=(0,),
 )
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     rows, cols = LU_data.shape[-2:]
@@ -148,40 +163,27 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     nothing = LU_data.new_empty([0])
     lower = upper = permutation = nothing
     if unpack_data:
-        eye = aten.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
-        lower = LU_data[..., :, :k].tril(-1) + eye
-        upper = LU_data[..., :k, :].triu()
-    if unpack_pivots and (LU_pivots.is_meta or LU_pivots.numel() == 0):
-        permutation = aten.zeros([*LU_pivots.shape[:-1], rows, rows], dtype=LU_data.dtype, device=LU_data.device)
-        permutation = permutation + aten.eye(rows, dtype=LU_data.dtype, device=LU_data.device)
-    elif unpack_pivots:
-        flat = LU_pivots.reshape(-1, LU_pivots.size(-1)).tolist()
-        orders = []
-        for exchanges in flat:
-            order = list(range(rows))
-            for i, other in enumerate(exchanges):
-                order[i], order[other - 1] = order[other - 1], order[i]
-            orders.append(order)
+        factors = LU_data.contiguous()
+        lower = factors[..., :, :k].tril(-1)
+        lower = lower + aten.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
+        upper = factors[..., :k, :].triu()
+    if unpack_pivots:
         batch = list(LU_pivots.shape[:-1])
-        order = aten.reshape(_int_tensor(orders, LU_pivots, rows), [*batch, rows])
+        order = aten.arange(rows, device=LU_pivots.device).expand([*batch, rows]).clone()
+        for i in range(LU_pivots.size(-1)):
+            other = LU_pivots[..., i : i + 1].long() - 1
+            here, there = order[..., i : i + 1].clone(), order.gather(-1, other)
+            order[..., i : i + 1] = there
+            order.scatter_(-1, other, here)
         columns = aten.zeros([*batch, rows, rows], dtype=LU_data.dtype, device=LU_data.device)
         permutation = columns.scatter(-2, order.unsqueeze(-2), 1.0)
     return permutation, lower, upper
 
 
-def _int_tensor(rows, like, width):
-    """A tensor of int64 from nested lists."""
-    result = aten.empty([len(rows), width], dtype=like.long().dtype, device=like.device)
-    for i, row in enumerate(rows):
-        for j, value in enumerate(row):
-            result[i, j] = value
-    return result
-
-
 @composite(
     "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     "A as permutation times lower times upper triangle.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_lu(A, *, pivot=True):
     factors, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
@@ -191,7 +193,7 @@ def linalg_lu(A, *, pivot=True):
 @composite(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     "Solves with LU factors.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     if not left:
@@ -258,7 +260,7 @@ def linalg_solve(A, B, *, left=True):
 @composite(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     "linalg_solve with error codes in place of errors.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_solve_ex(A, B, *, left=True, check_errors=False):
     result, _, _, info = aten._linalg_solve_ex(A, B, left=left, check_errors=check_errors)
@@ -282,12 +284,12 @@ def linalg_solve_triangular(self, B, *, upper, left=True, unitriangular=False):
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)"
     " -> (Tensor solution, Tensor cloned_coefficient)",
     "X of AX = B for a triangular A, and a copy of A.",
-    bind="function method",
+    bind="function method out",
 )
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
     matrix = _adjoint(A) if transpose else A
     solution = aten.linalg_solve_triangular(matrix, self, upper=upper != transpose, unitriangular=unitriangular)
-    return solution, A.clone()
+    return solution, A.mT.clone(memory_format=_C.contiguous_format).mT
 
 
 # ---- determinants ----
@@ -359,7 +361,7 @@ def _linalg_slogdet(A):
 @composite(
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     "Sign and log of the determinant's size.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_slogdet(A):
     sign, log, _, _ = aten._linalg_slogdet(A)
@@ -369,7 +371,7 @@ def linalg_slogdet(A):
 @composite(
     "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     "Sign and log of the determinant's size.",
-    bind="function method",
+    bind="function method out",
 )
 def slogdet(self):
     return aten.linalg_slogdet(self)
@@ -391,7 +393,7 @@ def logdet(self):
 @composite(
     'linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     "Eigenvalues (rising) and vectors of symmetric or Hermitian matrices.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_eigh(self, UPLO="L"):
     return aten._linalg_eigh(self, UPLO, True)
@@ -414,7 +416,7 @@ def linalg_eigvals(self):
 @composite(
     "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     "Singular values and vectors.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_svd(A, full_matrices=True, *, driver=None):
     return aten._linalg_svd(A, full_matrices, True, driver=driver)
@@ -432,7 +434,7 @@ def linalg_svdvals(A, *, driver=None):
 @composite(
     "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     "Singular values and vectors; V itself, not its adjoint.",
-    bind="function method",
+    bind="function method out",
 )
 def svd(self, some=True, compute_uv=True):
     if not compute_uv:
@@ -447,7 +449,7 @@ def svd(self, some=True, compute_uv=True):
 @composite(
     "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     "Orthonormal columns times an upper triangle.",
-    bind="function method",
+    bind="function method out",
 )
 def qr(self, some=True):
     return aten.linalg_qr(self, "reduced" if some else "complete")
@@ -509,7 +511,7 @@ def _pseudo_inverse(self, atol, rtol, hermitian):
 @composite(
     "linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     "Pseudo-inverse.",
-    bind="linalg",
+    bind="linalg out",
     explicit=True,
     grad={"self": _pseudo_inverse_grad},
 )
@@ -556,7 +558,7 @@ def _rank(self, atol, rtol, hermitian):
 @composite(
     "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
     "Number of singular values above a tolerance.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_matrix_rank(self, tol, hermitian=False):
     return _rank(self, tol, 0.0, hermitian)
@@ -586,7 +588,7 @@ def linalg_matrix_rank_tensor(input, *, atol=None, rtol=None, hermitian=False):
     "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None)"
     " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
     "Least squares.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_lstsq(self, b, rcond=None, *, driver=None):
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
@@ -595,6 +597,7 @@ def linalg_lstsq(self, b, rcond=None, *, driver=None):
     vector = b.dim() == 1 or (self.dim() - 1 == b.dim() and self.shape[:-1] == b.shape)
     right = b.unsqueeze(-1) if vector else b
     solution = aten.matmul(aten.linalg_pinv(self, atol=None, rtol=rcond), right)
+    solution = solution.mT.contiguous().mT
     values = aten.linalg_svdvals(self.detach())
     rank = _rank(self.detach(), None, rcond, False)
     nothing = values.new_empty([0])
@@ -682,10 +685,22 @@ def linalg_vander(x, *, N=None):
     return aten.cumprod(aten.cat([ones, columns], -1), -1)
 
 
+def _cross(a, b, dim):
+    def turned(x, by):
+        return aten.roll(x, [-by], [dim])
+
+    return turned(a, 1) * turned(b, 2) - turned(a, 2) * turned(b, 1)
+
+
 @composite(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     "Cross product of vectors of three items.",
     bind="linalg out",
+    explicit=True,
+    grad={
+        "self": lambda grad, other, dim: _cross(conj(other), grad, dim),
+        "other": lambda grad, self, dim: _cross(grad, conj(self), dim),
+    },
     samples=[S(T(4, 3), T(4, 3)), S(T(3, 4), T(3, 4), dim=0)],
 )
 def linalg_cross(self, other, *, dim=-1):
@@ -695,10 +710,7 @@ def linalg_cross(self, other, *, dim=-1):
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(dim)} and {other.size(dim)}"
         )
-    a = [self.select(dim, i) for i in range(3)]
-    b = [other.select(dim, i) for i in range(3)]
-    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    return aten.stack(parts, dim)
+    return _cross(self, other, dim)
 
 
 @composite(
@@ -742,7 +754,7 @@ def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 @composite(
     "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
     "Inverse of the linear map that a tensor's first `ind` dimensions index.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_tensorinv(self, ind=2):
     if ind <= 0:
@@ -760,7 +772,7 @@ def linalg_tensorinv(self, ind=2):
 @composite(
     "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     "X of tensordot(self, X) = other.",
-    bind="linalg",
+    bind="linalg out",
 )
 def linalg_tensorsolve(self, other, dims=None):
     if dims is not None:

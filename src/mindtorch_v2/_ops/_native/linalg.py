@@ -212,19 +212,25 @@ def _complex_like(x, shape):
     return x.new_empty(shape) if x.is_complex() else aten.complex(x.new_empty(shape), x.new_empty(shape))
 
 
+def _columns(x, shape):
+    """Like LAPACK's results: each matrix in columns."""
+    *batch, rows, cols = shape
+    return x.new_empty([*batch, cols, rows]).transpose(-2, -1)
+
+
 def _square_and_codes(x, **options):
-    return x.new_empty(x.shape), _codes(x)
+    return _columns(x, x.shape), _codes(x)
 
 
 def _lu_meta(x, **options):
-    return x.new_empty(x.shape), x.new_empty([*x.shape[:-2], min(x.shape[-2:])], dtype=DTYPES["int32"]), _codes(x)
+    return _columns(x, x.shape), x.new_empty([*x.shape[:-2], min(x.shape[-2:])], dtype=DTYPES["int32"]), _codes(x)
 
 
 def _qr_meta(x, mode="reduced"):
     rows, cols = x.shape[-2:]
     middle = rows if mode == "complete" else min(rows, cols)
-    left = x.new_empty([0] if mode == "r" else [*x.shape[:-1], middle])
-    return left, x.new_empty([*x.shape[:-2], middle, cols])
+    left = x.new_empty([0]) if mode == "r" else _columns(x, [*x.shape[:-1], middle])
+    return left, _columns(x, [*x.shape[:-2], middle, cols])
 
 
 def _svd_meta(x, full_matrices=False, compute_uv=True, *, driver=None):
@@ -234,11 +240,11 @@ def _svd_meta(x, full_matrices=False, compute_uv=True, *, driver=None):
     if not compute_uv:
         return x.new_empty([0]), values, x.new_empty([0])
     left, right = (rows, cols) if full_matrices else (k, k)
-    return x.new_empty([*batch, rows, left]), values, x.new_empty([*batch, right, cols])
+    return _columns(x, [*batch, rows, left]), values, _columns(x, [*batch, right, cols])
 
 
 def _eigh_meta(x, uplo="L", compute_v=True):
-    return _real_like(x, x.shape[:-1]), x.new_empty(x.shape if compute_v else [0])
+    return _real_like(x, x.shape[:-1]), _columns(x, x.shape) if compute_v else x.new_empty([0])
 
 
 op(
@@ -262,9 +268,9 @@ op(
 op(
     "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     "Eigenvalues and vectors of square matrices, complex.",
-    bind="linalg",
+    bind="linalg out",
     grad={"self": _eig_grad},
-    meta_kernel=lambda x: (_complex_like(x, x.shape[:-1]), _complex_like(x, x.shape)),
+    meta_kernel=lambda x: (_complex_like(x, x.shape[:-1]), _columns(_complex_like(x, [0]), x.shape)),
     dtypes=_DTYPES,
 )
 
@@ -273,7 +279,7 @@ op(
     "QR as LAPACK leaves it: reflectors below the diagonal.",
     bind="function method out",
     grad=None,
-    meta_kernel=lambda x: (x.new_empty(x.shape), x.new_empty([*x.shape[:-2], min(x.shape[-2:])])),
+    meta_kernel=lambda x: (_columns(x, x.shape), x.new_empty([*x.shape[:-2], min(x.shape[-2:])])),
     dtypes=_DTYPES,
 )
 
@@ -321,7 +327,7 @@ op(
     bind="linalg out",
     grad={("input", "tau"): _householder_product_grad},
     samples=[S(T(4, 3), T(2)), S(T(2, 3, 3), T(2, 3))],
-    meta_kernel=lambda x, tau: x.new_empty(x.shape),
+    meta_kernel=lambda x, tau: _columns(x, x.shape),
     dtypes=_DTYPES,
 )
 
@@ -346,6 +352,36 @@ op(
 )
 
 op(
+    "linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False)"
+    " -> (Tensor LD, Tensor pivots, Tensor info)",
+    "Factors of symmetric or Hermitian matrices, exchanges, and error codes.",
+    bind="linalg out",
+    grad=None,
+    meta_kernel=lambda x, **options: (
+        _columns(x, x.shape),
+        x.new_empty(x.shape[:-1], dtype=DTYPES["int32"]),
+        _codes(x),
+    ),
+    dtypes=_DTYPES,
+)
+
+op(
+    "_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor",
+    "Solves with LDL factors; operands of one batch.",
+    grad=None,
+    meta_kernel=lambda factors, pivots, right, hermitian: _columns(right, right.shape),
+    dtypes=_DTYPES,
+)
+
+op(
+    "_ormqr(Tensor self, Tensor input2, Tensor input3, bool left, bool transpose) -> Tensor",
+    "A product with the Q that reflectors stand for; operands of one batch.",
+    grad=None,
+    meta_kernel=lambda reflectors, tau, other, left, transpose: _columns(other, other.shape),
+    dtypes=_DTYPES,
+)
+
+op(
     "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     "Eigenvalues and vectors of symmetric or Hermitian matrices; reads one triangle.",
     grad={"A": _eigh_grad},
@@ -366,7 +402,7 @@ op(
     "_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor",
     "Solves with LU factors; operands of one batch.",
     grad={("LU", "B"): _lu_solve_grads},
-    meta_kernel=lambda factors, pivots, right, left, adjoint: right.new_empty(right.shape),
+    meta_kernel=lambda factors, pivots, right, left, adjoint: _columns(right, right.shape),
     dtypes=_DTYPES,
 )
 
@@ -374,6 +410,6 @@ op(
     "_solve_triangular(Tensor A, Tensor B, bool upper, bool left, bool unitriangular) -> Tensor",
     "Solves a triangular system; operands of one batch.",
     grad={("A", "B"): _triangle_grads},
-    meta_kernel=lambda matrix, right, upper, left, unit: right.new_empty(right.shape),
+    meta_kernel=lambda matrix, right, upper, left, unit: _columns(right, right.shape),
     dtypes=_DTYPES,
 )
