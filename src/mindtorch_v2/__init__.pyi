@@ -851,11 +851,17 @@ def any(input: Tensor, dim: _Sequence[_int] | None = ..., keepdim: _bool = ..., 
 def arange(end: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """0, 1, ... below `end`."""
 @overload
+def arange(end: _Number, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`arange` into `out`."""
+@overload
 def arange(start: _Number, end: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`start`, `start + 1`, ... below `end`."""
 @overload
 def arange(start: _Number, end: _Number, step: _Number = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`start`, `start + step`, ... before `end`."""
+@overload
+def arange(start: _Number, end: _Number, step: _Number = ..., *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`arange` into `out`."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse cosine."""
 def arccos_(input: Tensor) -> Tensor:
@@ -1059,7 +1065,7 @@ def celu_(input: Tensor, alpha: _Number = ...) -> Tensor:
     """`celu` in place."""
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Takes channels from the groups in turn."""
-def cholesky(input: Tensor, upper: _bool = ...) -> Tensor:
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cholesky factor of a positive-definite matrix."""
 def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the matrix whose Cholesky factor is given."""
@@ -1333,6 +1339,12 @@ def empty(size: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout 
 @overload
 def empty(*size: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uninitialised."""
+@overload
+def empty(size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`empty` into `out`."""
+@overload
+def empty(*size: _int, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`empty` into `out`."""
 def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uninitialised, shaped like `self`."""
 def empty_permuted(size: _Sequence[_int], physical_layout: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
@@ -1470,8 +1482,12 @@ def frac_(input: Tensor) -> Tensor:
     """The part after the point, with the sign of `self`."""
 def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.frexp:
     """A number of magnitude in [0.5, 1), and the power of two by which it is multiplied."""
+@overload
 def full(size: _Sequence[_int], fill_value: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """One number everywhere; its kind gives the dtype."""
+@overload
+def full(size: _Sequence[_int], fill_value: _Number, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`full` into `out`."""
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """One number everywhere, shaped like `self`."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
@@ -1748,8 +1764,11 @@ def linspace(start: _Number, end: Tensor, steps: _int, *, dtype: _dtype | None =
 def linspace(start: Tensor, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
+def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced numbers, both ends included."""
+@overload
+def linspace(start: _Number, end: _Number, steps: _int, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`linspace` into `out`."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm."""
 def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1806,8 +1825,11 @@ def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, dt
 def logspace(start: Tensor, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
+def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`base` to the power of evenly spaced exponents."""
+@overload
+def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`logspace` into `out`."""
 def logsumexp(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials along the dimensions `dim`."""
 @overload
@@ -1861,6 +1883,9 @@ def matrix_exp(input: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: _int) -> Tensor:
     """Integer power of square matrices."""
 @overload
+def max(input: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    """`max` of two tensors into `out`."""
+@overload
 def max(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements."""
 @overload
@@ -1869,6 +1894,9 @@ def max(input: Tensor) -> Tensor:
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.max:
     """The largest elements along `dim` and their positions."""
+@overload
+def max(input: Tensor, *, out: Tensor) -> Tensor:
+    """`max` into `out`."""
 def max_pool1d(input: Tensor, kernel_size: _Sequence[_int] | _int, stride: _Sequence[_int] | _int = ..., padding: _Sequence[_int] | _int = ..., dilation: _Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> Tensor:
     """Maximum over windows of the last dimension."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: _Sequence[_int] | _int, stride: _Sequence[_int] | _int = ..., padding: _Sequence[_int] | _int = ..., dilation: _Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> tuple[Tensor, Tensor]:
@@ -1892,6 +1920,9 @@ def median(input: Tensor) -> Tensor:
 def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.median:
     """The lower medians along `dim` and their positions."""
 @overload
+def min(input: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    """`min` of two tensors into `out`."""
+@overload
 def min(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements."""
 @overload
@@ -1900,6 +1931,9 @@ def min(input: Tensor) -> Tensor:
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.min:
     """The smallest elements along `dim` and their positions."""
+@overload
+def min(input: Tensor, *, out: Tensor) -> Tensor:
+    """`min` into `out`."""
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The smaller operand, NaN if either is; equal operands share the gradient."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2023,8 +2057,17 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Te
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
     """The norms over all dimensions but `dim`."""
 @overload
+def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = ..., out: Tensor) -> Tensor:
+    """`normal` into `out`."""
+@overload
 def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = ...) -> Tensor:
     """Normal numbers, each with its own mean and deviation."""
+@overload
+def normal(mean: Tensor, std: _float = ..., *, generator: _Generator | None = ..., out: Tensor) -> Tensor:
+    """`normal` into `out`."""
+@overload
+def normal(mean: _float, std: Tensor, *, generator: _Generator | None = ..., out: Tensor) -> Tensor:
+    """`normal` into `out`."""
 @overload
 def normal(mean: Tensor, std: _float = ..., *, generator: _Generator | None = ...) -> Tensor:
     """Normal numbers, each with its own mean."""
@@ -2034,6 +2077,9 @@ def normal(mean: _float, std: Tensor, *, generator: _Generator | None = ...) -> 
 @overload
 def normal(mean: _float, std: _float, size: _Sequence[_int], *, generator: _Generator | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Normal numbers of one mean and deviation."""
+@overload
+def normal(mean: _float, std: _float, size: _Sequence[_int], *, generator: _Generator | None = ..., out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`normal` into `out`."""
 @overload
 def not_equal(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where `self` is not equal to `other`."""
@@ -2054,8 +2100,18 @@ def ones(size: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout |
 @overload
 def ones(*size: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Ones."""
+@overload
+def ones(size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`ones` into `out`."""
+@overload
+def ones(*size: _int, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`ones` into `out`."""
 def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Ones, shaped like `self`."""
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`torch.linalg.householder_product`."""
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`input3` multiplied by the orthogonal matrix whose reflectors `geqrf` gave as `self` and `input2`."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of all pairs of items of two vectors."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ...) -> Tensor:
@@ -2109,7 +2165,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -
     """`source` put (or added) at positions of the flattened tensor."""
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
     """`source` put (or added) at positions of the flattened tensor."""
-def qr(input: Tensor, some: _bool = ...) -> return_types.qr:
+def qr(input: Tensor, some: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.qr:
     """Orthonormal columns times an upper triangle."""
 @overload
 def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
@@ -2134,6 +2190,18 @@ def rand(size: _Sequence[_int], *, generator: _Generator | None, dtype: _dtype |
 def rand(*size: _int, generator: _Generator | None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uniform in [0, 1)."""
 @overload
+def rand(size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`rand` into `out`."""
+@overload
+def rand(*size: _int, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`rand` into `out`."""
+@overload
+def rand(size: _Sequence[_int], *, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`rand` into `out`."""
+@overload
+def rand(*size: _int, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`rand` into `out`."""
+@overload
 def rand_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uniform in [0, 1), shaped like `self`."""
 @overload
@@ -2151,6 +2219,18 @@ def randint(low: _int, high: _int, size: _Sequence[_int], *, dtype: _dtype | Non
 @overload
 def randint(low: _int, high: _int, size: _Sequence[_int], *, generator: _Generator | None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Integers of [low, high)."""
+@overload
+def randint(high: _int, size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randint` into `out`."""
+@overload
+def randint(high: _int, size: _Sequence[_int], *, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randint` into `out`."""
+@overload
+def randint(low: _int, high: _int, size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randint` into `out`."""
+@overload
+def randint(low: _int, high: _int, size: _Sequence[_int], *, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randint` into `out`."""
 @overload
 def randint_like(input: Tensor, high: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Integers of [0, high), shaped like `self`."""
@@ -2182,6 +2262,18 @@ def randn(size: _Sequence[_int], *, generator: _Generator | None, dtype: _dtype 
 def randn(*size: _int, generator: _Generator | None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Standard normal numbers."""
 @overload
+def randn(size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randn` into `out`."""
+@overload
+def randn(*size: _int, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randn` into `out`."""
+@overload
+def randn(size: _Sequence[_int], *, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randn` into `out`."""
+@overload
+def randn(*size: _int, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randn` into `out`."""
+@overload
 def randn_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Standard normal numbers, shaped like `self`."""
 @overload
@@ -2193,8 +2285,15 @@ def randperm(n: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..
 @overload
 def randperm(n: _int, *, generator: _Generator | None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """0 to n - 1 in random order."""
+@overload
+def randperm(n: _int, *, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randperm` into `out`."""
+@overload
 def range(start: _Number, end: _Number, step: _Number = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`start`, `start + step`, ... up to and with `end`."""
+@overload
+def range(start: _Number, end: _Number, step: _Number = ..., *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`range` into `out`."""
 def ravel(input: Tensor) -> Tensor:
     """One-dimensional, in row-major order."""
 def real(input: Tensor) -> Tensor:
@@ -2375,7 +2474,7 @@ def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _i
     """A copy of what `slice` gives."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of `self` with a slice replaced by `src`."""
-def slogdet(input: Tensor) -> return_types.slogdet:
+def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.slogdet:
     """Sign and log of the determinant's size."""
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum, computed in `dtype`."""
@@ -2473,7 +2572,7 @@ def sum(input: Tensor, *, dtype: _dtype | None = ..., out: Tensor | None = ...) 
 @overload
 def sum(input: Tensor, dim: _Sequence[_int] | _int | None, keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """The sum along the dimensions `dim`."""
-def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ...) -> return_types.svd:
+def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, Tensor, Tensor] | None = ...) -> return_types.svd:
     """Singular values and vectors; V itself, not its adjoint."""
 def swapaxes(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged."""
@@ -2485,7 +2584,7 @@ def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `t` gives."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Elements by their position in the flattened tensor."""
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ...) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """`gather` whose other dimensions broadcast; without dim, of the flattened tensor."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Tangent of radians."""
@@ -2530,7 +2629,7 @@ def trapz(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
 @overload
 def trapz(y: Tensor, *, dx: _Number = ..., dim: _int = ...) -> Tensor:
     """Integral by the trapezoidal rule, equal steps."""
-def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ...) -> return_types.triangular_solve:
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.triangular_solve:
     """X of AX = B for a triangular A, and a copy of A."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices, zeros above."""
@@ -2660,5 +2759,11 @@ def zeros(size: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout 
 @overload
 def zeros(*size: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Zeros."""
+@overload
+def zeros(size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`zeros` into `out`."""
+@overload
+def zeros(*size: _int, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`zeros` into `out`."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Zeros, shaped like `self`."""

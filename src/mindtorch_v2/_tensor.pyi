@@ -1084,6 +1084,10 @@ class Tensor(TensorBase):
     @overload
     def not_equal_(self, other: _Number) -> Tensor:
         """True where `self` is not equal to `other`."""
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """`torch.linalg.householder_product`."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
+        """`input3` multiplied by the orthogonal matrix whose reflectors `geqrf` gave as `self` and `input2`."""
     def outer(self, vec2: Tensor) -> Tensor:
         """Products of all pairs of items of two vectors."""
     @overload

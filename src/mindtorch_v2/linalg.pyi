@@ -29,9 +29,9 @@ def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Determinant."""
 def diagonal(A: Tensor, *, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """Diagonal of matrices."""
-def eig(input: Tensor) -> return_types.linalg_eig:
+def eig(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_eig:
     """Eigenvalues and vectors of square matrices, complex."""
-def eigh(input: Tensor, UPLO: str = ...) -> return_types.linalg_eigh:
+def eigh(input: Tensor, UPLO: str = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_eigh:
     """Eigenvalues (rising) and vectors of symmetric or Hermitian matrices."""
 def eigvals(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Eigenvalues of square matrices."""
@@ -43,15 +43,21 @@ def inv(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of square matrices."""
 def inv_ex(A: Tensor, *, check_errors: _bool = ..., out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_inv_ex:
     """Inverse and error codes."""
-def lstsq(input: Tensor, b: Tensor, rcond: _float | None = ..., *, driver: str | None = ...) -> return_types.linalg_lstsq:
+def ldl_factor(input: Tensor, *, hermitian: _bool = ..., out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_ldl_factor:
+    """Factors of symmetric or Hermitian matrices, and exchanges."""
+def ldl_factor_ex(input: Tensor, *, hermitian: _bool = ..., check_errors: _bool = ..., out: tuple[Tensor, Tensor, Tensor] | None = ...) -> return_types.linalg_ldl_factor_ex:
+    """Factors of symmetric or Hermitian matrices, exchanges, and error codes."""
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Solves with LDL factors."""
+def lstsq(input: Tensor, b: Tensor, rcond: _float | None = ..., *, driver: str | None = ..., out: tuple[Tensor, Tensor, Tensor, Tensor] | None = ...) -> return_types.linalg_lstsq:
     """Least squares."""
-def lu(A: Tensor, *, pivot: _bool = ...) -> return_types.linalg_lu:
+def lu(A: Tensor, *, pivot: _bool = ..., out: tuple[Tensor, Tensor, Tensor] | None = ...) -> return_types.linalg_lu:
     """A as permutation times lower times upper triangle."""
-def lu_factor(A: Tensor, *, pivot: _bool = ...) -> return_types.linalg_lu_factor:
+def lu_factor(A: Tensor, *, pivot: _bool = ..., out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_lu_factor:
     """LU factors in one matrix, and row exchanges."""
 def lu_factor_ex(A: Tensor, *, pivot: _bool = ..., check_errors: _bool = ..., out: tuple[Tensor, Tensor, Tensor] | None = ...) -> return_types.linalg_lu_factor_ex:
     """LU factors in one matrix, row exchanges, and error codes."""
-def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = ..., adjoint: _bool = ...) -> Tensor:
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = ..., adjoint: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Solves with LU factors."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product."""
@@ -66,7 +72,7 @@ def matrix_norm(input: Tensor, ord: _Number, dim: _Sequence[_int] = ..., keepdim
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Integer power of square matrices."""
 @overload
-def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = ...) -> Tensor:
+def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Number of singular values above a tolerance."""
 @overload
 def matrix_rank(input: Tensor, *, atol: _float | None = ..., rtol: _float | None = ..., hermitian: _bool = ...) -> Tensor:
@@ -83,7 +89,7 @@ def norm(input: Tensor, ord: _Number | None = ..., dim: _Sequence[_int] | _int |
 def norm(input: Tensor, ord: str, dim: _Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Norm of matrices by name."""
 @overload
-def pinv(input: Tensor, rcond: _float, hermitian: _bool = ...) -> Tensor:
+def pinv(input: Tensor, rcond: _float, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Pseudo-inverse."""
 @overload
 def pinv(input: Tensor, *, atol: _float | None = ..., rtol: _float | None = ..., hermitian: _bool = ...) -> Tensor:
@@ -93,21 +99,21 @@ def pinv(input: Tensor, *, atol: Tensor | None = ..., rtol: Tensor | None = ...,
     """Pseudo-inverse with a tolerance for each matrix."""
 def qr(A: Tensor, mode: str = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_qr:
     """Orthonormal columns times an upper triangle."""
-def slogdet(A: Tensor) -> return_types.linalg_slogdet:
+def slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_slogdet:
     """Sign and log of the determinant's size."""
 def solve(A: Tensor, B: Tensor, *, left: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """X of AX = B (or XA = B)."""
-def solve_ex(A: Tensor, B: Tensor, *, left: _bool = ..., check_errors: _bool = ...) -> return_types.linalg_solve_ex:
+def solve_ex(A: Tensor, B: Tensor, *, left: _bool = ..., check_errors: _bool = ..., out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_solve_ex:
     """linalg_solve with error codes in place of errors."""
 def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool, left: _bool = ..., unitriangular: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """X of AX = B (or XA = B) for a triangular A."""
-def svd(A: Tensor, full_matrices: _bool = ..., *, driver: str | None = ...) -> return_types.linalg_svd:
+def svd(A: Tensor, full_matrices: _bool = ..., *, driver: str | None = ..., out: tuple[Tensor, Tensor, Tensor] | None = ...) -> return_types.linalg_svd:
     """Singular values and vectors."""
 def svdvals(A: Tensor, *, driver: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Singular values, falling."""
-def tensorinv(input: Tensor, ind: _int = ...) -> Tensor:
+def tensorinv(input: Tensor, ind: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the linear map that a tensor's first `ind` dimensions index."""
-def tensorsolve(input: Tensor, other: Tensor, dims: _Sequence[_int] | None = ...) -> Tensor:
+def tensorsolve(input: Tensor, other: Tensor, dims: _Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """X of tensordot(self, X) = other."""
 def vander(x: Tensor, *, N: _int | None = ...) -> Tensor:
     """Powers of the items along a new last dimension."""

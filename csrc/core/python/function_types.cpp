@@ -153,11 +153,20 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
     }
     CallInput in{args, n, kwnames};
     PyObject* r = call_overloads(f->name_text, f->ops, f->nops, in);
-    if (__builtin_expect(!r && f->takes_numbers && n > 0 && PyErr_ExceptionMatches(PyExc_TypeError), 0)) {
-        if (PyObject* number = number_tensor(args[0])) {
+    if (__builtin_expect(!r && f->takes_numbers && PyErr_ExceptionMatches(PyExc_TypeError), 0)) {
+        const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+        Py_ssize_t first = n > 0 ? 0 : n + named;  // where the first tensor stands: it may have been named
+        for (Py_ssize_t i = 0; i < named && n == 0; i++) {
+            PyObject* name = PyTuple_GET_ITEM(kwnames, i);
+            if (PyUnicode_CompareWithASCIIString(name, "input") == 0 ||
+                PyUnicode_CompareWithASCIIString(name, "self") == 0)
+                first = n + i;
+        }
+        PyObject* number = first < n + named ? number_tensor(args[first]) : nullptr;
+        if (number) {
             PyErr_Clear();
-            std::vector<PyObject*> all(args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
-            all[0] = number;
+            std::vector<PyObject*> all(args, args + n + named);
+            all[static_cast<size_t>(first)] = number;
             r = call_overloads(f->name_text, f->ops, f->nops, {all.data(), n, kwnames});
             Py_DECREF(number);
         }

@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 from .. import _C
-from ._table import aten
+from .._dtype import DTYPES
+from ._table import aten, class_name, fill
 
 
 def _reversed(self: Any) -> Any:
@@ -34,14 +35,22 @@ def _new(self: Any, *args: Any) -> Any:
     return _C._legacy_new(self.dtype, args)
 
 
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not zero: one row each, or one tensor a dimension.
 
     >>> torch.nonzero(torch.tensor([0, 2, 3]))
     tensor([[1],
             [2]])
     """
-    return aten.nonzero_numpy(input) if as_tuple else aten.nonzero(input)
+    if as_tuple:
+        return aten.nonzero_numpy(input)
+    if out is None:
+        return aten.nonzero(input)
+    if out.dtype != DTYPES["int64"]:
+        raise RuntimeError(
+            f"nonzero: Expected out tensor to have scalar type Long but got scalar type{class_name(out.dtype)}"
+        )
+    return fill(out, aten.nonzero(input))
 
 
 def attach(tensor: type) -> None:

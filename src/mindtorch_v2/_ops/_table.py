@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -293,6 +294,49 @@ def _native(handle, *names: str, key: str = "CPU") -> bool:
     return any(handle.impl(key, name) for name in names)
 
 
+_CLASSES = {
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "bool": "Bool",
+    "bfloat16": "BFloat16",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+def class_name(dtype: Any) -> str:
+    """What PyTorch's messages call a dtype: "Float" for float32."""
+    short = str(dtype).rpartition(".")[2]
+    return _CLASSES.get(short, short)
+
+
+def fill(out: Any, value: Any) -> Any:
+    """Puts `value` into `out`, which takes its sizes; an `out` that held something warns, as PyTorch does."""
+    if not _C.can_cast(value.dtype, out.dtype):
+        raise RuntimeError(
+            f"result type {class_name(value.dtype)} can't be cast to the desired output type {class_name(out.dtype)}"
+        )
+    if out.shape != value.shape:
+        if out.numel() != 0:
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                f"match the required output shape {list(value.shape)}. This behavior is deprecated, and in a future "
+                "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+                "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=2,
+            )
+        aten.resize_(out, value.shape)
+    return aten.copy_(out, value)
+
+
 def _through_functional(functional, form: str):
     """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy."""
     if form == "inplace":
@@ -311,9 +355,7 @@ def _through_functional(functional, form: str):
             results = functional(*args, **kwargs)
             many = isinstance(results, (tuple, list))
             for out, result in zip(outs, results if many else (results,), strict=True):
-                if out.shape != result.shape:
-                    aten.resize_(out, result.shape)
-                aten.copy_(out, result)
+                fill(out, result)
             return tuple(outs) if many else outs[0]
 
     return run

@@ -1,6 +1,7 @@
 """Products and solves with factors as LAPACK leaves them: reflectors, LDL, LU with its pivots."""
 
-from .._table import S, T, aten, composite
+from .._native.linalg import _householder_product_grad
+from .._table import S, T, aten, class_name, composite
 
 _DTYPES = "float complex"
 
@@ -10,18 +11,10 @@ def _ormqr_grad(grad, self, input2, input3, left, transpose, result, needs):
     if needs[2]:
         to_other = aten.ormqr(self, input2, grad, left, not transpose)
     if needs[0] or needs[1]:
-        from ... import autograd  # not importable yet when the rows are read
-
         # Through Q itself: the product with all of its columns, as householder_product differentiates it.
-        rows = self.size(-2)
-        full = aten.constant_pad_nd(self.detach(), [0, rows - self.size(-1)])
-        full.requires_grad_()
-        tau = input2.detach().requires_grad_()
-        with autograd.enable_grad():
-            q = aten.linalg_householder_product(full, tau)
-            slope = grad @ input3.mH if left else input3.mH @ grad
-            slope = slope.mH if transpose else slope
-            to_full, to_tau = autograd.grad(q, (full, tau), slope)
+        full = aten.constant_pad_nd(self, [0, self.size(-2) - self.size(-1)])
+        slope = grad @ input3.mH if left else input3.mH @ grad
+        to_full, to_tau = _householder_product_grad(slope.mH if transpose else slope, full, input2)
         to_self = to_full[..., : self.size(-1)]
     return to_self, to_tau, to_other
 
@@ -69,15 +62,9 @@ def ormqr(self, input2, input3, left=True, transpose=False):
         if x.dtype != self.dtype:
             raise RuntimeError(
                 f"torch.ormqr: Expected input and {name} to have the same dtype, but input has dtype "
-                f"{_class(self)} and {name} has dtype {_class(x)}"
+                f"{class_name(self.dtype)} and {name} has dtype {class_name(x.dtype)}"
             )
     return aten._ormqr(self, input2, input3, left, transpose)
-
-
-def _class(x):
-    names = {"float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
-    short = str(x.dtype).rpartition(".")[2]
-    return names.get(short, short.capitalize())
 
 
 @composite(
@@ -116,7 +103,9 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian=False):
     if B.dim() < 2:
         raise RuntimeError("torch.linalg.ldl_solve: The input tensor B must have at least 2 dimensions.")
     if LD.dtype != B.dtype:
-        raise RuntimeError(f"torch.linalg.ldl_solve: LD dtype {_class(LD)} does not match b dtype {_class(B)}")
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: LD dtype {class_name(LD.dtype)} does not match b dtype {class_name(B.dtype)}"
+        )
     batch = aten.broadcast_tensors([LD[..., 0, 0], B[..., 0, 0] if B.size(-1) else B.sum((-2, -1))])[0].shape
     factors = LD.expand([*batch, *LD.shape[-2:]])
     exchanges = pivots.expand([*batch, pivots.size(-1)])

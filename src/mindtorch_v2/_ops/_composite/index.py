@@ -68,7 +68,7 @@ def one_hot(self, num_classes=-1):
 @composite(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     "`gather` whose other dimensions broadcast; without dim, of the flattened tensor.",
-    bind="function method",
+    bind="function method out",
     samples=[S(T(3, 4), T(3, 1, dtype="int64", low=0, high=4), 1)],
 )
 def take_along_dim(self, indices, dim=None):

@@ -114,6 +114,7 @@ def outer(self, vec2):
 @composite(
     "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
     "Sum product over pairs of dimensions.",
+    bind="out",
     samples=[S(T(2, 3, 4), T(4, 3, 5), [1, 2], [1, 0]), S(T(2), T(3), [], [])],
 )
 def tensordot(self, other, dims_self, dims_other):

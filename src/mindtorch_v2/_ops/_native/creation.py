@@ -97,14 +97,14 @@ op(
 op(
     f"linspace(Scalar start, Scalar end, int steps, {_FACTORY}) -> Tensor",
     "Evenly spaced numbers, both ends included.",
-    bind="function out",
+    bind="function",
     meta=rule("steps", "start", "end", "steps", "dtype"),
     grad=None,
 )
 op(
     f"logspace(Scalar start, Scalar end, int steps, float base=10., {_FACTORY}) -> Tensor",
     "`base` to the power of evenly spaced exponents.",
-    bind="function out",
+    bind="function",
     meta=rule("steps", "start", "end", "steps", "dtype"),
     grad=None,
 )
