@@ -321,8 +321,12 @@ def compile_check(guards, watch=None):
     writer = _Writer()
     if watch is not None:
         check, full, casts, dtypes, cache = watch
-        writer.space.update(watch=check, full=full, casts=casts, dtypes=dtypes)
-        changed = f"not watch() or casts.dtypes != dtypes or casts.cache_enabled is not {cache}"
+        deterministic = torch.are_deterministic_algorithms_enabled
+        writer.space.update(watch=check, full=full, casts=casts, dtypes=dtypes, deterministic=deterministic)
+        changed = (
+            f"not watch() or casts.dtypes != dtypes or casts.cache_enabled is not {cache} "
+            f"or deterministic() is not {deterministic()}"
+        )
         writer.lines.append(f"if {changed}: return full(args, kwargs)")
     for guard in guards:
         condition = writer.condition(guard)

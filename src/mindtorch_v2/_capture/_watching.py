@@ -9,7 +9,7 @@ touched, all guards are evaluated; if they hold, the watch begins anew.
 import collections
 import types
 
-from mindtorch_v2 import _C, _namespace
+from mindtorch_v2 import _C
 from mindtorch_v2._capture._guards import Guard, compile_check
 from mindtorch_v2._capture._sources import Argument, Attribute, Constant, Dictionary, Item, Keyword, OfClass
 from mindtorch_v2._ops import _autocast
@@ -151,7 +151,6 @@ class Watching:
 
     def _arm(self):
         collected = _Collected()
-        collected.add("dicts", _namespace._deterministic)
         each_time, memory = [], False
         for guard in (*self.of_call, *self.fixed):
             if guard.kind == "state":
