@@ -390,6 +390,11 @@ class FakeTensorMode(TorchDispatchMode):
         def wrap(elem):
             if id(elem) in same:
                 return same[id(elem)]
+            if elem.device.type != "meta":
+                raise AssertionError(
+                    f"{func}: its Meta kernel returned a tensor on {elem.device}; elem.device.type must be 'meta', got "
+                    f"{elem.device.type}. Make results with the arguments' device, as x.new_empty(...) does"
+                )
             made = FakeTensor(self, elem, device)
             if func._handle.is_view and fakes[0]._elem.dtype is elem.dtype:
                 _share_storage(made, fakes[0])  # they have one version counter

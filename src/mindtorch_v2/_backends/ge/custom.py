@@ -34,6 +34,7 @@ class Kernels:
         self.operators: dict[str, Any] = {}
         self.called = _CALLBACK(self._called)
         self.pending: BaseException | None = None
+        self.checked: set[Any] = set()  # operators whose kernels were seen to write what they say
 
     def offer(self, type: str, handle: Any) -> None:
         self.operators[type] = handle
@@ -69,9 +70,27 @@ class Kernels:
                 keywords[name] = value
             else:
                 values.append(value)
+        before = self._copies(handle, given)
         made = handle(*values, **keywords)
+        self._check_writes(handle, op.type, before, given)
         made = list(made) if isinstance(made, (list, tuple)) else [] if made is None else [made]
-        made = [each for each in made if not any(each is one for one in given.values())]
+        for each in made:
+            for name, one in given.items():
+                if (
+                    one is not None
+                    and each.numel()
+                    and each.untyped_storage().data_ptr() == one.untyped_storage().data_ptr()
+                ):
+                    raise RuntimeError(
+                        f"{handle.namespace}::{handle.name}: its kernel returned its argument '{name}', or a view of it, and a "
+                        "result of a graph is a value of its own. Return a clone, or, if the kernel writes to the argument, "
+                        f"declare that, Tensor(a!) {name}, and return nothing for it"
+                    )
+        if len(made) != len(op.output_desc) - len(self._written(handle)):
+            raise RuntimeError(
+                f"{handle.namespace}::{handle.name}: its kernel returned {len(made)} tensors; {op.type} has "
+                f"{len(op.output_desc)} outputs, of which {len(self._written(handle))} are written arguments"
+            )
         for place, desc in enumerate(op.output_desc):
             source = given[desc.name] if given.get(desc.name) is not None else made.pop(0)
             wanted = tuple(desc.shape.dim), DataType.of_proto(desc.dtype).torch
@@ -82,6 +101,28 @@ class Kernels:
                 )
             source = source.contiguous()
             self._copy(outputs[place], source.data_ptr(), source, device, stream)
+
+    @staticmethod
+    def _written(handle: Any) -> list[str]:
+        return [a["name"] for a in handle.arguments if a["is_write"]]
+
+    def _copies(self, handle: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """What a kernel gets and may not write; kept at its first run only."""
+        if handle in self.checked:
+            return {}
+        written = self._written(handle)
+        names = [n for n in given if n not in written and n.rstrip("0123456789") not in written]
+        return {name: given[name].clone() for name in names if given[name] is not None}
+
+    def _check_writes(self, handle: Any, type: str, before: dict[str, Any], given: dict[str, Any]) -> None:
+        self.checked.add(handle)
+        for name, copy in before.items():
+            same = (copy == given[name]) | ((copy != copy) & (given[name] != given[name]))
+            if not same.all().item():
+                raise RuntimeError(
+                    f"{handle.namespace}::{handle.name}: its kernel wrote to the argument '{name}', and the schema says that it does "
+                    f"not: {handle.schema}. Declare the write, Tensor(a!) {name}, or let the kernel write to a clone"
+                )
 
     def _tensor(self, desc: Message, address: int, device: int, stream: int) -> Any:
         from ... import empty  # noqa: PLC0415  (the namespace is assembled later)

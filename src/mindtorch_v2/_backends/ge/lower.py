@@ -154,7 +154,15 @@ class _Lowering:
             kwargs["meta_outputs"] = node.meta.get("val")
         try:
             made = found.function(*args, **kwargs)
-        except (TypeError, ValueError, NotImplementedError) as error:
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise GEConversionError(
                 f"node '{node.name}': the converter '{found.function.__name__}' of {checks.name(handle)} failed: {error}"
             ) from error

@@ -147,8 +147,12 @@ class Message:
 
     def _present(self) -> Iterator[tuple[Field, Any]]:
         for name, field in MESSAGES[self._type].items():
-            if name in self._set and (field.count == "one" or self._set[name]):
-                yield field, self._set[name]
+            if name not in self._set:
+                continue
+            value = self._set[name]
+            # Zero is not written, but for attributes, whose field says of what type they are.
+            if value or (field.count == "one" and (self._type == "AttrDef" or isinstance(value, Message))):
+                yield field, value
 
     def serialize(self) -> bytes:
         """The message as bytes; maps in the order of their keys."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -137,8 +138,8 @@ def derived(handle: Any) -> Converter | None:
     """A converter from schema and naming; None if the schema has what GE has no word for.
 
     The GE operator has the name in CamelCase without `_functional`, the tensors as inputs and the rest as attributes, by their
-    names. Outputs: the results (`y`, or `y0`, `y1`, ...), then a same-named output for each argument that is written. Those
-    arguments are copied first, so that nothing else sees the write.
+    names. Outputs: the results (`y`, or `y0`, `y1`, ...; `output` where an argument is called `y`), then a same-named output for
+    each argument that is written. Those arguments are copied first, so that nothing else sees the write.
     """
     if problems(handle) or handle.mutates:
         return None
@@ -146,12 +147,14 @@ def derived(handle: Any) -> Converter | None:
     written = {a["name"] for a in source.arguments if a["is_write"]}
     given = {r["alias"] for r in source.returns if r["is_write"]}
     fresh = sum(not r["is_write"] for r in source.returns) if given else len(source.returns)
+    taken = any(re.fullmatch(r"y\d*", a["name"]) for a in source.arguments)
+    result = "output" if taken else "y"
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         inputs: dict[str, Any] = {}
         attrs: dict[str, attr.Attr] = {}
         values = [*args, *(kwargs.get(a["name"], a["default"]) for a in source.arguments[len(args) :])]
-        outputs: list[Any] = ["y"] if fresh == 1 else [f"y{i}" for i in range(fresh)]
+        outputs: list[Any] = [result] if fresh == 1 else [f"{result}{i}" for i in range(fresh)]
         for argument, value in zip(source.arguments, values, strict=True):
             name, kind = argument["name"], argument["type"].rstrip("?")
             if kind.startswith("Tensor"):

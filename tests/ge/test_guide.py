@@ -1,0 +1,148 @@
+"""The guide for in-place operators in graphs, its way by plug-in, as it stands; and the same operator with nothing registered but
+what an operator package brings."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from mindtorch_v2._backends.npu import libraries
+
+# What the guide takes to be there: the operator, as an operator package registers it, and its kernel.
+PACKAGE = """
+import torch
+from torch.library import Library, impl
+
+operators = Library("npu", "FRAGMENT")
+operators.define("my_inplace(Tensor(a!) x, Tensor(b!) y) -> ()")
+
+
+@impl(operators, "my_inplace", "PrivateUse1")
+def my_inplace(x, y):
+    x.add_(1)
+    y.mul_(2)
+"""
+
+# Its three steps. In the third, `import torchair` and `return` are added, which it lacks.
+GUIDE = """
+import torch
+import torch_npu
+from torch.library import Library, impl
+
+# 根据命名空间获取原地算子注册的Library，如您的算子通过op-plugin注册，则其命名空间为npu，否则使用您注册算子时的命名空间
+# （您通过torch.ops.xxx.{your_op_name}调用算子时的xxx就是该算子的命名空间）
+m = Library("npu", "FRAGMENT")
+
+# 定义原地算子的非原地版本，参数列表与原地算子相同，并去除表示原地修改含义的a!、b!，添加返回值
+m.define("my_inplace_functional(Tensor x, Tensor y) -> (Tensor, Tensor)")
+
+# 注册非原地算子的实现。NPU通过PrivateUse1设备扩展接入Torch，因此此处实现选择的Dispatch key为PrivateUse1
+@impl(m, "my_inplace_functional", "PrivateUse1")
+def my_inplace_functional_npu(x, y):
+    x_clone = x.clone()
+    y_clone = y.clone()
+    torch.ops.npu.my_inplace(x_clone, y_clone)
+    return x_clone, y_clone
+
+# 注册非原地操作算子meta实现，用于torch FX图的shape、dtype推导，即算子在调用后输出的shape、dtype可根据算子的入参来推导
+@impl(m, "my_inplace_functional", "Meta")
+def my_inplace_functional_meta(x, y):
+    return torch.empty_like(x), torch.empty_like(y)
+
+# 注册原地操作算子meta实现，若您已经注册过，该步骤可忽略。
+@impl(m, "my_inplace", "Meta")
+def my_inplace_meta(x, y):
+    pass # 原地算子没有返回值，直接pass即可
+
+@impl(m, "my_inplace", "Functionalize")
+def custom_add_func(x, y):
+    x_out, y_out = torch.ops.npu.my_inplace_functional(x, y)
+    x.copy_(x_out)
+    y.copy_(y_out)
+
+import torchair
+from torchair import register_fx_node_ge_converter
+from torchair.ge import Tensor
+from typing import Any
+from torchair._ge_concrete_graph import ge_apis as ge
+
+# 实现非原地算子的converter
+@register_fx_node_ge_converter(torch.ops.npu.my_inplace_functional.default)
+def conveter_my_inplace_functional(
+        x: Tensor,
+        y: Tensor,
+        meta_outputs: Any = None):
+    x_copy = ge.TensorMove(x) # 非原地算子不能直接修改入参，所以这里要先拷贝入参
+    y_copy = ge.TensorMove(y)
+    return torchair.ge.custom_op(  # 根据算子定义设置变量名，顺序保持一致
+        "MyInplace", # 使用原地算子的Ascend IR
+        inputs={
+            "x": x_copy,
+            "y": y_copy,
+        },
+        outputs=['x', 'y'] # 返回被原地修改的入参
+    )
+"""  # noqa: RUF001  (the guide's own punctuation)
+NOTHING_ELSE = """
+import torchair
+
+
+@impl(operators, "my_inplace", "Meta")
+def my_inplace_meta(x, y):
+    pass
+"""
+
+CHECK = """
+from torch.fx.experimental.proxy_tensor import make_fx
+
+
+def reads_first(x, y):
+    before = x * 3
+    torch.ops.npu.my_inplace(x, y)
+    torch.ops.npu.my_inplace(x[1:], y[:2])
+    return before, x + y
+
+
+def writes_first(x, y):
+    torch.ops.npu.my_inplace(x, y)
+    return x * 3, y
+
+
+def given():
+    return [torch.tensor([1.0, 2.0, 3.0]).npu() for _ in range(2)]
+
+
+for program in (reads_first, writes_first):
+    eager = given()
+    eager += program(*eager)
+    traced = make_fx(torch.func.functionalize(program), tracing_mode="fake")(*given())
+    compiled = torchair.ge_compile(traced)
+    for _ in range(6):
+        inputs = given()
+        inputs += compiled(*inputs)
+        assert all(torch.equal(a, b) for a, b in zip(inputs, eager, strict=True)), (program, inputs, eager)
+    print(program.__name__, [op.type for op in compiled.program.model.graph[0].op].count("MyInplace"))
+print([t.tolist() for t in eager[:2]])
+"""
+
+
+@pytest.mark.skipif(
+    not (libraries.EMULATOR / "lib64" / "libge_executor.so").exists(), reason="the emulator is not built"
+)
+@pytest.mark.parametrize("registered", [GUIDE, NOTHING_ELSE], ids=["guide", "schema and kernel only"])
+def test_my_inplace(registered: str, tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PACKAGE + registered + CHECK, encoding="utf-8")
+    launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--strict", "--poison", "--delay=20", "--"]
+    done = subprocess.run(
+        [*launcher, sys.executable, "-m", "mindtorch_v2", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8", "MINDTORCH_AS_TORCH_NPU": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.splitlines() == ["reads_first 2", "writes_first 1", "[[2.0, 3.0, 4.0], [2.0, 4.0, 6.0]]"]
