@@ -3,6 +3,7 @@ what an operator package brings."""
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -128,13 +129,14 @@ print([t.tolist() for t in eager[:2]])
 """
 
 
-@pytest.mark.skipif(
+needs_emulator = pytest.mark.skipif(
     not (libraries.EMULATOR / "lib64" / "libge_executor.so").exists(), reason="the emulator is not built"
 )
-@pytest.mark.parametrize("registered", [GUIDE, NOTHING_ELSE], ids=["guide", "schema and kernel only"])
-def test_my_inplace(registered: str, tmp_path: pathlib.Path) -> None:
+
+
+def _run(program: str, tmp_path: pathlib.Path) -> list[str]:
     script = tmp_path / "program.py"
-    script.write_text(PACKAGE + registered + CHECK, encoding="utf-8")
+    script.write_text(program, encoding="utf-8")
     launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--strict", "--poison", "--delay=20", "--"]
     done = subprocess.run(
         [*launcher, sys.executable, "-m", "mindtorch_v2", str(script)],
@@ -145,4 +147,21 @@ def test_my_inplace(registered: str, tmp_path: pathlib.Path) -> None:
         env=os.environ | {"PYTHONIOENCODING": "utf-8", "MINDTORCH_AS_TORCH_NPU": "1"},
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert done.stdout.splitlines() == ["reads_first 2", "writes_first 1", "[[2.0, 3.0, 4.0], [2.0, 4.0, 6.0]]"]
+    return done.stdout.splitlines()
+
+
+@needs_emulator
+@pytest.mark.parametrize("registered", [GUIDE, NOTHING_ELSE], ids=["guide", "schema and kernel only"])
+def test_my_inplace(registered: str, tmp_path: pathlib.Path) -> None:
+    said = _run(PACKAGE + registered + CHECK, tmp_path)
+    assert said == ["reads_first 2", "writes_first 1", "[[2.0, 3.0, 4.0], [2.0, 4.0, 6.0]]"]
+
+
+@needs_emulator
+def test_the_documents_program(tmp_path: pathlib.Path) -> None:
+    """The program of docs/ge.md that needs a device."""
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "ge.md").read_text(encoding="utf-8")
+    (program,) = [block for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S) if ">>>" not in block]
+    values = [[3.0, 3.0], [4.0, 4.0], [2.0, 2.0], [2.0, 2.0]]
+    shown = " ".join(f"tensor([{a:.0f}., {b:.0f}.], device='npu:0')" for a, b in values)
+    assert _run(program, tmp_path) == [shown]
