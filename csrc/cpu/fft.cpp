@@ -1,125 +1,17 @@
-// Discrete Fourier transforms along chosen dimensions: mixed radix for smooth lengths, Bluestein's for the others.
+// Discrete Fourier transforms along chosen dimensions.
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
+#include "cpu/fft_plan.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
-// Above this prime factor a butterfly of that many terms costs more than a convolution.
-constexpr int64_t kLargestRadix = 31;
-
-template <class R>
-class Fft {
-  public:
-    using C = std::complex<R>;
-
-    Fft(int64_t n, bool forward) : n_(n), roots_(static_cast<size_t>(n)) {
-        for (int64_t i = 0; i < n; i++) roots_[static_cast<size_t>(i)] = root(i, n, forward);
-        int64_t rest = n;
-        for (int64_t p : {int64_t(4), int64_t(2)})
-            for (; rest % p == 0; rest /= p) factors_.push_back(p);
-        for (int64_t p = 3; p * p <= rest; p += 2)
-            for (; rest % p == 0; rest /= p) factors_.push_back(p);
-        if (rest > 1) factors_.push_back(rest);
-        bool smooth = true;
-        for (int64_t p : factors_) smooth = smooth && p <= kLargestRadix;
-        if (!smooth) prepare_convolution(forward);
-    }
-
-    // `in` and `out` are different rows of n numbers. `scratch` serves one call at a time.
-    void run(const C* in, C* out, std::vector<C>& scratch) const {
-        if (wide_ > 0)
-            convolve(in, out, scratch);
-        else
-            part(in, 1, out, n_, 0);
-    }
-
-  private:
-    // Reduced to an eighth of a turn: exact at its quarters, and the same numbers in every octant.
-    static C root(int64_t i, int64_t n, bool forward) {
-        const int64_t quarter = 4 * i / n, rest = 4 * i % n;  // in quarters of a turn, and in n-ths of one
-        auto part = [n](int64_t k) { return kPi / 2 * static_cast<double>(k) / static_cast<double>(n); };
-        double c = 2 * rest <= n ? std::cos(part(rest)) : std::sin(part(n - rest));
-        double s = 2 * rest <= n ? std::sin(part(rest)) : std::cos(part(n - rest));
-        const double turned[4][2] = {{c, s}, {-s, c}, {-c, -s}, {s, -c}};
-        const auto& [x, y] = turned[quarter % 4];
-        return C(static_cast<R>(x), static_cast<R>(forward ? -y : y));
-    }
-    static C times(C a, C b) {  // without the checks for infinity of operator*
-        return C(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
-    }
-
-    // The transform of in[0], in[step], ...: n numbers, split by the factors from `level` on.
-    void part(const C* in, int64_t step, C* out, int64_t n, size_t level) const {
-        if (n == 1) {
-            *out = *in;
-            return;
-        }
-        const int64_t p = factors_[level], m = n / p, jump = n_ / n;
-        for (int64_t q = 0; q < p; q++) part(in + q * step, step * p, out + q * m, m, level + 1);
-        C terms[kLargestRadix + 1];
-        for (int64_t u = 0; u < m; u++) {
-            for (int64_t q = 0; q < p; q++)
-                terms[q] = q == 0 ? out[u] : times(out[u + q * m], roots_[static_cast<size_t>(q * u * jump)]);
-            if (p == 2) {
-                out[u] = terms[0] + terms[1];
-                out[u + m] = terms[0] - terms[1];
-                continue;
-            }
-            if (p == 4) {
-                C even = terms[0] + terms[2], odd = terms[0] - terms[2];
-                C sum = terms[1] + terms[3], turned = times(terms[1] - terms[3], roots_[static_cast<size_t>(n_ / 4)]);
-                out[u] = even + sum;
-                out[u + m] = odd + turned;
-                out[u + 2 * m] = even - sum;
-                out[u + 3 * m] = odd - turned;
-                continue;
-            }
-            for (int64_t k = 0; k < p; k++) {
-                C sum = terms[0];
-                for (int64_t q = 1; q < p; q++)
-                    sum += times(terms[q], roots_[static_cast<size_t>(q * k % p * m * jump)]);
-                out[u + k * m] = sum;
-            }
-        }
-    }
-
-    // w^(jk) = w^(j^2/2) w^(k^2/2) / w^((k-j)^2/2): a convolution, made by transforms of a power of two.
-    void prepare_convolution(bool forward) {
-        for (wide_ = 1; wide_ < 2 * n_ - 1;) wide_ *= 2;
-        there_ = std::make_unique<Fft>(wide_, true);
-        back_ = std::make_unique<Fft>(wide_, false);
-        chirp_.resize(static_cast<size_t>(n_));
-        for (int64_t i = 0; i < n_; i++) chirp_[static_cast<size_t>(i)] = root(i * i % (2 * n_), 2 * n_, forward);
-        std::vector<C> kernel(static_cast<size_t>(wide_));
-        for (int64_t i = 0; i < n_; i++) {
-            C c = std::conj(chirp_[static_cast<size_t>(i)]) / static_cast<R>(wide_);
-            kernel[static_cast<size_t>(i)] = c;
-            if (i) kernel[static_cast<size_t>(wide_ - i)] = c;
-        }
-        kernel_.resize(kernel.size());
-        there_->run(kernel.data(), kernel_.data(), kernel);
-    }
-    void convolve(const C* in, C* out, std::vector<C>& scratch) const {
-        scratch.assign(static_cast<size_t>(2 * wide_), C());
-        C *a = scratch.data(), *b = a + wide_;
-        for (int64_t i = 0; i < n_; i++) a[i] = times(in[i], chirp_[static_cast<size_t>(i)]);
-        there_->part(a, 1, b, wide_, 0);
-        for (int64_t i = 0; i < wide_; i++) b[i] = times(b[i], kernel_[static_cast<size_t>(i)]);
-        back_->part(b, 1, a, wide_, 0);
-        for (int64_t i = 0; i < n_; i++) out[i] = times(a[i], chirp_[static_cast<size_t>(i)]);
-    }
-
-    int64_t n_, wide_ = 0;
-    std::vector<C> roots_, chirp_, kernel_;
-    std::vector<int64_t> factors_;
-    std::unique_ptr<Fft> there_, back_;
-};
+using fft::Plan;
+using fft::Split;
 
 // f(first element, step) for every row of `t` along dimension d.
 template <class F>
@@ -132,43 +24,199 @@ void each_row(const Tensor& t, int64_t d, const F& f) {
     });
 }
 
-template <class R>
-void transform_in_place(Tensor& t, int64_t d, bool forward) {
-    using C = std::complex<R>;
-    int64_t n = t.size(d), step = t.stride(d);
-    if (n <= 1 || t.numel() == 0) return;
-    const Fft<R> fft(n, forward);
-    C* data = t.data<C>();
+std::vector<int64_t> starts_of_rows(const Tensor& t, int64_t d) {
     std::vector<int64_t> rows;
+    rows.reserve(static_cast<size_t>(t.numel() / std::max<int64_t>(1, t.size(d))));
     each_row(t, d, [&](int64_t at) { rows.push_back(at); });
-    parallel_for(static_cast<int64_t>(rows.size()), grain_for(16 * n), [&](int64_t begin, int64_t end) {
-        std::vector<C> row(static_cast<size_t>(n)), result(static_cast<size_t>(n)), scratch;
-        for (int64_t k = begin; k < end; k++) {
-            C* at = data + rows[static_cast<size_t>(k)];
-            for (int64_t i = 0; i < n; i++) row[static_cast<size_t>(i)] = at[i * step];
-            fft.run(row.data(), result.data(), scratch);
-            for (int64_t i = 0; i < n; i++) at[i * step] = result[static_cast<size_t>(i)];
+    return rows;
+}
+
+// Rows that are transformed at once. Short ones fill the registers only together, and rows side by side in memory are
+// read together; long ones are better off alone in the cache.
+int64_t rows_at_once(int64_t n, bool adjacent, int64_t rows) {
+    constexpr int64_t kMost = 16, kPoints = 1 << 15;
+    if (adjacent && n > 512) return 1;
+    return std::max<int64_t>(1, std::min({kMost, rows, kPoints / n}));
+}
+
+// Both buffers of a plan, for so many rows.
+template <class R>
+class Buffers {
+  public:
+    Buffers(const Plan<R>& plan, int64_t rows)
+        : size_(static_cast<size_t>(std::max<int64_t>(plan.room(), 1) * rows)), numbers_(new R[4 * size_]) {}
+    Split<R> first() { return {numbers_.get(), numbers_.get() + size_}; }
+    Split<R> second() { return {numbers_.get() + 2 * size_, numbers_.get() + 3 * size_}; }
+
+  private:
+    size_t size_;
+    std::unique_ptr<R[]> numbers_;
+};
+
+// work(buffers, first row, number of rows) for all rows, several at once.
+template <class R, class F>
+void in_blocks(const Plan<R>& plan, int64_t rows, int64_t at_once, const F& work) {
+    const int64_t blocks = (rows + at_once - 1) / at_once;
+    parallel_for(blocks, grain_for(16 * plan.size() * at_once), [&](int64_t begin, int64_t end) {
+        Buffers<R> buffers(plan, at_once);
+        for (int64_t k = begin; k < end; k++) work(buffers, k * at_once, std::min(at_once, rows - k * at_once));
+    });
+}
+
+// The other direction is the same transform with real and imaginary parts exchanged, before and after.
+template <class R>
+void transform_in_place(Tensor& t, int64_t d, bool forward, double factor) {
+    const int64_t n = t.size(d), step = t.stride(d);
+    if (t.numel() == 0) return;
+    const auto plan = fft::plan_for<R>(n);
+    R* data = reinterpret_cast<R*>(t.raw());
+    const std::vector<int64_t> rows = starts_of_rows(t, d);
+    const int64_t count = static_cast<int64_t>(rows.size()), at_once = rows_at_once(n, step == 1, count);
+    const R scale = static_cast<R>(factor);
+    const int re = forward ? 0 : 1, im = 1 - re;
+    in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
+        const Split<R> x = buffers.first();
+        for (int64_t r = 0; r < width; r++) {
+            const R* from = data + 2 * rows[static_cast<size_t>(first + r)];
+            for (int64_t i = 0; i < n; i++) {
+                x.re[i * width + r] = from[2 * i * step + re];
+                x.im[i * width + r] = from[2 * i * step + im];
+            }
+        }
+        const Split<R> y = plan->run(x, buffers.second(), width);
+        for (int64_t r = 0; r < width; r++) {
+            R* to = data + 2 * rows[static_cast<size_t>(first + r)];
+            for (int64_t i = 0; i < n; i++) {
+                to[2 * i * step + re] = y.re[i * width + r] * scale;
+                to[2 * i * step + im] = y.im[i * width + r] * scale;
+            }
         }
     });
 }
 
-void transform(Tensor& t, IntSpan dims, bool forward) {
+// Transforms along `dims`, last first; the numbers are multiplied by `factor` on the way.
+void transform(Tensor& t, IntSpan dims, bool forward, double factor) {
     NoGil nogil(t.numel() > kGrain);
     visit(ComplexTypes{}, t.dtype, "fft", [&]<class C>() {
         for (int64_t k = dims.size - 1; k >= 0; k--)
-            transform_in_place<typename C::value_type>(t, wrap_dim(dims[k], t.dim()), forward);
+            transform_in_place<typename C::value_type>(t, wrap_dim(dims[k], t.dim()), forward, k == 0 ? factor : 1);
+    });
+}
+
+// Real rows of n to the first n / 2 + 1 points of their transforms. An even number of reals is half as many complex
+// numbers, whose transform holds those of the even and of the odd places.
+template <class R>
+void real_transform(const Tensor& in, Tensor& out, int64_t d, double factor) {
+    const int64_t n = in.size(d), step = in.stride(d), out_step = out.stride(d), known = n / 2 + 1;
+    const bool even = n % 2 == 0;
+    const int64_t points = even ? n / 2 : n;
+    const auto plan = fft::plan_for<R>(points);
+    const std::vector<int64_t> from = starts_of_rows(in, d), to = starts_of_rows(out, d);
+    const int64_t count = static_cast<int64_t>(from.size()), at_once = rows_at_once(points, step == 1, count);
+    const R scale = static_cast<R>(factor), half = static_cast<R>(0.5 * factor);
+    const R* source = in.data<R>();
+    R* target = reinterpret_cast<R*>(out.raw());
+    const R* turns = plan->half_turns();
+    in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
+        const Split<R> x = buffers.first();
+        for (int64_t r = 0; r < width; r++) {
+            const R* row = source + from[static_cast<size_t>(first + r)];
+            for (int64_t i = 0; i < points; i++) {
+                x.re[i * width + r] = row[(even ? 2 * i : i) * step];
+                x.im[i * width + r] = even ? row[(2 * i + 1) * step] : R(0);
+            }
+        }
+        const Split<R> z = plan->run(x, buffers.second(), width);
+        for (int64_t r = 0; r < width; r++) {
+            R* row = target + 2 * to[static_cast<size_t>(first + r)];
+            for (int64_t k = 0; k < known; k++) {
+                R re, im;
+                if (even) {
+                    const int64_t a = (k == points ? 0 : k) * width + r, b = (k == 0 ? 0 : points - k) * width + r;
+                    const R sr = z.re[a] + z.re[b], si = z.im[a] - z.im[b], dr = z.re[a] - z.re[b],
+                            di = z.im[a] + z.im[b], wr = turns[2 * k], wi = turns[2 * k + 1];
+                    re = (sr + (di * wr + dr * wi)) * half;
+                    im = (si + (di * wi - dr * wr)) * half;
+                } else {
+                    re = z.re[k * width + r] * scale;
+                    im = z.im[k * width + r] * scale;
+                }
+                if (k == 0 || 2 * k == n) im = 0;
+                row[2 * k * out_step] = re, row[2 * k * out_step + 1] = im;
+            }
+        }
+    });
+}
+
+// The points above the middle of a real signal's transform: conjugates of those below.
+template <class R>
+void mirror(Tensor& out, int64_t d, int64_t n) {
+    R* target = reinterpret_cast<R*>(out.raw());
+    const int64_t step = 2 * out.stride(d);
+    each_row(out, d, [&](int64_t at) {
+        R* row = target + 2 * at;
+        for (int64_t k = n / 2 + 1; k < n; k++) {
+            row[k * step] = row[(n - k) * step];
+            row[k * step + 1] = -row[(n - k) * step + 1];
+        }
+    });
+}
+
+// The inverse, from the first n / 2 + 1 points to n reals.
+template <class R>
+void inverse_real_transform(const Tensor& in, Tensor& out, int64_t d, double factor) {
+    const int64_t n = out.size(d), step = in.stride(d), out_step = out.stride(d);
+    const bool even = n % 2 == 0;
+    const int64_t points = even ? n / 2 : n;
+    const auto plan = fft::plan_for<R>(points);
+    const std::vector<int64_t> from = starts_of_rows(in, d), to = starts_of_rows(out, d);
+    const int64_t count = static_cast<int64_t>(from.size()), at_once = rows_at_once(points, step == 1, count);
+    const R scale = static_cast<R>(factor);
+    const R* source = reinterpret_cast<const R*>(in.raw());
+    R* target = out.data<R>();
+    const R* turns = plan->half_turns();
+    in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
+        // Parts exchanged, see transform_in_place.
+        const Split<R> x = buffers.first().swapped();
+        for (int64_t r = 0; r < width; r++) {
+            const R* row = source + 2 * from[static_cast<size_t>(first + r)];
+            auto re = [=](int64_t k) { return row[2 * k * step]; };
+            // The first point, and the middle one of an even number, stand for themselves: real.
+            auto im = [=](int64_t k) { return k == 0 || 2 * k == n ? R(0) : row[2 * k * step + 1]; };
+            for (int64_t k = 0; k < points; k++) {
+                R vr, vi;
+                if (even) {
+                    const int64_t j = points - k;
+                    const R sr = re(k) + re(j), si = im(k) - im(j), dr = re(k) - re(j), di = im(k) + im(j),
+                            wr = turns[2 * k], wi = -turns[2 * k + 1];
+                    vr = sr - (dr * wi + di * wr);
+                    vi = si + (dr * wr - di * wi);
+                } else {
+                    const bool given = k <= n / 2;
+                    vr = re(given ? k : n - k);
+                    vi = given ? im(k) : -im(n - k);
+                }
+                x.re[k * width + r] = vr, x.im[k * width + r] = vi;
+            }
+        }
+        const Split<R> y = plan->run(x.swapped(), buffers.second(), width).swapped();
+        for (int64_t r = 0; r < width; r++) {
+            R* row = target + to[static_cast<size_t>(first + r)];
+            for (int64_t i = 0; i < points; i++) {
+                if (even) {
+                    row[2 * i * out_step] = y.re[i * width + r] * scale;
+                    row[(2 * i + 1) * out_step] = y.im[i * width + r] * scale;
+                } else {
+                    row[i * out_step] = y.re[i * width + r] * scale;
+                }
+            }
+        }
     });
 }
 
 // 0: as it is; 1: over the root of the number of points; 2: over the number of points.
 double scale_of(int64_t normalization, double points) {
     return normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(points) : 1 / points;
-}
-template <class T>
-void scale(Tensor& t, double factor) {
-    if (factor == 1) return;
-    T* data = t.data<T>();
-    for (int64_t i = 0; i < t.numel(); i++) data[i] *= static_cast<T>(factor);
 }
 double points_of(IntSpan sizes, IntSpan dims) {
     double points = 1;
@@ -214,9 +262,7 @@ void c2c_shape(ShapeCall& c) {
 void c2c_cpu(Call& c) {
     Tensor& out = c.out();
     copy_into(out, c.tensor(0));
-    transform(out, c.ints(1), c.boolean(3));
-    double factor = scale_of(c.integer(2), points_of(out.sizes(), c.ints(1)));
-    visit(ComplexTypes{}, out.dtype, "fft", [&]<class C>() { scale<C>(out, factor); });
+    transform(out, c.ints(1), c.boolean(3), scale_of(c.integer(2), points_of(out.sizes(), c.ints(1))));
 }
 
 // _fft_r2c(self, dim, normalization, onesided): onesided keeps the first n / 2 + 1 points of the last dimension
@@ -233,18 +279,16 @@ void r2c_shape(ShapeCall& c) {
     output_with_signal_inside(c, self, sizes, dims, to_complex(self.dtype));
 }
 void r2c_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
     Tensor& out = c.out();
     IntSpan dims = c.ints(1);
-    int64_t last = wrap_dim(dims[dims.size - 1], self.dim());
-    double factor = scale_of(c.integer(2), points_of(self.sizes(), dims));
-    TensorRef wide = contiguous(self, out.dtype);
-    if (wide.get() == &self) wide = clone(self);
-    transform(*wide, IntSpan(&last, 1), true);
-    Dims strides(wide->strides());
-    copy_into(out, *as_strided(*wide, out.sizes(), strides, wide->offset));
-    transform(out, IntSpan(dims.data, dims.size - 1), true);
-    visit(ComplexTypes{}, out.dtype, "fft", [&]<class C>() { scale<C>(out, factor); });
+    TensorRef self = contiguous(c.tensor(0));
+    const int64_t last = wrap_dim(dims[dims.size - 1], self->dim()), n = self->size(last);
+    const double factor = scale_of(c.integer(2), points_of(self->sizes(), dims));
+    visit(PlainFloatTypes{}, self->dtype, "fft", [&]<class R>() {
+        real_transform<R>(*self, out, last, factor);
+        if (!c.boolean(3)) mirror<R>(out, last, n);
+    });
+    transform(out, IntSpan(dims.data, dims.size - 1), true, 1);
 }
 
 // _fft_c2r(self, dim, normalization, last_dim_size): the inverse, for the first half of a symmetric spectrum
@@ -266,36 +310,14 @@ void c2r_cpu(Call& c) {
     Tensor& out = c.out();
     IntSpan dims = c.ints(1);
     if (out.numel() == 0) return;
-    int64_t last = wrap_dim(dims[dims.size - 1], out.dim()), n = c.integer(3);
-    TensorRef half = clone(*contiguous(c.tensor(0)));
-    transform(*half, IntSpan(dims.data, dims.size - 1), false);
-    double factor = scale_of(c.integer(2), points_of(out.sizes(), dims));
-    visit(ComplexTypes{}, half->dtype, "fft", [&]<class C>() {
-        using R = typename C::value_type;
-        const Fft<R> fft(n, false);
-        std::vector<int64_t> to, from;
-        each_row(out, last, [&](int64_t at) { to.push_back(at); });
-        each_row(*half, last, [&](int64_t at) { from.push_back(at); });
-        const int64_t step = half->stride(last), known = half->size(last), out_step = out.stride(last);
-        const C* source = half->data<C>();
-        R* target = out.data<R>();
-        parallel_for(static_cast<int64_t>(to.size()), grain_for(16 * n), [&](int64_t begin, int64_t end) {
-            std::vector<C> row(static_cast<size_t>(n)), result(static_cast<size_t>(n)), scratch;
-            for (int64_t k = begin; k < end; k++) {
-                const C* in = source + from[static_cast<size_t>(k)];
-                for (int64_t i = 0; i < known; i++) row[static_cast<size_t>(i)] = in[i * step];
-                // The first point, and the middle one of an even number, stand for themselves: real.
-                row[0] = row[0].real();
-                if (n % 2 == 0) row[static_cast<size_t>(n / 2)] = row[static_cast<size_t>(n / 2)].real();
-                for (int64_t i = known; i < n; i++)
-                    row[static_cast<size_t>(i)] = std::conj(row[static_cast<size_t>(n - i)]);
-                fft.run(row.data(), result.data(), scratch);
-                R* at = target + to[static_cast<size_t>(k)];
-                for (int64_t i = 0; i < n; i++)
-                    at[i * out_step] = result[static_cast<size_t>(i)].real() * static_cast<R>(factor);
-            }
-        });
-    });
+    const int64_t last = wrap_dim(dims[dims.size - 1], out.dim());
+    TensorRef half = contiguous(c.tensor(0));
+    if (dims.size > 1) {
+        half = clone(*half);
+        transform(*half, IntSpan(dims.data, dims.size - 1), false, 1);
+    }
+    const double factor = scale_of(c.integer(2), points_of(out.sizes(), dims));
+    visit(PlainFloatTypes{}, out.dtype, "fft", [&]<class R>() { inverse_real_transform<R>(*half, out, last, factor); });
 }
 
 }  // namespace
