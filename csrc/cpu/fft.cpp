@@ -44,7 +44,9 @@ template <class R>
 class Buffers {
   public:
     Buffers(const Plan<R>& plan, int64_t rows)
-        : size_(static_cast<size_t>(std::max<int64_t>(plan.room(), 1) * rows)), numbers_(new R[4 * size_]) {}
+        : size_(static_cast<size_t>((plan.room() + 1) * rows)  // one more: n / 2 + 1 points
+                ),
+          numbers_(new R[4 * size_]) {}
     Split<R> first() { return {numbers_.get(), numbers_.get() + size_}; }
     Split<R> second() { return {numbers_.get() + 2 * size_, numbers_.get() + 3 * size_}; }
 
@@ -52,6 +54,55 @@ class Buffers {
     size_t size_;
     std::unique_ptr<R[]> numbers_;
 };
+
+// Pairs of numbers to and from the two parts. `starts`: where each of `width` rows begins, in pairs; `step`: from one
+// pair of a row to the next.
+template <class R>
+void load_pairs(const R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, Split<R> x) {
+    if (width == 1 && step == 1) {
+        const R* from = data + 2 * starts[0];
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++) x.re[i] = from[2 * i], x.im[i] = from[2 * i + 1];
+    } else if (width > 1 && starts[width - 1] == starts[0] + width - 1) {  // side by side
+        for (int64_t i = 0; i < n; i++) {
+            const R* from = data + 2 * (starts[0] + i * step);
+#pragma GCC ivdep
+            for (int64_t r = 0; r < width; r++)
+                x.re[i * width + r] = from[2 * r], x.im[i * width + r] = from[2 * r + 1];
+        }
+    } else {
+        for (int64_t r = 0; r < width; r++) {
+            const R* from = data + 2 * starts[r];
+            for (int64_t i = 0; i < n; i++)
+                x.re[i * width + r] = from[2 * i * step], x.im[i * width + r] = from[2 * i * step + 1];
+        }
+    }
+}
+template <class R>
+void store_pairs(R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, Split<R> y, R scale) {
+    if (width == 1 && step == 1) {
+        R* to = data + 2 * starts[0];
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++) to[2 * i] = y.re[i] * scale, to[2 * i + 1] = y.im[i] * scale;
+    } else if (width > 1 && starts[width - 1] == starts[0] + width - 1) {
+        for (int64_t i = 0; i < n; i++) {
+            R* to = data + 2 * (starts[0] + i * step);
+#pragma GCC ivdep
+            for (int64_t r = 0; r < width; r++) {
+                to[2 * r] = y.re[i * width + r] * scale;
+                to[2 * r + 1] = y.im[i * width + r] * scale;
+            }
+        }
+    } else {
+        for (int64_t r = 0; r < width; r++) {
+            R* to = data + 2 * starts[r];
+            for (int64_t i = 0; i < n; i++) {
+                to[2 * i * step] = y.re[i * width + r] * scale;
+                to[2 * i * step + 1] = y.im[i * width + r] * scale;
+            }
+        }
+    }
+}
 
 // work(buffers, first row, number of rows) for all rows, several at once.
 template <class R, class F>
@@ -73,24 +124,12 @@ void transform_in_place(Tensor& t, int64_t d, bool forward, double factor) {
     const std::vector<int64_t> rows = starts_of_rows(t, d);
     const int64_t count = static_cast<int64_t>(rows.size()), at_once = rows_at_once(n, step == 1, count);
     const R scale = static_cast<R>(factor);
-    const int re = forward ? 0 : 1, im = 1 - re;
     in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
-        const Split<R> x = buffers.first();
-        for (int64_t r = 0; r < width; r++) {
-            const R* from = data + 2 * rows[static_cast<size_t>(first + r)];
-            for (int64_t i = 0; i < n; i++) {
-                x.re[i * width + r] = from[2 * i * step + re];
-                x.im[i * width + r] = from[2 * i * step + im];
-            }
-        }
-        const Split<R> y = plan->run(x, buffers.second(), width);
-        for (int64_t r = 0; r < width; r++) {
-            R* to = data + 2 * rows[static_cast<size_t>(first + r)];
-            for (int64_t i = 0; i < n; i++) {
-                to[2 * i * step + re] = y.re[i * width + r] * scale;
-                to[2 * i * step + im] = y.im[i * width + r] * scale;
-            }
-        }
+        const int64_t* starts = rows.data() + first;
+        const Split<R> x = buffers.first(), y = buffers.second();
+        load_pairs<R>(data, starts, width, n, step, forward ? x : x.swapped());
+        const Split<R> z = plan->run(x, y, width);
+        store_pairs<R>(data, starts, width, n, step, forward ? z : z.swapped(), scale);
     });
 }
 
@@ -103,8 +142,70 @@ void transform(Tensor& t, IntSpan dims, bool forward, double factor) {
     });
 }
 
-// Real rows of n to the first n / 2 + 1 points of their transforms. An even number of reals is half as many complex
-// numbers, whose transform holds those of the even and of the odd places.
+// A transform z of n pairs of reals to the points 0 .. n of the 2 n reals' transform, times 2. z holds the transforms e
+// and o of the even and of the odd places as e + i o; the point is e + w o.
+template <class R>
+void unpack(Split<R> z, Split<R> to, Split<const R> w, int64_t n, int64_t width) {
+    auto point = [](R ar, R ai, R br, R bi, R wr, R wi, R& re, R& im) __attribute__((always_inline)) {
+        const R sr = ar + br, si = ai - bi, dr = ar - br, di = ai + bi;
+        re = sr + (di * wr + dr * wi), im = si + (di * wi - dr * wr);
+    };
+    const R *zr = z.re, *zi = z.im, *wr = w.re, *wi = w.im;
+    R* __restrict re = to.re, * __restrict im = to.im;
+    for (int64_t r = 0; r < width; r++) {
+        re[r] = 2 * (zr[r] + zi[r]), re[n * width + r] = 2 * (zr[r] - zi[r]);
+        im[r] = im[n * width + r] = 0;
+    }
+    if (width == 1) {
+#pragma GCC ivdep
+        for (int64_t k = 1; k < n; k++) point(zr[k], zi[k], zr[n - k], zi[n - k], wr[k], wi[k], re[k], im[k]);
+        return;
+    }
+    for (int64_t k = 1; k < n; k++) {
+        const int64_t a = k * width, b = (n - k) * width;
+#pragma GCC ivdep
+        for (int64_t r = 0; r < width; r++)
+            point(zr[a + r], zi[a + r], zr[b + r], zi[b + r], wr[k], wi[k], re[a + r], im[a + r]);
+    }
+}
+
+// The way back: points 0 .. n to the n pairs' transform, times 2. Points 0 and n stand for themselves: real.
+template <class R>
+void pack(Split<R> x, Split<R> to, Split<const R> w, int64_t n, int64_t width) {
+    auto pair = [](R ar, R ai, R br, R bi, R wr, R wi, R& re, R& im) __attribute__((always_inline)) {
+        const R sr = ar + br, si = ai - bi, dr = ar - br, di = ai + bi;
+        re = sr - (di * wr - dr * wi), im = si + (dr * wr + di * wi);
+    };
+    const R *xr = x.re, *xi = x.im, *wr = w.re, *wi = w.im;
+    R* __restrict re = to.re, * __restrict im = to.im;
+    for (int64_t r = 0; r < width; r++) re[r] = xr[r] + xr[n * width + r], im[r] = xr[r] - xr[n * width + r];
+    if (width == 1) {
+#pragma GCC ivdep
+        for (int64_t k = 1; k < n; k++) pair(xr[k], xi[k], xr[n - k], xi[n - k], wr[k], wi[k], re[k], im[k]);
+        return;
+    }
+    for (int64_t k = 1; k < n; k++) {
+        const int64_t a = k * width, b = (n - k) * width;
+#pragma GCC ivdep
+        for (int64_t r = 0; r < width; r++)
+            pair(xr[a + r], xi[a + r], xr[b + r], xi[b + r], wr[k], wi[k], re[a + r], im[a + r]);
+    }
+}
+
+// Single numbers to and from one part; see load_pairs.
+template <class R>
+void load_reals(const R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, R* x) {
+    for (int64_t r = 0; r < width; r++)
+        for (int64_t i = 0; i < n; i++) x[i * width + r] = data[starts[r] + i * step];
+}
+template <class R>
+void store_reals(R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, const R* y, R scale) {
+    for (int64_t r = 0; r < width; r++)
+        for (int64_t i = 0; i < n; i++) data[starts[r] + i * step] = y[i * width + r] * scale;
+}
+
+// Real rows of n to the first n / 2 + 1 points of their transforms. An even number of reals is transformed as half as
+// many pairs.
 template <class R>
 void real_transform(const Tensor& in, Tensor& out, int64_t d, double factor) {
     const int64_t n = in.size(d), step = in.stride(d), out_step = out.stride(d), known = n / 2 + 1;
@@ -113,38 +214,28 @@ void real_transform(const Tensor& in, Tensor& out, int64_t d, double factor) {
     const auto plan = fft::plan_for<R>(points);
     const std::vector<int64_t> from = starts_of_rows(in, d), to = starts_of_rows(out, d);
     const int64_t count = static_cast<int64_t>(from.size()), at_once = rows_at_once(points, step == 1, count);
-    const R scale = static_cast<R>(factor), half = static_cast<R>(0.5 * factor);
     const R* source = in.data<R>();
     R* target = reinterpret_cast<R*>(out.raw());
-    const R* turns = plan->half_turns();
     in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
-        const Split<R> x = buffers.first();
-        for (int64_t r = 0; r < width; r++) {
-            const R* row = source + from[static_cast<size_t>(first + r)];
-            for (int64_t i = 0; i < points; i++) {
-                x.re[i * width + r] = row[(even ? 2 * i : i) * step];
-                x.im[i * width + r] = even ? row[(2 * i + 1) * step] : R(0);
-            }
+        const Split<R> x = buffers.first(), y = buffers.second();
+        const int64_t *starts = from.data() + first, *ends = to.data() + first;
+        if (even && width == 1 && step == 1) {
+            const int64_t here = 0;
+            load_pairs<R>(source + starts[0], &here, 1, points, 1, x);
+        } else if (even) {
+            load_reals<R>(source, starts, width, points, 2 * step, x.re);
+            load_reals<R>(source + step, starts, width, points, 2 * step, x.im);
+        } else {
+            load_reals<R>(source, starts, width, points, step, x.re);
+            std::fill(x.im, x.im + points * width, R(0));
         }
-        const Split<R> z = plan->run(x, buffers.second(), width);
-        for (int64_t r = 0; r < width; r++) {
-            R* row = target + 2 * to[static_cast<size_t>(first + r)];
-            for (int64_t k = 0; k < known; k++) {
-                R re, im;
-                if (even) {
-                    const int64_t a = (k == points ? 0 : k) * width + r, b = (k == 0 ? 0 : points - k) * width + r;
-                    const R sr = z.re[a] + z.re[b], si = z.im[a] - z.im[b], dr = z.re[a] - z.re[b],
-                            di = z.im[a] + z.im[b], wr = turns[2 * k], wi = turns[2 * k + 1];
-                    re = (sr + (di * wr + dr * wi)) * half;
-                    im = (si + (di * wi - dr * wr)) * half;
-                } else {
-                    re = z.re[k * width + r] * scale;
-                    im = z.im[k * width + r] * scale;
-                }
-                if (k == 0 || 2 * k == n) im = 0;
-                row[2 * k * out_step] = re, row[2 * k * out_step + 1] = im;
-            }
-        }
+        const Split<R> z = plan->run(x, y, width), free = z.re == x.re ? y : x;
+        if (even)
+            unpack<R>(z, free, plan->half_turns(), points, width);
+        else
+            std::fill(z.im, z.im + width, R(0));
+        store_pairs<R>(target, ends, width, known, out_step, even ? free : z,
+                       static_cast<R>(even ? factor / 2 : factor));
     });
 }
 
@@ -165,7 +256,7 @@ void mirror(Tensor& out, int64_t d, int64_t n) {
 // The inverse, from the first n / 2 + 1 points to n reals.
 template <class R>
 void inverse_real_transform(const Tensor& in, Tensor& out, int64_t d, double factor) {
-    const int64_t n = out.size(d), step = in.stride(d), out_step = out.stride(d);
+    const int64_t n = out.size(d), step = in.stride(d), out_step = out.stride(d), known = n / 2 + 1;
     const bool even = n % 2 == 0;
     const int64_t points = even ? n / 2 : n;
     const auto plan = fft::plan_for<R>(points);
@@ -174,42 +265,30 @@ void inverse_real_transform(const Tensor& in, Tensor& out, int64_t d, double fac
     const R scale = static_cast<R>(factor);
     const R* source = reinterpret_cast<const R*>(in.raw());
     R* target = out.data<R>();
-    const R* turns = plan->half_turns();
     in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
-        // Parts exchanged, see transform_in_place.
-        const Split<R> x = buffers.first().swapped();
-        for (int64_t r = 0; r < width; r++) {
-            const R* row = source + 2 * from[static_cast<size_t>(first + r)];
-            auto re = [=](int64_t k) { return row[2 * k * step]; };
-            // The first point, and the middle one of an even number, stand for themselves: real.
-            auto im = [=](int64_t k) { return k == 0 || 2 * k == n ? R(0) : row[2 * k * step + 1]; };
-            for (int64_t k = 0; k < points; k++) {
-                R vr, vi;
-                if (even) {
-                    const int64_t j = points - k;
-                    const R sr = re(k) + re(j), si = im(k) - im(j), dr = re(k) - re(j), di = im(k) + im(j),
-                            wr = turns[2 * k], wi = -turns[2 * k + 1];
-                    vr = sr - (dr * wi + di * wr);
-                    vi = si + (dr * wr - di * wi);
-                } else {
-                    const bool given = k <= n / 2;
-                    vr = re(given ? k : n - k);
-                    vi = given ? im(k) : -im(n - k);
+        Split<R> x = buffers.first(), y = buffers.second();
+        const int64_t *starts = from.data() + first, *ends = to.data() + first;
+        load_pairs<R>(source, starts, width, known, step, x);
+        if (even) {
+            pack<R>(x, y, plan->half_turns(), points, width);
+            std::swap(x, y);
+        } else {
+            std::fill(x.im, x.im + width, R(0));
+            for (int64_t k = known; k < n; k++)
+                for (int64_t r = 0; r < width; r++) {
+                    x.re[k * width + r] = x.re[(n - k) * width + r];
+                    x.im[k * width + r] = -x.im[(n - k) * width + r];
                 }
-                x.re[k * width + r] = vr, x.im[k * width + r] = vi;
-            }
         }
-        const Split<R> y = plan->run(x.swapped(), buffers.second(), width).swapped();
-        for (int64_t r = 0; r < width; r++) {
-            R* row = target + to[static_cast<size_t>(first + r)];
-            for (int64_t i = 0; i < points; i++) {
-                if (even) {
-                    row[2 * i * out_step] = y.re[i * width + r] * scale;
-                    row[(2 * i + 1) * out_step] = y.im[i * width + r] * scale;
-                } else {
-                    row[i * out_step] = y.re[i * width + r] * scale;
-                }
-            }
+        const Split<R> z = plan->run(x.swapped(), y.swapped(), width).swapped();
+        if (even && width == 1 && out_step == 1) {
+            const int64_t here = 0;
+            store_pairs<R>(target + ends[0], &here, 1, points, 1, z, scale);
+        } else if (even) {
+            store_reals<R>(target, ends, width, points, 2 * out_step, z.re, scale);
+            store_reals<R>(target + out_step, ends, width, points, 2 * out_step, z.im, scale);
+        } else {
+            store_reals<R>(target, ends, width, points, out_step, z.re, scale);
         }
     });
 }

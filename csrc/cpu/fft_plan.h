@@ -50,7 +50,7 @@ class Plan {
         if (rest > 1) radices.push_back(rest);
         for (int64_t k = 0; k <= n; k++) {
             const Root w = root(k, 2 * n);
-            half_turns_.push_back(static_cast<R>(w.re)), half_turns_.push_back(static_cast<R>(w.im));
+            half_re_.push_back(static_cast<R>(w.re)), half_im_.push_back(static_cast<R>(w.im));
         }
         if (!radices.empty() && *std::max_element(radices.begin(), radices.end()) > kLargestRadix) {
             prepare_convolution();
@@ -64,8 +64,8 @@ class Plan {
     }
 
     int64_t size() const { return n_; }
-    // e^(-pi i k / n) for k up to n, real and imaginary part of each: for real signals of 2 n numbers.
-    const R* half_turns() const { return half_turns_.data(); }
+    // e^(-pi i k / n) for k up to n: for real signals of 2 n numbers.
+    Split<const R> half_turns() const { return {half_re_.data(), half_im_.data()}; }
     // Points of a row that each of the two buffers must hold.
     int64_t room() const { return inner_ ? inner_->room() : n_; }
 
@@ -311,7 +311,7 @@ class Plan {
     int64_t n_;
     std::vector<Pass> passes_;
     std::unique_ptr<Plan> inner_;
-    std::vector<R> half_turns_, chirp_re_, chirp_im_, kernel_re_, kernel_im_;
+    std::vector<R> half_re_, half_im_, chirp_re_, chirp_im_, kernel_re_, kernel_im_;
 };
 
 // The plan for a length, kept for the next call: its roots cost more than a transform.

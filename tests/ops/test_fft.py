@@ -128,3 +128,27 @@ def test_a_missing_window_is_warned_of_once():
         "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to "
         "make the inversion lossless." + end,
     ]
+
+
+# More rows than are transformed at once, alone and side by side, and lengths that are transformed one at a time.
+@pytest.mark.parametrize("n", [2, 6, 15, 22, 64, 74, 550, 1025, 2048, 3000])
+@pytest.mark.parametrize("rows", [1, 16, 19])
+def test_many_rows_each_way(n, rows):
+    z = numpy.random.default_rng(n).standard_normal((rows, n, 2)) @ [1, 1j]
+    x = torch.from_numpy(z)
+    for dim, turn in ((1, lambda v: v), (0, lambda v: v.T)):
+        t = turn(x).contiguous()
+        _close(turn(torch.fft.fft(t, dim=dim)), numpy.fft.fft(z))
+        _close(turn(torch.fft.ifft(t, dim=dim)), numpy.fft.ifft(z))
+        _close(turn(torch.fft.rfft(t.real, dim=dim)), numpy.fft.rfft(z.real))
+        _close(turn(torch.fft.irfft(t, n, dim=dim)), numpy.fft.irfft(z, n))
+        _close(turn(torch.fft.fft(t.real.float(), dim=dim)), numpy.fft.fft(z.real), 2e-6)
+        _close(turn(torch.fft.irfft(t.to(torch.complex64), n, dim=dim)), numpy.fft.irfft(z, n), 2e-6)
+
+
+@pytest.mark.parametrize("n", [8, 9, 74, 600])
+def test_a_row_does_not_touch_another(n):
+    x = torch.ones(5, n)
+    x[2, 1] = float("nan")
+    for result in (torch.fft.rfft(x), torch.fft.fft(x.to(torch.complex64)), torch.fft.irfft(x.to(torch.complex64), n)):
+        assert result.isnan().any(1).tolist() == [False, False, True, False, False]
