@@ -62,10 +62,11 @@ void gather_row(const char* from, char* to, int64_t size, const int64_t* index, 
     });
 }
 
-// pick(keys, spare, n, index) orders the keys of one row and writes `width` positions.
-template <class Pick>
-void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values, Tensor& indices, int64_t out_dim,
-               int64_t width, const Pick& pick) {
+// load(row, n, keys) makes the keys of a row, all of them or those that matter; pick(keys, spare, n, index) orders them
+// and writes `width` positions.
+template <class Load, class Pick>
+void load_and_pick_rows(const Tensor& self, int64_t dim, Tensor& values, Tensor& indices, int64_t out_dim,
+                        int64_t width, const Load& load, const Pick& pick) {
     SortRows v = rows_along(self, dim);
     RowsOut value(values, out_dim), index(indices, out_dim);
     int64_t size = self.itemsize();
@@ -76,7 +77,7 @@ void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values,
                 std::vector<Key> keys(static_cast<size_t>(v.n)), spare(static_cast<size_t>(v.n));
                 for (int64_t r = b; r < e; r++) {
                     const char* row = v.x->raw() + r * v.n * size;
-                    load_keys(row, self.dtype, v.n, descending, keys.data());
+                    load(row, v.n, keys.data());
                     int64_t* at = reinterpret_cast<int64_t*>(index.data()) + r * width;
                     pick(keys.data(), spare.data(), v.n, at);
                     gather_row(row, value.data() + r * width * size, size, at, width);
@@ -85,6 +86,13 @@ void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values,
         });
     value.finish();
     index.finish();
+}
+
+template <class Pick>
+void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values, Tensor& indices, int64_t out_dim,
+               int64_t width, const Pick& pick) {
+    auto load = [&](const char* row, int64_t n, auto* keys) { load_keys(row, self.dtype, n, descending, keys); };
+    load_and_pick_rows(self, dim, values, indices, out_dim, width, load, pick);
 }
 
 // ---- sort ----
@@ -125,38 +133,52 @@ void topk_shape(ShapeCall& c) {
     c.output(1, sizes, DType::Int64);
 }
 
-// Moves the k least of n keys to the front. What is no candidate any more costs one comparison.
-template <class K>
-void keep_least(K* keys, int64_t n, int64_t k) {
-    int64_t room = 4 * k, kept = std::min(n, room);
-    std::nth_element(keys, keys + k - 1, keys + kept);
-    K limit = keys[k - 1];
-    int64_t scanned = kept;
-    for (kept = std::min(kept, k); scanned < n; scanned++) {
-        if (!(keys[scanned] < limit)) continue;
-        keys[kept++] = keys[scanned];
-        if (kept < room) continue;
+// The k least of a row's n keys, in any order. What is no candidate costs one comparison.
+template <class Key>
+void load_least(const char* row, DType dtype, int64_t n, bool descending, int64_t k, Key* keys) {
+    with_key_at<Key>(row, dtype, descending, [=](const auto& key_at) {
+        const int64_t room = 4 * k;
+        int64_t kept = std::min(n, room), scanned = kept;
+        for (int64_t i = 0; i < kept; i++) keys[i] = Key::of(key_at(i), static_cast<uint64_t>(i));
         std::nth_element(keys, keys + k - 1, keys + kept);
-        limit = keys[k - 1];
-        kept = k;
-    }
-    std::nth_element(keys, keys + k - 1, keys + kept);
+        uint64_t limit = keys[k - 1].key();
+        // Of equal keys the earlier one counts, so a later one must be less.
+        for (kept = std::min(kept, k); scanned < n; scanned++) {
+            const uint64_t key = key_at(scanned);
+            if (key >= limit) continue;
+            keys[kept++] = Key::of(key, static_cast<uint64_t>(scanned));
+            if (kept < room) continue;
+            std::nth_element(keys, keys + k - 1, keys + kept);
+            limit = keys[k - 1].key();
+            kept = k;
+        }
+        std::nth_element(keys, keys + k - 1, keys + kept);
+    });
 }
 
 void topk_cpu(Call& c) {
     const Tensor& self = c.tensor(0);
-    int64_t k = c.integer(1), dim = wrap_dim(c.integer(2), self.ndim);
+    const int64_t k = c.integer(1), dim = wrap_dim(c.integer(2), self.ndim), size = self.ndim ? self.size(dim) : 1;
+    const bool descending = c.boolean(3);
     if (k == 0) return;
-    pick_rows(self, dim, c.boolean(3), c.out(0), c.out(1), dim, k,
-              [k](auto* keys, auto* spare, int64_t n, int64_t* at) {
-                  if (k * 8 >= n) {
+    auto write = [k](auto* keys, int64_t* at) {
+        for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
+    };
+    if (k * 8 >= size) {
+        pick_rows(self, dim, descending, c.out(0), c.out(1), dim, k,
+                  [&](auto* keys, auto* spare, int64_t n, int64_t* at) {
                       sort_keys(keys, spare, n);
-                  } else {
-                      keep_least(keys, n, k);
-                      std::sort(keys, keys + k);
-                  }
-                  for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
-              });
+                      write(keys, at);
+                  });
+        return;
+    }
+    load_and_pick_rows(
+        self, dim, c.out(0), c.out(1), dim, k,
+        [&](const char* row, int64_t n, auto* keys) { load_least(row, self.dtype, n, descending, k, keys); },
+        [&](auto* keys, auto*, int64_t, int64_t* at) {
+            std::sort(keys, keys + k);
+            write(keys, at);
+        });
 }
 
 // ---- kthvalue(self, k, dim, keepdim), median(self, dim, keepdim), mode(self, dim, keepdim) ----

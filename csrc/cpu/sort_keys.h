@@ -52,42 +52,58 @@ inline uint64_t ascending_key(int16_t x) { return ascending_key(static_cast<int3
 
 inline bool has_wide_keys(DType t) { return itemsize(t) == 8; }
 
-// The keys of n elements at `x`; `descending` turns the order (positions of ties stay ascending).
-template <class Key>
-void load_keys(const char* x, DType dtype, int64_t n, bool descending, Key* keys) {
+// f(key_at), where key_at(i) is the key of element i at `x`; `descending` turns the order (positions of ties stay
+// ascending).
+template <class Key, class F>
+void with_key_at(const char* x, DType dtype, bool descending, const F& f) {
     constexpr bool wide = sizeof(Key) == 16;
-    uint64_t flip = descending ? (wide ? kNanKey64 : kNanKey32) : 0;
-    auto load = [&]<class T>() {
+    const uint64_t flip = descending ? (wide ? kNanKey64 : kNanKey32) : 0;
+    auto run = [&]<class T>() {
         const T* v = reinterpret_cast<const T*>(x);
-        for (int64_t i = 0; i < n; i++) keys[i] = Key::of(ascending_key(v[i]) ^ flip, static_cast<uint64_t>(i));
+        f([=](int64_t i) { return ascending_key(v[i]) ^ flip; });
     };
     if constexpr (wide)
-        visit(Types<double, int64_t>{}, dtype, "sort", load);
+        visit(Types<double, int64_t>{}, dtype, "sort", run);
     else
-        visit(Types<float, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, Bool>{}, dtype, "sort", load);
+        visit(Types<float, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, Bool>{}, dtype, "sort", run);
 }
 
-// Sorts n keys whose positions ascend; `spare` holds n more.
-inline void sort_keys(NarrowKey* keys, NarrowKey* spare, int64_t n) {
-    if (n < 512) return std::sort(keys, keys + n);
-    // Least significant digit first, 3 digits of 11 bits; passes in which all digits agree are left out.
-    NarrowKey *from = keys, *to = spare;
-    for (int shift = 32; shift < 64; shift += 11) {
-        int64_t counts[2048] = {};
-        for (int64_t i = 0; i < n; i++) counts[from[i].both >> shift & 2047]++;
-        if (counts[from[0].both >> shift & 2047] == n) continue;
+template <class Key>
+void load_keys(const char* x, DType dtype, int64_t n, bool descending, Key* keys) {
+    with_key_at<Key>(x, dtype, descending, [=](const auto& key_at) {
+        for (int64_t i = 0; i < n; i++) keys[i] = Key::of(key_at(i), static_cast<uint64_t>(i));
+    });
+}
+
+constexpr int kDigitBits = 11;
+
+// Sorts n keys whose positions ascend; `spare` holds n more. Least significant digit first; digits in which all keys
+// agree are left out.
+template <class Key>
+void sort_keys(Key* keys, Key* spare, int64_t n) {
+    constexpr int kKeyBits = sizeof(Key) == 16 ? 64 : 32;
+    constexpr int64_t kDigits = int64_t(1) << kDigitBits, kRowsPerPass = 100;
+    uint64_t differ = 0;
+    for (int64_t i = 1; i < n; i++) differ |= keys[i].key() ^ keys[0].key();
+    int passes = 0;
+    for (int shift = 0; shift < kKeyBits; shift += kDigitBits) passes += (differ >> shift & (kDigits - 1)) != 0;
+    if (n < kRowsPerPass * passes) return std::sort(keys, keys + n);
+    Key *from = keys, *to = spare;
+    for (int shift = 0; shift < kKeyBits; shift += kDigitBits) {
+        if ((differ >> shift & (kDigits - 1)) == 0) continue;
+        int64_t counts[kDigits] = {};
+        for (int64_t i = 0; i < n; i++) counts[from[i].key() >> shift & (kDigits - 1)]++;
         int64_t sum = 0;
         for (int64_t& count : counts) {
             int64_t c = count;
             count = sum;
             sum += c;
         }
-        for (int64_t i = 0; i < n; i++) to[counts[from[i].both >> shift & 2047]++] = from[i];
+        for (int64_t i = 0; i < n; i++) to[counts[from[i].key() >> shift & (kDigits - 1)]++] = from[i];
         std::swap(from, to);
     }
     if (from != keys) std::copy(from, from + n, keys);
 }
-inline void sort_keys(WideKey* keys, WideKey*, int64_t n) { std::sort(keys, keys + n); }
 
 // Runs f.operator()<Key>() with the key type of `dtype`.
 template <class F>

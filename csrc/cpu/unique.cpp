@@ -24,25 +24,34 @@ struct Groups {
     std::vector<int64_t> inverse;  // group of each slice
 };
 
-template <class Equal>
-Groups group(const std::vector<int64_t>& order, const Equal& equal) {
+// `order_of(i)`: the slice at place i of n.
+template <class Order, class Equal>
+Groups group(int64_t n, const Order& order_of, const Equal& equal, bool inverse, bool counts) {
     Groups g;
-    g.inverse.resize(order.size());
-    for (size_t i = 0; i < order.size(); i++) {
-        if (i == 0 || !equal(order[i - 1], order[i])) {
-            g.first.push_back(order[i]);
-            g.counts.push_back(0);
+    if (inverse) g.inverse.resize(static_cast<size_t>(n));
+    int64_t last = 0, began = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t here = order_of(i);
+        if (i == 0 || !equal(last, here)) {
+            if (counts && i > 0) g.counts.push_back(i - began);
+            g.first.push_back(here);
+            began = i;
         }
-        g.counts.back()++;
-        g.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
+        if (inverse) g.inverse[static_cast<size_t>(here)] = static_cast<int64_t>(g.first.size()) - 1;
+        last = here;
     }
+    if (counts && n > 0) g.counts.push_back(n - began);
     return g;
 }
 
 // Slices `first` of x, seen as rows of `bytes`.
 void gather_slices(const char* x, int64_t bytes, const std::vector<int64_t>& first, char* to) {
-    for (size_t i = 0; i < first.size(); i++)
-        std::memcpy(to + static_cast<int64_t>(i) * bytes, x + first[i] * bytes, static_cast<size_t>(bytes));
+    const int64_t n = static_cast<int64_t>(first.size());
+    if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
+        return visit_size(bytes, [&]<class B>() {
+            for (int64_t i = 0; i < n; i++) reinterpret_cast<B*>(to)[i] = reinterpret_cast<const B*>(x)[first[i]];
+        });
+    for (int64_t i = 0; i < n; i++) std::memcpy(to + i * bytes, x + first[i] * bytes, static_cast<size_t>(bytes));
 }
 
 void return_groups(Call& c, const Groups& g, IntSpan inverse_sizes, bool inverse, bool counts) {
@@ -59,27 +68,29 @@ void return_groups(Call& c, const Groups& g, IntSpan inverse_sizes, bool inverse
 void unique_elements(Call& c, bool sorted, bool inverse, bool counts) {
     TensorRef x = contiguous(c.tensor(0));
     int64_t n = x->numel();
-    std::vector<int64_t> order(static_cast<size_t>(n));
+    Groups g;
+    auto group_by = [&](const auto& order_of) {
+        visit(AllTypes{}, x->dtype, "unique", [&]<class T>() {
+            const T* v = x->data<T>();
+            auto equal = [=](int64_t a, int64_t b) {
+                if constexpr (is_reduced_v<T>)
+                    return static_cast<float>(v[a]) == static_cast<float>(v[b]);
+                else
+                    return v[a] == v[b];
+            };
+            g = group(n, order_of, equal, inverse, counts);
+        });
+    };
     if (sorted) {
         with_key(x->dtype, [&]<class Key>() {
-            std::vector<Key> keys(order.size()), spare(order.size());
+            std::vector<Key> keys(static_cast<size_t>(n)), spare(keys.size());
             load_keys(x->raw(), x->dtype, n, false, keys.data());
             sort_keys(keys.data(), spare.data(), n);
-            for (size_t i = 0; i < order.size(); i++) order[i] = keys[i].position();
+            group_by([&](int64_t i) { return keys[static_cast<size_t>(i)].position(); });
         });
     } else {
-        std::iota(order.begin(), order.end(), int64_t(0));
+        group_by([](int64_t i) { return i; });
     }
-    Groups g;
-    visit(AllTypes{}, x->dtype, "unique", [&]<class T>() {
-        const T* v = x->data<T>();
-        g = group(order, [=](int64_t a, int64_t b) {
-            if constexpr (is_reduced_v<T>)
-                return static_cast<float>(v[a]) == static_cast<float>(v[b]);
-            else
-                return v[a] == v[b];
-        });
-    });
     int64_t distinct = static_cast<int64_t>(g.first.size());
     TensorRef values = empty(IntSpan(&distinct, 1), x->dtype);
     gather_slices(x->raw(), x->itemsize(), g.first, values->raw());
@@ -116,12 +127,13 @@ void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts)
                 }
                 return false;
             });
-        g = group(order, [=](int64_t a, int64_t b) {
+        auto equal = [=](int64_t a, int64_t b) {
             for (int64_t i = 0; i < width; i++)
                 if (static_cast<Compute<T>>(v[a * width + i]) != static_cast<Compute<T>>(v[b * width + i]))
                     return false;
             return true;
-        });
+        };
+        g = group(n, [&](int64_t i) { return order[static_cast<size_t>(i)]; }, equal, inverse, counts);
     });
     int64_t distinct = static_cast<int64_t>(g.first.size());
     sizes[0] = distinct;
