@@ -1147,3 +1147,80 @@ def copies():
     yield f
     yield (x(),)
     yield (x() * 2,)
+
+
+@program(captures=2)
+def a_base_that_gains_a_method():
+    class A:
+        def scale(self, x):
+            return x * 2
+
+    class B(A):
+        pass
+
+    class C(B):
+        def scale(self, x):
+            return super().scale(x) + 1
+
+    mine = C()
+    yield lambda x: mine.scale(x)
+    yield (x(),)
+    B.scale = lambda self, x: x * 5
+    yield (x(),)
+
+
+@program(captures=2)
+def the_name_of_a_class():
+    class A:
+        pass
+
+    yield lambda x: x if A.__name__ == "A" else -x
+    yield (x(),)
+    A.__name__ = "B"
+    yield (x(),)
+
+
+@program(captures=2)
+def a_written_object_that_becomes_another():
+    def f(x, a, b):
+        a.k = 5
+        return x * b.k
+
+    yield f
+    yield (x(), types.SimpleNamespace(k=1), types.SimpleNamespace(k=1))
+    both = types.SimpleNamespace(k=1)
+    yield (x(), both, both)
+
+
+@program()
+def an_error_of_an_operator_that_is_caught():
+    table = torch.arange(12.0).reshape(4, 3)
+
+    def f(i):
+        try:
+            return F.embedding(i, table) * 2
+        except IndexError:
+            return table[0]
+
+    yield f
+    yield (torch.tensor([1, 2]),)
+    yield (torch.tensor([1, 9]),)
+    yield (torch.tensor([1, 3]),)
+
+
+@program(refused="write")
+def a_buffer_that_is_replaced():
+    net = Net().eval()
+
+    class Wrapped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            self.net.offset = self.net.offset + 1
+            return self.net(x)
+
+    yield Wrapped()
+    for _ in range(3):
+        yield (batch(),)

@@ -83,6 +83,8 @@ def _lenient(kind):
 
 
 def _known_check(kind):
+    if getattr(kind, "_is_protocol", False):
+        return False
     return type(kind).__instancecheck__ is abc.ABCMeta.__instancecheck__ or type(kind).__module__.startswith(
         ("mindtorch_v2", "torch", "typing", "enum")
     )

@@ -34,11 +34,11 @@ _VALUE_METHODS = frozenset(
 )
 _FACT_METHODS = frozenset(
     "dim ndimension stride element_size is_contiguous is_floating_point is_complex is_conj is_neg is_signed is_inference "
-    "storage_offset get_device is_pinned is_shared _is_view has_names dim_order is_same_size".split()
+    "get_device dim_order is_same_size".split()
 )
 _REFUSED_METHODS = frozenset(
     "backward register_hook register_post_accumulate_grad_hook retain_grad share_memory_ pin_memory __reduce_ex__ "
-    "__deepcopy__ __setstate__ set_ resize_ module_load".split()
+    "__deepcopy__ __setstate__ set_ resize_ module_load storage_offset is_pinned is_shared _is_view has_names".split()
 )
 
 

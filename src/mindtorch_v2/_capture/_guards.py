@@ -183,6 +183,7 @@ _TEXTS = {
     "same": lambda g: f"{g.source.text()} is {g.value.text()}",
     "separate": lambda g: f"the memory of {len(g.value)} tensors does not overlap",
     "state": lambda g: "grad mode, autocast, default dtype and device as they were",
+    "super": lambda g: f"super({_described(g.value[0])}, {_described(g.value[1])}).{g.value[2]} is as it was",
     "tensor": lambda g: (
         f"{g.source.text()} is a {g.value.kind.__name__} of {g.value.dtype}, {g.value.device}, "
         f"size {[None if i in g.value.dynamic else n for i, n in enumerate(g.value.shape)]}, "
@@ -202,6 +203,16 @@ def _overlap(tensors):
     return False
 
 
+def super_has(this, kind, name):
+    """What stands under a name in the bases of `kind` after `this`."""
+    line = type.__dict__["__mro__"].__get__(kind)
+    for base in line[line.index(this) + 1 :]:
+        found = type.__dict__["__dict__"].__get__(base).get(name, absent)
+        if found is not absent:
+            return found
+    return absent
+
+
 class _Writer:
     """Writes the code of a check: a variable for each source, a test for each guard."""
 
@@ -216,6 +227,7 @@ class _Writer:
             "look_up": look_up,
             "overlap": _overlap,
             "same_constant": same_constant,
+            "super_has": super_has,
             "sequence_item": sequence_item,
         }
         self.lines, self.names, self.constants = [], {}, {}
@@ -291,6 +303,9 @@ class _Writer:
             )
         if kind == "result":
             return f"same_constant({self.constant(value[0])}(*{self.constant(value[1])}), {self.constant(value[2])})"
+        if kind == "super":
+            this, of, name, attribute = value
+            return f"super_has({self.constant(this)}, {self.constant(of)}, {name!r}) is {self.constant(attribute)}"
         if kind == "arguments":
             return f"len(args) == {value[0]} and tuple(kwargs) == {self.constant(value[1])}"
         if kind == "state":

@@ -163,6 +163,8 @@ def _quiet(trace, *args, **kwargs):
 
 
 def _signature(trace, f, **kwargs):
+    if isinstance(f, types.FunctionType):
+        trace.guard("function", None, (f, f.__code__, f.__defaults__, f.__kwdefaults__))
     return inspect.signature(f, **kwargs)
 
 
@@ -416,7 +418,8 @@ def constant_method(trace, obj, descriptor, args, kwargs):
         return obj.join(items)
     if isinstance(obj, str) and name == "format":
         for each in (*args, *kwargs.values()):
-            trace.fmt(each, -1, "")
+            if not trace.is_plain(each):
+                trace.refuse(f"the text of a {type(each).__name__} in str.format", "format")
     args = [trace.deep(a) for a in args]
     if not all(map(trace.is_plain, args)) and name not in ("__eq__", "__ne__", "format"):
         trace.refuse(f"{type(obj).__name__}.{name}() with these arguments", "call")

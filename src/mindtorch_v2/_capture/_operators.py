@@ -1,6 +1,7 @@
 """Operators, comparisons, tests and formatting, as the instrumented copy of a function asks for them."""
 
 import collections
+import contextlib
 import enum
 import operator
 import types
@@ -59,13 +60,28 @@ class _Context:
         self.trace, self.manager = trace, manager
 
     def __enter__(self):
+        self.trace.tries += isinstance(self.manager, contextlib.suppress)
         self.leave = self.trace.ga(self.manager, "__exit__")
         return self.trace.call(self.trace.ga(self.manager, "__enter__"))
 
     def __exit__(self, kind, error, traceback):
+        self.trace.tries -= isinstance(self.manager, contextlib.suppress)
         if self.trace.failed is not None:
             return False
         return self.trace.t(self.trace.call(self.leave, kind, error, traceback))
+
+
+class _Trying:
+    """The block of a try statement with handlers: errors that calls in it make in a later run would be caught."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __enter__(self):
+        self.trace.tries += 1
+
+    def __exit__(self, *error):
+        self.trace.tries -= 1
 
 
 class Operators(Reader):
@@ -116,8 +132,8 @@ class Operators(Reader):
     def formatted(self, text, values):
         """`text % values`."""
         values = self.deep(values)
-        for each in values if isinstance(values, tuple) else (values,):
-            self.fmt(each, -1, "")
+        if not self.is_plain(values):
+            self.refuse(f"the text of a {type(values).__name__}", "format")
         return text % values
 
     def _with_methods(self, function, name, a, b):
@@ -405,6 +421,10 @@ class Operators(Reader):
         """What a with statement enters for `manager`."""
         self.alive()
         return _Context(self, manager)
+
+    def trying(self):
+        """Around the block of a try statement."""
+        return _Trying(self)
 
     def caught(self):
         """At the begin of a handler: what makes the capture impossible cannot be caught."""

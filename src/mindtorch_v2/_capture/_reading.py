@@ -49,8 +49,7 @@ _OWN_LOOK_UP = (type(threading.local()), weakref.ProxyType, weakref.CallableProx
 _FIELD = type(vars(collections.namedtuple("Pair", "first"))["first"])
 _TENSOR_FACTS = frozenset(
     "dtype device requires_grad is_leaf layout ndim is_cpu is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
-    "is_nested is_npu is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu itemsize name names output_nr "
-    "retains_grad grad_fn".split()
+    "is_nested is_npu is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu itemsize".split()
 )
 _TENSOR_PROPERTIES = frozenset("H T mH mT real imag data".split())
 
@@ -346,8 +345,12 @@ class Reader(Recorder):
 
     def _class_attribute(self, kind, name):
         meta = type(kind)
-        if name in ("__name__", "__qualname__", "__mro__", "__bases__", "__module__", "__class__", "__base__"):
-            return getattr(kind, name)
+        if name in ("__name__", "__qualname__", "__mro__", "__bases__", "__module__", "__base__"):
+            value = getattr(kind, name)
+            self.guard("result", None, (getattr, (kind, name), value))
+            return value
+        if name == "__class__":
+            return meta
         if name == "__doc__":
             return kind.__doc__
         if isinstance(kind, enum.EnumMeta):
@@ -374,7 +377,7 @@ class Reader(Recorder):
             if name in base.__dict__:
                 attribute = base.__dict__[name]
                 source = self.source(OfClass, base, name)
-                self.guard("lookup", source, attribute)
+                self.guard("super", None, (obj.__thisclass__, kind, name, attribute))
                 if mine is kind:
                     return self._bind(attribute, None, kind, source)
                 if _takes_set(attribute):
@@ -390,6 +393,10 @@ class Reader(Recorder):
             return self.shape_of(tensor)
         if name == "ndim":
             return self.fact(tensor, "dim")
+        if name == "grad_fn":
+            if tensor.grad_fn is not None:
+                self.refuse("the grad_fn of a tensor", "autograd")
+            return None
         if name in _TENSOR_FACTS:
             return getattr(tensor, name)
         if name == "__class__":
@@ -459,6 +466,8 @@ class Reader(Recorder):
                 raise AttributeError(f"property {name!r} of {kind.__name__!r} object has no setter")
             self.call(attribute.fset, obj, value)
         elif self.source_of(obj) is not None:
+            if isinstance(obj, torch.nn.Module):
+                self._check_module_write(obj, name, value)
             self.written(obj, name, value)
         elif (
             attribute is not absent
@@ -468,6 +477,14 @@ class Reader(Recorder):
             self.call(look_up(type(attribute), "__set__"), attribute, obj, value)
         else:
             object.__setattr__(obj, name, value)
+
+    def _check_module_write(self, module, name, value):
+        """Refuse what changes the parameters, buffers or children of a Module outside."""
+        values = _instance_dict(module)
+        if isinstance(value, torch.nn.Module) or any(
+            name in values.get(registry, ()) for registry in ("_parameters", "_buffers", "_modules")
+        ):
+            self.refuse(f"assignment to {name!r} of a {type(module).__name__}, one of its parts", "write")
 
     def written(self, obj, name, value):
         """Note that an attribute of an object outside has a new value, which lasts within the capture."""

@@ -70,7 +70,8 @@ class Recorder:
         self.guards, self._known_guards = [], set()
         self.dynamic_sizes = dynamic_sizes  # (source text, tensor) -> indices
         self.failed = None
-        self.mutates = False
+        self.tries = 0  # blocks of try statements that the program is in
+        self.recorded_in_try = False
         self._last_input = None
         self.input_names = {}
         self.net = _Net(self)
@@ -121,6 +122,8 @@ class Recorder:
             key = (kind, id(value[0]), repr(value[1]), repr(value[2]))
         elif kind == "function":
             key = (kind, id(value[0]))
+        elif kind == "super":
+            key = (kind, *map(id, value[:2]), value[2])
         else:
             key = (kind, source, value if isinstance(value, int) else id(value))
         if key not in self._known_guards:
@@ -263,6 +266,7 @@ class Recorder:
         if result is NotImplemented:
             return result
         node = self.graph.create_node(op, target, node_args, node_kwargs)
+        self.recorded_in_try = self.recorded_in_try or self.tries > 0
         node.meta["example_value"] = result
         place = self.location()
         if place is not None:

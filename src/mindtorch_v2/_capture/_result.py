@@ -71,13 +71,14 @@ class Capture:
     output is a flat tuple. `sources` are where the inputs come from at each call.
     """
 
-    def __init__(self, graph, example_inputs, guards, sources, recipe, effects):
+    def __init__(self, graph, example_inputs, guards, sources, recipe, effects, again=None):
         self.graph = graph
         self.example_inputs = example_inputs
         self.guards = guards
         self.sources = sources
         self._recipe = recipe
         self._effects = effects
+        self._again = again  # the program, where it may catch an error of the graph
         self._gather = None
 
     def inputs(self, args, kwargs):
@@ -88,7 +89,13 @@ class Capture:
 
     def run(self, compiled, args, kwargs):
         """The result of the program: `compiled(*inputs)` gives the graph's flat outputs, the rest is put round them."""
-        outputs, memo = compiled(*self.inputs(args, kwargs)), {}
+        try:
+            outputs = compiled(*self.inputs(args, kwargs))
+        except Exception:
+            if self._again is None:
+                raise
+            return self._again(*args, **kwargs)
+        memo = {}
         result = self._recipe(outputs, args, kwargs, memo)
         for write, source, name, recipe in self._effects:
             write(source.get(args, kwargs), name, recipe(outputs, args, kwargs, memo))

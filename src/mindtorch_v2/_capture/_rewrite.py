@@ -500,6 +500,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Try(self, node):
         node.body = self.block(node.body)
+        if node.handlers:
+            trying = ast.With([ast.withitem(_h("trying"), None)], node.body)
+            node.body = [self.at(node, trying)]
         for handler in node.handlers:
             if handler.type is not None:
                 handler.type = self.visit(handler.type)

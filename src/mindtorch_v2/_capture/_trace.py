@@ -101,7 +101,7 @@ def capture(function, args, kwargs, *, dynamic=None, previous=()):
     trace.guards.append(Guard("arguments", None, (len(args), tuple(kwargs))))
     try:
         with _state_kept(), trace.recording():
-            return _finish(trace, _run(trace, function, args, kwargs))
+            return _finish(trace, _run(trace, function, args, kwargs), function)
     except Uncapturable as error:
         raise (trace.failed or error) from None
     except Exception as error:  # noqa: BLE001  (the program's own error, which a run without capture will show)
@@ -147,6 +147,10 @@ def _effects(trace, rebuilding):
         if isinstance(obj, torch.Tensor):
             trace.refuse("an attribute of a tensor was written", "write")
         source = trace.source_of(obj)
+        for other, of_other in trace.outside.values():
+            # A write to one object would be seen in another that is the same.
+            if type(other) is type(obj) and other is not obj:
+                trace.guard("different", source, of_other)
         values = obj if writes.of_items else object.__getattribute__(obj, "__dict__")
         where = source if writes.of_items else trace.source(Dictionary, source)
         for name, value in writes.values.items():
@@ -197,8 +201,10 @@ def _guard_memory(trace, inputs):
         trace.guards.append(Guard("separate", None, sources))
 
 
-def _finish(trace, result):
+def _finish(trace, result, function):
     trace.alive()
+    if trace.recorded_in_try and any(fake._version for _, _, _, fake in trace.inputs):
+        trace.refuse("a call in the block of a try statement, in a program that writes to its inputs", "try")
     rebuilding = Rebuilding(trace)
     recipe = rebuilding.recipe(result)
     effects = _effects(trace, rebuilding)
@@ -218,4 +224,5 @@ def _finish(trace, result):
         mode = FakeTensorMode()
         examples = [mode.from_tensor(real) for _, _, real, _ in kept]
     guards = Guards(trace.guards, None if shapes is None else (shapes, shape_sources))
-    return Capture(module, examples, guards, [source for _, source, _, _ in kept], recipe, effects)
+    sources = [source for _, source, _, _ in kept]
+    return Capture(module, examples, guards, sources, recipe, effects, function if trace.recorded_in_try else None)

@@ -96,6 +96,9 @@ class _Collected:
         if kind == "function":
             self.add("functions", guard.value[0])
             return
+        if kind == "super":
+            self.add("types", guard.value[1])
+            return
         if kind in ("result", "state", "arguments"):
             raise _Unwatchable
         value = self.value(guard.source)
