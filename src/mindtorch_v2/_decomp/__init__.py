@@ -4,7 +4,13 @@ from collections import defaultdict
 
 from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
 
-__all__ = ["decomposition_table", "get_decompositions", "register_decomposition", "remove_decompositions"]
+__all__ = [
+    "core_aten_decompositions",
+    "decomposition_table",
+    "get_decompositions",
+    "register_decomposition",
+    "remove_decompositions",
+]
 
 global_decomposition_table = defaultdict(dict)
 decomposition_table = global_decomposition_table["post_autograd"]
@@ -67,6 +73,13 @@ def get_decompositions(aten_ops, type="post_autograd"):
             if rule is not None:
                 found[overload] = rule
     return found
+
+
+def core_aten_decompositions():
+    """A table of every decomposition that is registered: OpOverload -> function."""
+    from mindtorch_v2._decomp import decompositions  # noqa: F401  (registers them)
+
+    return dict(decomposition_table)
 
 
 def remove_decompositions(decompositions, aten_ops):

@@ -1,68 +1,105 @@
-"""What programs call of PyTorch's compiler front end in eager mode.
+"""`torch._dynamo`: the compiler's front end by PyTorch's names."""
 
-Marks on tensors are recorded, the rest has nothing to act on: no frame is ever compiled.
-"""
-
-from mindtorch_v2._dynamo import config, eval_frame
+from mindtorch_v2._dynamo import _control, config, eval_frame, exc, testing, utils
+from mindtorch_v2._dynamo.backends.registry import list_backends, lookup_backend, register_backend
+from mindtorch_v2._dynamo.eval_frame import OptimizedModule, disable, explain
 from mindtorch_v2._unavailable import unavailable_function
-from mindtorch_v2.compiler import (
+from mindtorch_v2._dynamo._marks import (
     allow_in_graph,
     assume_constant_result,
-    disable,
+    disallow_in_graph,
+    forbid_in_graph,
     is_compiling,
-    list_backends,
     reset,
     set_stance,
     substitute_in_graph,
 )
 
 __all__ = [
+    "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
     "config",
     "disable",
     "disallow_in_graph",
     "eval_frame",
+    "exc",
     "explain",
     "export",
+    "forbid_in_graph",
     "graph_break",
     "is_compiling",
     "is_dynamo_supported",
     "is_inductor_supported",
     "list_backends",
+    "lookup_backend",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
     "optimize",
+    "register_backend",
     "reset",
+    "reset_code_caches",
+    "run",
     "set_stance",
     "substitute_in_graph",
+    "testing",
+    "utils",
 ]
 
-OptimizedModule = eval_frame.OptimizedModule
-explain = unavailable_function("torch._dynamo.explain")
 export = unavailable_function("torch._dynamo.export")
-optimize = unavailable_function("torch._dynamo.optimize", "call the function itself")
+reset_code_caches = reset
+
+
+def optimize(
+    backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, disable=False, dynamic=None
+):
+    """The older form of `torch.compile`: a function that compiles what it is given."""
+    from mindtorch_v2.compiler import compile
+
+    if guard_export_fn is not None or guard_fail_fn is not None:
+        raise NotImplementedError(
+            "torch._dynamo.optimize(guard_export_fn=, guard_fail_fn=) is not implemented in mindtorch_v2"
+        )
+    return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
+
+
+def run(fn=None):
+    """`fn`, such that no further graph is captured: where none fits it runs eagerly."""
+    if fn is None:
+        return run
+
+    def call(*args, **kwargs):
+        before = _control.set_current(_control._Stance("eager_on_recompile"))
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            _control.set_current(before)
+
+    return call
 
 
 def is_dynamo_supported():
-    """Whether frames can be compiled on this system: False."""
-    return False
+    """Whether functions can be compiled on this system: True."""
+    return True
 
 
 def is_inductor_supported():
-    """Whether the default compiler can be used: False."""
+    """Whether PyTorch's default compiler can be used: False; its name stands for another back end."""
     return False
 
 
 def graph_break(msg=""):
-    """End the graph being captured here; none is."""
+    """End the graph that is being captured here; nothing where none is."""
+    if _control.is_capturing():
+        from mindtorch_v2._capture import Uncapturable
+
+        raise Uncapturable(f"Call to `torch._dynamo.graph_break()` {msg}".rstrip(), "graph_break")
 
 
-def disallow_in_graph(fn):
-    """Mark a function that ends a graph; returns it."""
-    return fn
+graph_break._torchdynamo_disable = True
+graph_break._torchdynamo_disable_msg = "torch._dynamo.graph_break()"
 
 
 def mark_static_address(t, guard=False):

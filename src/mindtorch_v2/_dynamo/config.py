@@ -1,14 +1,30 @@
-"""Settings of the compiler front end, as programs set them; nothing reads them yet."""
+"""Settings of `torch.compile`.
 
-accumulated_cache_size_limit = 256
+`recompile_limit` (also `cache_size_limit`): so many graphs are kept of one function; beyond it runs eagerly, or, with
+`fullgraph=True` or `fail_on_recompile_limit_hit`, is an error. `accumulated_recompile_limit`: the same for a function that
+several objects share. `suppress_errors`: where a back end fails, the function runs eagerly. `disable`: nothing is compiled.
+`error_on_recompile`: a second graph is an error. `automatic_dynamic_shapes`, `assume_static_by_default`: what is done with
+sizes that change. The others are accepted, and what they ask for is so, or there is nothing that they would change here:
+they are plain names of this module. `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` cannot be set: numbers
+and sizes that depend on values end a graph.
+"""
+
+import contextlib
+import sys
+import types
+
+accumulated_recompile_limit = 256
+allow_ignore_mark_dynamic = False
 assume_static_by_default = True
 automatic_dynamic_shapes = True
 cache_size_limit = 8
+accumulated_cache_size_limit = 256
 capture_dynamic_output_shape_ops = False
 capture_scalar_outputs = False
 disable = False
 dynamic_shapes = True
 error_on_recompile = False
+fail_on_recompile_limit_hit = False
 force_parameter_static_shapes = True
 inline_inbuilt_nn_modules = True
 optimize_ddp = True
@@ -17,3 +33,51 @@ skip_fwd_side_effects_in_bwd_under_checkpoint = False
 specialize_int = False
 suppress_errors = False
 verbose = False
+
+_SAME = {"cache_size_limit": "recompile_limit", "accumulated_cache_size_limit": "accumulated_recompile_limit"}
+_SAME |= {other: name for name, other in _SAME.items()}
+_REFUSED = {
+    "capture_scalar_outputs": "numbers that depend on values end a graph",
+    "capture_dynamic_output_shape_ops": "sizes that depend on values end a graph",
+}
+
+
+class _Config(types.ModuleType):
+    """A module whose settings have two names, and of which some cannot be set."""
+
+    def __setattr__(self, name, value):
+        if name in _REFUSED and value:
+            raise NotImplementedError(
+                f"torch._dynamo.config.{name} is not implemented in mindtorch_v2: {_REFUSED[name]}"
+            )
+        if not name.startswith("__") and name not in self.__dict__:
+            raise AttributeError(f"torch._dynamo.config.{name} does not exist")
+        super().__setattr__(name, value)
+        if name in _SAME:
+            super().__setattr__(_SAME[name], value)
+
+
+@contextlib.contextmanager
+def patch(arg1=None, arg2=None, **changes):
+    """Within the block (or the decorated function) settings have other values: a name and a value, a dict, or keywords."""
+    if isinstance(arg1, dict):
+        changes = {**arg1, **changes}
+    elif arg1 is not None:
+        changes = {arg1: arg2, **changes}
+    this = sys.modules[__name__]
+    before = {name: getattr(this, name) for name in changes}
+    try:
+        for name, value in changes.items():
+            setattr(this, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(this, name, value)
+
+
+def get_config_copy():
+    """The settings, by name."""
+    return {name: value for name, value in globals().items() if name[0] != "_" and isinstance(value, (bool, int))}
+
+
+sys.modules[__name__].__class__ = _Config

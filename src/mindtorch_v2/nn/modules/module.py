@@ -151,19 +151,33 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     def _wrapped_call_impl(self, *args, **kwargs):
         return self(*args, **kwargs)
 
-    __call__ = _call_impl
+    _compiled_call_impl = None  # what `compile` made
+
+    def __call__(self, *args, **kwargs):
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        if (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _global_forward_pre_hooks
+            or _global_forward_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
+        ):
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
 
     def _slow_forward(self, *input, **kwargs):
         return self.forward(*input, **kwargs)
 
     def compile(self, *args, **kwargs):
-        """Compiles this module's call with `torch.compile`, which see."""
-        compiled = torch.compile(self._call_impl, *args, **kwargs)
-        # A disabled compiler hands back what it was given; then the plain call is already right.
-        if compiled != self._call_impl:
-            raise NotImplementedError(
-                "Module.compile(): the compiled call of a module is not implemented; use torch.compile(module)"
-            )
+        """Compiles this module's call in place; the arguments are those of `torch.compile`.
+
+        Copies and pickles of the module are not compiled.
+        """
+        self._compiled_call_impl = torch.compile(self._call_impl, *args, **kwargs)
 
     # Attributes
 

@@ -1,0 +1,76 @@
+"""Whether a call of a compiled function is compiled: what this thread is doing, and the stance of the process."""
+
+import contextlib
+import threading
+
+__all__ = ["STANCES", "capturing", "compiling_allowed", "disabled", "is_capturing", "stance", "thread"]
+
+STANCES = (
+    "default",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+)
+
+
+class _Thread(threading.local):
+    def __init__(self):
+        self.capturing = 0
+        self.disabled = 0
+        self.deferring = 0
+
+
+class _Stance:
+    """What `torch.compiler.set_stance` set."""
+
+    def __init__(self, name="default", force_backend=None):
+        self.name = name
+        self.force_backend = force_backend
+
+
+thread = _Thread()
+_current = _Stance()
+
+
+def stance():
+    """The stance of the process."""
+    return _current
+
+
+def set_current(new):
+    """Set the stance; returns the one before."""
+    global _current
+    before, _current = _current, new
+    return before
+
+
+def is_capturing():
+    """Whether this thread runs a program in order to capture it."""
+    return thread.capturing > 0
+
+
+@contextlib.contextmanager
+def capturing():
+    """What runs in the block is captured."""
+    thread.capturing += 1
+    try:
+        yield
+    finally:
+        thread.capturing -= 1
+
+
+@contextlib.contextmanager
+def disabled():
+    """Within the block compiled functions run eagerly."""
+    thread.disabled += 1
+    try:
+        yield
+    finally:
+        thread.disabled -= 1
+
+
+def compiling_allowed():
+    """Whether a call of a compiled function may use graphs now."""
+    return not (thread.capturing or thread.disabled)

@@ -1,0 +1,161 @@
+"""What programs say about functions to the compiler, and about the compiler to itself. The capture asks here."""
+
+import functools
+import inspect
+
+from mindtorch_v2._dynamo import _control
+from mindtorch_v2._dynamo.eval_frame import innermost_fn
+
+__all__ = [
+    "ALLOWED",
+    "DISALLOWED",
+    "SUBSTITUTES",
+    "allow_in_graph",
+    "assume_constant_result",
+    "disallow_in_graph",
+    "forbid_in_graph",
+    "is_compiling",
+    "reset",
+    "set_stance",
+    "substitute_in_graph",
+]
+
+
+def is_compiling():
+    """Whether the running code is being captured for a graph."""
+    return _control.is_capturing()
+
+
+def reset():
+    """Forget every graph of every compiled function, and the counters."""
+    from mindtorch_v2._dynamo.compiled import forget_all
+    from mindtorch_v2._dynamo.utils import counters
+
+    forget_all()
+    counters.clear()
+
+
+def allow_in_graph(fn):
+    """Say that a function (or each of a list or tuple) may be one node of a graph, unseen inside. Returns it.
+
+    Its result must depend on its arguments alone, and it must not write to anything outside.
+    """
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(each) for each in fn]
+    if not callable(fn):
+        raise TypeError(f"allow_in_graph expects a callable, got {type(fn).__name__}")
+    ALLOWED[innermost_fn(fn)] = True
+    return fn
+
+
+def assume_constant_result(fn):
+    """Say that a function gives the same at each call with the same arguments: graphs keep its result. Returns it."""
+    fn._dynamo_marked_constant = True
+    return fn
+
+
+ALLOWED: dict = {}
+"""What `allow_in_graph` was given; the capture asks."""
+
+SUBSTITUTES: dict = {}
+"""Function -> what is captured in its place, from `substitute_in_graph`; the capture asks."""
+
+
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+    """A decorator: the function is what is captured in place of `original_fn`, which itself is left alone.
+
+    TypeError if its parameters are not those of the original, unless `skip_signature_check`.
+    """
+    if not callable(original_fn):
+        raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)!r}")
+
+    def decorate(traceable_fn):
+        if not inspect.isfunction(traceable_fn):
+            raise TypeError(f"@substitute_in_graph(...) expects a function but got {type(traceable_fn)!r}")
+        if not skip_signature_check:
+            try:
+                wanted = inspect.signature(original_fn)
+            except (TypeError, ValueError):
+                wanted = None
+            if wanted is not None:
+                names = [(p.name, p.kind) for p in wanted.parameters.values()]
+                found = [(p.name, p.kind) for p in inspect.signature(traceable_fn).parameters.values()]
+                if names != found:
+                    raise TypeError(
+                        f"Signature mismatch between {original_fn} and {traceable_fn}: "
+                        f"{wanted} != {inspect.signature(traceable_fn)}"
+                    )
+        SUBSTITUTES[original_fn] = traceable_fn
+        return traceable_fn
+
+    return decorate
+
+
+def disallow_in_graph(fn):
+    """Say that a call of a function (or of each of a list) ends a graph; returns it."""
+    if isinstance(fn, (list, tuple)):
+        return [disallow_in_graph(each) for each in fn]
+    if not callable(fn):
+        raise AssertionError("disallow_in_graph expects a callable")
+    DISALLOWED[fn] = True
+    return fn
+
+
+def forbid_in_graph(fn):
+    """Say that a call of a function in a graph is an error; returns it."""
+    fn._dynamo_forbidden = True
+    return fn
+
+
+DISALLOWED: dict = {}
+"""What `disallow_in_graph` was given; the capture asks."""
+
+
+class set_stance:  # noqa: N801  (PyTorch's name)
+    """What compiled functions do from here on: a call, a context manager or a decorator.
+
+    "default"; "force_eager": they run eagerly; "eager_on_recompile": eagerly where no graph fits; "fail_on_recompile":
+    that is an error; "eager_then_compile": the first call is eager; "aot_eager_then_compile": the first one goes through
+    the back end `aot_eager`. `force_backend` is used in place of the functions' own, with "default" only.
+    RuntimeError for another stance, or if it is set while a program is captured.
+    """
+
+    _dynamo_forbidden = True
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        if stance not in _control.STANCES:
+            raise RuntimeError(f"expected stance to be one of {_control.STANCES}, got {stance!r}")
+        if skip_guard_eval_unsafe:
+            raise NotImplementedError(
+                "set_stance(skip_guard_eval_unsafe=True) is not implemented in mindtorch_v2: guards are checked"
+            )
+        if force_backend is not None and stance != "default":
+            raise RuntimeError("force_backend can only be set if stance is 'default'")
+        if _control.is_capturing():
+            raise RuntimeError("set_stance(): the stance cannot be changed in a function that is compiled")
+        self._new = _control._Stance(stance, force_backend)
+        self._before = _control.set_current(self._new)
+
+    @property
+    def stance(self):
+        """The name of the stance."""
+        return self._new.name
+
+    def __enter__(self):
+        _control.set_current(self._new)
+
+    def __exit__(self, *exception):
+        _control.set_current(self._before)
+
+    def __call__(self, fn):
+        _control.set_current(self._before)
+
+        @functools.wraps(fn)
+        def with_stance(*args, **kwargs):
+            before = _control.set_current(self._new)
+            try:
+                return fn(*args, **kwargs)
+            finally:
+                _control.set_current(before)
+
+        return with_stance

@@ -1,0 +1,59 @@
+"""The back ends that come along: they run graphs on the operators' own kernels.
+
+`inductor` is the name of PyTorch's default, a fusing compiler. There is none here; the name means `aot_eager`.
+"""
+
+import functools
+
+from mindtorch_v2._dynamo.backends.common import AotAutograd
+from mindtorch_v2._dynamo.backends.registry import register_backend
+from mindtorch_v2._functorch.partitioners import min_cut_rematerialization_partition
+
+__all__ = ["aot_eager", "aot_eager_decomp_partition", "eager"]
+
+
+@register_backend(tags=("debug",))
+def eager(gm, fake_tensor_inputs, **kwargs):
+    """Runs the graph of torch functions as it was captured."""
+    if kwargs:
+        raise TypeError(f"the backend 'eager' takes no options, got {sorted(kwargs)}")
+    return gm.forward
+
+
+def nop(gm, example_inputs):
+    """Runs a graph of operators as it is."""
+    return gm.forward
+
+
+@functools.cache
+def _aot_eager():
+    return AotAutograd(fw_compiler=nop)
+
+
+@register_backend(tags=("debug",))
+def aot_eager(gm, fake_tensor_inputs, **kwargs):
+    """Runs forward and backward as graphs of operators."""
+    return _aot_eager()(gm, fake_tensor_inputs)
+
+
+@functools.cache
+def _decomposed():
+    from mindtorch_v2._decomp import core_aten_decompositions
+
+    return AotAutograd(
+        fw_compiler=nop,
+        decompositions=core_aten_decompositions(),
+        partition_fn=min_cut_rematerialization_partition,
+    )
+
+
+@register_backend(tags=("debug",))
+def aot_eager_decomp_partition(gm, fake_tensor_inputs, **kwargs):
+    """As `aot_eager`, with operators in their parts, and the fewest bytes kept for backward."""
+    return _decomposed()(gm, fake_tensor_inputs)
+
+
+@register_backend
+def inductor(gm, fake_tensor_inputs, **kwargs):
+    """The default: `aot_eager`. Modes and options of PyTorch's compiler have nothing to act on."""
+    return aot_eager(gm, fake_tensor_inputs)

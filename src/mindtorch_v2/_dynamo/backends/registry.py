@@ -1,0 +1,64 @@
+"""Back ends by name."""
+
+import importlib
+
+from mindtorch_v2._dynamo.exc import InvalidBackend
+
+__all__ = ["list_backends", "lookup_backend", "register_backend"]
+
+_backends: dict = {}
+_tags: dict = {}
+# Names that are registered when they are asked for: the module that does it.
+_LOADED_ON_DEMAND = {
+    "eager": "mindtorch_v2._dynamo.backends.debugging",
+    "aot_eager": "mindtorch_v2._dynamo.backends.debugging",
+    "aot_eager_decomp_partition": "mindtorch_v2._dynamo.backends.debugging",
+    "inductor": "mindtorch_v2._dynamo.backends.debugging",
+}
+
+
+def register_backend(compiler_fn=None, name=None, tags=()):
+    """Give a back end a name, its own if none is given; usable as a decorator. Returns it.
+
+    A back end is called with a GraphModule and example inputs and returns a callable with the graph's inputs and flat
+    tuple of outputs. AssertionError if the name is taken.
+
+    >>> @torch._dynamo.register_backend(name="documented_example")
+    ... def as_it_is(graph_module, example_inputs):
+    ...     return graph_module.forward
+    >>> torch.compile(torch.sin, backend="documented_example")(torch.zeros(1))
+    tensor([0.])
+    """
+    if compiler_fn is None:
+        return lambda function: register_backend(function, name, tags)
+    if not callable(compiler_fn):
+        raise AssertionError(f"register_backend(): a back end is callable, this is a {type(compiler_fn).__name__}")
+    name = name or compiler_fn.__name__
+    if name in _backends:
+        raise AssertionError(f"duplicate name: {name}")
+    _backends[name] = compiler_fn
+    _tags[name] = frozenset(tags)
+    return compiler_fn
+
+
+def lookup_backend(compiler_fn):
+    """The back end of a name; callables as they are. InvalidBackend for an unknown name."""
+    if not isinstance(compiler_fn, str):
+        return compiler_fn
+    if compiler_fn not in _backends and compiler_fn in _LOADED_ON_DEMAND:
+        importlib.import_module(_LOADED_ON_DEMAND[compiler_fn])
+    if compiler_fn not in _backends:
+        raise InvalidBackend(compiler_fn)
+    return _backends[compiler_fn]
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """The names of the back ends without any of these tags, sorted.
+
+    >>> torch._dynamo.list_backends(None)
+    ['aot_eager', 'aot_eager_decomp_partition', 'eager', ...'inductor'...]
+    """
+    for name in _LOADED_ON_DEMAND:
+        lookup_backend(name)
+    excluded = set(exclude_tags or ())
+    return sorted(name for name in _backends if not excluded & _tags[name])

@@ -1,0 +1,69 @@
+"""What `torch.compile` raises."""
+
+from mindtorch_v2._capture import Uncapturable
+
+__all__ = [
+    "BackendCompilerFailed",
+    "FailOnRecompileLimitHit",
+    "InvalidBackend",
+    "RecompileError",
+    "RecompileLimitExceeded",
+    "ResetRequired",
+    "TorchDynamoException",
+    "Unsupported",
+    "UserError",
+]
+
+
+class TorchDynamoException(RuntimeError):
+    """The base of what `torch.compile` raises."""
+
+
+class InvalidBackend(TorchDynamoException):
+    """Raised for a name that no back end has."""
+
+    def __init__(self, name):
+        super().__init__(f"Invalid backend: {name!r}, see `torch._dynamo.list_backends()` for available backends.")
+
+
+class ResetRequired(TorchDynamoException):
+    """Raised where `torch._dynamo.reset()` has to be called first."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """Raised where a back end raises: `inner_exception` is what it raised."""
+
+    def __init__(self, backend_fn, inner_exception):
+        self.backend_name = getattr(backend_fn, "__name__", type(backend_fn).__name__)
+        self.inner_exception = inner_exception
+        super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")
+
+
+class Unsupported(TorchDynamoException):
+    """Raised under `fullgraph=True` for a program that cannot be captured whole: says why, and where in the program."""
+
+    def __init__(self, msg, *, case_name=None):
+        super().__init__(msg)
+        self.msg = msg
+        self.case_name = case_name
+
+    @classmethod
+    def of(cls, uncapturable: Uncapturable):
+        """From what the capture raised."""
+        return cls(str(uncapturable), case_name=uncapturable.kind)
+
+
+class UserError(Unsupported):
+    """Raised for a wrong use of `torch.compile` in the program."""
+
+
+class RecompileError(TorchDynamoException):
+    """Raised where a function would be compiled again and must not be."""
+
+
+class RecompileLimitExceeded(TorchDynamoException):
+    """The base of errors about too many compilations of one function."""
+
+
+class FailOnRecompileLimitHit(RecompileLimitExceeded):
+    """Raised under `fullgraph=True` for a function that has been compiled as often as the limit allows."""

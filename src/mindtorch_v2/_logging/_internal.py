@@ -1,0 +1,159 @@
+"""Components (which have a level) and artifacts (which are on or off), and the handler that writes them to stderr."""
+
+import functools
+import logging
+import os
+
+__all__ = ["ARTIFACTS", "COMPONENTS", "artifact", "getArtifactLogger", "set_logs", "trace_structured", "warning_once"]
+
+COMPONENTS = {
+    "dynamo": ("torch._dynamo",),
+    "aot": ("torch._functorch",),
+    "torch": ("torch",),
+}
+"""Name of a component -> its loggers."""
+
+ARTIFACTS = {
+    "guards": "the conditions under which a captured graph is used",
+    "recompiles": "why a function is captured again",
+    "recompiles_verbose": "the same, for each graph that there is already",
+    "graph_breaks": "why a function is not captured whole",
+    "graph": "captured graphs as tables",
+    "graph_code": "captured graphs as code",
+    "graph_sizes": "the sizes of the values of captured graphs",
+    "aot_graphs": "the forward and backward graphs of operators, as code",
+    "aot_joint_graph": "the graph of forward and backward in one, as code",
+}
+"""Name of an artifact -> what it tells."""
+
+_on: set[str] = set()
+_handled: list[tuple[logging.Logger, logging.Handler]] = []
+
+
+class _Format(logging.Formatter):
+    def format(self, record):
+        kind = getattr(record, "artifact", None)
+        head = f"{record.levelname[0]} {record.filename}:{record.lineno}]"
+        return f"{head} [__{kind}] {record.getMessage()}" if kind else f"{head} {record.getMessage()}"
+
+
+class _ArtifactLogger(logging.LoggerAdapter):
+    def process(self, msg, kwargs):
+        return msg, {**kwargs, "extra": {**kwargs.get("extra", {}), "artifact": self.extra["artifact"]}}
+
+
+@functools.cache
+def getArtifactLogger(module_qname, artifact_name):  # noqa: N802  (PyTorch's name)
+    """The logger of an artifact, to write with at any level; ValueError for a name that is none."""
+    if artifact_name not in ARTIFACTS:
+        raise ValueError(
+            f"Artifact name: {artifact_name} not registered, please call register_artifact({artifact_name})"
+        )
+    name = module_qname.replace("mindtorch_v2", "torch")
+    return _ArtifactLogger(logging.getLogger(f"{name}.__{artifact_name}"), {"artifact": artifact_name})
+
+
+def is_on(name):
+    """Whether an artifact is switched on."""
+    return name in _on
+
+
+def artifact(name, text):
+    """Write an artifact, if it is switched on. `text` is a string, or a function that makes it."""
+    if name in _on:
+        getArtifactLogger("torch._dynamo", name).info("%s", text() if callable(text) else text, stacklevel=3)
+
+
+def set_logs(*, all=None, modules=None, **settings):
+    """Switch on what is named, and everything else off.
+
+    A component (`dynamo`, `aot`, `torch`, or `all`) is given a level of `logging`; an artifact (`guards`, `recompiles`,
+    `graph_breaks`, `graph_code`, `aot_graphs`, ...) True or False. `modules` maps names of loggers to levels. ValueError
+    for an unknown name or a wrong value. It does nothing where the variable `TORCH_LOGS` is set.
+    """
+    if os.environ.get("TORCH_LOGS") is not None:
+        logging.getLogger("torch._logging").warning(
+            "Using TORCH_LOGS environment variable for log settings, ignoring call to set_logs"
+        )
+        return
+    _apply(all, settings, modules or {})
+
+
+def _apply(everything, settings, modules):
+    levels, artifacts = {}, set()
+    if everything is not None:
+        levels.update({name: everything for names in COMPONENTS.values() for name in names})
+    for name, value in settings.items():
+        if name in COMPONENTS:
+            if value not in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL):
+                raise ValueError(
+                    f"Unrecognized log level for component {name}: {value}, valid level values are 10, 20, 30, 40, 50"
+                )
+            levels.update(dict.fromkeys(COMPONENTS[name], value))
+        elif name in ARTIFACTS:
+            if not isinstance(value, bool):
+                raise ValueError(f"Expected bool to enable artifact {name}, received {value}")
+            if value:
+                artifacts.add(name)
+        else:
+            raise ValueError(f"Unrecognized component or artifact name passed to set_logs: {name}. {_names()}")
+    levels.update(modules)
+    for logger, handler in _handled:
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+        logger.propagate = True
+    _handled.clear()
+    _on.clear()
+    _on.update(artifacts)
+    for name, level in levels.items():
+        _handle(logging.getLogger(name), level)
+    for name in artifacts:
+        _handle(getArtifactLogger("torch._dynamo", name).logger, logging.DEBUG)
+
+
+def _handle(logger, level):
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Format())
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    logger.propagate = False
+    _handled.append((logger, handler))
+
+
+def _names():
+    return f"Components: {', '.join(COMPONENTS)}; artifacts: {', '.join(ARTIFACTS)}"
+
+
+def parse(text):
+    """`TORCH_LOGS`: names with commas between; `+name` is a component's debug level, `-name` errors only."""
+    settings, modules, everything = {}, {}, None
+    for item in filter(None, (each.strip() for each in text.split(","))):
+        level = {"+": logging.DEBUG, "-": logging.ERROR}.get(item[0], logging.INFO)
+        name = item.lstrip("+-")
+        if name == "help":
+            raise ValueError(_names())
+        if name == "all":
+            everything = level
+        elif name in ARTIFACTS:
+            settings[name] = True
+        elif name in COMPONENTS:
+            settings[name] = level
+        elif "." in name:
+            modules[name] = level
+        else:
+            raise ValueError(f"TORCH_LOGS: unknown name {name!r}. {_names()}")
+    return everything, settings, modules
+
+
+def trace_structured(name, *args, **kwargs):
+    """Nothing: there is no structured trace."""
+
+
+@functools.lru_cache(None)
+def warning_once(logger_obj, *args, **kwargs):
+    """Warns through a logger, once for the same message."""
+    logger_obj.warning(*args, **kwargs)
+
+
+if os.environ.get("TORCH_LOGS"):
+    _apply(*parse(os.environ["TORCH_LOGS"]))
