@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "device_memory.h"
+#include "overlap.h"
 #include "python/box.h"
 #include "python/types.h"
 #include "python_keys.h"
@@ -299,14 +300,16 @@ void check_not_input(const Call& c, const Tensor& out) {
     }
 }
 
-// Writing through a view in which several elements are one (expand) has no defined result.
-void check_overlap(const Tensor& t) {
-    if (t.is_non_overlapping_and_dense()) return;
-    for (int64_t i = 0; i < t.ndim; i++)
-        MT_CHECK(t.stride(i) != 0 || t.size(i) <= 1,
-                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                 "location. Please clone() the tensor before "
-                 "performing the operation.");
+// PyTorch lets these go on, as each element is written the same: for how much longer it does not say.
+void check_written_in_place(const Operator& op, const Tensor& t) {
+    if (!shows_elements_twice(t)) return;
+    bool put = op.name == "index_put_";
+    if (!put && op.name != "masked_fill_" && op.name != "index_fill_") return check_overlap(t);
+    std::string text = concat("Use of ", op.name,
+                              " on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                              "operation. This also applies to advanced indexing e.g. ",
+                              put ? "tensor[indices] = tensor" : "tensor[mask] = scalar");
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
 }
 
 void warn_resize(const Tensor& target, const OutSpec& s) {
@@ -377,7 +380,7 @@ void run_outputs(Call& c, ComputeFn compute) {
 
     if (op.form == Form::Inplace) {
         Tensor& self = c.mutable_tensor(op.self_index);
-        check_overlap(self);
+        check_written_in_place(op, self);
         MT_CHECK(IntSpan(specs[0].sizes) == self.sizes(), "output with shape ", self.sizes(),
                  " doesn't match the broadcast shape ", static_cast<IntSpan>(specs[0].sizes));
         TensorRef target = place(c, self, specs[0], (flags & kInputMayAlias) && !overlaps_input(c, self), flags);

@@ -1,6 +1,7 @@
 // Copies, fills and casts as operators.
 #include "core/device_memory.h"
 #include "core/kernel.h"
+#include "core/overlap.h"
 #include "core/python/operator_call.h"
 #include "cpu/memory_format.h"
 
@@ -63,7 +64,10 @@ void copy_cpu(Call& c) {
         MT_CHECK_AS(NotImplemented, !src.is_meta(), "Cannot copy out of meta tensor; no data!");
         warn_discarded_imaginary(src.dtype, self.dtype);
         NonBlocking scope(c.boolean(2));
-        if (&self != &src) copy_into(self, src);
+        if (&self != &src) {
+            check_overlap(self);
+            copy_into(self, src);
+        }
     }
     c.ret(0, self);
 }
@@ -79,7 +83,10 @@ void fill_tensor_cpu(Call& c) {
     const Tensor& value = c.tensor(1);
     MT_CHECK(value.ndim == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.ndim,
              " dimensions.");
-    if (!self.is_meta()) copy_into(self, value);
+    if (!self.is_meta()) {
+        check_overlap(self);
+        copy_into(self, value);
+    }
     c.ret(0, self);
 }
 

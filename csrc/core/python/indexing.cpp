@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "../overlap.h"
 #include "bind.h"
 #include "operator_call.h"
 #include "tensor_new.h"
@@ -17,7 +18,7 @@ namespace {
 OperatorName op_alias("aten::alias"), op_select("aten::select", "int"), op_slice("aten::slice", "Tensor"),
     op_unsqueeze("aten::unsqueeze"), op_index("aten::index", "Tensor"), op_index_put("aten::index_put_"),
     op_copy("aten::copy_"), op_fill("aten::fill_", "Scalar"), op_expand("aten::expand"), op_view("aten::view"),
-    op_to_copy("aten::_to_copy");
+    op_to_copy("aten::_to_copy"), op_scalar_tensor("aten::scalar_tensor");
 
 Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
 
@@ -397,6 +398,7 @@ void assign(Tensor& target, PyObject* value) {
         if (!python_number(value, &number)) cannot_assign(value, target);
         MT_CHECK(fits_in(target.dtype, number), "value cannot be converted to type ", c_name(target.dtype),
                  " without overflow");
+        check_overlap(target);
         op_fill({Value::of(&target), number});
         return;
     }
@@ -433,8 +435,11 @@ void set(Tensor& self, PyObject* index, PyObject* value) {
         if (!python_number(value, &number)) cannot_assign(value, self);
         MT_CHECK(fits_in(self.dtype, number), "value cannot be converted to type ", c_name(self.dtype),
                  " without overflow");
-        values = empty(IntSpan(), self.dtype, self.device);
-        if (!self.is_meta()) op_fill({Value::of(values.get()), number});
+        Value device;
+        device.tag = Tag::Device;
+        device.device = self.device;
+        // An operator like another, so that whoever watches operators knows where the number comes from.
+        values = op_scalar_tensor({number, Value::of(self.dtype), Value(), device, Value()});
     }
     op_index_put({Value::of(r.view.get()), list.value, Value::of(values.get()), Value::of(false)});
 }
