@@ -182,6 +182,11 @@ void save_argument(Saved& s, const Call& c, int i, bool overwritten) {
     s.kind = v.tag == Tag::TensorList ? Saved::ObjectList : Saved::Object;
 }
 
+// In-place views, even where they leave the sizes as they were.
+bool changes_only_sizes(const Operator& op) {
+    return op.name == "squeeze_" || op.name == "t_" || op.name == "transpose_" || op.name == "unsqueeze_";
+}
+
 }  // namespace
 
 namespace {
@@ -288,7 +293,7 @@ void record(Call& c) {
         if (v.tag == Tag::Tensor) {
             if (!(f->nondiff >> i & 1) && is_differentiable(v.t->dtype)) {
                 // A view that got other sizes or strides is another view: what it shows was not written.
-                if (op.form == Form::Inplace && before && !(*before == *v.t))
+                if (op.form == Form::Inplace && before && (!(*before == *v.t) || changes_only_sizes(op)))
                     set_view_history(*v.t, n, nr);
                 else if (op.form == Form::Inplace)
                     rebase_history(*v.t, n, nr);
