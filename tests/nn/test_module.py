@@ -378,9 +378,13 @@ def test_names_without_duplicates():
     assert [n for n, _ in net.named_children()] == ["0"]
 
 
-def test_compile_says_what_is_missing():
-    with pytest.raises((NotImplementedError, RuntimeError)):
-        nn.Linear(1, 1).compile(backend="eager")
+def test_compile_in_place():
+    net = nn.Linear(1, 1)
+    x = torch.ones(2, 1)
+    expected = net(x)
+    net.compile(backend="eager")
+    assert torch.equal(net(x), expected)
+    assert copy.deepcopy(net)._compiled_call_impl is None
 
 
 def test_train_and_eval():

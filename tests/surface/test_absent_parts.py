@@ -69,25 +69,6 @@ def test_script_returns_its_argument():
     assert torch.jit.ignore(drop=True)(double) is double
 
 
-def test_compile_runs_eagerly():
-    assert torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2)).tolist() == [2, 2]
-    model = torch.compile(torch.nn.Linear(2, 3), backend="eager")
-    assert isinstance(model, torch.nn.Module)
-    assert isinstance(model._orig_mod, torch.nn.Linear)
-    assert list(model.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
-    assert model.in_features == 2
-    model.eval()
-    assert not model._orig_mod.training
-    assert model(torch.ones(1, 2)).shape == (1, 3)
-
-
-def test_compile_refuses_what_it_cannot_do():
-    with pytest.raises(NotImplementedError, match="graph capture"):
-        torch.compile(lambda x: x, backend=lambda graph, inputs: graph)
-    with pytest.raises(RuntimeError, match="Invalid backend"):
-        torch.compile(lambda x: x, backend="no_such")
-
-
 def test_record_function_is_a_context():
     with torch.profiler.record_function("name"):
         pass
