@@ -1224,3 +1224,32 @@ def a_buffer_that_is_replaced():
     yield Wrapped()
     for _ in range(3):
         yield (batch(),)
+
+
+FACTOR = 1.0
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * FACTOR
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * NUMBER + x * 0
+
+
+@program(captures=3)
+def an_autograd_function_that_reads_globals():
+    global NUMBER, FACTOR
+    NUMBER, FACTOR = 2, 1.0
+    yield lambda x: Scaled.apply(x) + 1
+    yield (x().requires_grad_(),)
+    FACTOR = 2.0
+    yield (x().requires_grad_(),)
+    NUMBER = 5
+    yield (x().requires_grad_(),)
+    NUMBER, FACTOR = 2, 1.0
+    yield (x().requires_grad_(),)

@@ -322,6 +322,13 @@ def _default_dict(trace, factory=None, *args, **kwargs):
     return collections.defaultdict(wrapped, *args, **kwargs)
 
 
+def _counter(trace, items=(), **kwargs):
+    items = trace.deep(items)
+    if not trace.is_plain(items):
+        trace.refuse("a Counter of objects", "call")
+    return collections.Counter(items, **kwargs)
+
+
 def _super(trace, *args):
     if len(args) != 2:
         trace.refuse("super() with these arguments", "super")
@@ -381,6 +388,7 @@ def classes():
         frozenset: _container(frozenset),
         collections.deque: lambda trace, items=(), maxlen=None: collections.deque(trace.it(items), maxlen),
         dict: make_dict,
+        collections.Counter: _counter,
         collections.OrderedDict: _ordered(collections.OrderedDict),
         collections.defaultdict: _default_dict,
         slice: lambda trace, *args: slice(*args),

@@ -146,6 +146,9 @@ class Calls(Operators):
         if kind is types.FunctionType:
             if id(f) in self.made_functions:
                 return f(*args, **kwargs)
+            original = f.__dict__.get("_torchdynamo_orig_callable")
+            if original is not None:
+                return self.call(original, *args, **kwargs)
             handler = _known.functions().get(f)
             if handler is not None:
                 return handler(self, *args, **kwargs)

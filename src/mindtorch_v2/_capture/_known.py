@@ -4,7 +4,6 @@ import collections
 import contextlib
 import copy
 import dataclasses
-import enum
 import functools
 import inspect
 import logging
@@ -17,10 +16,12 @@ import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._capture import _custom_function
 from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort
 from mindtorch_v2._capture._guards import is_constant
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymNumber, wrap_number
+from mindtorch_v2._library.definition import CustomOpDef
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
@@ -143,10 +144,6 @@ def _tensor_fact(name):
 
 def _vmap(trace, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     trace.refuse("torch.vmap cannot be captured", "transform")
-
-
-def _custom_function_apply(trace, cls, *args, **kwargs):
-    trace.refuse(f"the autograd function {cls.__name__} cannot be captured", "autograd_function")
 
 
 # ---- Python functions with a meaning of their own ----
@@ -342,6 +339,8 @@ sys_intern = __import__("sys").intern
 def class_method(trace, f, owner, args, kwargs):
     """A call of a method in C of a class: `dict.fromkeys`, `object.__new__`."""
     name = f.__name__
+    if name == "apply" and issubclass(owner, torch.autograd.Function):
+        return _custom_function.apply(trace, owner, args, kwargs)
     if name == "__new__":
         cls = args[0]
         if owner is object:
@@ -483,6 +482,8 @@ def method_handler(obj, name):
 
 def object_handler(f):
     """What to do for a call of an object that is no function; None if it is not known."""
-    if isinstance(f, enum.EnumMeta):
-        return lambda trace, obj, *args: obj(*args)
+    if isinstance(f, CustomOpDef):
+        return lambda trace, obj, *args, **kwargs: trace.leaf(obj._opoverload, args, kwargs)
+    if isinstance(f, torch._dynamo.eval_frame.OptimizedModule):
+        return lambda trace, obj, *args, **kwargs: trace.call(trace.ga(obj, "_orig_mod"), *args, **kwargs)
     return None

@@ -500,7 +500,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Try(self, node):
         node.body = self.block(node.body)
-        if node.handlers:
+        # Handlers that end by raising again catch nothing.
+        if any(not isinstance(h.body[-1], ast.Raise) or h.body[-1].exc is not None for h in node.handlers):
             trying = ast.With([ast.withitem(_h("trying"), None)], node.body)
             node.body = [self.at(node, trying)]
         for handler in node.handlers:

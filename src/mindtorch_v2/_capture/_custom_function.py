@@ -1,0 +1,97 @@
+"""Autograd functions in Python: one node each, whose forward and backward are traced for what they read."""
+
+import functools
+
+import mindtorch_v2 as torch
+
+__all__ = ["apply"]
+
+
+class Context:
+    """What forward tells backward, while both are traced."""
+
+    def __init__(self, needs):
+        self.needs_input_grad = needs
+        self.to_save = ()
+
+    def save_for_backward(self, *tensors):
+        """Keep tensors for backward."""
+        self.to_save = tensors
+
+    @property
+    def saved_tensors(self):
+        """The tensors that were kept."""
+        return self.to_save
+
+    def mark_non_differentiable(self, *tensors):
+        """Outputs without gradient."""
+
+    def set_materialize_grads(self, value):
+        """Whether gradients that are not there are zeros."""
+
+
+def apply(trace, cls, args, kwargs):
+    """`cls.apply(*args, **kwargs)` as a node.
+
+    A compiler may look into it once and keep what it saw: so whatever the user's forward and backward read is guarded, by
+    running their instrumented copies. What those record is taken away again.
+    """
+    if trace.tainted:
+        trace.refuse(f"the autograd function {cls.__name__} with dynamic sizes", "autograd_function")
+    last = next(iter(reversed(trace.graph.nodes)), None)
+    inputs, writes, versions = len(trace.inputs), len(trace.writes), _versions(trace, args)
+    _run(trace, cls, args, kwargs)
+    if len(trace.inputs) != inputs:
+        trace.refuse(
+            f"the autograd function {cls.__name__} reads a tensor that is not its argument", "autograd_function"
+        )
+    if len(trace.writes) != writes or _versions(trace, args) != versions:
+        trace.refuse(f"the autograd function {cls.__name__} writes to its arguments or outside", "autograd_function")
+    for node in reversed(trace.graph.nodes):
+        if node is last:
+            break
+        if node.op != "placeholder":
+            trace.graph.erase_node(node)
+    return trace.leaf(_function(cls), args, kwargs)
+
+
+@functools.cache
+def _function(cls):
+    """`cls.apply` under a name that a graph's code can have."""
+
+    def apply(*args, **kwargs):
+        return cls.apply(*args, **kwargs)
+
+    apply.__name__ = apply.__qualname__ = f"{cls.__name__}_apply"
+    apply.__module__ = cls.__module__
+    return apply
+
+
+def _versions(trace, args):
+    return [a._version for a in args if isinstance(a, torch.Tensor)]
+
+
+def _run(trace, cls, args, kwargs):
+    needs = tuple(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
+    context = Context(needs)
+    grad = torch.is_grad_enabled()
+    torch._C._set_grad_enabled(False)
+    try:
+        # forward may give an argument back: then what stands for it must not be taken for the argument.
+        given = [trace.record("call_method", "view_as", (a, a), {}) if isinstance(a, torch.Tensor) else a for a in args]
+        forward = trace.ga(cls, "forward")
+        if cls.setup_context is not torch.autograd.Function.setup_context:
+            outputs = trace.call(forward, *given, **kwargs)
+            trace.call(trace.ga(cls, "setup_context"), context, tuple(given), outputs)
+        else:
+            outputs = trace.call(forward, context, *given, **kwargs)
+        if not any(needs):
+            return
+        grads = [
+            trace.record("call_function", torch.empty_like, (each,), {}) if isinstance(each, torch.Tensor) else None
+            for each in (outputs if isinstance(outputs, tuple) else (outputs,))
+        ]
+        name = "vjp" if cls.vjp is not torch.autograd.Function.vjp else "backward"
+        trace.call(trace.ga(cls, name), context, *grads)
+    finally:
+        torch._C._set_grad_enabled(grad)
