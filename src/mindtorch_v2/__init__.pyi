@@ -178,6 +178,7 @@ from ._autograd.grad_mode import no_grad as no_grad
 from .functional import norm as norm
 from ._namespace import numel as numel
 from ._ops_namespace import ops as ops
+from ._lowrank import pca_lowrank as pca_lowrank
 from ._namespace import pi as pi
 from ._C import preserve_format as preserve_format
 from ._C import promote_types as promote_types
@@ -210,6 +211,7 @@ from .functional import split as split
 from .functional import spmm as spmm
 from .functional import stft as stft
 from ._C import strided as strided
+from ._lowrank import svd_lowrank as svd_lowrank
 from ._namespace import sym_float as sym_float
 from ._namespace import sym_int as sym_int
 from ._namespace import sym_max as sym_max

@@ -15,12 +15,18 @@ def _get_accelerator(check=None):
     return _C.device("cpu")
 
 
+def _log_api_usage_once(event):
+    """Nothing: no use is counted here."""
+
+
+_C._TensorMeta = type(_C.TensorBase)
 for _value in (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     _disabled_torch_dispatch_impl,
     _disabled_torch_function_impl,
     _get_accelerator,
+    _log_api_usage_once,
     unavailable_class("torch._C.Graph"),
     unavailable_class("torch._C.ScriptFunction"),
     unavailable_class("torch._C.ScriptModule"),

@@ -1,8 +1,10 @@
 """`torch.distributed` as in a PyTorch built without it: `is_available()` is False.
 
 Libraries ask that first and then leave the rest alone. Process groups, FSDP and the launchers are missing: their modules do
-not exist, their functions raise. `torch.distributed.tensor` exists by its names alone: no tensor is a `DTensor`.
+not exist, their functions raise. `torch.distributed.tensor` and `device_mesh` exist by their names alone: no tensor is a `DTensor`.
 """
+
+import importlib
 
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
 
@@ -107,3 +109,11 @@ recv = unavailable_function("torch.distributed.recv")
 reduce = unavailable_function("torch.distributed.reduce")
 reduce_scatter = unavailable_function("torch.distributed.reduce_scatter")
 send = unavailable_function("torch.distributed.send")
+
+
+def __getattr__(name):
+    if name in ("device_mesh", "tensor"):
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in ("DeviceMesh", "init_device_mesh"):
+        return getattr(importlib.import_module(f"{__name__}.device_mesh"), name)
+    raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")
