@@ -20,6 +20,9 @@ def _log_api_usage_once(event):
 
 
 _C._TensorMeta = type(_C.TensorBase)
+PyTorchFileReader = unavailable_class("torch.PyTorchFileReader", "torch.load reads files")
+PyTorchFileWriter = unavailable_class("torch.PyTorchFileWriter", "torch.save writes files")
+
 for _value in (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -27,6 +30,8 @@ for _value in (
     _disabled_torch_function_impl,
     _get_accelerator,
     _log_api_usage_once,
+    PyTorchFileReader,
+    PyTorchFileWriter,
     unavailable_class("torch._C.Graph"),
     unavailable_class("torch._C.ScriptFunction"),
     unavailable_class("torch._C.ScriptModule"),

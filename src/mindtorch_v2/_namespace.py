@@ -45,6 +45,8 @@ LAZY_NAMES: dict[str, str] = {
         "_is_functional_tensor _sync _to_functional_tensor".split(),
         "_functionalize._functions",
     ),
+    **dict.fromkeys("Stream Event".split(), "_stream"),
+    **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_c_names"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
     "compile": "compiler",
     "ops": "_ops_namespace",

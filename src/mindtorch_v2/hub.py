@@ -1,31 +1,166 @@
-"""`torch.hub`: where downloads go. Fetching programs from repositories is missing."""
+"""`torch.hub`: files by their address, and entry points of a program in a folder.
 
+Fetching a program from a repository, to run it, is missing: clone it and give its folder with `source="local"`.
+"""
+
+import contextlib
+import hashlib
+import importlib.util
 import os
+import re
+import sys
+import tempfile
+import types
+import urllib.request
+from urllib.parse import urlparse
 
 from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2.serialization import load as _load_file
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _directory: str | None = None
-
-download_url_to_file = unavailable_function("torch.hub.download_url_to_file", "download the file yourself")
-help = unavailable_function("torch.hub.help")
-list = unavailable_function("torch.hub.list")
-load = unavailable_function("torch.hub.load", "install the model's package and import it")
-load_state_dict_from_url = unavailable_function(
-    "torch.hub.load_state_dict_from_url", "download the file yourself and open it with torch.load"
+_HASH = re.compile(r"-([a-f0-9]{8,})\.")  # resnet18-bf5a0269.pth
+_CHUNK = 1 << 17
+_fetch = unavailable_function(
+    "torch.hub with source='github'", "clone the repository and give its folder with source='local'"
 )
+
+
+def _get_torch_home():
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def get_dir():
     """The folder for downloads: `set_dir`'s, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache."""
-    if _directory is not None:
-        return _directory
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))), "hub")
+    return os.path.join(_get_torch_home(), "hub") if _directory is None else _directory
 
 
 def set_dir(d):
     """Make `d` the folder for downloads."""
     global _directory
     _directory = os.path.expanduser(d)
+
+
+def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+    """Download `url` to the file `dst`, which appears whole or not at all.
+
+    `hash_prefix`: how the file's SHA-256 starts, in hexadecimal. Raises RuntimeError where it does not, and what
+    `urllib` raises where the address cannot be read.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "there").write_text("weights")
+    >>> download_url_to_file((folder / "there").as_uri(), folder / "here", progress=False)
+    >>> (folder / "here").read_text()
+    'weights'
+    """
+    dst = os.path.expanduser(dst)
+    digest = hashlib.sha256()
+    request = urllib.request.Request(url, headers={"User-Agent": "torch.hub"})
+    with urllib.request.urlopen(request) as source:
+        total = source.headers.get("Content-Length")
+        handle, aside = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(dst)), prefix=".download-")
+        try:
+            with open(handle, "wb") as file, _bar(int(total) if total else None, progress) as bar:
+                while block := source.read(_CHUNK):
+                    file.write(block)
+                    digest.update(block)
+                    bar.update(len(block))
+            found = digest.hexdigest()
+            if hash_prefix is not None and not found.startswith(hash_prefix):
+                raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{found}")')
+            os.replace(aside, dst)
+        except BaseException:
+            os.unlink(aside)
+            raise
+
+
+def _bar(total, shown):
+    try:
+        from tqdm import tqdm  # noqa: PLC0415  (optional, and only downloads use it)
+    except ImportError:
+        return contextlib.nullcontext(types.SimpleNamespace(update=lambda count: None))
+    return tqdm(total=total, disable=not shown, unit="B", unit_scale=True, unit_divisor=1024)
+
+
+def load_state_dict_from_url(
+    url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=True
+):
+    """`torch.load` of a file by its address, kept in `model_dir` (`get_dir()`/checkpoints): it is fetched once.
+
+    `check_hash`: the file's name ends in "-" and the start of its SHA-256, which must agree. No code of the file runs
+    unless `weights_only` is False.
+    """
+    folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
+    os.makedirs(folder, exist_ok=True)
+    name = file_name or os.path.basename(urlparse(url).path)
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        sys.stdout.write(f'Downloading: "{url}" to {path}\n')
+        named = _HASH.search(name) if check_hash else None
+        download_url_to_file(url, path, named and named[1], progress=progress)
+    return _load_file(path, map_location=map_location, weights_only=weights_only)
+
+
+def _entries(repo_or_dir, source):
+    """The module `hubconf.py` of a folder."""
+    if source not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    if source == "github":
+        _fetch()
+    folder = os.path.expanduser(repo_or_dir)
+    spec = importlib.util.spec_from_file_location("hubconf", os.path.join(folder, "hubconf.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(folder)
+    missing = [d for d in getattr(module, "dependencies", ()) if importlib.util.find_spec(d) is None]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+    return module
+
+
+def _entry(module, name):
+    found = getattr(module, name, None)
+    if not isinstance(name, str):
+        raise ValueError("Invalid input: model should be a string of function name")
+    if not callable(found):
+        raise RuntimeError(f"Cannot find callable {name} in hubconf")
+    return found
+
+
+def list(github, force_reload=False, skip_validation=False, trust_repo=None, verbose=True, *, source="github"):
+    """The names of the entry points of a program: the public functions of its `hubconf.py`.
+
+    Only folders are supported (`source="local"`).
+    """
+    module = _entries(github, source)
+    return [n for n in dir(module) if callable(getattr(module, n)) and not n.startswith("_")]
+
+
+def help(github, model, force_reload=False, skip_validation=False, trust_repo=None, *, source="github"):
+    """The docstring of the entry point `model`; see `load`."""
+    return _entry(_entries(github, source), model).__doc__
+
+
+def load(
+    repo_or_dir,
+    model,
+    *args,
+    source="github",
+    trust_repo=None,
+    force_reload=False,
+    verbose=True,
+    skip_validation=False,
+    **kwargs,
+):
+    """What the entry point `model` of a program's `hubconf.py` gives for `args` and `kwargs`.
+
+    Only folders are supported (`source="local"`). Code of the folder runs. Raises RuntimeError for an entry point or a
+    dependency that is not there.
+    """
+    return _entry(_entries(repo_or_dir, source), model)(*args, **kwargs)

@@ -34,7 +34,7 @@ def test_distributed_is_not_available():
 
 @pytest.mark.parametrize(
     "name",
-    ["export.export", "onnx.export", "jit.trace", "jit.load", "hub.load",
+    ["export.export", "onnx.export", "jit.trace", "jit.load", "PyTorchFileReader",
      "profiler.profile", "cuda.Stream", "utils.cpp_extension.load", "distributed.ReduceOp", "sparse.mm"],
 )  # fmt: skip
 def test_calling_what_is_missing_names_it(name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ... import _C
+from ... import _C, _stream
 from . import state
 
 
@@ -22,7 +22,7 @@ def device_index(device: Any) -> int:
     return device
 
 
-class Stream:
+class Stream(_stream.Stream):
     """A queue of work on a device, in order in itself and independent of other streams.
 
     Args:
@@ -97,7 +97,7 @@ class Stream:
         return f"<torch.npu.Stream device=npu:{self.device_index} npu_stream={self.npu_stream:#x}>"
 
 
-class Event:
+class Event(_stream.Event):
     """A mark in a stream that the host and other streams can wait for.
 
     Args:
