@@ -128,7 +128,7 @@ class Calls(Operators):
     def imported(self, name):
         """The module of this name, imported if it was not."""
         if name not in sys.modules:
-            with _known.outside_of(self):
+            with _known.outside_of():
                 importlib.import_module(name)
         module = sys.modules[name]
         self.guard("identity", self.source(Item, self.source(Constant, sys.modules, "sys.modules"), name), module)
@@ -146,10 +146,7 @@ class Calls(Operators):
         if kind is types.FunctionType:
             if id(f) in self.made_functions:
                 return f(*args, **kwargs)
-            original = f.__dict__.get("_torchdynamo_orig_callable")
-            if original is not None:
-                return self.call(original, *args, **kwargs)
-            handler = _known.functions().get(f)
+            handler = self._marked(f) or _known.functions().get(f)
             if handler is not None:
                 return handler(self, *args, **kwargs)
             if f in _known.leaves():
@@ -196,10 +193,24 @@ class Calls(Operators):
 
     # ---- functions in Python ----
 
+    def _marked(self, f):
+        """What the program has told the compiler to do at calls of a function."""
+        marks, told = f.__dict__, torch._dynamo._marks
+        if marks.get("_torchdynamo_disable") is True:
+            self.refuse(f"{f.__qualname__!r} is disabled for compilation", "disabled")
+        if marks.get("_dynamo_forbidden") is True or f in told.DISALLOWED:
+            self.refuse(f"{f.__qualname__!r} may not be called in a graph", "disallowed")
+        if marks.get("_dynamo_marked_constant") is True:
+            return _known.assumed_constant(f)
+        if f in told.ALLOWED:
+            return lambda trace, *args, **kwargs: trace.leaf(f, args, kwargs)
+        replacement = told.SUBSTITUTES.get(f) or marks.get("_torchdynamo_orig_callable")
+        if replacement is not None:
+            return lambda trace, *args, **kwargs: trace.call(replacement, *args, **kwargs)
+        return None
+
     def python(self, f, args, kwargs):
         """A call of a Python function: of its instrumented copy."""
-        if getattr(f, "_torchdynamo_disable", False) is True:
-            self.refuse(f"{f.__qualname__!r} is disabled for compilation", "disabled")
         known = self.instrumented.get(id(f))
         if known is None:
             known = self.instrumented[id(f)] = self._instrumented(f)

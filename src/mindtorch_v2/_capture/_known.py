@@ -22,6 +22,7 @@ from mindtorch_v2._capture._guards import is_constant
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymNumber, wrap_number
 from mindtorch_v2._library.definition import CustomOpDef
+from mindtorch_v2._torch_function import DisableTorchFunction
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
@@ -44,14 +45,10 @@ _missing = object()
 
 
 @contextlib.contextmanager
-def outside_of(trace):
+def outside_of():
     """Code in this block is no part of the program."""
-    net, mode = trace.net, trace.fake_mode
-    with torch.utils._python_dispatch._disable_current_modes() if _HAS_DISABLE else contextlib.nullcontext():
-        yield net, mode
-
-
-_HAS_DISABLE = hasattr(getattr(torch.utils, "_python_dispatch", None), "_disable_current_modes")
+    with torch.utils._python_dispatch._disable_current_modes(), DisableTorchFunction():
+        yield
 
 
 # ---- torch ----
@@ -301,13 +298,28 @@ def cached(trace, f, args, kwargs):
             return None
     if not all(is_constant(a) or isinstance(a, (type, types.FunctionType)) for a in (*args, *kwargs.values())):
         trace.refuse(f"the cached function {f.__qualname__!r} with arguments that are no constants", "lru_cache")
-    with outside_of(trace):
+    with outside_of():
         value = f(*args, **kwargs)
     if not (is_constant(value) or isinstance(value, (type, types.FunctionType, types.ModuleType))):
         trace.refuse(f"the cached function {f.__qualname__!r} gave a {type(value).__name__}", "lru_cache")
     call = functools.partial(f, **kwargs) if kwargs else f
     trace.guard("result", None, (call, tuple(args), value))
     return value
+
+
+def assumed_constant(f):
+    """A call of a function of which the program says that it always gives the same."""
+
+    def handler(trace, *args, **kwargs):
+        if not all(map(is_constant, (*args, *kwargs.values()))):
+            trace.refuse(f"{f.__qualname__!r}, assumed constant, with arguments that are no constants", "call")
+        with outside_of():
+            value = f(*args, **kwargs)
+        if not is_constant(value):
+            trace.refuse(f"{f.__qualname__!r}, assumed constant, gave a {type(value).__name__}", "call")
+        return value
+
+    return handler
 
 
 def _is_logging(f):
