@@ -48,6 +48,7 @@ class CompiledFunction:
         self._broken = set()  # kinds of arguments with which the function cannot be captured whole
         self._over = False  # the limit is reached
         self._called = False
+        self._parts = {}  # Module inside of one that cannot be captured whole -> its compiled call
         self._lock = threading.RLock()
         _all.add(self)
 
@@ -82,10 +83,35 @@ class CompiledFunction:
         return None
 
     def _eager(self, args, kwargs):
-        """The call where there is no graph of the whole: Python runs, and what it asks of tensors is collected into graphs."""
-        if self._over or self.fullgraph:
+        """The call where there is no graph of the whole: it runs in Python, and the Modules that a Module calls are compiled."""
+        module = (
+            self.function if isinstance(self.function, torch.nn.Module) else getattr(self.function, "__self__", None)
+        )
+        if self._over or self.fullgraph or not isinstance(module, torch.nn.Module):
             return self.function(*args, **kwargs)
-        return _deferred(self, args, kwargs)
+        attached = []
+        try:
+            for child in _called_children(module):
+                if child._compiled_call_impl is None:
+                    part = self._parts.get(child)
+                    if part is None:
+                        part = self._parts[child] = self._part(child)
+                    child.__dict__["_compiled_call_impl"] = part
+                    attached.append((child, part))
+            return self.function(*args, **kwargs)
+        finally:
+            for child, part in attached:
+                if child.__dict__.get("_compiled_call_impl") is part:
+                    del child.__dict__["_compiled_call_impl"]
+
+    def _part(self, child):
+        """The compiled call of a Module inside this one."""
+        made = CompiledFunction(child._call_impl, backend=self.backend, dynamic=self.dynamic, options=self.options)
+
+        def call(*args, **kwargs):
+            return made(args, kwargs)
+
+        return call
 
     def _without_entry(self, args, kwargs, stance):
         """A new entry; None if the call is to be eager."""
@@ -147,7 +173,7 @@ class CompiledFunction:
         counters["frames"]["total"] += 1
         try:
             with _control.capturing():
-                made = capture(self.function, args, kwargs, dynamic=self.dynamic)
+                made = capture(self.function, args, kwargs, **self._sizes())
         except Uncapturable as reason:
             counters["graph_break"][reason.reason] += 1
             artifact("graph_breaks", f"Graph break in {self.name}: {reason}")
@@ -168,6 +194,16 @@ class CompiledFunction:
         entry = _Entry(made, compiled, backend)
         self._entries = (entry, *self._entries)
         return entry
+
+    def _sizes(self):
+        """What is to become of sizes, in `capture`'s terms."""
+        dynamic = self.dynamic
+        if dynamic is None and not config.assume_static_by_default:
+            dynamic = True
+        if not config.dynamic_shapes:
+            dynamic = False
+        learn = dynamic is None and config.automatic_dynamic_shapes
+        return {"dynamic": dynamic, "previous": [entry.capture for entry in self._entries] if learn else ()}
 
     def _tell(self, made):
         where = f"[{self.number}/{len(self._entries)}]"
@@ -206,6 +242,7 @@ class CompiledFunction:
         with self._lock:
             self._entries, self._over, self._called = (), False, False
             self._broken.clear()
+            self._parts.clear()
 
 
 def _kind(args, kwargs):
@@ -225,8 +262,13 @@ def _kind(args, kwargs):
     return tuple(map(of, args)), tuple((name, of(value)) for name, value in kwargs.items()), torch.is_grad_enabled()
 
 
-def _deferred(compiled, args, kwargs):
-    return compiled.function(*args, **kwargs)
+def _called_children(module):
+    """The Modules right below, through those that are only containers."""
+    for child in module.children():
+        if type(child).forward is torch.nn.Module.forward:
+            yield from _called_children(child)
+        else:
+            yield child
 
 
 def forget_all():
