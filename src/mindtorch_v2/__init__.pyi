@@ -13,6 +13,8 @@ _Number = _int | _float | _bool | _complex
 
 from . import _VF as _VF
 from . import _dynamo as _dynamo
+from . import _functorch as _functorch
+from . import _logging as _logging
 from . import _subclasses as _subclasses
 from . import _tensor_str as _tensor_str
 from . import _utils as _utils
