@@ -105,3 +105,54 @@ def test_models(name: str, mode: str, tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
     results = {("bert", "training"): 42, ("gpt2", "training"): 29}.get((name, mode), 2)
     assert done.stdout.splitlines()[-1] == f"{results} True"
+
+
+TRAINING = """
+import copy, sys, warnings
+warnings.simplefilter("ignore")
+import torch
+import torchair
+import transformers as tr
+from torch._dynamo.utils import counters
+
+torch.manual_seed(0)
+small = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=37)
+ids, mask = torch.randint(0, 99, (2, 7)), torch.ones(2, 7, dtype=torch.long)
+mask[0, 5:] = 0
+if sys.argv[1] == "bert":
+    model = tr.BertForSequenceClassification(tr.BertConfig(vocab_size=99, **small))
+    inputs = {"input_ids": ids, "attention_mask": mask, "labels": torch.tensor([0, 1])}
+else:
+    ends = dict(bos_token_id=1, eos_token_id=1)
+    model = tr.GPT2LMHeadModel(tr.GPT2Config(vocab_size=99, n_embd=32, n_layer=2, n_head=4, use_cache=False, **ends))
+    inputs = {"input_ids": ids, "labels": ids}
+model.npu().train()
+inputs = {name: value.npu() for name, value in inputs.items()}
+other = copy.deepcopy(model)
+losses = []
+for each, call in ((model, model), (other, torch.compile(other, backend="ge", fullgraph=True))):
+    torch.manual_seed(7)
+    optimizer = torch.optim.AdamW(each.parameters(), lr=1e-3)
+    losses.append([])
+    for _ in range(4):
+        loss = call(**inputs).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses[-1].append(loss.item())
+torch.testing.assert_close(losses[1], losses[0], rtol=1e-5, atol=0)
+for mine, theirs in zip(other.parameters(), model.parameters(), strict=True):
+    torch.testing.assert_close(mine.cpu(), theirs.cpu(), rtol=1e-4, atol=2e-5)
+print(counters["aot_autograd"]["not_ok"])
+"""
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_models_are_trained_in_graphs(name: str, tmp_path: pathlib.Path) -> None:
+    """`torch.compile` of the whole model: four steps with dropout are eager's."""
+    pytest.importorskip("transformers")
+    script = tmp_path / "training.py"
+    script.write_text(TRAINING)
+    done = _emulate("-m", "mindtorch_v2", str(script), name)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.splitlines()[-1] == "0"

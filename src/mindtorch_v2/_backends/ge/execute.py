@@ -115,9 +115,9 @@ class Executable:
             path = _compiled(air, interface)
             interface.check("aclmdlLoadFromFile", interface.aclmdlLoadFromFile(os.fsencode(path), ctypes.byref(number)))
         self.number = number.value
-        self._end = weakref.finalize(self, _unload, interface, self.number)
-        self._end.atexit = False
-        interface.runtime.finalizers.append(self._end)
+        loaded = _Loaded(interface, self.number)
+        weakref.finalize(self, loaded.end).atexit = False
+        interface.runtime.finalizers.append(loaded.end)  # weakref's own calls end before the runtime does
         self._compare()
 
     def _compare(self) -> None:
@@ -182,10 +182,18 @@ class Executable:
             interface.aclmdlDestroyDataset(dataset)
 
 
-def _unload(interface: Models, number: int) -> None:
-    if not interface.runtime.closed:
-        interface.runtime.synchronize(interface.runtime.thread.device)
-        interface.aclmdlUnload(number)
+class _Loaded:
+    """A model that CANN has loaded, until it is not wanted any more or the runtime ends."""
+
+    def __init__(self, interface: Models, number: int):
+        self.interface, self.number = interface, number
+
+    def end(self) -> None:
+        runtime = self.interface.runtime
+        if self.number and not runtime.closed:
+            number, self.number = self.number, 0
+            runtime.synchronize(runtime.thread.device)  # what is queued uses the model's memory
+            self.interface.aclmdlUnload(number)
 
 
 class Compiled:

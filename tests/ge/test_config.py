@@ -1,0 +1,125 @@
+"""Settings, and the names under which everything is found."""
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import torchair
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        (lambda c: setattr(c, "mode", "reduce-overhead"), ValueError, "CompilerConfig.mode can be 'max-autotune', got"),
+        (lambda c: setattr(c, "moed", 1), AttributeError, "has no setting 'moed' here"),
+        (lambda c: setattr(c.debug.graph_dump, "type", "txt"), ValueError, "None, 'air', 'pbtxt', got 'txt'"),
+        (lambda c: setattr(c.debug, "deadlock_check", True), AttributeError, "CompilerConfig.debug has no setting"),
+        (lambda c: c.experimental_config.frozen_parameter, AttributeError, "experimental_config"),
+    ],
+)
+def test_settings_that_are_not_there(change: Callable, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        change(torchair.CompilerConfig())
+
+
+def test_a_config_of_another_kind() -> None:
+    with pytest.raises(TypeError, match="compiler_config must be a torchair.CompilerConfig, got dict"):
+        torchair.get_npu_backend(compiler_config={})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name", ["ge", "_ge_concrete_graph.ge_apis", "_ge_concrete_graph.fx2ge_converter", "configs.compiler_config"]
+)
+def test_names(name: str) -> None:
+    importlib.import_module(f"mindtorch_v2.torchair.{name}")
+
+
+def test_operators_and_attributes_by_name() -> None:
+    from mindtorch_v2.torchair import ge  # noqa: PLC0415
+    from mindtorch_v2.torchair._ge_concrete_graph import ge_apis  # noqa: PLC0415
+
+    for name in ("TensorMove", "Const", "Cast", "Clone", "custom_op", "MatMulV2"):
+        assert callable(getattr(ge, name)) and callable(getattr(ge_apis, name))
+    for name in (
+        "Int",
+        "Float",
+        "Bool",
+        "Str",
+        "DataType",
+        "ListInt",
+        "ListFloat",
+        "ListBool",
+        "ListStr",
+        "ListListInt",
+    ):
+        assert callable(getattr(ge.attr, name))
+    with pytest.raises(AttributeError, match="no prototype of the GE operator 'Nope'"):
+        ge.Nope
+    with pytest.raises(RuntimeError, match="while a graph is converted"):
+        ge.Const(1)
+
+
+PROGRAM = """
+import sys
+import mindtorch_v2
+try:
+    import torchair
+except ModuleNotFoundError:
+    print("not before")
+mindtorch_v2.as_torch()
+import torchair.ge
+import torch
+from torchair._ge_concrete_graph.fx2ge_converter import register_fx_node_ge_converter
+print(torchair.register_fx_node_ge_converter is register_fx_node_ge_converter)
+print(torchair is mindtorch_v2.torchair, sys.modules["torchair.ge"] is torchair.ge)
+try:
+    import torch_npu
+except ModuleNotFoundError as error:
+    print(error)
+import os
+os.environ["MINDTORCH_AS_TORCH_NPU"] = "1"
+import torch_npu
+print(torch_npu.npu is torch.npu)
+"""
+
+
+def test_torchair_stands_in_where_torch_does() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["not before", "True", "True True", "No module named 'torch_npu'", "True"]
+
+
+def test_a_torchair_that_is_installed_stays(tmp_path: Any) -> None:
+    (tmp_path / "torchair").mkdir()
+    (tmp_path / "torchair" / "__init__.py").write_text("whose = 'theirs'")
+    (tmp_path / "torchair" / "ge.py").write_text("whose = 'theirs too'")
+    program = (
+        "import mindtorch_v2; mindtorch_v2.as_torch(); import torchair.ge; print(torchair.whose, torchair.ge.whose)"
+    )
+    path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert done.stdout.splitlines() == ["theirs theirs too"], done.stderr
+
+
+def test_the_device_is_needed_to_run() -> None:
+    """Without CANN the error says where it was looked for."""
+    from mindtorch_v2._backends.npu import libraries  # noqa: PLC0415
+    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # noqa: PLC0415
+
+    if libraries.find("libascendcl.so")[0] is not None:
+        pytest.skip("this process has CANN")
+    with pytest.raises(RuntimeError, match=r"(?s)libascendcl.so was not found. Tried:.*npu emulate"):
+        torchair.ge_compile(make_fx(lambda x: x + 1, tracing_mode="fake")(torch.ones(2)))
