@@ -154,7 +154,7 @@ class Guard:
             if self.kind == "constant":
                 return f"{self.text()}, it is {self.source.get(args, kwargs)!r}"
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
-            return f"{self.text()} (cannot be read)"
+            return f"{self.text()}, which cannot be read"
         return self.text()
 
 
@@ -320,8 +320,7 @@ class _Writer:
 def _compile(writer, name, lines, otherwise):
     body = "\n".join(f"        {line}" for line in lines)
     text = (
-        f"def {name}(args, kwargs):\n    i = 0\n    try:\n{body}\n"
-        f"    except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):\n        return {otherwise}\n"
+        f"def {name}(args, kwargs):\n    i = 0\n    try:\n{body}\n    except Exception:\n        return {otherwise}\n"
     )
     exec(compile(text, f"<{name}>", "exec"), writer.space)
     return writer.space[name]
