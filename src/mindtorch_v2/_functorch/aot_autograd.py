@@ -18,6 +18,7 @@ from mindtorch_v2._functorch._plan import Plan, call_compiled, with_writes_insid
 from mindtorch_v2._functorch._trace import Joint, NotLowerable, OffsetsMatter, trace_joint
 from mindtorch_v2.amp import _state as autocast_state
 from mindtorch_v2.fx import GraphModule, Node
+from mindtorch_v2.graph import _replay
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["Lowering", "NotLowerable", "aot_function", "aot_module", "aot_module_simplified", "make_boxed_func"]
@@ -150,6 +151,10 @@ class Lowering:
             self._refused(str(reason))
             plan = self._as_it_is
         self._plans[self._full(kind, inputs)] = plan
+        if _replay.is_asked_for() and plan != self._as_it_is:
+            _replay.check_against_program(
+                self._function, lambda *given: plan(given), inputs, lambda: "Its graphs: TORCH_LOGS=aot_graphs"
+            )
         return plan
 
     def _as_it_is(self, inputs: Sequence[Any]) -> list[Any]:
@@ -180,7 +185,8 @@ class Lowering:
         if not joint.tangents:
             inside = with_writes_inside(joint.module, joint) if self._writes_inside else frozenset()
             self._observe("inference", joint.module)
-            return Plan(joint, _tensors_only(self._inference_compiler(joint.module, tensors)), None, inside)
+            compiled = _checked(joint.module, _tensors_only(self._inference_compiler(joint.module, tensors)))
+            return Plan(joint, compiled, None, inside)
         self._observe("joint", joint.module)
         forward, backward = self._partition(
             joint.module,
@@ -192,8 +198,8 @@ class Lowering:
         self._observe("forward", forward)
         self._observe("backward", backward)
         values = [n.meta.get("val") for n in backward.graph.find_nodes(op="placeholder")]
-        run = _tensors_only(self._fw_compiler(forward, tensors))
-        return Plan(joint, run, self._bw_compiler(backward, values))
+        run = _checked(forward, _tensors_only(self._fw_compiler(forward, tensors)))
+        return Plan(joint, run, _checked(backward, self._bw_compiler(backward, values)))
 
 
 def _tensors_only(compiled: Callable) -> Callable:
@@ -201,6 +207,21 @@ def _tensors_only(compiled: Callable) -> Callable:
 
     def run(*args: Any) -> Any:
         return call_compiled(compiled, [each for each in args if isinstance(each, torch.Tensor)])
+
+    return run
+
+
+def _checked(module: GraphModule, compiled: Callable) -> Callable:
+    """The same; with MINDTORCH_GRAPH_CHECK the graph is run in other orders first, at the first call."""
+    if not _replay.is_asked_for():
+        return compiled
+    done: list[bool] = []
+
+    def run(*args: Any) -> Any:
+        if not done:
+            done.append(True)
+            _replay.check_order(module, [each for each in args if isinstance(each, torch.Tensor)])
+        return call_compiled(compiled, list(args))
 
     return run
 
