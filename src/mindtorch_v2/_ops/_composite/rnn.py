@@ -1,6 +1,9 @@
 """Recurrent networks: cells, layers over padded and packed sequences, and the packing itself."""
 
+from ..._dtype import DTYPES
 from .._table import S, T, aten, composite
+
+_FUSED = (DTYPES["float32"], DTYPES["float64"])
 
 # ---- cells ----
 
@@ -95,10 +98,24 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 # ---- layers ----
 
 
+def _is_fused(*tensors):
+    """Whether a kernel for a whole layer takes these: plain tensors in the processor's memory, of one wide dtype."""
+    dtype = tensors[0].dtype
+    return (
+        dtype in _FUSED and tensors[0].size(0) > 0 and all(t.dtype == dtype and t.device.type == "cpu" for t in tensors)
+    )
+
+
 def _scan(step, input, state, weights, reverse):
     """One direction of one layer over (T, N, in): the outputs (T, N, H) and the last state."""
     w_ih, w_hh, b_ih, b_hh, *projection = weights
-    igates = aten.unbind(_linear(input, w_ih, b_ih), 0)
+    igates = _linear(input, w_ih, b_ih)
+    if step is _lstm_step and not projection and _is_fused(igates, *state, w_hh):
+        if b_hh is not None:
+            igates = igates + b_hh
+        output, cell, *_ = aten._lstm_scan(igates, *state, w_hh, reverse)
+        return output, (aten.select(output, 0, 0 if reverse else -1), cell)
+    igates = aten.unbind(igates, 0)
     outputs = []
     for gates in reversed(igates) if reverse else igates:
         state = step(gates, state, w_hh, b_hh, *projection)
