@@ -94,3 +94,16 @@ def _chain(a: Any, b: Any) -> Any:
     for _ in range(5):
         x = (x + b) * b
     return x
+
+
+@case("compiled call, 200 parameters", "overhead")
+def _compiled_call(torch: ModuleType) -> Callable[[], Any]:
+    """What a call of a compiled model costs before its graph runs: guards are checked, inputs gathered."""
+    model = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(100)))
+    x, result = torch.ones(1, 2), (torch.ones(1, 2),)
+
+    def backend(graph: Any, examples: Any) -> Callable[..., Any]:
+        return lambda *inputs: result
+
+    compiled = torch.compile(model, backend=backend)
+    return lambda: compiled(x)

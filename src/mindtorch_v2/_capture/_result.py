@@ -79,13 +79,22 @@ class Capture:
         self._recipe = recipe
         self._effects = effects
         self._again = again  # the program, where it may catch an error of the graph
-        self._gather = None
+        self._known = None
+        self._fixed, self._moving, self._gather = [], (), None
 
     def inputs(self, args, kwargs):
-        """The graph's inputs for a call with these arguments, of which the guards hold."""
-        if self._gather is None:
-            self._gather = compile_gather(self.sources)
-        return self._gather(args, kwargs)
+        """The graph's inputs for a call with these arguments, for which `guards.check` was the last that was asked."""
+        watching = self.guards._watching
+        known = {} if watching is None else watching.values
+        if known is not self._known or self._gather is None:
+            self._known = known
+            self._fixed = [known.get(source) for source in self.sources]
+            self._moving = [i for i, source in enumerate(self.sources) if source not in known]
+            self._gather = compile_gather([self.sources[i] for i in self._moving])
+        found = self._fixed.copy()
+        for place, value in zip(self._moving, self._gather(args, kwargs)):
+            found[place] = value
+        return found
 
     def run(self, compiled, args, kwargs):
         """The result of the program: `compiled(*inputs)` gives the graph's flat outputs, the rest is put round them."""

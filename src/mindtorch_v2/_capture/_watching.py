@@ -47,7 +47,7 @@ class _Collected:
 
     def __init__(self):
         self.found = {name: {} for name in self.NAMES}
-        self.guards, self.tensors = [], []
+        self.guards, self.tensors, self.of_tensors = [], [], []
         self.values = {}
 
     def add(self, name, obj):
@@ -114,6 +114,7 @@ class _Collected:
         elif kind == "tensor":
             self.guards.append(guard.value.native)
             self.tensors.append(value)
+            self.of_tensors.append(guard.source)
         elif kind in ("absent", "has", "keys", "length", "truth"):
             self._content(kind, value)
         else:
@@ -138,6 +139,7 @@ class Watching:
         self._check_all = compile_check(guards)
         self._watch = _C._Watch()
         self.check = self.full
+        self.values = {}  # source -> tensor: those that are as they were as long as the watch sees no change
 
     @staticmethod
     def _of_call(guard):
@@ -170,8 +172,10 @@ class Watching:
                 each_time.append(guard)
         casts = dict(_autocast._state.dtypes), _autocast._state.cache_enabled
         if self._watch.arm(*collected.lists(), memory):
+            self.values = dict(zip(collected.of_tensors, collected.tensors))
             self.check = compile_check(each_time, (self._watch.check, self.full, _autocast._state, *casts))
         else:
+            self.values = {}
             self.check = self.full
 
     def _apart(self, collected, guard):
