@@ -133,8 +133,12 @@ Graph parse(const std::string& bytes) {
             fail(text("has ", op.from.size(), " inputs and ", op.inputs.size(), " descriptors of inputs"));
         for (const Desc& d : op.outputs) {
             if (!itemsize(d.dtype)) fail("the output '" + d.name + "' has no dtype");
-            for (int64_t size : d.dims)
+            int64_t bytes = static_cast<int64_t>(itemsize(d.dtype));
+            for (int64_t size : d.dims) {
                 if (size < 0) fail("the shape of the output '" + d.name + "' is not known");
+                if (__builtin_mul_overflow(bytes, size, &bytes))
+                    fail("the output '" + d.name + "' has too many elements");
+            }
             if (d.dims.size() > static_cast<size_t>(kMaxRank))
                 fail("an output of rank " + std::to_string(d.dims.size()));
         }

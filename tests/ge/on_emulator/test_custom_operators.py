@@ -156,8 +156,8 @@ def test_a_write_without_functionalization_gives_wrong_results() -> None:
 
 
 def _runs(made: graph.Graph, value: list[float]) -> set[tuple[float, ...]]:
-    described = Output(torch.float32, (2,), (1,))
-    program = Program(made.message(), made.feeds, [described, described], [], None, [], [], {})
+    described = Output(torch.float32, (2,), (1,), torch.device("npu"))
+    program = Program(made.message(), made.feeds, [described, described], [], None, [], None, [], {})
     executable = execute.Executable(program)
     return {tuple(executable(_given(value))[0].tolist()) for _ in range(24)}
 

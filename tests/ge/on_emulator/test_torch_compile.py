@@ -133,3 +133,9 @@ def test_run_eagerly() -> None:
     config.debug.run_eagerly = True
     run = torch.compile(lambda x: x * 2 + 1, backend=torchair.get_npu_backend(compiler_config=config))
     assert run(torch.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_programs_of_the_host_are_refused() -> None:
+    run = torch.compile(lambda x: x * 2, backend="ge")
+    with pytest.raises(Exception, match=r"results of this graph are on cpu.*\.npu\(\)"):
+        run(torch.ones(2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from ctypes import c_char_p, c_int, c_uint64, c_void_p
 from typing import Any
 
@@ -24,6 +25,12 @@ from .types import DataType
 _CALLBACK = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, ctypes.POINTER(c_void_p), ctypes.POINTER(c_void_p), c_void_p)
 
 
+class _Pending(threading.local):
+    """What a kernel raised while the emulator called it."""
+
+    error: BaseException | None = None
+
+
 class Kernels:
     """The kernels of this process that the emulator calls back. There is one; GE operators are found by their type."""
 
@@ -33,7 +40,7 @@ class Kernels:
         self.register.argtypes, self.register.restype = [c_char_p, _CALLBACK], c_int
         self.operators: dict[str, Any] = {}
         self.called = _CALLBACK(self._called)
-        self.pending: BaseException | None = None
+        self.pending = _Pending()
         self.checked: set[Any] = set()  # operators whose kernels were seen to write what they say
 
     def offer(self, type: str, handle: Any) -> None:
@@ -42,7 +49,7 @@ class Kernels:
 
     def raise_pending(self) -> None:
         """Raise what a kernel raised while the emulator called it."""
-        error, self.pending = self.pending, None
+        error, self.pending.error = self.pending.error, None
         if error is not None:
             raise error
 
@@ -51,13 +58,13 @@ class Kernels:
             with no_grad():
                 self._run(Message.parse("OpDef", ctypes.string_at(data, size)), inputs, outputs, stream or 0)
         except BaseException as error:  # noqa: BLE001  (it is raised where the graph was called)
-            self.pending = error
+            self.pending.error = error
             return 1
         return 0
 
     def _run(self, op: Message, inputs: Any, outputs: Any, stream: int) -> None:
         handle = self.operators[op.type]
-        device = self.runtime.thread.device
+        device = self.runtime.thread.active
         given: dict[str, Any] = {}
         for place, desc in enumerate(op.input_desc):
             given[desc.name] = self._tensor(desc, inputs[place], device, stream) if op.input[place] else None

@@ -24,7 +24,7 @@ from .. import npu as _npu
 from ..npu import libraries, state
 from ..npu.errors import NPUError
 from . import custom
-from .lower import Program
+from .lower import GEConversionError, Program
 
 # name -> (result, argument types); everything that returns c_int is a status
 _SIGNATURES: dict[str, tuple] = {
@@ -101,11 +101,16 @@ class Executable:
 
     def __init__(self, program: Program, name: str = "graph"):
         self.program = program
-        self.interface = models()
-        interface = self.interface
+        self.interface = interface = models()
+        elsewhere = sorted({str(o.device) for o in program.outputs if o.device.type != "npu"})
+        if elsewhere:
+            raise GEConversionError(
+                f"results of this graph are on {', '.join(elsewhere)}, and a GE graph runs on the NPU: move the program's tensors "
+                "and modules there, with .npu()"
+            )
         kernels = custom.offer(interface, program) if interface.emulated else None
         self.kernels = kernels
-        self.index = interface.runtime.thread.device
+        self.index = interface.runtime.thread.device if program.index is None else program.index
         self.last_stream = 0
         interface.runtime.activate(self.index)
         number = c_uint32()
@@ -115,7 +120,7 @@ class Executable:
             path = _compiled(air, interface)
             interface.check("aclmdlLoadFromFile", interface.aclmdlLoadFromFile(os.fsencode(path), ctypes.byref(number)))
         self.number = number.value
-        loaded = _Loaded(interface, self.number)
+        loaded = _Loaded(interface, self.number, self.index)
         weakref.finalize(self, loaded.end).atexit = False
         interface.runtime.finalizers.append(loaded.end)  # weakref's own calls end before the runtime does
         self._compare()
@@ -185,14 +190,14 @@ class Executable:
 class _Loaded:
     """A model that CANN has loaded, until it is not wanted any more or the runtime ends."""
 
-    def __init__(self, interface: Models, number: int):
-        self.interface, self.number = interface, number
+    def __init__(self, interface: Models, number: int, index: int):
+        self.interface, self.number, self.index = interface, number, index
 
     def end(self) -> None:
         runtime = self.interface.runtime
         if self.number and not runtime.closed:
             number, self.number = self.number, 0
-            runtime.synchronize(runtime.thread.device)  # what is queued uses the model's memory
+            runtime.synchronize(self.index)  # what is queued uses the model's memory
             self.interface.aclmdlUnload(number)
 
 

@@ -26,6 +26,7 @@ class Output(NamedTuple):
     dtype: Any
     shape: tuple[int, ...]
     stride: tuple[int, ...]
+    device: Any
 
 
 class Program(NamedTuple):
@@ -37,12 +38,13 @@ class Program(NamedTuple):
     results: list[tuple]  # of the traced graph, flat: ("output", position), ("input", position), ("value", object)
     spec: Any  # the tree that the results make
     writes: list[tuple[int, int]]  # (input, output that is copied to it)
+    index: int | None  # of the device that it is for; None if it does not say
     fixed: list[tuple[int, Any]]  # inputs that are no tensors: their value is in the graph
     kernels: dict[str, Any]  # GE type of a user's operator -> the operator whose kernel does the same
 
 
 def _describe(value: Any) -> Output:
-    return Output(value.dtype, tuple(value.shape), tuple(value.stride()))
+    return Output(value.dtype, tuple(value.shape), tuple(value.stride()), value.device)
 
 
 def _meta(node: Any) -> Any:
@@ -98,6 +100,7 @@ class _Lowering:
         self.written: dict[Any, graph.Tensor] = {}  # placeholder -> its last value
         self.attributes: dict[str, graph.Tensor] = {}
         self.fixed: list[tuple[int, Any]] = []
+        self.devices: set[int] = set()
 
     def run(self) -> Program:
         lines = _missing(self.module)
@@ -120,6 +123,8 @@ class _Lowering:
         if not isinstance(value, _C.TensorBase):
             self.fixed.append((position, value))
             return value
+        if value.device.type == "npu" and value.device.index is not None:
+            self.devices.add(value.device.index)
         made = self.graph.data(("input", position), node.name, DataType.of(value.dtype), value.shape)
         made.meta = value
         return made
@@ -197,7 +202,12 @@ class _Lowering:
         self.graph.add("NetOutput", [(f"x{i}", value) for i, value in enumerate(ends)], [], {}, "NetOutput")
         checks.hazards(self.graph, self.module)
         kernels = checks.kernels(self.graph, self.module)
-        return Program(self.graph.message(), self.graph.feeds, outputs, results, spec, writes, self.fixed, kernels)
+        if len(self.devices) > 1:
+            raise GEConversionError(f"a GE graph runs on one device, the inputs are on NPUs {sorted(self.devices)}")
+        index = next(iter(self.devices), None)
+        return Program(
+            self.graph.message(), self.graph.feeds, outputs, results, spec, writes, index, self.fixed, kernels
+        )
 
 
 def lower(module: Any, name: str = "graph") -> Program:
