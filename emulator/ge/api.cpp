@@ -72,9 +72,9 @@ aclError enqueue(const char* function, uint32_t id, const aclmdlDataset* in, acl
     if (!instance) return failed(kInvalidModel, text(function, ": no model has the number ", id));
     std::vector<void*> inputs, outputs;
     std::string wrong = misfit(in, inputs_of(instance->graph), inputs);
-    if (!wrong.empty()) return emu::misused(kInputNotMatch, text(function, ", inputs: ", wrong));
+    if (!wrong.empty()) return failed(kInputNotMatch, text(function, ", inputs: ", wrong));
     wrong = misfit(out, results_of(instance->graph), outputs);
-    if (!wrong.empty()) return emu::misused(kOutputNotMatch, text(function, ", outputs: ", wrong));
+    if (!wrong.empty()) return failed(kOutputNotMatch, text(function, ", outputs: ", wrong));
     try {
         instance->run(inputs, outputs, stream);
     } catch (const std::string& why) {

@@ -91,4 +91,3 @@ def test_a_buffer_that_is_too_small(converted: Callable) -> None:
     compiled = converted(lambda x: x + 1, x)
     with pytest.raises(NPUError, match="buffer 0 has 8 bytes, the model needs 16"):
         compiled.executable([x[:2].clone()])
-    compiled.executable.interface.runtime.libraries.acl.emulatorForgetMisuses()

@@ -8,7 +8,6 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
-from . import converters
 from .config import CompilerConfig
 from .execute import Compiled
 from .lower import GEConversionError, Program, lower
@@ -109,7 +108,6 @@ __all__ = [
     "Compiled",
     "CompilerConfig",
     "GEConversionError",
-    "converters",
     "dump",
     "ge_compile",
     "get_compiler",

@@ -6,6 +6,7 @@ copied there when the graph has run. All that has no converter is told at once, 
 
 from __future__ import annotations
 
+import importlib
 import operator
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from ...utils import _pytree as pytree
 from . import apis, checks, graph, registry
 from .proto import Message
 from .types import DataType
+
+importlib.import_module(f"{__package__}.converters")  # they register themselves
 
 
 class GEConversionError(RuntimeError):
