@@ -20,6 +20,9 @@ struct DeviceMemory {
 void register_device_memory(DeviceType type, const DeviceMemory* memory);
 // The memory of a device type. A back end that has not been asked for yet is loaded; RuntimeError if there is none.
 const DeviceMemory& device_memory(Device device);
+// The device that this thread means by "npu" without a number; a back end sets it.
+int8_t current_device_index();
+void set_current_device_index(int8_t index);
 void load_device(Device device);  // nothing to do for the CPU, meta, and what is loaded
 void set_device_loader(void (*load)(DeviceType type));
 

@@ -72,7 +72,7 @@ void check_shared_device(const Call& c) {
         if (v.tag != Tag::Tensor) continue;
         if (!first) {
             first = v.t;
-        } else if (v.t->device.type != first->device.type && v.t->ndim != 0 && first->ndim != 0) {
+        } else if (!(v.t->device == first->device) && v.t->ndim != 0 && first->ndim != 0) {
             MT_THROW(Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
                      device_name(first->device), " and ", device_name(v.t->device), "!");
         }

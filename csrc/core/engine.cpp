@@ -393,9 +393,17 @@ class Task {
             if (g->dtype != m.dtype && is_differentiable(m.dtype)) {
                 g = call_tensor(g_engine_ops.to_dtype, {Value::of(g.get()), Value::of(m.dtype)});
             }
-            MT_CHECK(g->device.type == m.device.type, "Function ", name_of(n),
-                     " returned an invalid gradient at index ", i, " - expected device ", device_name(m.device),
-                     " but got ", device_name(g->device));
+            if (!(g->device == m.device)) {
+                const std::string name = name_of(n);
+                if (g->ndim == 0 || name == "ToCopyBackward0" || name == "CopyBackwards") {  // copies lead back
+                    Value where;
+                    where.tag = Tag::Device;
+                    where.device = m.device;
+                    g = call_tensor(g_engine_ops.to_dtype, {Value::of(g.get()), Value(), Value(), where});
+                }
+            }
+            MT_CHECK(g->device == m.device, "Function ", name_of(n), " returned an invalid gradient at index ", i,
+                     " - expected device ", device_name(m.device), " but got ", device_name(g->device));
         }
     }
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "device_memory.h"
 #include "python/box.h"
 
 namespace mt {
@@ -27,6 +28,11 @@ struct LegacyState {
     bool next_float_is_valid;
 };
 static_assert(sizeof(LegacyState) == 5056);
+
+// The same of a generator of another device.
+struct DeviceState {
+    uint64_t seed, offset;
+};
 
 uint64_t entropy() {
     uint64_t seed = 0;
@@ -51,6 +57,7 @@ Generator* make_generator(PyTypeObject* type, Device device) {
 
 void copy_generator(Generator& to, const Generator& from) {
     to.initial_seed = from.initial_seed;
+    to.offset = from.offset;
     to.engine = from.engine;
     to.has_next_float = from.has_next_float;
     to.has_next_double = from.has_next_double;
@@ -89,8 +96,12 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             return nullptr;
         Device d;
         if (device) d = device_from_python(device);
-        MT_CHECK(d.is_cpu(), "Device type ", device_type_name(d.type), " has no random number generator here");
-        d.index = -1;
+        MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU, "Device type ", device_type_name(d.type),
+                 " has no random number generator here");
+        if (d.is_cpu())
+            d.index = -1;
+        else if (d.index < 0)
+            d.index = current_device_index();
         return reinterpret_cast<PyObject*>(make_generator(type, d));
     });
 }
@@ -138,6 +149,14 @@ PyObject* generator_initial_seed(PyObject* self, PyObject*) {
 PyObject* generator_get_state(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
         Generator& g = *as_generator(self);
+        if (!g.device.is_cpu()) {
+            int64_t bytes = sizeof(DeviceState);
+            TensorRef t = empty(IntSpan(&bytes, 1), DType::UInt8);
+            GeneratorLock lock(g);
+            DeviceState s{g.initial_seed, g.offset};
+            std::memcpy(t->raw(), &s, sizeof(s));
+            return t.release()->py();
+        }
         int64_t size = sizeof(LegacyState);
         TensorRef t = empty(IntSpan(&size, 1), DType::UInt8);
         LegacyState s;
@@ -166,6 +185,16 @@ PyObject* generator_set_state(PyObject* self, PyObject* state) {
         MT_CHECK_TYPE(tensor_check(state), "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
         const Tensor& given = *reinterpret_cast<Tensor*>(state);
         MT_CHECK_TYPE(given.is_cpu() && given.dtype == DType::UInt8, "RNG state must be a torch.ByteTensor");
+        if (!as_generator(self)->device.is_cpu()) {
+            MT_CHECK(given.numel() == sizeof(DeviceState), "RNG state is wrong size");
+            TensorRef dense = contiguous(given);
+            DeviceState s;
+            std::memcpy(&s, dense->raw(), sizeof(s));
+            GeneratorLock lock(*as_generator(self));
+            as_generator(self)->reseed(s.seed);
+            as_generator(self)->offset = s.offset;
+            return own(self);
+        }
         MT_CHECK(given.numel() == sizeof(LegacyState), "Expected a CPUGeneratorImplState of size ", sizeof(LegacyState),
                  " but found the input RNG state size to be ", given.numel());
         TensorRef dense = contiguous(given);
@@ -200,9 +229,38 @@ PyObject* generator_clone_state(PyObject* self, PyObject*) {
     });
 }
 
-PyObject* generator_no_offset(PyObject*, PyObject*) {
-    PyErr_SetString(PyExc_RuntimeError, "CPU Generator does not use offset");
-    return nullptr;
+PyObject* generator_get_offset(PyObject* self, PyObject*) {
+    return guarded([&]() -> PyObject* {
+        MT_CHECK(!as_generator(self)->device.is_cpu(), "CPU Generator does not use offset");
+        return PyLong_FromUnsignedLongLong(as_generator(self)->offset);
+    });
+}
+PyObject* generator_set_offset(PyObject* self, PyObject* offset) {
+    return guarded([&]() -> PyObject* {
+        Generator& g = *as_generator(self);
+        MT_CHECK(!g.device.is_cpu(), "CPU Generator does not use offset");
+        unsigned long long value = PyLong_AsUnsignedLongLong(offset);
+        if (PyErr_Occurred()) return nullptr;
+        MT_CHECK(value % 4 == 0, "offset must be a multiple of 4");
+        GeneratorLock lock(g);
+        g.offset = value;
+        return own(self);
+    });
+}
+// _draw(n) -> (seed, offset) for one operator of the device, which may draw n numbers of each stream: the offset moves
+// on.
+PyObject* generator_draw(PyObject* self, PyObject* count) {
+    return guarded([&]() -> PyObject* {
+        Generator& g = *as_generator(self);
+        MT_CHECK(!g.device.is_cpu(), "CPU Generator does not use offset");
+        unsigned long long n = PyLong_AsUnsignedLongLong(count);
+        if (PyErr_Occurred()) return nullptr;
+        GeneratorLock lock(g);
+        uint64_t before = g.offset;
+        g.offset += (n + 3) / 4 * 4;
+        return Py_BuildValue("KK", static_cast<unsigned long long>(g.initial_seed),
+                             static_cast<unsigned long long>(before));
+    });
 }
 PyObject* generator_no_graphsafe_get(PyObject*, PyObject*) {
     PyErr_SetString(PyExc_NotImplementedError, "graphsafe_get_state is not supported in this Generator");
@@ -221,8 +279,10 @@ PyObject* generator_reduce(PyObject* self, PyObject*) {
         device.device = as_generator(self)->device;
         PyObject* state = generator_get_state(self, nullptr);
         if (!state) return nullptr;
-        return Py_BuildValue("(O(N)(KON))", reinterpret_cast<PyObject*>(Py_TYPE(self)), box(device),
-                             static_cast<unsigned long long>(as_generator(self)->initial_seed), Py_None, state);
+        const Generator& g = *as_generator(self);
+        PyObject* offset = g.device.is_cpu() ? none() : PyLong_FromUnsignedLongLong(g.offset);
+        return Py_BuildValue("(O(N)(KNN))", reinterpret_cast<PyObject*>(Py_TYPE(self)), box(device),
+                             static_cast<unsigned long long>(g.initial_seed), offset, state);
     });
 }
 
@@ -252,12 +312,16 @@ PyMethodDef generator_methods[] = {
     {"seed", generator_seed, METH_NOARGS, "seed() -> int\n\nReseeds from the system's entropy and returns the seed."},
     {"initial_seed", generator_initial_seed, METH_NOARGS, "initial_seed() -> int"},
     {"get_state", generator_get_state, METH_NOARGS,
-     "get_state() -> Tensor\n\nThe state as 5056 bytes, in PyTorch's layout."},
+     "get_state() -> Tensor\n\nThe state as 5056 bytes (16 of a device's), in PyTorch's layout."},
     {"set_state", generator_set_state, METH_O, "set_state(state) -> Generator\n\nContinues where `state` was taken."},
     {"clone_state", generator_clone_state, METH_NOARGS,
      "clone_state() -> Generator\n\nA generator that continues alike."},
-    {"get_offset", generator_no_offset, METH_NOARGS, "get_offset() -> int\n\nRaises: a CPU generator has no offset."},
-    {"set_offset", generator_no_offset, METH_O, "set_offset(offset)\n\nRaises: a CPU generator has no offset."},
+    {"get_offset", generator_get_offset, METH_NOARGS,
+     "get_offset() -> int\n\nHow far the stream of a device was read; RuntimeError for a CPU generator, which has "
+     "none."},
+    {"set_offset", generator_set_offset, METH_O,
+     "set_offset(offset) -> Generator\n\nGoes on from a multiple of 4; RuntimeError for a CPU generator."},
+    {"_draw", generator_draw, METH_O, nullptr},
     {"graphsafe_get_state", generator_no_graphsafe_get, METH_NOARGS, "graphsafe_get_state()\n\nRaises on the CPU."},
     {"graphsafe_set_state", generator_no_graphsafe_set, METH_O, "graphsafe_set_state(state)\n\nRaises on the CPU."},
     {"__reduce__", generator_reduce, METH_NOARGS, nullptr},
@@ -305,7 +369,10 @@ Generator& generator_of(const Value& argument) {
     if (argument.is_none()) return default_generator();
     MT_CHECK_TYPE((argument.tag == Tag::Generator || argument.tag == Tag::Object) && generator_check(argument.obj),
                   "expected a torch.Generator");
-    return *as_generator(argument.obj);
+    Generator& g = *as_generator(argument.obj);
+    MT_CHECK(g.device.is_cpu(), "Expected a 'cpu' device type for generator but found '",
+             device_type_name(g.device.type), "'");
+    return g;
 }
 
 }  // namespace mt

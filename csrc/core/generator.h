@@ -142,10 +142,12 @@ inline void bernoulli_bytes(Mt19937& e, double p, uint8_t* out, int64_t n) {
 
 }  // namespace
 
-// torch.Generator: a Python object, passed to kernels as Value::obj.
+// torch.Generator: a Python object, passed to kernels as Value::obj. That of another device than the CPU is a seed and
+// an offset, which every draw moves; the device makes the numbers.
 struct Generator {
     PyObject_HEAD Device device;
     uint64_t initial_seed;
+    uint64_t offset;
     Mt19937 engine;
     // The second number of a Box-Muller pair, kept for the next call that draws one at a time.
     bool has_next_float;
@@ -156,6 +158,7 @@ struct Generator {
 
     void reseed(uint64_t seed) {
         initial_seed = seed;
+        offset = 0;
         engine.seed(seed);
         has_next_float = has_next_double = false;
     }

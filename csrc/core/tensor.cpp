@@ -117,7 +117,7 @@ Tensor* make(Device device, DType dtype) {
 }
 
 Device resolved(Device d) {
-    if (d.type != DeviceType::CPU && d.type != DeviceType::Meta && d.index < 0) d.index = 0;
+    if (d.type != DeviceType::CPU && d.type != DeviceType::Meta && d.index < 0) d.index = current_device_index();
     if (d.is_cpu()) d.index = -1;
     if (d.is_meta()) d.index = -1;
     return d;
@@ -373,7 +373,7 @@ void resize(Tensor& t, IntSpan sizes) {
 }
 
 void check_same_device(const Tensor& a, const Tensor& b, const char* op) {
-    MT_CHECK(a.device.type == b.device.type, op,
+    MT_CHECK(a.device == b.device, op,
              "(): Expected all tensors to be on the same device, but found at least two devices, ",
              device_name(a.device), " and ", device_name(b.device), "!");
 }

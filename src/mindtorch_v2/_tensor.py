@@ -23,6 +23,17 @@ def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), 
         _C._set_tls_keys(*before)
 
 
+def _accelerators_memory() -> Any:
+    """Where page-locked memory comes from; RuntimeError without an accelerator."""
+    from . import npu
+
+    if not npu.is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    from ._backends.npu import state
+
+    return state.get().pinned
+
+
 class _TensorMeta(type(_C.TensorBase)):
     """Says that a Parameter marked on a tensor subclass is a Parameter (see nn.Parameter)."""
 
@@ -212,7 +223,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self
 
     def pin_memory(self, device: Any = None) -> Tensor:
-        return self
+        """A copy in page-locked memory, from which an accelerator copies by itself; RuntimeError without one."""
+        return _accelerators_memory().copy_of(self)
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the storage is page-locked memory."""
+        return self.untyped_storage().is_pinned()
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
         raise AssertionError("Torch not compiled with CUDA enabled")

@@ -36,8 +36,8 @@ def _untyped_byteswap(self, dtype):
 
 
 def _untyped_pin_memory(self, device=None):
-    """Page-locked memory needs an accelerator: raises RuntimeError."""
-    raise RuntimeError("pin_memory: no accelerator is available")
+    """A copy in page-locked memory; RuntimeError without an accelerator."""
+    return _bytes_of(self).pin_memory().untyped_storage()
 
 
 def _untyped_cast(name):

@@ -26,11 +26,26 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
 
 @needs_emulator
 @pytest.mark.parametrize(
-    "name", ["test_aclnn_launcher", "test_ascendc", "test_device", "test_faults", "test_interface", "test_operators"]
+    "name",
+    [
+        "test_aclnn_launcher",
+        "test_ascendc",
+        "test_device",
+        "test_faults",
+        "test_interface",
+        "test_operators",
+        "test_random",
+    ],
 )
 def test_on_emulator(name: str) -> None:
     done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / f"{name}.py"))
     assert done.returncode == 0, done.stdout[-8000:]
+
+
+@needs_emulator
+def test_on_two_emulated_devices() -> None:
+    done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / "test_devices.py"), options=("--devices=2",))
+    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout[-8000:]
 
 
 @needs_emulator

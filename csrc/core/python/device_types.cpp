@@ -111,6 +111,14 @@ PyObject* py_set_loader(PyObject*, PyObject* loader) {
     Py_RETURN_NONE;
 }
 
+// _set_current_device(index): what this thread means by a device without a number.
+PyObject* py_set_current_device(PyObject*, PyObject* index) {
+    long value = PyLong_AsLong(index);
+    if (value == -1 && PyErr_Occurred()) return nullptr;
+    set_current_device_index(static_cast<int8_t>(value));
+    Py_RETURN_NONE;
+}
+
 // The compute part of a structured kernel in Python: every argument in schema order, then every output.
 void compute_in_python(Call& c) {
     const Operator& op = *c.op;
@@ -184,6 +192,7 @@ PyObject* py_describe(PyObject*, PyObject* o) {
 
 PyMethodDef functions[] = {
     {"_describe", py_describe, METH_O, nullptr},
+    {"_set_current_device", py_set_current_device, METH_O, nullptr},
     {"_register_device", py_register_device, METH_VARARGS, nullptr},
     {"_set_device_loader", py_set_loader, METH_O, nullptr},
     {"_impl_structured", py_impl_structured, METH_VARARGS, nullptr},

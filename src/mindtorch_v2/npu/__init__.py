@@ -43,6 +43,8 @@ __all__ = [
     "empty_cache",
     "get_device_name",
     "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
     "init",
     "initial_seed",
     "is_available",
@@ -57,7 +59,11 @@ __all__ = [
     "memory_reserved",
     "memory_stats",
     "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
     "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
     "set_stream",
     "stream",
     "synchronize",
@@ -214,10 +220,15 @@ def mem_get_info(device=None):
 # ---- random numbers ----
 
 
+def _generator(device):
+    _backend.load()
+    return _state.get().generators[device_index(device)]
+
+
 def manual_seed(seed):
-    """Seed the current device's generator."""
+    """Seed the current device's generator. Before a device was asked for, `torch.manual_seed` decides."""
     if _backend.is_loaded():
-        _state.get().generators[current_device()].manual_seed(int(seed))
+        _generator(None).manual_seed(int(seed))
 
 
 def manual_seed_all(seed):
@@ -227,6 +238,45 @@ def manual_seed_all(seed):
             generator.manual_seed(int(seed))
 
 
+def seed():
+    """Seed the current device's generator from the system's randomness."""
+    _generator(None).seed()
+
+
+def seed_all():
+    """Seed every device's generator alike, from the system's randomness."""
+    chosen = _generator(None).seed()
+    manual_seed_all(chosen)
+
+
 def initial_seed():
     """The seed of the current device's generator."""
-    return _state.get().generators[current_device()].seed
+    return _generator(None).initial_seed()
+
+
+def get_rng_state(device="npu"):
+    """The state of a device's generator, as a uint8 tensor on the CPU."""
+    return _generator(device).get_state()
+
+
+def get_rng_state_all():
+    """The states of all devices' generators."""
+    return [get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state(new_state, device="npu"):
+    """Set the state of a device's generator to one that `get_rng_state` gave."""
+    _generator(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states):
+    """Set the states of all devices' generators."""
+    for index, new_state in enumerate(new_states):
+        set_rng_state(new_state, index)
+
+
+def __getattr__(name):
+    if name == "default_generators":
+        _backend.load()
+        return tuple(_state.get().generators)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -11,7 +11,7 @@ Options of `emulate`: --devices N, --memory SIZE (as 512M or 8G), --delay MICROS
 import os
 import sys
 
-from mindtorch_v2._backends.npu import aclnn, libraries, runtime
+from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime
 
 _VALUES = ("devices", "memory", "delay", "shuffle", "inject", "order")
 _FLAGS = ("noop", "poison", "strict")
@@ -70,6 +70,8 @@ def doctor():
     print(
         f"operators: {len(aclnn.signatures()) - len(missing)} of {len(aclnn.signatures())} that kernels use are there"
     )
+    for name, quirk in quirks.applying(started.soc_name(), started.version()).items():
+        print(f"{name}: {quirk.symptom} ({quirk.source}); {quirk.replacement.__name__} is called instead")
     if missing:
         print(f"missing: {' '.join(missing)}\nWhat needs them raises NotImplementedError; a newer CANN may have them.")
     return 0

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mindtorch_v2._backends.npu import aclnn
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import aclnn, quirks
 
 
 @pytest.fixture
@@ -92,3 +93,25 @@ def test_a_view_beyond_its_memory_is_misuse(acl: Any, report: Any, emulator: Any
     assert "beyond an allocation" in _misuse(acl, report)
     base.aclDestroyTensor(tensor)
     acl.aclrtFree(ctypes.c_void_p(address))
+
+
+def test_a_quirk_is_called_in_an_operators_place(emulator: Any, monkeypatch: Any) -> None:
+    doubled = quirks.Quirk(
+        "aclnnAbs",
+        "Ascend910B*",
+        "1.*",
+        "gives half",
+        lambda x, out: aclnn.operator("aclnnAdd")(x, x, 1, out),
+        "planted",
+    )
+    other = quirks.Quirk("aclnnNeg", "Ascend310*", "*", "is not there", lambda *_: None, "planted")
+    monkeypatch.setattr(quirks, "QUIRKS", [doubled, other])
+    found = quirks.applying(emulator.runtime.soc_name(), emulator.runtime.version())
+    assert found == {"aclnnAbs": doubled}
+    monkeypatch.setattr(emulator.caller, "quirks", found)
+    fresh = aclnn.Operator("aclnnAbs", ("T", "T"))
+    x, y = torch.ones(3, device="npu"), torch.empty(3, device="npu")
+    fresh(x, y)
+    assert y.tolist() == [2.0, 2.0, 2.0]
+    aclnn.Operator("aclnnNeg", ("T", "T"))(x, y)
+    assert y.tolist() == [-1.0, -1.0, -1.0]

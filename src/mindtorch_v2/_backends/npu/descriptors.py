@@ -51,7 +51,8 @@ META_SIGNATURES: dict[str, tuple] = {
     "aclGetViewShape": (c_int, c_void_p, c_void_p, c_void_p),
 }
 _ARRAYS = {"IA": ("IntArray", c_int64), "FA": ("FloatArray", c_float), "BA": ("BoolArray", c_bool)}
-_KEPT = 4096  # descriptors of each kind that are kept; of tensors, twice as many
+_KEPT = 4096  # descriptors of tensors that are kept; and as many from before
+_KEPT_NUMBERS = 512  # of numbers, and of lists; an optimizer's step sizes are never the same
 _describe = _C._describe
 
 
@@ -163,7 +164,7 @@ class Descriptors:
         else:
             raise NotImplementedError(f"NPU: a number of type {type(value).__name__} is not supported")
         with self.lock:
-            if len(self.scalars) >= _KEPT:
+            if len(self.scalars) >= _KEPT_NUMBERS:
                 gone = list(self.scalars.values())
                 self.scalars.clear()
                 self._drop(self.aclDestroyScalar, gone)
@@ -181,7 +182,7 @@ class Descriptors:
             return found
         kind, cell = _ARRAYS[code]
         with self.lock:
-            if len(self.arrays) >= _KEPT:
+            if len(self.arrays) >= _KEPT_NUMBERS:
                 gone = list(self.arrays.items())
                 self.arrays.clear()
                 for of, (name, _) in _ARRAYS.items():

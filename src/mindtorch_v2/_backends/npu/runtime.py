@@ -13,6 +13,7 @@ import weakref
 from ctypes import c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
+from ... import _C
 from .errors import NPUError
 from .libraries import Libraries
 
@@ -20,7 +21,7 @@ H2D, D2H, D2D = 1, 2, 3
 EVENT_SYNC, EVENT_TIMELINE = 1, 8
 _ALREADY_INITIALISED = 100002
 
-# name -> argument types; every function returns aclError unless it is in _RESULTS.
+# name -> argument types; every function returns aclError unless it is in RESULTS.
 SIGNATURES: dict[str, tuple] = {
     "aclFinalize": (),
     "aclGetDeviceCapability": (c_uint32, c_int, c_void_p),
@@ -50,7 +51,7 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtSynchronizeEvent": (c_void_p,),
     "aclrtSynchronizeStream": (c_void_p,),
 }
-_RESULTS = {"aclGetRecentErrMsg": c_char_p, "aclrtGetSocName": c_char_p}
+RESULTS = {"aclGetRecentErrMsg": c_char_p, "aclrtGetSocName": c_char_p}
 
 
 class ThreadState:
@@ -80,7 +81,7 @@ class Runtime:
         for name, argtypes in SIGNATURES.items():
             function = getattr(self.libraries.acl, name)
             function.argtypes = argtypes
-            function.restype = _RESULTS.get(name, c_int)
+            function.restype = RESULTS.get(name, c_int)
             setattr(self, name, function)
         self._states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
         self.local = _Local(self._states)
@@ -134,6 +135,7 @@ class Runtime:
             raise RuntimeError(f"invalid NPU device {index}: there are {self.device_count}")
         self.activate(index)
         self.thread.device = index
+        _C._set_current_device(index)
 
     def soc_name(self) -> str:
         name = self.aclrtGetSocName()

@@ -10,27 +10,8 @@ from ... import _C
 from . import runtime as _runtime
 from .aclnn import Caller, operator
 from .allocator import Allocator
+from .pinned import PinnedMemory
 from .runtime import D2D, D2H, H2D
-
-_PHILOX = 10  # numbers that a random operator may draw before the offset moves on, as Ascend's own adaptor counts
-
-
-class Generator:
-    """The random state of a device: a seed, and an offset that every draw moves."""
-
-    def __init__(self, seed: int):
-        self.lock = threading.Lock()
-        self.manual_seed(seed)
-
-    def manual_seed(self, seed: int) -> None:
-        self.seed, self.offset = seed & 0x7FFFFFFFFFFFFFFF, 0
-
-    def next(self) -> tuple[int, int]:
-        """Seed and offset for one operator."""
-        with self.lock:
-            offset = self.offset
-            self.offset += (_PHILOX + 3) // 4 * 4
-            return self.seed, offset
 
 
 class State:
@@ -43,9 +24,11 @@ class State:
             self.runtime.finalizers.append(allocator.close)
         self.caller = Caller(self.runtime, self.memory)
         # As after torch.manual_seed, which may have been called before the device was asked for.
-        self.generators = [Generator(_C.default_generator.initial_seed()) for _ in self.memory]
+        self.generators = [_C.Generator(f"npu:{index}") for index in range(len(self.memory))]
+        for generator in self.generators:
+            generator.manual_seed(_C.default_generator.initial_seed())
         self.in_flight: deque[tuple[int, Any]] = deque()  # (event, host tensor) of copies that may not be done
-        self.pinned: dict[int, int] = {}
+        self.pinned = PinnedMemory(self.runtime)
 
     # ---- what the core asks for ----
 
@@ -64,7 +47,7 @@ class State:
         runtime.copy(to, source, nbytes, kind, index, stream)
         if kind == D2D and not runtime.blocking:
             return
-        if non_blocking and kind != D2D and self.is_pinned(host):
+        if non_blocking and kind != D2D and self.pinned.holds(host):
             self._hold(host, index, stream)
         else:
             runtime.synchronize_stream(index, stream)
@@ -78,10 +61,7 @@ class State:
         else:
             operator("aclnnInplaceFillScalar")(to, number)
 
-    # ---- pinned host memory ----
-
-    def is_pinned(self, tensor: Any) -> bool:
-        return tensor is not None and tensor.untyped_storage().data_ptr() in self.pinned
+    # ---- copies that are under way ----
 
     def _hold(self, host: Any, index: int, stream: int) -> None:
         """Keep a host tensor alive until the stream has passed the copy."""
@@ -125,4 +105,9 @@ def get() -> State:
     return _state
 
 
-__all__ = ["D2D", "D2H", "H2D", "Generator", "State", "get"]
+def started() -> bool:
+    """Whether the device was asked for in this process."""
+    return _state is not None
+
+
+__all__ = ["D2D", "D2H", "H2D", "State", "get", "started"]

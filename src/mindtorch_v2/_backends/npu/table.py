@@ -17,6 +17,7 @@ from ..._ops._table import ROWS
 from . import state
 from .aclnn import operator
 
+_PHILOX = 10  # numbers that a random operator may draw before the offset moves on, as Ascend's own adaptor counts
 _MAY_ALIAS = 2  # the output may be an input: element-wise kernels
 NAMES: dict[str, str] = {}  # row -> the ACLNN operator, or "" for a kernel of several
 
@@ -45,10 +46,15 @@ def call_sized(symbol: str, position: int, *arguments: Any) -> tuple[int, ...]:
 def random_state(generator: Any, index: int) -> tuple[int, int]:
     """(seed, offset) for one random operator on a device. Generators of other devices are refused."""
     if generator is None:
-        return state.get().generators[index or 0].next()
-    if isinstance(generator, state.Generator):
-        return generator.next()
-    raise RuntimeError(f"Expected a 'npu' device type for generator but found '{generator.device.type}'")
+        generator = state.get().generators[index or 0]
+    elif generator.device.type != "npu":
+        raise RuntimeError(f"Expected a 'npu' device type for generator but found '{generator.device.type}'")
+    return _signed(*generator._draw(_PHILOX))
+
+
+def _signed(seed: int, offset: int) -> tuple[int, int]:
+    """As the operators take them, in int64."""
+    return (seed - (1 << 64) if seed >> 63 else seed), offset
 
 
 def _places(row: Any, tokens: str | None) -> list[Any]:
