@@ -11,6 +11,7 @@ using aclnnStatus = int32_t;
 using aclrtStream = void*;
 using aclrtEvent = void*;
 using aclrtContext = void*;
+using aclmdlRI = void*;
 using aclFloat16 = uint16_t;
 
 struct aclTensor;
@@ -50,12 +51,18 @@ enum aclSysParamOpt : int {};
 enum aclDeviceInfo : int {};
 enum aclrtStreamStatus : int {};
 enum aclrtEventRecordedStatus : int {};
+enum aclmdlRICaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
+enum aclmdlRICaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
 
 // Codes that the emulator itself returns.
 constexpr aclError kSuccess = 0;
 constexpr aclError kUninitialized = 100001, kRepeatInitialize = 100002, kRepeatFinalize = 100037;
 constexpr aclError kParamInvalid = 107000, kInvalidDevice = 107001, kContextNull = 107002, kInvalidHandle = 107017;
 constexpr aclError kEventTimestamp = 107006;
+constexpr aclError kCaptureDependency = 107024, kStreamUnjoined = 107025, kModelCaptured = 107026;
+constexpr aclError kStreamCaptured = 107027, kEventCaptured = 107028, kStreamNotCaptured = 107029;
+constexpr aclError kCaptureModeNotSupported = 107030, kStreamCaptureImplicit = 107031, kStreamCaptureConflict = 107032;
+constexpr aclError kStreamCaptureUnmatched = 107036, kModelRunning = 107037, kStreamCaptureWrongThread = 107038;
 constexpr aclError kOutOfMemory = 207001, kMemoryFree = 207002;
 constexpr aclError kAicoreException = 507015, kStreamSyncTimeout = 507046;
 constexpr aclnnStatus kParamNull = 161001, kOpParamInvalid = 161002, kRuntimeError = 361001;

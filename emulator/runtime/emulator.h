@@ -75,6 +75,7 @@ enum Counted {
     kEvents,
     kDeviceMemory,
     kHostMemory,
+    kModels,
     kCountedKinds
 };
 EMU_SHARED void count(Counted kind, int change);

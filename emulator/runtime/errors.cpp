@@ -151,8 +151,8 @@ const Settings& settings() {
 
 namespace {
 std::atomic<long> g_live[kCountedKinds];
-const char* const kCountedNames[kCountedKinds] = {"tensors", "scalars", "arrays",        "lists",      "executors",
-                                                  "streams", "events",  "device memory", "host memory"};
+const char* const kCountedNames[kCountedKinds] = {"tensors", "scalars", "arrays",        "lists",       "executors",
+                                                  "streams", "events",  "device memory", "host memory", "models"};
 }  // namespace
 void count(Counted kind, int change) { g_live[kind] += change; }
 

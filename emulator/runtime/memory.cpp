@@ -11,7 +11,7 @@
 #include <map>
 #include <mutex>
 
-#include "stream.h"
+#include "queue.h"
 
 namespace emu {
 namespace {
@@ -71,6 +71,7 @@ std::pair<const uintptr_t, Block>* block_of(Memory& m, const void* p) {
 
 int allocate(void** out, size_t size, size_t extra, const char* function) {
     EMU_ENTER(function);
+    if (int e = refuse_unsafe(function)) return e;
     if (!out || size == 0)
         return failed(kParamInvalid, text(function, ": ", out ? "a size of 0" : "nowhere to put the address"));
     int device = current_device();
@@ -256,6 +257,7 @@ EMU_API aclError aclrtFreeHost(void* p) {
 
 EMU_API aclError aclrtMemcpy(void* to, size_t room, const void* from, size_t n, aclrtMemcpyKind kind) {
     EMU_ENTER("aclrtMemcpy");
+    if (int e = refuse_unsafe("aclrtMemcpy")) return e;
     Copy c;
     if (int e = check_copy("aclrtMemcpy", to, room, from, n, kind, &c)) return e;
     std::memmove(c.to, c.from, n);
@@ -267,6 +269,8 @@ EMU_API aclError aclrtMemcpyAsync(void* to, size_t room, const void* from, size_
     EMU_ENTER("aclrtMemcpyAsync");
     Copy c;
     if (int e = check_copy("aclrtMemcpyAsync", to, room, from, n, kind, &c)) return e;
+    if (c.pageable)
+        if (int e = refuse_unsafe("aclrtMemcpyAsync with pageable host memory")) return e;
     Work w;
     w.name = "aclrtMemcpyAsync";
     if (is_device_address(to)) w.memory.push_back({to, n});
@@ -282,6 +286,7 @@ EMU_API aclError aclrtMemcpyAsync(void* to, size_t room, const void* from, size_
 
 EMU_API aclError aclrtMemset(void* p, size_t room, int32_t value, size_t n) {
     EMU_ENTER("aclrtMemset");
+    if (int e = refuse_unsafe("aclrtMemset")) return e;
     if (!n || room < n) return failed(kParamInvalid, text("aclrtMemset: ", n, " bytes in ", room));
     char* real;
     if (int e = side("aclrtMemset", "the memory", p, n, true, &real)) return e;

@@ -1,5 +1,5 @@
 // Devices, streams and events. A stream is a thread that runs its tasks in the order in which they were given.
-#include "stream.h"
+#include "queue.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,79 +13,6 @@
 
 namespace emu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-struct Event {
-    std::mutex mutex;
-    std::condition_variable changed;
-    uint64_t recorded = 0, completed = 0;  // how often
-    Clock::time_point when;
-    bool live = true;
-};
-
-struct Queue {
-    int id, device;
-    bool is_default = false, live = true, stop = false, busy = false;
-    std::mutex mutex;
-    std::condition_variable arrived, idle;
-    std::deque<Work> waiting;
-    Work running;
-    int error = 0;
-    std::string error_text;
-    unsigned random;
-    std::thread thread;
-
-    void loop() {
-        std::unique_lock<std::mutex> lock(mutex);
-        for (;;) {
-            arrived.wait(lock, [&] { return stop || !waiting.empty(); });
-            if (waiting.empty()) return;
-            running = std::move(waiting.front());
-            waiting.pop_front();
-            busy = true;
-            lock.unlock();
-            pause();
-            std::string problem = check_memory(running);
-            int code = kAicoreException;
-            if (problem.empty()) {
-                code = injected(running.name.c_str(), "@stream");
-                if (code)
-                    problem = text("injected error ", code);
-                else
-                    problem = running.run();
-                if (!problem.empty() && !code) code = kAicoreException;
-            }
-            lock.lock();
-            if (!problem.empty() && !error) {
-                error = code;
-                error_text = text(running.name, " failed on stream ", id, " of device ", device, ": ", problem);
-            }
-            running = Work();
-            busy = false;
-            if (waiting.empty()) idle.notify_all();
-        }
-    }
-    static std::string check_memory(const Work& w) {
-        for (auto& [p, n] : w.memory) {
-            std::string problem = n ? range_problem(p, n) : "";
-            if (!problem.empty()) {
-                misused(0, text(w.name, ": ", problem));
-                return problem;
-            }
-        }
-        return "";
-    }
-    void pause() {
-        const Settings& s = settings();
-        int us = s.delay_us;
-        if (s.shuffle) {
-            random = random * 1664525u + 1013904223u;
-            us = static_cast<int>((random >> 16) % static_cast<unsigned>(s.delay_us ? s.delay_us : 500));
-        }
-        if (us) std::this_thread::sleep_for(std::chrono::microseconds(us));
-    }
-};
 
 struct Device {
     Queue* default_queue = nullptr;
@@ -118,7 +45,8 @@ Queue* start(int device, bool is_default) {  // with the state locked
     return q;
 }
 
-// The stream of a handle; null is the default one of the current device.
+}  // namespace
+
 Queue* queue_of(aclrtStream handle, const char* function, int* code) {
     State& s = state();
     std::lock_guard<std::mutex> lock(s.mutex);
@@ -138,6 +66,8 @@ Queue* queue_of(aclrtStream handle, const char* function, int* code) {
     }
     return q;
 }
+namespace {
+
 Event* event_of(aclrtEvent handle, const char* function, int* code) {
     State& s = state();
     std::lock_guard<std::mutex> lock(s.mutex);
@@ -160,6 +90,8 @@ int take_error(Queue* q) {
     return code ? failed(code, message) : 0;
 }
 
+}  // namespace
+
 int wait_for(Queue* q, int timeout_ms) {
     {
         std::unique_lock<std::mutex> lock(q->mutex);
@@ -173,11 +105,14 @@ int wait_for(Queue* q, int timeout_ms) {
 }
 
 int push(Queue* q, Work w) {
+    if (q->capture) return record(q, std::move(w));
     std::lock_guard<std::mutex> lock(q->mutex);
     q->waiting.push_back(std::move(w));
     q->arrived.notify_one();
     return kSuccess;
 }
+
+namespace {
 
 std::vector<Queue*> queues_of(int device) {
     State& s = state();
@@ -350,7 +285,8 @@ EMU_API aclError aclrtSynchronizeDevice() {
     int first = 0;
     std::string message;
     for (Queue* q : queues_of(t_device)) {
-        int code = wait_for(q, -1);
+        int code = q->capture ? refuse_captured(q->capture, kStreamCaptured, "aclrtSynchronizeDevice", "a stream")
+                              : wait_for(q, -1);
         if (code && !first) {
             first = code;
             message = recent_message();
@@ -381,6 +317,7 @@ EMU_API aclError aclrtDestroyStream(aclrtStream stream) {
     int code = 0;
     Queue* q = queue_of(stream, "aclrtDestroyStream", &code);
     if (!q) return code;
+    if (q->capture) return refuse_captured(q->capture, kStreamCaptured, "aclrtDestroyStream", "the stream");
     code = wait_for(q, -1);
     stop(q);
     count(kStreams, -1);
@@ -390,12 +327,15 @@ EMU_API aclError aclrtSynchronizeStream(aclrtStream stream) {
     EMU_ENTER("aclrtSynchronizeStream");
     int code = 0;
     Queue* q = queue_of(stream, "aclrtSynchronizeStream", &code);
+    if (q && q->capture) return refuse_captured(q->capture, kStreamCaptured, "aclrtSynchronizeStream", "the stream");
     return q ? wait_for(q, -1) : code;
 }
 EMU_API aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
     EMU_ENTER("aclrtSynchronizeStreamWithTimeout");
     int code = 0;
     Queue* q = queue_of(stream, "aclrtSynchronizeStreamWithTimeout", &code);
+    if (q && q->capture)
+        return refuse_captured(q->capture, kStreamCaptured, "aclrtSynchronizeStreamWithTimeout", "the stream");
     return q ? wait_for(q, timeout) : code;
 }
 EMU_API aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
@@ -403,6 +343,7 @@ EMU_API aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status)
     int code = 0;
     Queue* q = queue_of(stream, "aclrtStreamQuery", &code);
     if (!q) return code;
+    if (q->capture) return refuse_captured(q->capture, kStreamCaptured, "aclrtStreamQuery", "the stream");
     std::lock_guard<std::mutex> lock(q->mutex);
     *status = static_cast<aclrtStreamStatus>(q->waiting.empty() && !q->busy ? 0 : 1);
     return kSuccess;
@@ -451,7 +392,7 @@ EMU_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     int code = 0;
     Event* e = event_of(event, "aclrtRecordEvent", &code);
     Queue* q = e ? queue_of(stream, "aclrtRecordEvent", &code) : nullptr;
-    if (!q) return code;
+    if (!q || captured_record(e, q, &code)) return code;
     uint64_t turn;
     {
         std::lock_guard<std::mutex> lock(e->mutex);
@@ -473,7 +414,7 @@ EMU_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     int code = 0;
     Event* e = event_of(event, "aclrtStreamWaitEvent", &code);
     Queue* q = e ? queue_of(stream, "aclrtStreamWaitEvent", &code) : nullptr;
-    if (!q) return code;
+    if (!q || captured_wait(e, q, &code)) return code;
     uint64_t turn;
     {
         std::lock_guard<std::mutex> lock(e->mutex);
@@ -493,6 +434,7 @@ EMU_API aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatu
     int code = 0;
     Event* e = event_of(event, "aclrtQueryEventStatus", &code);
     if (!e) return code;
+    if (e->capture) return refuse_captured(e->capture, kEventCaptured, "aclrtQueryEventStatus", "the event");
     std::lock_guard<std::mutex> lock(e->mutex);
     *status = static_cast<aclrtEventRecordedStatus>(e->completed >= e->recorded);
     return kSuccess;
@@ -502,6 +444,7 @@ EMU_API aclError aclrtSynchronizeEvent(aclrtEvent event) {
     int code = 0;
     Event* e = event_of(event, "aclrtSynchronizeEvent", &code);
     if (!e) return code;
+    if (e->capture) return refuse_captured(e->capture, kEventCaptured, "aclrtSynchronizeEvent", "the event");
     std::unique_lock<std::mutex> lock(e->mutex);
     uint64_t turn = e->recorded;
     e->changed.wait(lock, [&] { return e->completed >= turn; });
@@ -513,6 +456,8 @@ EMU_API aclError aclrtEventElapsedTime(float* ms, aclrtEvent first, aclrtEvent s
     Event* a = event_of(first, "aclrtEventElapsedTime", &code);
     Event* b = a ? event_of(second, "aclrtEventElapsedTime", &code) : nullptr;
     if (!b) return code;
+    for (Event* e : {a, b})
+        if (e->capture) return refuse_captured(e->capture, kEventCaptured, "aclrtEventElapsedTime", "an event");
     Clock::time_point when[2];
     Event* both[] = {a, b};
     for (int i = 0; i < 2; i++) {

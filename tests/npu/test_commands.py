@@ -30,6 +30,7 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
     [
         "test_aclnn_launcher",
         "test_ascendc",
+        "test_capture",
         "test_device",
         "test_faults",
         "test_interface",

@@ -15,6 +15,7 @@ from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu.ascendc import AscendCExtension, ascendc_load
 from mindtorch_v2._backends.npu.custom_kernel import AclnnLauncher, KernelLauncher, alloc_like, ascendc_op, tensor_ptr
 from mindtorch_v2._backends.npu.errors import NPUError, NPUOutOfMemoryError
+from mindtorch_v2._backends.npu.graph import NPUGraph, graph, graph_pool_handle, is_current_stream_capturing
 from mindtorch_v2._backends.npu.stream import (
     Event,
     Stream,
@@ -30,6 +31,7 @@ __all__ = [
     "Event",
     "KernelLauncher",
     "NPUError",
+    "NPUGraph",
     "OutOfMemoryError",
     "Stream",
     "alloc_like",
@@ -45,10 +47,13 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "graph",
+    "graph_pool_handle",
     "init",
     "initial_seed",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",

@@ -60,7 +60,8 @@ class Allocator:
 
     def allocate(self, nbytes: int) -> int:
         """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
-        stream = self.local.state.handles.get(self.index, 0)
+        thread = self.local.state
+        stream = thread.handles.get(self.index, 0) if thread.pool is None else thread.pool
         size = (nbytes + _ROUND - 1) // _ROUND * _ROUND if 0 < nbytes <= _SMALL else rounded(nbytes)
         with self.lock:
             if self.waiting:
@@ -90,8 +91,23 @@ class Allocator:
         """Work queued on another stream uses the block: it must not be used again before that is done."""
         with self.lock:
             block = self.used[address]
-            if stream != block.stream:
+            if stream != block.stream and block.stream >= 0:  # a graph's pool is used by its graph only
                 block.users = (block.users or set()) | {stream}
+
+    def forget_pool(self, number: int) -> None:
+        """The blocks of a graph's pool are for everybody again: nothing is recorded with them any more."""
+        with self.lock:
+            for segment in self.segments.values():
+                if segment.stream == number:
+                    segment.stream = 0
+            for block in self.used.values():
+                if block.stream == number:
+                    block.stream = 0
+            self.filling.pop(number, None)
+            for key in [key for key in self.free if key[0] == number]:
+                for block in self.free.pop(key):
+                    block.stream = 0
+                    self._keep(block)
 
     def block_of(self, address: int) -> _Block | None:
         """The block in use that an address lies in; None for memory that is not from here."""

@@ -45,6 +45,8 @@ def call_sized(symbol: str, position: int, *arguments: Any) -> tuple[int, ...]:
 
 def random_state(generator: Any, index: int) -> tuple[int, int]:
     """(seed, offset) for one random operator on a device. Generators of other devices are refused."""
+    if state.get().runtime.thread.pool is not None:
+        raise RuntimeError("random numbers cannot be captured in an NPUGraph: each replay would draw the same")
     if generator is None:
         generator = state.get().generators[index or 0]
     elif generator.device.type != "npu":

@@ -1,0 +1,264 @@
+// Capture and replay (aclmdlRI). While a stream is captured its work is recorded and not done; streams join by waiting
+// for an event of the capture. The order in which the host gave the work is one that every stream and event agrees
+// with, so a replay runs it in that order, as one piece of work of the stream that it is given to.
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "queue.h"
+
+namespace emu {
+
+struct Capture {
+    Queue* origin;
+    aclmdlRICaptureMode mode;
+    std::thread::id thread;
+    std::vector<Work> tasks;
+    std::set<Queue*> streams;
+    std::set<Queue*> unjoined;  // streams with work that the origin does not wait for
+    std::set<Event*> events;
+    std::string problem;  // why it is invalid, if it is
+    int code = 0;
+};
+
+namespace {
+
+struct Model {
+    std::vector<Work> tasks;
+    std::atomic<int> running{0};
+};
+
+struct State {
+    std::mutex mutex;
+    std::set<Capture*> captures;
+    std::set<Model*> models;
+};
+State& state() {
+    static State* s = new State;
+    return *s;
+}
+std::atomic<int> g_captures{0};
+thread_local aclmdlRICaptureMode t_mode = kCaptureGlobal;
+
+int spoil(Capture* c, int code, const std::string& problem) {
+    if (!c->code) {
+        c->code = code;
+        c->problem = problem;
+    }
+    return failed(code, problem);
+}
+
+// The model of a handle, or null and a code.
+Model* model_of(aclmdlRI handle, const char* function, int* code) {
+    std::lock_guard<std::mutex> lock(state().mutex);
+    for (Capture* c : state().captures)
+        if (c == handle) {
+            *code = failed(kModelCaptured, text(function, ": the model is still being captured"));
+            return nullptr;
+        }
+    auto* m = static_cast<Model*>(handle);
+    if (!state().models.count(m)) {
+        *code = misused(kInvalidHandle, text(function, ": ", handle, " is no model, or one that was destroyed"));
+        return nullptr;
+    }
+    return m;
+}
+
+}  // namespace
+
+bool any_capture() { return g_captures.load(std::memory_order_relaxed) > 0; }
+
+int refuse_captured(Capture* c, int code, const char* function, const std::string& what) {
+    std::lock_guard<std::mutex> lock(state().mutex);
+    return spoil(c, code, text(function, ": ", what, " is being captured"));
+}
+
+int refuse_unsafe(const char* function) {
+    if (!any_capture() || t_mode == kCaptureRelaxed) return 0;
+    std::lock_guard<std::mutex> lock(state().mutex);
+    for (Capture* c : state().captures) {
+        bool own = c->thread == std::this_thread::get_id();
+        if (c->mode == kCaptureRelaxed || (c->mode == kCaptureThreadLocal && !own)) continue;
+        if (!own && t_mode == kCaptureThreadLocal) continue;
+        return spoil(c, kCaptureModeNotSupported,
+                     text(function, ": not while stream ", c->origin->id, " is captured in this mode"));
+    }
+    return 0;
+}
+
+int record(Queue* q, Work w) {
+    std::lock_guard<std::mutex> lock(state().mutex);
+    Capture* c = q->capture;
+    if (c->code) return failed(c->code, c->problem);
+    if (q != c->origin) c->unjoined.insert(q);
+    c->tasks.push_back(std::move(w));
+    return kSuccess;
+}
+
+bool captured_record(Event* e, Queue* q, int* code) {
+    std::lock_guard<std::mutex> lock(state().mutex);
+    if (!q->capture) {
+        e->capture = nullptr;
+        return false;
+    }
+    e->capture = q->capture;
+    e->recorder = q;
+    q->capture->events.insert(e);
+    *code = kSuccess;
+    return true;
+}
+
+bool captured_wait(Event* e, Queue* q, int* code) {
+    std::lock_guard<std::mutex> lock(state().mutex);
+    Capture *of_event = e->capture, *of_stream = q->capture;
+    if (!of_event && !of_stream) return false;
+    *code = kSuccess;
+    if (!of_event)
+        *code =
+            spoil(of_stream, kCaptureDependency, "aclrtStreamWaitEvent: the event was recorded outside of the capture");
+    else if (of_stream && of_stream != of_event)
+        *code = spoil(of_stream, kStreamCaptureConflict, "aclrtStreamWaitEvent: event and stream are in two captures");
+    else if (q->is_default)
+        *code = spoil(of_event, kStreamCaptureImplicit, "aclrtStreamWaitEvent: the default stream cannot be captured");
+    else if (!of_stream) {  // the stream joins
+        q->capture = of_event;
+        of_event->streams.insert(q);
+        of_event->unjoined.insert(q);
+    } else if (q == of_event->origin) {
+        of_event->unjoined.erase(e->recorder);
+    }
+    return true;
+}
+
+}  // namespace emu
+
+using namespace emu;
+
+EMU_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
+    EMU_ENTER("aclmdlRICaptureBegin");
+    if (mode < kCaptureGlobal || mode > kCaptureRelaxed)
+        return failed(kParamInvalid, text("aclmdlRICaptureBegin: mode ", int(mode)));
+    int code = 0;
+    Queue* q = queue_of(stream, "aclmdlRICaptureBegin", &code);
+    if (!q) return code;
+    if (q->is_default)
+        return failed(kStreamCaptureImplicit, "aclmdlRICaptureBegin: the default stream cannot be captured");
+    std::lock_guard<std::mutex> lock(state().mutex);
+    if (q->capture) return failed(kStreamCaptured, "aclmdlRICaptureBegin: the stream is being captured");
+    auto* c = new Capture;
+    c->origin = q;
+    c->mode = mode;
+    c->thread = std::this_thread::get_id();
+    c->streams.insert(q);
+    q->capture = c;
+    state().captures.insert(c);
+    g_captures++;
+    return kSuccess;
+}
+
+EMU_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* model) {
+    EMU_ENTER("aclmdlRICaptureGetInfo");
+    int code = 0;
+    Queue* q = queue_of(stream, "aclmdlRICaptureGetInfo", &code);
+    if (!q) return code;
+    std::lock_guard<std::mutex> lock(state().mutex);
+    Capture* c = q->capture;
+    if (status) *status = !c ? kCaptureNone : c->code ? kCaptureInvalidated : kCaptureActive;
+    if (model) *model = c;
+    return kSuccess;
+}
+
+EMU_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) {
+    EMU_ENTER("aclmdlRICaptureEnd");
+    if (!model) return failed(kParamInvalid, "aclmdlRICaptureEnd: nowhere to put the model");
+    int code = 0;
+    Queue* q = queue_of(stream, "aclmdlRICaptureEnd", &code);
+    if (!q) return code;
+    std::lock_guard<std::mutex> lock(state().mutex);
+    Capture* c = q->capture;
+    *model = nullptr;
+    if (!c) return failed(kStreamNotCaptured, text("aclmdlRICaptureEnd: stream ", q->id, " is not being captured"));
+    if (c->origin != q)
+        return spoil(c, kStreamCaptureUnmatched,
+                     text("aclmdlRICaptureEnd: the capture was begun on stream ", c->origin->id, ", and stream ", q->id,
+                          " joined it"));
+    if (c->mode != kCaptureRelaxed && c->thread != std::this_thread::get_id())
+        return spoil(c, kStreamCaptureWrongThread, "aclmdlRICaptureEnd: another thread began the capture");
+    if (!c->unjoined.empty())
+        spoil(c, kStreamUnjoined,
+              text("aclmdlRICaptureEnd: stream ", (*c->unjoined.begin())->id, " joined the capture, and stream ",
+                   c->origin->id, " does not wait for its last work"));
+    for (Queue* joined : c->streams) joined->capture = nullptr;
+    for (Event* e : c->events)
+        if (e->capture == c) e->capture = nullptr;
+    code = c->code;
+    if (code) {
+        failed(code, c->problem);
+    } else {
+        auto* m = new Model;
+        m->tasks = std::move(c->tasks);
+        state().models.insert(m);
+        count(kModels, 1);
+        *model = m;
+    }
+    state().captures.erase(c);
+    g_captures--;
+    delete c;
+    return code;
+}
+
+EMU_API aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
+    EMU_ENTER("aclmdlRICaptureThreadExchangeMode");
+    if (!mode || *mode < kCaptureGlobal || *mode > kCaptureRelaxed)
+        return failed(kParamInvalid, "aclmdlRICaptureThreadExchangeMode: no mode");
+    std::swap(*mode, t_mode);
+    return kSuccess;
+}
+
+EMU_API aclError aclmdlRIExecuteAsync(aclmdlRI handle, aclrtStream stream) {
+    EMU_ENTER("aclmdlRIExecuteAsync");
+    int code = 0;
+    Model* m = model_of(handle, "aclmdlRIExecuteAsync", &code);
+    if (!m) return code;
+    Work w;
+    w.name = "aclmdlRIExecuteAsync";
+    std::set<std::pair<const void*, size_t>> memory;
+    for (const Work& task : m->tasks) memory.insert(task.memory.begin(), task.memory.end());
+    w.memory.assign(memory.begin(), memory.end());
+    m->running++;
+    w.run = [m]() -> std::string {
+        std::string problem;
+        for (size_t i = 0; i < m->tasks.size() && problem.empty(); i++) {
+            problem = m->tasks[i].run();
+            if (!problem.empty()) problem = text("task ", i, ", ", m->tasks[i].name, ": ", problem);
+        }
+        m->running--;
+        return problem;
+    };
+    code = enqueue(stream, std::move(w));
+    if (code) m->running--;
+    return code;
+}
+
+EMU_API aclError aclmdlRIDestroy(aclmdlRI handle) {
+    EMU_ENTER("aclmdlRIDestroy");
+    int code = 0;
+    Model* m = model_of(handle, "aclmdlRIDestroy", &code);
+    if (!m) return code;
+    if (m->running) return misused(kModelRunning, "aclmdlRIDestroy: the model is being executed");
+    std::lock_guard<std::mutex> lock(state().mutex);
+    state().models.erase(m);
+    count(kModels, -1);
+    delete m;
+    return kSuccess;
+}
+
+EMU_API aclError aclmdlRIDebugPrint(aclmdlRI handle) {
+    EMU_ENTER("aclmdlRIDebugPrint");
+    int code = 0;
+    Model* m = model_of(handle, "aclmdlRIDebugPrint", &code);
+    if (!m) return code;
+    for (size_t i = 0; i < m->tasks.size(); i++) std::printf("task %zu: %s\n", i, m->tasks[i].name.c_str());
+    return kSuccess;
+}

@@ -1,0 +1,223 @@
+"""Capture and replay: the rules of the C interface, and torch.npu.NPUGraph on top of it."""
+
+import ctypes
+from typing import Any
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.npu import NPUError
+
+
+@pytest.fixture
+def acl(emulator: Any) -> Any:
+    return emulator.runtime.libraries.acl
+
+
+@pytest.fixture
+def stream() -> Any:
+    return torch.npu.Stream()
+
+
+def _begin(acl: Any, stream: Any, mode: int = 0) -> int:
+    return acl.aclmdlRICaptureBegin(ctypes.c_void_p(stream.npu_stream), mode)
+
+
+def _end(acl: Any, stream: Any) -> tuple[int, int | None]:
+    model = ctypes.c_void_p()
+    return acl.aclmdlRICaptureEnd(ctypes.c_void_p(stream.npu_stream), ctypes.byref(model)), model.value
+
+
+# ---- the rules ----
+
+
+def test_the_default_stream_cannot_be_captured(acl: Any) -> None:
+    assert acl.aclmdlRICaptureBegin(None, 0) == 107031
+
+
+def test_begin_and_end_match(acl: Any, stream: Any) -> None:
+    assert _end(acl, stream) == (107029, None)
+    assert _begin(acl, stream) == 0
+    assert _begin(acl, stream) == 107027
+    code, model = _end(acl, stream)
+    assert code == 0 and model
+    assert acl.aclmdlRIDestroy(ctypes.c_void_p(model)) == 0
+
+
+def test_waiting_for_a_captured_stream_spoils_the_capture(acl: Any, stream: Any) -> None:
+    assert _begin(acl, stream) == 0
+    with pytest.raises(NPUError, match="aclrtSynchronizeStream returned 107027 .* the stream is being captured"):
+        stream.synchronize()
+    status = ctypes.c_int()
+    acl.aclmdlRICaptureGetInfo(ctypes.c_void_p(stream.npu_stream), ctypes.byref(status), None)
+    assert status.value == 2
+    assert _end(acl, stream) == (107027, None)
+    stream.synchronize()
+
+
+@pytest.mark.parametrize(("mode", "forbidden"), [(0, True), (1, True), (2, False)])
+def test_unsafe_calls_by_mode(acl: Any, stream: Any, mode: int, forbidden: bool) -> None:
+    assert _begin(acl, stream, mode) == 0
+    address = ctypes.c_void_p()
+    assert acl.aclrtMalloc(ctypes.byref(address), ctypes.c_size_t(64), 0) == (107030 if forbidden else 0)
+    code, model = _end(acl, stream)
+    assert code == (107030 if forbidden else 0)
+    if model:
+        acl.aclmdlRIDestroy(ctypes.c_void_p(model))
+        acl.aclrtFree(address)
+
+
+def test_a_thread_may_exchange_its_mode(acl: Any, stream: Any) -> None:
+    assert _begin(acl, stream) == 0
+    mode, address = ctypes.c_int(2), ctypes.c_void_p()
+    acl.aclmdlRICaptureThreadExchangeMode(ctypes.byref(mode))
+    assert acl.aclrtMalloc(ctypes.byref(address), ctypes.c_size_t(64), 0) == 0
+    acl.aclmdlRICaptureThreadExchangeMode(ctypes.byref(mode))
+    assert mode.value == 2
+    code, model = _end(acl, stream)
+    assert code == 0
+    acl.aclmdlRIDestroy(ctypes.c_void_p(model))
+    acl.aclrtFree(address)
+
+
+def test_streams_join_and_have_to_be_joined_back(acl: Any, stream: Any) -> None:
+    x = torch.zeros(4, device="npu")
+    torch.npu.synchronize()
+    side = torch.npu.Stream()
+    for back in (False, True):
+        x.zero_()
+        torch.npu.synchronize()
+        assert _begin(acl, stream) == 0
+        side.wait_event(stream.record_event())
+        with torch.npu.stream(side):
+            x.add_(1)
+        if back:
+            stream.wait_event(side.record_event())
+        code, model = _end(acl, stream)
+        assert code == (0 if back else 107025)
+    assert x.tolist() == [0.0] * 4  # recorded, not done
+    for _ in range(3):
+        assert acl.aclmdlRIExecuteAsync(ctypes.c_void_p(model), ctypes.c_void_p(stream.npu_stream)) == 0
+    stream.synchronize()
+    assert x.tolist() == [3.0] * 4
+    assert acl.aclmdlRIDestroy(ctypes.c_void_p(model)) == 0
+
+
+def test_events_of_outside_and_of_the_capture(acl: Any, stream: Any) -> None:
+    outside = torch.npu.current_stream().record_event()
+    assert _begin(acl, stream) == 0
+    with pytest.raises(NPUError, match="107024"):
+        stream.wait_event(outside)
+    assert _end(acl, stream)[0] == 107024
+    assert _begin(acl, stream) == 0
+    inside = stream.record_event()
+    with pytest.raises(NPUError, match="107028"):
+        inside.query()
+    assert _end(acl, stream)[0] == 107028
+    other = torch.npu.Stream()
+    assert _begin(acl, stream) == 0 and _begin(acl, other) == 0
+    with pytest.raises(NPUError, match="107032"):
+        other.wait_event(stream.record_event())
+    assert _end(acl, other)[0] == 107032
+    code, model = _end(acl, stream)
+    assert code == 0
+    acl.aclmdlRIDestroy(ctypes.c_void_p(model))
+
+
+# ---- NPUGraph ----
+
+
+def test_a_graph_replays_on_new_contents() -> None:
+    weight = torch.randn(8, 8, device="npu")
+    x = torch.randn(3, 8, device="npu")
+    torch.nn.functional.gelu(x @ weight).softmax(-1)  # warm
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        assert torch.npu.is_current_stream_capturing()
+        hidden = torch.nn.functional.gelu(x @ weight)
+        y = hidden.softmax(-1) + 1.0
+        del hidden
+    assert not torch.npu.is_current_stream_capturing()
+    for _ in range(3):
+        x.copy_(torch.randn(3, 8))
+        graph.replay()
+        expected = torch.nn.functional.gelu(x.cpu() @ weight.cpu()).softmax(-1) + 1.0
+        torch.testing.assert_close(y.cpu(), expected, rtol=1e-5, atol=1e-5)
+    others = [torch.full((3, 8), 7.0, device="npu") for _ in range(50)]  # none of them lies where the graph works
+    x.fill_(1.0)
+    graph.replay()
+    assert all(bool((o == 7).all()) for o in others)
+
+
+def test_a_training_step_is_captured() -> None:
+    torch.manual_seed(2)
+    w = torch.randn(6, 6, device="npu", requires_grad=True)
+    x = torch.randn(4, 6, device="npu")
+
+    def step() -> Any:
+        loss = torch.tanh(x @ w).square().mean()
+        (grad,) = torch.autograd.grad(loss, w)
+        with torch.no_grad():
+            w.sub_(0.5 * grad)
+        return loss.detach()
+
+    step()
+    start = w.detach().clone()
+    expected = [step().item() for _ in range(4)]
+    with torch.no_grad():
+        w.copy_(start)
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        loss = step()
+    assert torch.equal(w.detach().cpu(), start.cpu())
+    found = []
+    for _ in range(4):
+        graph.replay()
+        found.append(loss.item())
+    assert found == expected
+
+
+def test_what_cannot_be_captured_says_so() -> None:
+    x = torch.ones(3, device="npu")
+    for bad, message in (
+        (lambda: x.sum().item(), "1070(27|30)"),
+        (lambda: x + torch.ones(3).to("npu"), "107030"),
+        (lambda: torch.rand(3, device="npu"), "random numbers cannot be captured"),
+    ):
+        graph = torch.npu.NPUGraph()
+        with pytest.raises(RuntimeError, match=message), torch.npu.graph(graph):
+            bad()
+        with pytest.raises(RuntimeError, match="nothing was captured"):
+            graph.replay()
+    assert (x + 1).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_the_memory_of_a_graph_is_given_back(report: Any) -> None:
+    x = torch.ones(1000, device="npu")
+    before = torch.npu.memory_allocated()
+    for _ in range(5):
+        graph = torch.npu.NPUGraph()
+        with torch.npu.graph(graph):
+            y = (x * 2) + 1
+        graph.replay()
+        assert y.sum().item() == 3000
+        graph.reset()
+        del y, graph
+    torch.npu.synchronize()
+    assert torch.npu.memory_allocated() == before and report()["live"]["models"] == 0
+    held = torch.npu.memory_reserved()
+    torch.npu.empty_cache()
+    assert torch.npu.memory_reserved() <= held
+
+
+def test_graphs_may_share_a_pool() -> None:
+    x = torch.arange(4.0, device="npu")
+    first, second = torch.npu.NPUGraph(), torch.npu.NPUGraph()
+    with torch.npu.graph(first):
+        a = x * 2
+    with torch.npu.graph(second, pool=first.pool()):
+        b = a + 1
+    x.add_(1)
+    first.replay()
+    second.replay()
+    assert a.tolist() == [2.0, 4.0, 6.0, 8.0] and b.tolist() == [3.0, 5.0, 7.0, 9.0]
