@@ -394,6 +394,7 @@ def classes():
         slice: lambda trace, *args: slice(*args),
         super: _super,
         object: _object,
+        types.MethodType: lambda trace, function, obj: types.MethodType(function, obj),
         functools.partial: _partial,
         bytes: _plainly(bytes),
         torch.Size: _size,

@@ -1,5 +1,6 @@
 """What is known of functions and classes that are not instrumented: builtins, the standard library's C code, torch."""
 
+import bisect
 import collections
 import contextlib
 import copy
@@ -326,26 +327,27 @@ def _is_logging(f):
     return f.__name__.startswith(("warning", "info")) and "logg" in (f.__module__ or "")
 
 
-_PURE_MODULES = ("math", "_operator", "_string", "cmath", "_struct", "_bisect", "unicodedata", "_heapq")
+_PURE_MODULES = ("math", "_string", "cmath", "_struct", "unicodedata")
+_PURE_FUNCTIONS = (operator.concat, operator.countOf, operator.indexOf, bisect.bisect_left, bisect.bisect_right)
+_WRITING_MODULES = ("_heapq", "_bisect")  # to their first argument
 
 
 def pure_call(trace, f, args, kwargs):
     """A call of a function in C that is in no table: allowed if its module is pure and its arguments plain."""
     module = getattr(f, "__module__", None) or ""
-    if f.__self__ is None or module in _PURE_MODULES or f in (re.compile, sys_intern):
-        if module in _PURE_MODULES:
-            args = [trace.deep(a) for a in args]
-            if any(isinstance(a, SymNumber) for a in args) and not kwargs:
-                values = [a.value if isinstance(a, SymNumber) else a for a in args]
-                return wrap_number(trace, trace.symbolic_node(f, tuple(args)), f(*values))
-            if all(map(trace.is_plain, args)):
-                return f(*args, **kwargs)
-            if any(isinstance(a, torch.Tensor) for a in args):
-                trace.refuse(f"{module}.{f.__name__} of a tensor depends on its values", "data_dependent")
+    if module in _PURE_MODULES or f in _PURE_FUNCTIONS:
+        args = [trace.deep(a) for a in args]
+        if any(isinstance(a, SymNumber) for a in args) and not kwargs:
+            values = [a.value if isinstance(a, SymNumber) else a for a in args]
+            return wrap_number(trace, trace.symbolic_node(f, tuple(args)), f(*values))
+        if all(map(trace.is_plain, (*args, *kwargs.values()))):
+            return f(*args, **kwargs)
+        if any(isinstance(a, torch.Tensor) for a in args):
+            trace.refuse(f"{module}.{f.__name__} of a tensor depends on its values", "data_dependent")
+    # What is plain was made by the program, so that it may be written to.
+    elif module in _WRITING_MODULES and all(map(trace.is_plain, (*args, *kwargs.values()))):
+        return f(*args, **kwargs)
     trace.refuse(f"the function {module}.{f.__name__}, which is not known to be pure, cannot be captured", "call")
-
-
-sys_intern = __import__("sys").intern
 
 
 def class_method(trace, f, owner, args, kwargs):

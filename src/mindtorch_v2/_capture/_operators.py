@@ -229,6 +229,8 @@ class Operators(Reader):
             if self.is_plain(a) and self.is_plain(b):
                 return self._plain_comparison(function, a, b)
             self.refuse("a comparison of containers with objects in them", "comparison")
+        if name == "ne" and look_up(type(a), "__ne__") is object.__ne__ and self._compares(a):
+            return not self.t(self.cmp("eq", a, b))
         if name in ("eq", "ne") and not self._compares(a) and not self._compares(b):
             return self.same(a, b) is (name == "eq")
         if isinstance(a, SymSize) or isinstance(b, SymSize):

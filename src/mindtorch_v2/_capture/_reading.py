@@ -729,17 +729,22 @@ class Reader(Recorder):
         return {key: self.gi(obj, key) for key in self.it(self.call(self.ga(obj, "keys")))}
 
     def deep(self, value):
-        """`value` with every container from outside replaced by one of this trace, so that C code may read it."""
+        """`value` with every container from outside replaced by one of this trace, so that C code may read it.
+
+        What holds nothing from outside stays the object that it is.
+        """
         kind = type(value)
         source = self.outside.get(id(value))
         if kind in (list, tuple):
-            if source is None and not any(
-                id(each) in self.outside or type(each) in (list, tuple, dict) for each in value
-            ):
+            items = [self.deep(each) for each in self.it(value)]
+            if source is None and all(map(operator.is_, items, value)):
                 return value
-            return kind([self.deep(each) for each in self.it(value)])
+            return kind(items)
         if kind is dict:
-            return {key: self.deep(each) for key, each in self.mapping(value).items()}
+            items = {key: self.deep(each) for key, each in self.mapping(value).items()}
+            if source is None and all(map(operator.is_, items.values(), value.values())):
+                return value
+            return items
         if kind in (set, collections.OrderedDict) and source is not None:
             return kind(self.it(value)) if kind is set else kind(self.mapping(value))
         return value

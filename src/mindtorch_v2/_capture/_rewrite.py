@@ -41,7 +41,8 @@ _COMPARE = {
 }
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_PLAIN_CLASSES = ("bool", "bytes", "dict", "float", "int", "list", "str", "tuple")
+_PLAIN_CLASSES = (bool, bytes, dict, float, int, list, str, tuple)
+_PLAIN_NAMES = tuple(kind.__name__ for kind in _PLAIN_CLASSES)
 
 
 def _names_of(target):
@@ -542,7 +543,7 @@ class _Rewriter(ast.NodeTransformer):
             plain_class = (
                 isinstance(each, ast.MatchClass)
                 and isinstance(each.cls, ast.Name)
-                and each.cls.id in _PLAIN_CLASSES
+                and each.cls.id in _PLAIN_NAMES
                 and self.kind_of(each.cls.id) == "global"
                 and not each.kwd_attrs
             )
@@ -598,7 +599,9 @@ def instrument(function):
         factory.type_params = []
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(factory, node)], []))
     # No globals of the user's: a name that escaped the rewriting is an error, not an unguarded read.
-    space = {"__builtins__": {}, "__name__": function.__globals__.get("__name__", "?")}
+    # What class patterns name is all that is read as a global variable.
+    named = {kind.__name__: kind for kind in _PLAIN_CLASSES}
+    space = {"__builtins__": named, "__name__": function.__globals__.get("__name__", "?")}
     exec(compile(module, file_of(function), "exec", dont_inherit=True), space)
     return space["__mt_factory"]
 
