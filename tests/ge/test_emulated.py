@@ -122,6 +122,12 @@ mask[0, 5:] = 0
 if sys.argv[1] == "bert":
     model = tr.BertForSequenceClassification(tr.BertConfig(vocab_size=99, **small))
     inputs = {"input_ids": ids, "attention_mask": mask, "labels": torch.tensor([0, 1])}
+elif sys.argv[1] == "llama":
+    model = tr.LlamaForCausalLM(tr.LlamaConfig(vocab_size=99, num_key_value_heads=2, use_cache=False, **small))
+    inputs = {"input_ids": ids, "labels": ids}
+elif sys.argv[1] == "vit":
+    model = tr.ViTForImageClassification(tr.ViTConfig(image_size=16, patch_size=4, **small))
+    inputs = {"pixel_values": torch.randn(2, 3, 16, 16), "labels": torch.tensor([0, 1])}
 else:
     ends = dict(bos_token_id=1, eos_token_id=1)
     model = tr.GPT2LMHeadModel(tr.GPT2Config(vocab_size=99, n_embd=32, n_layer=2, n_head=4, use_cache=False, **ends))
@@ -147,7 +153,7 @@ print(counters["aot_autograd"]["not_ok"])
 """
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2"])
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "vit"])
 def test_models_are_trained_in_graphs(name: str, tmp_path: pathlib.Path) -> None:
     """`torch.compile` of the whole model: four steps with dropout are eager's."""
     pytest.importorskip("transformers")

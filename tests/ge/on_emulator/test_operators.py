@@ -129,6 +129,11 @@ CASES: list[Case] = [
     ("layer_norm of two", lambda x: aten.native_layer_norm(x, [3, 4], None, None, 1e-5), (r(2, 3, 4),)),
     ("nll", lambda x, t: aten.nll_loss_forward(x, t, None, 1, -100), (r(4, 3), i(4))),
     ("nll each", lambda x, t, w: aten.nll_loss_forward(x, t, w, 0, 1)[0], (r(4, 3), i(4), r(3).abs())),
+    (
+        "conv",
+        lambda x, w, c: (F.conv2d(x, w, c, padding=1), F.conv2d(x, w, stride=2)),
+        (r(2, 3, 6, 5), r(4, 3, 3, 3), r(4)),
+    ),
     ("mse", lambda x, y: (F.mse_loss(x, y), F.mse_loss(x, y, reduction="none")), (r(3, 4), r(3, 4) * 2)),
     (
         "masked scale",
@@ -166,6 +171,8 @@ GRADIENTS: list[Case] = [
     ("embedding", lambda w, j: F.embedding(j, w, padding_idx=0), (r(5, 3), i(2, 3))),
     ("slices", lambda x: x[1:, 0] * x[0, 1:4].sum(), (r(3, 4),)),
     ("linear", lambda x, w, c: F.gelu(F.linear(x, w, c)), (r(2, 3, 4), r(5, 4), r(5))),
+    ("conv", lambda x, w, c: F.conv2d(x, w, c, stride=(2, 1), padding=(1, 2)), (r(2, 4, 5, 6), r(6, 4, 3, 2), r(6))),
+    ("conv in groups", lambda x, w: F.conv2d(x, w, dilation=2, groups=2), (r(1, 4, 7, 6), r(4, 2, 3, 2))),
     ("activations", lambda x: F.silu(x) + x.sigmoid() * x.tanh() + x.relu() ** 3 + (x * x + 1).rsqrt(), (r(3, 4),)),
 ]
 

@@ -171,10 +171,10 @@ def _brain(value: float) -> int:
     return 0x7FC0 if value != value else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
 
 
-def descriptor(name: str, dtype: _DataType, shape: Sequence[int] | None) -> Message:
+def descriptor(name: str, dtype: _DataType, shape: Sequence[int] | None, layout: str = "ND") -> Message:
     """A TensorDescriptor; without a shape it says -2, GE's word for an unknown rank."""
     dims = [-2] if shape is None else list(shape)
-    return Message("TensorDescriptor", name=name, dtype=dtype.proto, shape=Message("ShapeDef", dim=dims), layout="ND")
+    return Message("TensorDescriptor", name=name, dtype=dtype.proto, shape=Message("ShapeDef", dim=dims), layout=layout)
 
 
 def of_type(type_name: str, value: Any) -> Attr:

@@ -65,18 +65,24 @@ class Op:
         """The inputs that it writes: those with an output of the same name."""
         return [(name, value) for name, value in self.inputs if value is not None and name in self.outputs]
 
+    def _layout(self, value: Tensor | None) -> str:
+        """What the dimensions of a value are to this operator: an image's, or nothing in particular."""
+        images = "data_format" in self.attrs and value is not None and value.shape is not None and len(value.shape) == 4
+        return self.attrs["data_format"].value if images else "ND"
+
     def message(self) -> Message:
         made = Message("OpDef", name=self.name, type=self.type)
         for name, value in self.inputs:
             made.input.append("" if value is None else value.tensor)
             dtype = DataType.DT_UNDEFINED if value is None or value.dtype is None else value.dtype
-            desc = _attr.descriptor(name, dtype, value.shape if value is not None else [])
+            desc = _attr.descriptor(name, dtype, value.shape if value is not None else [], self._layout(value))
             if value is None:
                 desc.attr["_is_unfed_optional"] = Message("AttrDef", b=True)
             made.input_desc.append(desc)
         made.input.extend(f"{op.name}:-1" for op in self.after)
         for name, out in zip(self.outputs, self.values, strict=True):
-            desc = _attr.descriptor(name, DataType.DT_UNDEFINED if out.dtype is None else out.dtype, out.shape)
+            dtype = DataType.DT_UNDEFINED if out.dtype is None else out.dtype
+            desc = _attr.descriptor(name, dtype, out.shape, self._layout(out))
             made.output_desc.append(desc)
         for name, value in self.attrs.items():
             made.attr[name] = value.message()

@@ -240,6 +240,25 @@ def batch_matmul(op: Op) -> Outputs:
 
 
 @rule
+def conv(op: Op) -> Outputs:
+    x, kernel = _alike(op, "x", "filter")
+    strides, pads, dilations = (_attr(op, name) for name in ("strides", "pads", "dilations"))
+    if _attr(op, "data_format") != "NCHW":
+        raise ValueError("only the layout NCHW is known here")
+    sizes = [
+        (_shape(x)[d] + sum(pads[2 * d - 4 : 2 * d - 2]) - dilations[d] * (_shape(kernel)[d] - 1) - 1) // strides[d] + 1
+        for d in (2, 3)
+    ]
+    return [(x.dtype, [_shape(x)[0], _shape(kernel)[0], *sizes])]
+
+
+@rule
+def conv_grad(op: Op) -> Outputs:
+    size = "input_size" if op.type == "Conv2DBackpropInput" else "filter_size"
+    return [(_in(op, "out_backprop").dtype, list(_constant(op, size)))]
+
+
+@rule
 def layer_norm(op: Op) -> Outputs:
     x, inner = _in(op, "x"), _constant(op, "normalized_shape")
     if _shape(x)[x.rank - len(inner) :] != list(inner):
