@@ -26,20 +26,19 @@ def rounded(nbytes: int) -> int:
 
 
 class _Segment:
-    __slots__ = ("address", "blocks", "cut", "live", "size", "stream")
+    __slots__ = ("address", "cut", "size", "stream")
 
     def __init__(self, address: int, size: int, stream: int):
         self.address, self.size, self.stream = address, size, stream
         self.cut = 0  # bytes handed out as blocks so far
-        self.live = 0  # blocks in use
-        self.blocks: list[_Block] = []
 
 
 class _Block:
-    __slots__ = ("address", "segment", "size", "stream", "users")
+    __slots__ = ("address", "home", "segment", "size", "stream", "users")
 
-    def __init__(self, address: int, size: int, stream: int, segment: _Segment):
+    def __init__(self, address: int, size: int, stream: int, segment: _Segment, home: list[_Block]):
         self.address, self.size, self.stream, self.segment = address, size, stream, segment
+        self.home = home  # the free blocks of its stream and size
         self.users: set[int] | None = None  # other streams that use it
 
 
@@ -68,7 +67,6 @@ class Allocator:
                 self._collect()
             blocks = self.free.get((stream, size))
             block = blocks.pop() if blocks else self._cut(size, stream)
-            block.segment.live += 1
             self.used[block.address] = block
             self.allocations += 1
             self.allocated += size
@@ -81,11 +79,10 @@ class Allocator:
         with self.lock:
             block = self.used.pop(address)
             self.allocated -= block.size
-            block.segment.live -= 1
             if block.users:
                 self._defer(block)
             else:
-                self._keep(block)
+                block.home.append(block)
 
     def record_stream(self, address: int, stream: int) -> None:
         """Work queued on another stream uses the block: it must not be used again before that is done."""
@@ -102,12 +99,12 @@ class Allocator:
                     segment.stream = 0
             for block in self.used.values():
                 if block.stream == number:
-                    block.stream = 0
+                    block.stream, block.home = 0, self._home(0, block.size)
             self.filling.pop(number, None)
             for key in [key for key in self.free if key[0] == number]:
                 for block in self.free.pop(key):
-                    block.stream = 0
-                    self._keep(block)
+                    block.stream, block.home = 0, self._home(0, block.size)
+                    block.home.append(block)
 
     def block_of(self, address: int) -> _Block | None:
         """The block in use that an address lies in; None for memory that is not from here."""
@@ -122,16 +119,12 @@ class Allocator:
         self.runtime.synchronize(self.index)
         with self.lock:
             self._collect()
-            idle = {s.address for s in self.segments.values() if s.live == 0}
+            idle = set(self.segments) - {block.segment.address for block in self.used.values()}
             idle -= {block.segment.address for block, _ in self.waiting}
             if not idle:
                 return
-            for key, blocks in list(self.free.items()):
-                kept = [b for b in blocks if b.segment.address not in idle]
-                if kept:
-                    self.free[key] = kept
-                else:
-                    del self.free[key]
+            for blocks in self.free.values():
+                blocks[:] = [b for b in blocks if b.segment.address not in idle]
             self.filling = {stream: s for stream, s in self.filling.items() if s.address not in idle}
             for address in idle:
                 self.reserved -= self.segments.pop(address).size
@@ -167,8 +160,8 @@ class Allocator:
 
     # ---- with the lock held ----
 
-    def _keep(self, block: _Block) -> None:
-        self.free.setdefault((block.stream, block.size), []).append(block)
+    def _home(self, stream: int, size: int) -> list[_Block]:
+        return self.free.setdefault((stream, size), [])
 
     def _defer(self, block: _Block) -> None:
         events = []
@@ -191,7 +184,7 @@ class Allocator:
             if left:
                 self.waiting.append((block, left))
             else:
-                self._keep(block)
+                block.home.append(block)
 
     def _cut(self, size: int, stream: int) -> _Block:
         """A new block, from a segment with room for it or from a new one."""
@@ -202,7 +195,7 @@ class Allocator:
             self.segments[segment.address] = segment
             if size <= _SMALL:
                 self.filling[stream] = segment
-        block = _Block(segment.address + segment.cut, size, stream, segment)
+        block = _Block(segment.address + segment.cut, size, stream, segment, self._home(stream, size))
         segment.cut += size
         return block
 

@@ -30,6 +30,13 @@ class State:
         self.in_flight: deque[tuple[int, Any]] = deque()  # (event, host tensor) of copies that may not be done
         self.pinned = PinnedMemory(self.runtime)
 
+        self.runtime.finalizers.append(self._let_go)
+
+    def _let_go(self) -> None:
+        """Destroy the events of copies that were waited for at the end of the process."""
+        while self.in_flight:
+            self.runtime.destroy_event(self.in_flight.popleft()[0])
+
     # ---- what the core asks for ----
 
     def allocate(self, nbytes: int, index: int) -> int:
