@@ -164,6 +164,21 @@ void arange_cpu(Call& c) {
             parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; i++) p[i] = static_cast<T>(start + i * step);
             });
+        } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+            // PyTorch counts in pairs of registers of 32 bytes, from the rounded first number of each; what is left
+            // over one by one.
+            constexpr int64_t width = 32 / sizeof(T);
+            const double start = r.start.as_double(), step = r.step.as_double();
+            const int64_t paired = n - n % (2 * width);
+            parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; i++) {
+                    const int64_t first = i < paired ? i - i % width : i;
+                    const double base = std::fma(step, static_cast<double>(first), start);
+                    p[i] = first == i ? static_cast<T>(base)
+                                      : static_cast<T>(std::fma(step, static_cast<double>(i - first),
+                                                                static_cast<double>(static_cast<T>(base))));
+                }
+            });
         } else {
             double start = r.start.as_double(), step = r.step.as_double();
             parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
@@ -183,15 +198,20 @@ void steps_shape(ShapeCall& c) {
 }
 
 // Calls put(i, value) with the i-th of `steps` evenly spaced numbers: counted from the nearer end, so both ends are
-// exact.
-template <class T, class Put>
+// exact. `fused`: real ones are rounded once, as in PyTorch's linspace and not in its logspace.
+template <class T, bool fused, class Put>
 void each_step(T start, T end, int64_t steps, Put put) {
     if (steps == 1) return put(0, start);
     T step = (end - start) / static_cast<T>(steps - 1);
     int64_t half = steps / 2;
     parallel_for(steps, kGrain, [&](int64_t from, int64_t to) {
-        for (int64_t i = from; i < to; i++)
-            put(i, i < half ? start + step * static_cast<T>(i) : end - step * static_cast<T>(steps - i - 1));
+        for (int64_t i = from; i < to; i++) {
+            const T at = static_cast<T>(i < half ? i : steps - i - 1);
+            if constexpr (fused && std::is_floating_point_v<T>)
+                put(i, i < half ? std::fma(step, at, start) : std::fma(-step, at, end));
+            else
+                put(i, i < half ? start + step * at : end - step * at);
+        }
     });
 }
 
@@ -202,15 +222,15 @@ void linspace_cpu(Call& c) {
     visit(NumberTypes{}, out.dtype, "linspace_cpu", [&]<class T>() {
         T* p = out.data<T>();
         if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
-            each_step<T>(c.scalar(0).to<T>(), c.scalar(1).to<T>(), steps, [&](int64_t i, T v) { p[i] = v; });
+            each_step<T, true>(c.scalar(0).to<T>(), c.scalar(1).to<T>(), steps, [&](int64_t i, T v) { p[i] = v; });
         } else if constexpr (std::is_integral_v<T>) {
             T start = c.scalar(0).to<T>(), end = c.scalar(1).to<T>();
-            each_step<double>(static_cast<double>(start), static_cast<double>(end), steps,
-                              [&](int64_t i, double v) { p[i] = static_cast<T>(v); });
+            each_step<double, true>(static_cast<double>(start), static_cast<double>(end), steps,
+                                    [&](int64_t i, double v) { p[i] = static_cast<T>(v); });
         } else {
             using Acc = opmath_t<T>;
             Acc start = static_cast<Acc>(c.scalar(0).to<T>()), end = static_cast<Acc>(c.scalar(1).to<T>());
-            each_step<Acc>(start, end, steps, [&](int64_t i, Acc v) { p[i] = T(v); });
+            each_step<Acc, true>(start, end, steps, [&](int64_t i, Acc v) { p[i] = T(v); });
         }
     });
 }
@@ -224,17 +244,18 @@ void logspace_cpu(Call& c) {
         T* p = out.data<T>();
         if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
             using Real = typename T::value_type;
-            each_step<T>(c.scalar(0).to<T>(), c.scalar(1).to<T>(), steps,
-                         [&](int64_t i, T v) { p[i] = std::pow(T(static_cast<Real>(base)), v); });
+            each_step<T, false>(c.scalar(0).to<T>(), c.scalar(1).to<T>(), steps,
+                                [&](int64_t i, T v) { p[i] = std::pow(T(static_cast<Real>(base)), v); });
         } else if constexpr (std::is_integral_v<T>) {
             double start = static_cast<double>(c.scalar(0).to<T>()), end = static_cast<double>(c.scalar(1).to<T>());
-            each_step<double>(start, end, steps,
-                              [&](int64_t i, double v) { p[i] = static_cast<T>(std::pow(base, v)); });
+            each_step<double, false>(start, end, steps,
+                                     [&](int64_t i, double v) { p[i] = static_cast<T>(std::pow(base, v)); });
         } else {
             using Acc = opmath_t<T>;
             Acc start = static_cast<Acc>(c.scalar(0).to<T>()), end = static_cast<Acc>(c.scalar(1).to<T>());
-            each_step<Acc>(start, end, steps,
-                           [&](int64_t i, Acc v) { p[i] = T(static_cast<Acc>(std::pow(static_cast<Acc>(base), v))); });
+            each_step<Acc, false>(start, end, steps, [&](int64_t i, Acc v) {
+                p[i] = T(static_cast<Acc>(std::pow(static_cast<Acc>(base), v)));
+            });
         }
     });
 }

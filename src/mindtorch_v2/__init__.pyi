@@ -36,6 +36,7 @@ from . import hub as hub
 from . import jit as jit
 from . import library as library
 from . import linalg as linalg
+from . import masked as masked
 from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
@@ -47,6 +48,7 @@ from . import overrides as overrides
 from . import profiler as profiler
 from . import random as random
 from . import serialization as serialization
+from . import signal as signal
 from . import sparse as sparse
 from . import special as special
 from . import storage as storage
@@ -711,6 +713,12 @@ def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buf
     """One step of SGD, the learning rate a tensor."""
 def _grouped_mm(input: Tensor, mat2: Tensor, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: _dtype | None = ...) -> Tensor:
     """Products of groups of rows (or columns) that end at `offs` with one matrix each."""
+def _histogramdd_bin_edges(input: Tensor, bins: _Sequence[_int], *, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> tuple[Tensor, ...]:
+    """The edges of even bins along each dimension of the points."""
+def _histogramdd_from_bin_cts(input: Tensor, bins: _Sequence[_int], *, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """How many points fall into each box of even bins."""
+def _histogramdd_from_bin_tensors(input: Tensor, bins: _Sequence[Tensor], *, weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """How many points fall into each box between the edges."""
 def _is_all_true(input: Tensor) -> Tensor:
     """Whether every element of a boolean tensor is true, as a 0-dim tensor."""
 def _is_any_true(input: Tensor) -> Tensor:
@@ -1490,6 +1498,8 @@ def frac_(input: Tensor) -> Tensor:
     """The part after the point, with the sign of `self`."""
 def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.frexp:
     """A number of magnitude in [0.5, 1), and the power of two by which it is multiplied."""
+def frobenius_norm(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Square root of the sum of squares along one or two dimensions."""
 @overload
 def full(size: _Sequence[_int], fill_value: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """One number everywhere; its kind gives the dtype."""
@@ -1548,6 +1558,8 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_
     """An image read at the positions of a grid."""
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """An image read at the positions of a grid."""
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """A volume read at the positions of a grid."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
     """Normalises each sample's groups of channels."""
 @overload
@@ -1598,6 +1610,21 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., re
     """The input where the target is 1, max(0, margin - input) where it is -1."""
 def histc(input: Tensor, bins: _int = ..., min: _Number = ..., max: _Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """Counts of the elements in `bins` equal intervals of [min, max], or of the data's own range."""
+@overload
+def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = ..., density: _bool = ..., out: tuple[Tensor, Tensor] | None = ...) -> return_types.histogram:
+    """How many elements fall between each two of the edges `bins`."""
+@overload
+def histogram(input: Tensor, bins: _int = ..., *, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: tuple[Tensor, Tensor] | None = ...) -> return_types.histogram:
+    """How many elements fall into each of `bins` even bins, and the edges between them."""
+@overload
+def histogramdd(input: Tensor, bins: _Sequence[_int], range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogramdd:
+    """How many points, the rows of the last dimension, fall into each box of even bins, and the edges."""
+@overload
+def histogramdd(input: Tensor, bins: _int, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogramdd:
+    """The same number of bins along every dimension."""
+@overload
+def histogramdd(input: Tensor, bins: _Sequence[Tensor], range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogramdd:
+    """The edges as tensors."""
 @overload
 def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
     """Equal parts along one dimension."""
@@ -1662,6 +1689,10 @@ def inverse(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of square matrices."""
 def is_nonzero(input: Tensor) -> _bool:
     """Whether the one element of the tensor is not 0."""
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Whether both have the same sizes."""
+def is_signed(input: Tensor) -> _bool:
+    """Whether the dtype has negative numbers."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
     """True where `|self - other| <= atol + rtol * |other|`."""
 def isfinite(input: Tensor) -> Tensor:
@@ -2100,6 +2131,12 @@ def not_equal_(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def not_equal_(input: Tensor, other: _Number) -> Tensor:
     """True where `self` is not equal to `other`."""
+@overload
+def nuclear_norm(input: Tensor, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Sum of a matrix's singular values."""
+@overload
+def nuclear_norm(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Sum of the singular values of the matrices in two dimensions."""
 def one_hot(input: Tensor, num_classes: _int = ...) -> Tensor:
     """Ones at the positions that the elements name."""
 @overload

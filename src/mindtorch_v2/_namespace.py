@@ -11,8 +11,9 @@ from ._torch_function import hand_over, overridden
 
 LAZY_MODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional "
-    "fx hub jit library linalg mps mtia multiprocessing nn npu onnx optim overrides profiler random return_types "
-    "serialization sparse special storage testing types utils version xpu _dynamo _functorch _logging _subclasses _tensor_str "
+    "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler random return_types "
+    "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
+    "_subclasses _tensor_str "
     "_utils _VF torch_version".split()
 )
 """Submodules that `torch.<name>` loads when first asked for."""

@@ -130,8 +130,12 @@ def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`torch.log1p`."""
 def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the normal distribution function."""
+def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
+    """`torch.log_softmax`."""
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """`torch.logit`."""
+def logsumexp(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`torch.logsumexp`."""
 def modified_bessel_i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Modified Bessel function of the first kind, order 0."""
 def modified_bessel_i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -194,6 +198,8 @@ def shifted_chebyshev_polynomial_w(x: Tensor, n: _Number, *, out: Tensor | None 
     """`chebyshev_polynomial_w` at `2 * x - 1`."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`torch.sinc`."""
+def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
+    """`torch.softmax`."""
 def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`sin(x) / x`, 1 at 0."""
 @overload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _C
-from ._table import aten
+from ._table import aten, class_name
 
 
 def as_subclass(self: Any, cls: type) -> Any:
@@ -25,6 +25,47 @@ def as_subclass(self: Any, cls: type) -> Any:
     return made
 
 
+def apply_(self: Any, callable: Any) -> Any:
+    """Replaces each element by what ``callable`` gives for it, a Python number. Slow, and on the CPU only."""
+    return _each(self, "apply_", callable)
+
+
+def _each(self: Any, name: str, callable: Any, *others: Any) -> Any:
+    if self.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if self.device.type != "cpu":
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    for other in others:
+        if other.dtype != self.dtype:
+            wanted, came = (f"torch.{class_name(x.dtype)}Tensor" for x in (self, other))
+            raise TypeError(f"{name}: expected {wanted} for 'other' (got {came})")
+    columns = [x.expand(self.shape).reshape(-1).tolist() for x in (self, *others)]
+    found = [callable(*values) for values in zip(*columns, strict=True)]
+    for place, value in zip(self.view(-1) if self.is_contiguous() else _elements(self), found, strict=True):
+        aten.fill_(place, value)
+    return self
+
+
+def _elements(x: Any) -> Any:
+    return [x] if x.dim() == 0 else [item for row in aten.unbind(x) for item in _elements(row)]
+
+
+def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+    """The LU factorisation: (LU, pivots), and with ``get_infos`` also the error codes (as ``torch.lu``)."""
+    factors, pivots, infos = aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=not get_infos)
+    return (factors, pivots, infos) if get_infos else (factors, pivots)
+
+
+def map_(self: Any, tensor: Any, callable: Any) -> Any:
+    """Replaces each element by what ``callable`` gives for it and that of ``tensor``. Slow, and on the CPU only."""
+    return _each(self, "map_", callable, tensor)
+
+
+def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
+    """As ``map_`` with two more tensors."""
+    return _each(self, "map2_", callable, x, y)
+
+
 def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The norm of all elements or along ``dim``; ``p`` is a number, "fro" or "nuc" (as in ``torch.norm``)."""
     dims = [dim] if isinstance(dim, int) else dim
@@ -38,6 +79,41 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
 def polygamma(self: Any, n: int) -> Any:
     """The ``n``-th derivative of digamma: the tensor is the operator's second argument."""
     return aten.polygamma(n, self)
+
+
+def stft(
+    self: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:
+    """The short-time Fourier transform of signals (T,) or (B, T) (as ``torch.stft``)."""
+    signal = self
+    if center:
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
+        half = n_fft // 2
+        rows = self.reshape([1] * (3 - self.dim()) + list(self.shape))
+        padded = getattr(aten, _PADDINGS[pad_mode])(rows, [half, half])
+        signal = padded.reshape([*self.shape[:-1], padded.size(-1)])
+    return aten.stft(
+        signal, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    )
+
+
+_PADDINGS = {
+    "reflect": "reflection_pad1d",
+    "replicate": "replication_pad1d",
+    "constant": "constant_pad_nd",
+    "circular": "_pad_circular",
+}
 
 
 def unique(
@@ -72,5 +148,5 @@ def _wanted(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
 
 def attach(tensor: type) -> None:
     """Give the tensor class these methods."""
-    for function in (as_subclass, norm, polygamma, unique, unique_consecutive, where):
+    for function in (apply_, as_subclass, lu, map_, map2_, norm, polygamma, stft, unique, unique_consecutive, where):
         setattr(tensor, function.__name__, function)

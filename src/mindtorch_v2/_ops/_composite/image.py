@@ -55,7 +55,7 @@ def channel_shuffle(self, groups):
 )
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if input.dim() == 5:
-        raise NotImplementedError("grid_sampler: volumes (5D input) are not implemented")
+        return aten.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
     return aten.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 

@@ -1,0 +1,287 @@
+"""`torch.masked`: reductions and normalisations of the elements that a mask leaves in.
+
+`mask` is True where an element counts, and broadcasts to the input; without one every element does. What is masked out has
+no part in the result: it stands for the operation's identity, and so does a row without any element left.
+
+    >>> x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> mask = torch.tensor([[True, False, True], [False, False, False]])
+    >>> torch.masked.sum(x, 1, mask=mask)
+    tensor([4., 0.])
+    >>> torch.masked.mean(x, 1, mask=mask)
+    tensor([2., nan])
+"""
+
+import math
+
+import mindtorch_v2 as torch
+from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+
+__all__ = [
+    "MaskedTensor",
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "as_masked_tensor",
+    "cumprod",
+    "cumsum",
+    "is_masked_tensor",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "masked_tensor",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
+
+_REMEDY = "the functions of torch.masked take mask= with plain tensors"
+MaskedTensor = unavailable_class("torch.masked.MaskedTensor", _REMEDY)
+masked_tensor = unavailable_function("torch.masked.masked_tensor", _REMEDY)
+as_masked_tensor = unavailable_function("torch.masked.as_masked_tensor", _REMEDY)
+
+
+def is_masked_tensor(obj, /):
+    """Whether `obj` is a MaskedTensor; as there are none yet, it is not."""
+    return isinstance(obj, MaskedTensor)
+
+
+# ---- what all share ----
+
+
+def _dims(dim, ndim):
+    """Each dimension of `dim`, from 0 up; all of them for None and ()."""
+    if ndim == 0:
+        dims = [] if dim is None else [dim] if isinstance(dim, int) else list(dim)
+        for d in dims:
+            if d not in (0, -1):
+                raise IndexError(f"Dimension out of range (expected to be in range of [-1, 0], but got {d})")
+        return ()
+    if dim is None or (isinstance(dim, tuple) and not dim):
+        return tuple(range(ndim))
+    result = []
+    for d in [dim] if isinstance(dim, int) else dim:
+        if not -ndim <= d < ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
+        if d % ndim in result:
+            raise RuntimeError(f"dim={d % ndim} appears multiple times in the list of dims")
+        result.append(d % ndim)
+    return tuple(result)
+
+
+def _mask_of(input, mask):
+    """The mask in the sizes of `input`, as bool."""
+    if mask.dim() > input.dim():
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    mask = mask.expand(input.shape)
+    return mask if mask.dtype == torch.bool else mask.ne(0)
+
+
+def _fill(input, mask, value):
+    return input if mask is None else torch.where(_mask_of(input, mask), input, value)
+
+
+def _lowest(dtype):
+    if dtype == torch.bool:
+        return False
+    return -math.inf if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def _highest(dtype):
+    if dtype == torch.bool:
+        return True
+    return math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+def _identity(value, like):
+    return torch.tensor(value, dtype=like.dtype, device=like.device)
+
+
+def _wide(dtype, given):
+    """The dtype of sums and products: small integers grow to int64."""
+    if given is not None:
+        return given
+    return dtype if dtype.is_floating_point or dtype.is_complex else torch.int64
+
+
+def _mean_dtype(dtype, given):
+    """The dtype of a mean, which has to be one that holds fractions."""
+    dtype = dtype if given is None else given
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise ValueError(
+            "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {dtype}"
+        )
+    return dtype
+
+
+# ---- reductions ----
+
+
+def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Sum of the elements that count; 0 if none does."""
+    dtype = _wide(input.dtype, dtype)
+    return torch.sum(_fill(input, mask, _identity(0, input)), _dims(dim, input.dim()), bool(keepdim), dtype=dtype)
+
+
+def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Product of the elements that count; 1 if none does."""
+    dtype = _wide(input.dtype, dtype)
+    result = _fill(input, mask, _identity(1, input)).to(dtype)
+    for d in sorted(_dims(dim, input.dim()), reverse=True):
+        result = result.prod(d, keepdim=bool(keepdim))
+    return result
+
+
+def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Largest of the elements that count; the lowest number if none does."""
+    x = _fill(input, mask, _identity(_lowest(input.dtype), input))
+    return torch.amax(x if dtype is None else x.to(dtype), _dims(dim, x.dim()), bool(keepdim))
+
+
+def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Smallest of the elements that count; the highest number if none does."""
+    x = _fill(input, mask, _identity(_highest(input.dtype), input))
+    return torch.amin(x if dtype is None else x.to(dtype), _dims(dim, x.dim()), bool(keepdim))
+
+
+def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Where the largest element that counts stands, in the input's dtype."""
+    dtype = input.dtype if dtype is None else dtype
+    x = input.to(dtype)
+    return torch.argmax(_fill(x, mask, _identity(_lowest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
+
+
+def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Where the smallest element that counts stands, in the input's dtype."""
+    dtype = input.dtype if dtype is None else dtype
+    x = input.to(dtype)
+    return torch.argmin(_fill(x, mask, _identity(_highest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
+
+
+def _count(input, dims, keepdim, dtype, mask):
+    counted = torch.ones(input.shape, dtype=torch.int64, device=input.device)
+    return torch.sum(_fill(counted, mask, _identity(0, counted)), dims, keepdim).to(dtype)
+
+
+def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Mean of the elements that count; nan if none does."""
+    dtype = _mean_dtype(input.dtype, dtype)
+    dims = _dims(dim, input.dim())
+    if mask is None:
+        return torch.mean(input, dims, bool(keepdim), dtype=dtype)
+    total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    return total / _count(input, dims, bool(keepdim), total.dtype, mask)
+
+
+def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+    """Lower median of the elements that count, nan if none does, which an integer cannot say."""
+    floating = input.is_floating_point()
+    x = input if floating or dtype is None else input.to(dtype)
+    if mask is None:
+        return torch.median(x, dim, bool(keepdim)).values
+    if not floating:
+        if not bool(_mask_of(input, mask).any(dim).all()):
+            raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+        wide = torch.nanmedian(_fill(x.double(), mask, _identity(math.nan, x.double())), dim, bool(keepdim)).values
+        return wide.to(x.dtype)
+    return torch.nanmedian(_fill(x, mask, _identity(math.nan, x)), dim, bool(keepdim)).values
+
+
+def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Logarithm of the sum of the exponentials of the elements that count; -inf if none does."""
+    dtype = input.dtype if dtype is None else dtype
+    x = _fill(input, mask, _identity(_lowest(input.dtype), input))
+    return torch.logsumexp(x, _dims(dim, x.dim()), bool(keepdim)).to(dtype)
+
+
+def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+    """`log(exp(input) + exp(other))` of the elements that count on either side."""
+    dtype = input.dtype if dtype is None else dtype
+    a = _fill(input, input_mask, _identity(_lowest(input.dtype), input))
+    b = _fill(other, other_mask, _identity(_lowest(other.dtype), other))
+    return torch.logaddexp(a, b).to(dtype)
+
+
+def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Vector norm of order `ord` of the elements that count."""
+    value = math.inf if ord == -math.inf else 0
+    x = _fill(input, mask, _identity(value, input))
+    return torch.linalg.vector_norm(x, ord, _dims(dim, input.dim()), bool(keepdim), dtype=dtype)
+
+
+def _variance(input, dim, unbiased, correction, keepdim, dtype, mask, root):
+    if unbiased is not None and correction is not None:
+        raise RuntimeError("Only one of unbiased and correction may be given")
+    correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
+    if dtype is None:
+        dtype = input.dtype if input.is_floating_point() or input.is_complex() else torch.float32
+    dims = _dims(dim, input.dim())
+    count = _count(input, dims, True, torch.int64, mask)
+    centre = torch.sum(_fill(input, mask, _identity(0, input)), dims, True, dtype=dtype) / count
+    away = _fill(input.to(dtype) - centre, mask, torch.zeros((), dtype=dtype, device=input.device))
+    total = torch.sum(away * away.conj(), dims, bool(keepdim), dtype=dtype)
+    if not keepdim:
+        count = count.reshape(total.shape)
+    freedom = torch.clamp_min(count - correction, 0)
+    result = (total / freedom).to(dtype)
+    result = torch.real(result) if result.is_complex() else result
+    return torch.sqrt(result) if root else result
+
+
+def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """Variance of the elements that count, divided by their number less `correction` (1; 0 if not `unbiased`)."""
+    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, False)
+
+
+def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """Square root of `var`."""
+    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, True)
+
+
+# ---- normalisations, of the input's sizes ----
+
+
+def softmax(input, dim, *, dtype=None, mask=None):
+    """Softmax along `dim` of the elements that count; 0 elsewhere, nan in a row without any."""
+    dtype = input.dtype if dtype is None else dtype
+    return torch.softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
+
+
+def log_softmax(input, dim, *, dtype=None, mask=None):
+    """Logarithm of `softmax`."""
+    dtype = input.dtype if dtype is None else dtype
+    return torch.log_softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
+
+
+def softmin(input, dim, *, dtype=None, mask=None):
+    """`softmax` of the negative input."""
+    dtype = input.dtype if dtype is None else dtype
+    filled = _fill(input, mask, _identity(_highest(input.dtype), input))
+    return torch.nn.functional.softmin(filled, dim, dtype=dtype)
+
+
+def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+    """The elements that count divided by their norm along `dim`, which is taken to be `eps` at least."""
+    size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    size = torch.maximum(size, torch.full((), eps, dtype=size.dtype, device=size.device))
+    return _fill(input, mask, _identity(0, input)) / size
+
+
+def cumsum(input, dim, *, dtype=None, mask=None):
+    """Running sum of the elements that count."""
+    dtype = _wide(input.dtype, dtype)
+    return torch.cumsum(_fill(input, mask, _identity(0, input)), dim, dtype=dtype).to(dtype)
+
+
+def cumprod(input, dim, *, dtype=None, mask=None):
+    """Running product of the elements that count."""
+    dtype = _wide(input.dtype, dtype)
+    return torch.cumprod(_fill(input, mask, _identity(1, input)), dim, dtype=dtype).to(dtype)

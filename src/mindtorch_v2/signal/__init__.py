@@ -1,0 +1,5 @@
+"""`torch.signal`: signal processing; so far its windows."""
+
+from . import windows
+
+__all__ = ["windows"]

@@ -1,0 +1,166 @@
+"""Windows: `M` weights by which a stretch of a signal is multiplied.
+
+Every window takes `sym` (whether it is symmetric; otherwise it is one period of a periodic one, for use with Fourier
+transforms), and `dtype`, `layout`, `device` and `requires_grad` as `torch.ones` does.
+
+    >>> torch.signal.windows.hann(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+"""
+
+import math
+
+import mindtorch_v2 as torch
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
+
+
+def _window(name, M, sym, dtype, layout, device, requires_grad, shape):
+    """`shape` gives the weights from a function that makes the places first, first + step, ... of M weights."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if M < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    if layout is not torch.strided:
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+    if M == 0:
+        return torch.empty((0,), dtype=dtype, device=device, requires_grad=requires_grad)
+    if M == 1:
+        return torch.ones((1,), dtype=dtype, device=device, requires_grad=requires_grad)
+    last = M - 1 if sym else M
+
+    def places(first, step):
+        return torch.linspace(first, first + (M - 1) * step, M, dtype=dtype, device=device)
+
+    made = shape(places, last).detach()
+    return made.requires_grad_() if requires_grad else made
+
+
+def bartlett(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """A triangle from zero to one and back."""
+
+    def shape(places, last):
+        return 1 - torch.abs(places(-1, 2 / last))
+
+    return _window("bartlett", M, sym, dtype, layout, device, requires_grad, shape)
+
+
+def blackman(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """Three terms of a cosine series, zero at the ends."""
+    return _window("blackman", M, sym, dtype, layout, device, requires_grad, _cosines([0.42, 0.5, 0.08]))
+
+
+def cosine(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """Half a period of a sine, the samples half a step inside it."""
+
+    def shape(places, last):
+        step = math.pi / (last + 1)
+        return torch.sin(places(0.5 * step, step))
+
+    return _window("cosine", M, sym, dtype, layout, device, requires_grad, shape)
+
+
+def exponential(
+    M, *, center=None, tau=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False
+):
+    """`exp(-|n - center| / tau)`; `center` is the middle unless given, which a symmetric window must not be."""
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError("Center must be None for symmetric windows")
+
+    def shape(places, last):
+        middle = last / 2.0 if center is None else center
+        return torch.exp(-torch.abs(places(-middle / tau, 1 / tau)))
+
+    return _window("exponential", M, sym, dtype, layout, device, requires_grad, shape)
+
+
+def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """The bell curve of deviation `std` samples."""
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+
+    def shape(places, last):
+        step = 1 / (std * math.sqrt(2))
+        return torch.exp(-(places(-last / 2.0 * step, step) ** 2))
+
+    return _window("gaussian", M, sym, dtype, layout, device, requires_grad, shape)
+
+
+def general_cosine(M, *, a, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """The sum of `(-1)**i * a[i] * cos(2 pi i n / M)` over the coefficients `a`."""
+    if not hasattr(a, "__iter__"):
+        raise TypeError("Coefficients must be a list/tuple")
+    coefficients = list(a)
+    if not coefficients:
+        raise ValueError("Coefficients cannot be empty")
+    return _window("general_cosine", M, sym, dtype, layout, device, requires_grad, _cosines(coefficients))
+
+
+def _cosines(coefficients):
+    def shape(places, last):
+        angles = places(0, 2 * math.pi / last)
+        signed = [(-1) ** i * weight for i, weight in enumerate(coefficients)]
+        weights = torch.tensor(signed, device=angles.device, dtype=angles.dtype)
+        orders = torch.arange(len(signed), dtype=angles.dtype, device=angles.device)
+        return (weights.unsqueeze(-1) * torch.cos(orders.unsqueeze(-1) * angles)).sum(0)
+
+    return shape
+
+
+def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """A cosine of height `1 - alpha` on a pedestal of height `alpha`."""
+    return general_cosine(
+        M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
+
+
+def hamming(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """The general Hamming window of 0.54."""
+    return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+def hann(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """A raised cosine, zero at the ends."""
+    return general_hamming(
+        M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
+
+
+def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """The Kaiser window: a Bessel function of an arc, the narrower the greater `beta`."""
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+
+    def shape(places, last):
+        at = places(-beta, 2.0 * beta / last)
+        top = torch.tensor(beta, dtype=at.dtype, device=at.device)
+        return torch.i0(torch.sqrt(torch.clamp_min(top * top - at * at, 0))) / torch.i0(top)
+
+    return _window("kaiser", M, sym, dtype, layout, device, requires_grad, shape)
+
+
+def nuttall(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+    """Four terms of a cosine series with small side lobes."""
+    return general_cosine(
+        M,
+        a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],
+        sym=sym,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+    )
