@@ -354,7 +354,7 @@ def _slope_weights(spacing, dim, like):
         weights = (-right / (left * both), (right - left) / (left * right), left / (right * both))
         sizes = [-1 if d == dim else 1 for d in range(like.dim())]
         n = len(steps)
-        return [w.reshape(sizes) for w in weights], [steps[i].item() for i in (0, min(1, n - 1), max(0, n - 2), n - 1)]
+        return [w.reshape(sizes) for w in weights], [steps[i] for i in (0, min(1, n - 1), max(0, n - 2), n - 1)]
     return [-0.5 / spacing, 0.0, 0.5 / spacing], [spacing] * 4
 
 
@@ -403,7 +403,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         if input.size(d) < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     if not isinstance(spacing, (list, tuple)):
-        spacing = [spacing] * len(dims)
+        spacing = [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):
         wanted = (
             f"'self.dim() = {input.dim()}', since dim argument was not given"
@@ -499,6 +499,6 @@ def unravel_index(indices, shape):
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    strides = [1, *itertools.accumulate(reversed(sizes), operator.mul)]
-    strides.pop()
-    return tuple(indices.div(stride, rounding_mode="floor") % size for stride, size in zip(reversed(strides), sizes))
+    strides = [1, *itertools.accumulate(reversed(sizes), operator.mul)][-2::-1]
+    rows = torch.tensor([strides, sizes], dtype=torch.int64, device=indices.device)
+    return torch.remainder(indices.unsqueeze(-1).floor_divide(rows[0]), rows[1]).unbind(-1)

@@ -121,3 +121,35 @@ def test_stft_is_a_method():
     assert torch.equal(
         x.stft(8, window=window, return_complex=True), torch.stft(x, 8, window=window, return_complex=True)
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["bernoulli.default", "dropout.default", "rand.default", "normal_.default", "randperm.out"]
+)
+def test_operators_that_draw_say_so(name):
+    packet, overload = name.split(".")
+    assert torch.Tag.nondeterministic_seeded in getattr(getattr(torch.ops.aten, packet), overload).tags
+    assert torch.Tag.nondeterministic_seeded not in torch.ops.aten.relu.default.tags
+
+
+def test_weights_of_covariances():
+    x = torch.tensor([[1.0, 2.0, 4.0], [0.0, 1.0, 5.0]])
+    c = torch.cov(x, fweights=torch.tensor([1, 2, 1]), aweights=torch.tensor([0.5, 1.0, 1.0]), correction=0)
+    assert c.flatten().tolist() == pytest.approx([1.1020408, 2.0000002, 2.0000002, 3.7142856])
+    assert torch.cov(x.bfloat16(), aweights=torch.ones(3)).dtype == torch.float32
+    with pytest.raises(
+        RuntimeError, match="expected fweights to have integral dtype but got fweights with Float dtype"
+    ):
+        torch.cov(x, fweights=torch.ones(3))
+
+
+def test_gradients_reach_coordinates():
+    x, places = torch.tensor([1.0, 4.0, 9.0]), torch.tensor([0.0, 1.0, 3.0], requires_grad=True)
+    (slopes,) = torch.gradient(x, spacing=[places])
+    slopes.sum().backward()
+    assert places.grad.tolist() == pytest.approx([5.1111107, -3.4999995, -1.6111112])
+
+
+def test_layouts_of_flat_results():
+    assert torch.ravel(torch.arange(10)[::2]).stride() == (1,)
+    assert torch.unravel_index(torch.tensor([[5, 7], [2, 3]]), (4, 5))[0].stride() == (4, 2)

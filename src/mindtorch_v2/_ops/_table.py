@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _C
+from .._dispatch.tags import Tag
 
 # ---- samples for the derived tests ----
 
@@ -374,6 +375,14 @@ def _record(handle, name: str, bind: tuple[str, ...], alias: tuple[str, ...], sc
             _BOUND[word].setdefault(short, []).append(handle)
 
 
+# They draw from the global generator, though their schemas have none.
+_DRAWS = frozenset(
+    "rand rand_like randint randint_like randn randn_like randperm dropout dropout_ native_dropout alpha_dropout "
+    "alpha_dropout_ feature_dropout feature_dropout_ feature_alpha_dropout feature_alpha_dropout_ _fused_sdp_choice "
+    "scaled_dot_product_attention _scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu".split()
+)
+
+
 def _define(
     schema: str, doc: str, *, bind: str, grad, alias, samples, dtypes, nondiff, node, family, body, extra
 ) -> Row:
@@ -406,6 +415,10 @@ def _define(
         handle.set_formula(*formula)
         if inplace is not None:
             inplace.set_formula(*formula)
+    if "Generator" in args or name in _DRAWS:
+        for form in (handle, inplace, out):
+            if form is not None:
+                form.tags = (Tag.nondeterministic_seeded,)
     row = Row(dotted, schema, doc, words, family, grad, tuple(samples), dtypes, handle, inplace, out, body, extra)
     ROWS[dotted] = row
     return row

@@ -42,9 +42,9 @@ def _pool(self, kernel_size, output_size, random_samples, dims):
     spatial = list(self.shape[-dims:])
     kernel = [kernel_size[i % len(kernel_size)] for i in range(dims)]
     out = [output_size[i % len(output_size)] for i in range(dims)]
-    planes = self.numel() // max(1, _product(spatial))
+    planes = _product(self.shape[:-dims])
     # The last dimension goes by the first random number in two dimensions, the first by the first in three.
-    numbers = random_samples.reshape(-1, dims)[:planes]
+    numbers = random_samples.reshape(random_samples.size(0) * random_samples.size(1), dims)[:planes]
     order = range(dims) if dims == 3 else (1, 0)
     place = None
     for i, which in enumerate(order):
@@ -55,8 +55,8 @@ def _pool(self, kernel_size, output_size, random_samples, dims):
         positions = positions.reshape(shape)
         place = positions if place is None else place * spatial[i] + positions
     place = place.expand([planes, *out, *kernel]).reshape(planes, _product(out), _product(kernel))
-    flat = self.reshape(planes, -1)
-    values = flat.gather(1, place.reshape(planes, -1)).reshape(place.shape)
+    flat = self.reshape(planes, _product(spatial))
+    values = flat.gather(1, place.reshape(planes, _product(out) * _product(kernel))).reshape(place.shape)
     best, chosen = values.max(-1)
     indices = place.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)
     sizes = [*self.shape[:-dims], *out]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._table import S, T, aten, composite
+from .._table import S, T, aten, class_name, composite
 
 
 def _correction(unbiased: bool) -> int:
@@ -52,6 +52,27 @@ def corrcoef(self):
     return c.clamp(-1, 1) if not c.is_complex() else c
 
 
+def _check_weights(name, weights, count):
+    """Frequencies are whole numbers, importances fractions; one for each observation."""
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    fractions = weights.is_floating_point() or weights.is_complex()
+    if fractions != (name == "aweights"):
+        wanted = "floating point" if name == "aweights" else "integral"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {class_name(weights.dtype)} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if weights.numel() and not weights.is_meta and bool(weights.min() < 0):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
 @composite(
     "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
     "The covariance matrix of the rows, observations in columns.",
@@ -65,11 +86,12 @@ def cov(self, *, correction=1, fweights=None, aweights=None):
         )
     x = self if self.is_floating_point() or self.is_complex() else self.to(aten.zeros([]).dtype)
     x = x.reshape([1, -1]) if x.dim() < 2 else x
-    weights = None
-    if fweights is not None:
-        weights = fweights
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is not None:
+            _check_weights(name, given, x.size(1))
+    weights = fweights
     if aweights is not None:
-        weights = aweights.to(x.dtype) if weights is None else weights * aweights
+        weights = aweights if weights is None else weights * aweights
     if weights is None:
         total = x.size(1)
         mean = x.mean(1, keepdim=True)

@@ -260,7 +260,7 @@ def narrow_tensor(self, dim, start, length):
     samples=[S(3, 4)],
 )
 def ravel(self):
-    return self.reshape(-1)
+    return self.contiguous().view(-1)
 
 
 @composite(

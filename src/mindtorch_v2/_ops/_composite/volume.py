@@ -57,7 +57,7 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
         )
     batch, channels, *sizes = input.shape
     at = [_source(grid[..., 2 - i], sizes[i], padding_mode, align_corners) for i in range(3)]
-    flat = input.reshape(batch, channels, -1)
+    flat = input.reshape(batch, channels, sizes[0] * sizes[1] * sizes[2])
     if interpolation_mode == 1:
         corners = [([x.round() for x in at], None)]
     else:
@@ -77,7 +77,8 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
             inside = within if inside is None else inside & within
             step = x.detach().clamp(0, size - 1).long()
             index = step if index is None else index * size + step
-        found = flat.gather(2, index.reshape(batch, 1, -1).expand([batch, channels, index[0].numel()]))
+        count = grid.size(1) * grid.size(2) * grid.size(3)
+        found = flat.gather(2, index.reshape(batch, 1, count).expand([batch, channels, count]))
         found = found.reshape([batch, channels, *index.shape[1:]])
         keep = inside.unsqueeze(1).to(input.dtype)
         part = found * keep if weight is None else found * (weight.unsqueeze(1) * keep)

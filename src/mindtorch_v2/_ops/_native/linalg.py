@@ -10,19 +10,15 @@ def _adjoint(x):
     return conj(x.transpose(-2, -1))
 
 
-def _half_lower(x):
-    """The lower triangle with half the diagonal."""
-    lower = x.tril()
-    return lower - 0.5 * aten.diag_embed(x.diagonal(0, -2, -1))
-
-
 def _cholesky_grad(grad, upper, result0):
     lower = _adjoint(result0) if upper else result0
     slope = _adjoint(grad) if upper else grad
-    middle = _half_lower(aten.matmul(_adjoint(lower), slope))
+    inner = aten.matmul(_adjoint(lower), slope).tril()
+    below = inner.tril(-1)
+    # PyTorch keeps the imaginary parts that reach a complex factor's diagonal.
+    middle = (below + _adjoint(below) + aten.diag_embed(inner.diagonal(0, -2, -1))) * 0.5
     left = aten.linalg_solve_triangular(_adjoint(lower), middle, upper=True)
-    both = aten.linalg_solve_triangular(lower, left, upper=False, left=False)
-    return (both + _adjoint(both)) * 0.5
+    return aten.linalg_solve_triangular(lower, left, upper=False, left=False)
 
 
 def _inverse_grad(grad, result0):
