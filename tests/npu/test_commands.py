@@ -50,10 +50,11 @@ def test_on_two_emulated_devices() -> None:
 
 
 @needs_emulator
-def test_on_emulator_shaken() -> None:
+@pytest.mark.parametrize("name", ["test_capture", "test_device", "test_operators", "test_random"])
+def test_on_emulator_shaken(name: str) -> None:
     """Delays between tasks, and memory full of NaN: what does not wait, or reads what it did not write, shows."""
-    options = ("--shuffle=7", "--delay=100", "--poison")
-    done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / "test_device.py"), options=options)
+    options = ("--shuffle=7", "--delay=60", "--poison")
+    done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / f"{name}.py"), options=options)
     assert done.returncode == 0, done.stdout[-8000:]
 
 
