@@ -1,4 +1,4 @@
-"""What works on sequences and signals: recurrent layers, Fourier transforms, sorting, and products with a vector."""
+"""What works on sequences and signals: recurrent layers, Fourier transforms, sorting, distances, and products with a vector."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -48,6 +48,11 @@ def _vector_product(dtype: str) -> Callable[[ModuleType], Callable[[], Any]]:
     return prepare
 
 
+def _cdist(torch: ModuleType) -> Callable[[], Any]:
+    x, y = torch.rand(500, 64).requires_grad_(), torch.rand(500, 64)
+    return lambda: torch.cdist(x, y).sum().backward()
+
+
 for _sizes in _LAYERS:
     _title = "LSTM, {} steps of {} x {} to {}, forward and backward".format(*_sizes)
     add(Case(_title, "sequences and signals", _lstm(*_sizes)))
@@ -55,6 +60,7 @@ for _name in ("fft", "rfft"):
     for _n in (256, 1000, 65536):
         add(Case(f"{_name} 16x{_n}", "sequences and signals", _transform(_name, _n)))
 add(Case("stft of 4x16000", "sequences and signals", _stft))
+add(Case("cdist of 500 and 500 rows of 64, forward and backward", "sequences and signals", _cdist))
 for _title, _bounds in _SORTED.items():
     for _name in ("sort", "unique"):
         add(Case(f"{_name} of 100000 {_title}", "sequences and signals", _sort(_name, *_bounds)))

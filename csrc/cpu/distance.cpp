@@ -1,4 +1,6 @@
 // Distances between rows: cdist and pdist.
+#include <vector>
+
 #include "cpu/rows.h"
 
 namespace mt {
@@ -23,20 +25,145 @@ X distance(const X* a, const X* b, int64_t n, double p) {
     return static_cast<X>(std::pow(sum, 1 / p));
 }
 
+// ---- one row against many ----
+
+constexpr int kBytes = 64;
+template <class X>
+constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(X));
+template <class X>
+int64_t padded(int64_t columns) {
+    return (columns + kLanes<X> - 1) / kLanes<X> * kLanes<X>;
+}
+
+// Rows as columns, so that one number meets a register of others; padded with zeros to whole registers.
+template <class X>
+TensorRef turned(const X* rows, int64_t batches, int64_t columns, int64_t n) {
+    const int64_t width = padded<X>(columns);
+    TensorRef result = empty({batches, n, width}, dtype_of<X>::value);
+    X* to = result->data<X>();
+    parallel_for(batches * n, grain_for(width), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            const X* from = rows + i / n * columns * n + i % n;
+            for (int64_t j = 0; j < columns; j++) to[i * width + j] = from[j * n];
+            std::fill(to + i * width + columns, to + (i + 1) * width, X(0));
+        }
+    });
+    return result;
+}
+
+// Distances of order 1 or 2 of one row to N registers of others. Sums of 256 terms are summed again: long rows stay
+// exact.
+template <class X, bool kSquares, int N>
+void distances(const X* a, const X* others, int64_t width, int64_t n, X* to) {
+    typedef X Vec __attribute__((vector_size(kBytes)));
+    typedef X Loose __attribute__((vector_size(kBytes), aligned(sizeof(X)), may_alias));
+    constexpr int64_t kTerms = 256;
+    Vec totals[N] = {};
+    for (int64_t k = 0; k < n; k += kTerms) {
+        Vec sums[N] = {};
+        for (int64_t i = k; i < std::min(n, k + kTerms); i++) {
+            const X* b = others + i * width;
+            for (int q = 0; q < N; q++) {
+                const Vec d = a[i] - *reinterpret_cast<const Loose*>(b + q * kLanes<X>);
+                sums[q] += kSquares ? d * d : d < 0 ? -d : d;
+            }
+        }
+        for (int q = 0; q < N; q++) totals[q] += sums[q];
+    }
+    std::memcpy(to, totals, sizeof totals);
+    if (kSquares)
+        for (int i = 0; i < N * kLanes<X>; i++) to[i] = std::sqrt(to[i]);
+}
+
+template <class X, bool kSquares>
+void distances_of_rows(const X* x, const X* y, int64_t batches, int64_t rows, int64_t columns, int64_t n, X* to) {
+    TensorRef others = turned(y, batches, columns, n);
+    const X* from = others->data<X>();
+    const int64_t width = padded<X>(columns);
+    parallel_for(batches * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
+        constexpr int64_t kMost = 4 * kLanes<X>;
+        X found[kMost];
+        for (int64_t r = first; r < end; r++)
+            for (int64_t j = 0; j < columns;) {
+                const X *a = x + r * n, *b = from + r / rows * n * width + j;
+                const int64_t step = width - j >= kMost ? kMost : kLanes<X>;
+                if (step == kMost)
+                    distances<X, kSquares, 4>(a, b, width, n, found);
+                else
+                    distances<X, kSquares, 1>(a, b, width, n, found);
+                std::copy(found, found + std::min(step, columns - j), to + r * columns + j);
+                j += step;
+            }
+    });
+}
+
+// The gradient of a row by its distances of order 1 or 2: for each of its n numbers a sum over the other rows.
+// `weights`: the slope of each distance, over the distance where the order is 2.
+template <class X, bool kSquares>
+void slopes_of_row(const X* a, const X* others, int64_t width, int64_t columns, int64_t n, const X* weights, X* da) {
+    typedef X Vec __attribute__((vector_size(kBytes)));
+    typedef X Loose __attribute__((vector_size(kBytes), aligned(sizeof(X)), may_alias));
+    for (int64_t i = 0; i < n; i++) {
+        const X* b = others + i * width;
+        constexpr int kSums = 4;
+        Vec sums[kSums] = {};
+        auto add = [&](int64_t j, Vec& sum) {
+            const Vec w = *reinterpret_cast<const Loose*>(weights + j);
+            const Vec d = a[i] - *reinterpret_cast<const Loose*>(b + j);
+            sum += kSquares ? w * d : d > 0 ? w : d < 0 ? -w : w * d;  // the last: 0 or NaN
+        };
+        int64_t j = 0;
+        for (; j + kSums * kLanes<X> <= columns; j += kSums * kLanes<X>)
+            for (int q = 0; q < kSums; q++) add(j + q * kLanes<X>, sums[q]);
+        for (; j + kLanes<X> <= columns; j += kLanes<X>) add(j, sums[0]);
+        const Vec all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        X total = 0;
+        for (int64_t q = 0; q < kLanes<X>; q++) total += all[q];
+        for (; j < columns; j++) {
+            const X d = a[i] - b[j];
+            total += kSquares || d != d ? weights[j] * d : weights[j] * (X(d > 0) - X(d < 0));
+        }
+        da[i] = total;
+    }
+}
+
+template <class X, bool kSquares>
+void slopes_of_rows(const X* x, const X* y, const X* grad, const X* dist, int64_t batches, int64_t rows,
+                    int64_t columns, int64_t n, X* to) {
+    TensorRef others = turned(y, batches, columns, n);
+    const X* from = others->data<X>();
+    const int64_t width = padded<X>(columns);
+    parallel_for(batches * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
+        std::vector<X> weights(static_cast<size_t>(columns));
+        for (int64_t r = first; r < end; r++) {
+            const X *g = grad + r * columns, *d = dist + r * columns;
+            // Rows in one place have no slope of order 2.
+            for (int64_t j = 0; j < columns; j++)
+                weights[static_cast<size_t>(j)] = !kSquares ? g[j] : d[j] == X(0) ? X(0) : g[j] / d[j];
+            slopes_of_row<X, kSquares>(x + r * n, from + r / rows * n * width, width, columns, n, weights.data(),
+                                       to + r * n);
+        }
+    });
+}
+
 // Adds the gradient of one distance by the first row.
 template <class X>
 void add_slope(const X* a, const X* b, int64_t n, double p, X grad, X dist, X* da) {
-    if (p == 0 || grad == X(0)) return;
+    if (p == 0) return;
     if (p == 1) {
-        for (int64_t i = 0; i < n; i++) da[i] += grad * (X(a[i] > b[i]) - X(a[i] < b[i]));
+        for (int64_t i = 0; i < n; i++) {
+            const X d = a[i] - b[i];
+            da[i] += d != d ? d : grad * (X(d > 0) - X(d < 0));
+        }
         return;
     }
     if (dist == X(0)) return;
     if (p == 2) {
-        X f = grad / dist;
+        const X f = grad / dist;
         for (int64_t i = 0; i < n; i++) da[i] += f * (a[i] - b[i]);
         return;
     }
+    if (grad == X(0)) return;
     for (int64_t i = 0; i < n; i++) {
         X d = a[i] - b[i], sign = X(d > 0) - X(d < 0);
         if (std::isinf(p))
@@ -91,7 +218,10 @@ void cdist_cpu(Call& c) {
     int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
     visit(PlainFloatTypes{}, wide, "cdist", [&]<class X>() {
         X* to = result.tensor().data<X>();
-        parallel_for(numel_of(batch) * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
+        const int64_t batches = numel_of(batch);
+        if (p == 2) return distances_of_rows<X, true>(x->data<X>(), y->data<X>(), batches, rows, columns, n, to);
+        if (p == 1) return distances_of_rows<X, false>(x->data<X>(), y->data<X>(), batches, rows, columns, n, to);
+        parallel_for(batches * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
             for (int64_t r = first; r < end; r++)
                 for (int64_t j = 0; j < columns; j++)
                     to[r * columns + j] =
@@ -138,7 +268,14 @@ void cdist_backward_cpu(Call& c) {
     int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
     visit(PlainFloatTypes{}, wide, "cdist_backward", [&]<class X>() {
         X* to = result.tensor().data<X>();
-        parallel_for(numel_of(batch) * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
+        const int64_t batches = numel_of(batch);
+        // Few other rows fill no register; then the numbers of a row do.
+        if ((p == 1 || p == 2) && (columns >= kLanes<X> || n < kLanes<X>)) {
+            const X *own = x->data<X>(), *others = y->data<X>(), *g = grad->data<X>(), *d = dist->data<X>();
+            return p == 2 ? slopes_of_rows<X, true>(own, others, g, d, batches, rows, columns, n, to)
+                          : slopes_of_rows<X, false>(own, others, g, d, batches, rows, columns, n, to);
+        }
+        parallel_for(batches * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
             for (int64_t r = first; r < end; r++) {
                 std::fill(to + r * n, to + (r + 1) * n, X(0));
                 for (int64_t j = 0; j < columns; j++)
