@@ -189,3 +189,13 @@ def test_functions_without_source_are_refused():
     with pytest.raises(Uncapturable) as caught:
         capture(space["f"], (torch.ones(2),), {})
     assert caught.value.kind == "no_source"
+
+
+def test_a_tensor_made_of_a_dynamic_size_has_no_known_value():
+    def f(x):
+        return x * torch.tensor(x.shape[0]).item()
+
+    assert capture(f, (torch.ones(3),), {}, dynamic=False).guards.check((torch.ones(3),), {})
+    with pytest.raises(Uncapturable) as caught:
+        capture(f, (torch.ones(3),), {}, dynamic=True)
+    assert caught.value.kind == "data_dependent"

@@ -1253,3 +1253,58 @@ def an_autograd_function_that_reads_globals():
     yield (x().requires_grad_(),)
     NUMBER, FACTOR = 2, 1.0
     yield (x().requires_grad_(),)
+
+
+@program(captures=2)
+def a_buffer_that_counts():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x):
+            self.count += 1
+            return x * self.count
+
+    net = Counting()
+    yield net
+    for _ in range(3):
+        yield (x(),)
+    net.count = torch.zeros(1, dtype=torch.float64)
+    yield (x(),)
+
+
+@program(refused="data_dependent")
+def a_value_that_c_code_asks_for_and_the_program_catches():
+    def f(x, i):
+        try:
+            return x * [1, 2, 3][i]
+        except Exception:  # noqa: BLE001  (the program's)
+            return x
+
+    yield f
+    yield (x(), torch.tensor(1))
+    yield (x(), torch.tensor(2))
+
+
+@program()
+def classes_of_one_name_as_keys():
+    def make():
+        class Key:
+            pass
+
+        return Key
+
+    one, two = make(), make()
+    table = {one: 1.0, two: 2.0}
+    yield lambda x: x * (1 if one in table else 2) * (3 if two in table else 4)
+    yield (x(),)
+    table.pop(two)
+    yield (x(),)
+
+
+@program()
+def a_tensor_that_an_operator_gives_back():
+    yield lambda x: x * 2 if x.contiguous() is x else x
+    yield (x(),)
+    yield (x() + 1,)

@@ -14,7 +14,6 @@ from mindtorch_v2 import _C
 from mindtorch_v2._capture._guards import is_constant
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymFloat, SymInt, SymNumber, SymSize, wrap_number
-from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException
 
 __all__ = ["FACTS", "builtins_table", "classes", "fact", "make_dict", "refusing", "sort", "state"]
 
@@ -218,10 +217,7 @@ def _arithmetic(f):
 def _number(kind):
     def handler(trace, *args):
         if args and isinstance(args[0], torch.Tensor):
-            try:
-                return kind(args[0].item())
-            except DataDependentOutputException:
-                trace.refuse(f"{kind.__name__}() of a tensor depends on its values", "data_dependent")
+            return kind(trace.tensor_method(args[0], "item", (), {}))
         if args and isinstance(args[0], SymNumber):
             if kind is int and isinstance(args[0], SymInt):
                 return args[0]

@@ -283,7 +283,8 @@ class Calls(Operators):
         if name == "__iter__":
             return iter(self.it(tensor))
         if name in _VALUE_METHODS:
-            if name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__"):
+            known = id(tensor) not in self.tainted
+            if known and name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__"):
                 try:
                     return getattr(tensor, name)(*args)
                 except DataDependentOutputException:

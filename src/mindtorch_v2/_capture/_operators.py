@@ -11,7 +11,6 @@ from mindtorch_v2._capture._guards import is_constant
 from mindtorch_v2._capture._reading import Reader
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymInt, SymNumber, SymSize
-from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException
 
 __all__ = ["Operators"]
 
@@ -271,6 +270,10 @@ class Operators(Reader):
             self.refuse("`is` of two tuples", "comparison")
         if isinstance(a, SymNumber) or isinstance(b, SymNumber):
             return type(a) is type(b) and a.value is b.value and bool(a == b)
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a is not b:
+            # An operator may give its argument back, where its fake kernel makes a new tensor.
+            if id(a) not in self.real_of or id(b) not in self.real_of:
+                self.refuse("`is` of tensors that were computed", "comparison")
         return a is b
 
     def chain(self, left, *parts):
@@ -309,6 +312,8 @@ class Operators(Reader):
                 return True
             self.guard("absent", source, value)
             return False
+        if isinstance(container, (set, frozenset)) and isinstance(value, torch.Tensor):
+            self.refuse("a tensor in a set", "item")
         if isinstance(container, (set, frozenset)) and source is None:
             return value in container
         if isinstance(container, str) or method is None and look_up(kind, "__iter__") is None:
@@ -326,10 +331,7 @@ class Operators(Reader):
         if value is True or value is False or value is None:
             return bool(value)
         if isinstance(value, torch.Tensor):
-            try:
-                return value.item() != 0
-            except DataDependentOutputException:
-                self.refuse("a test of a tensor depends on its values", "data_dependent")
+            return self.tensor_method(value, "item", (), {}) != 0
         if is_constant(value) or isinstance(value, SymNumber):
             return bool(value)
         kind = type(value)

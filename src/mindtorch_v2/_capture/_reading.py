@@ -322,6 +322,9 @@ class Reader(Recorder):
             if source is not None:
                 where = self.source(Item, self.source(Dictionary, source), registry)
                 found = self.wrap(found, where)
+            written = None if source is None else self.item_written(found, name)
+            if written is not None:
+                return written[0]
             if name in found:
                 return found[name] if source is None else self.wrap(found[name], self.source(Item, where, name))
             if source is not None:
@@ -466,6 +469,8 @@ class Reader(Recorder):
                 raise AttributeError(f"property {name!r} of {kind.__name__!r} object has no setter")
             self.call(attribute.fset, obj, value)
         elif self.source_of(obj) is not None:
+            if isinstance(value, torch.Tensor) and self._holds(obj, name, value):
+                return  # what `self.buffer += x` ends with
             if isinstance(obj, torch.nn.Module):
                 self._check_module_write(obj, name, value)
             self.written(obj, name, value)
@@ -477,6 +482,14 @@ class Reader(Recorder):
             self.call(look_up(type(attribute), "__set__"), attribute, obj, value)
         else:
             object.__setattr__(obj, name, value)
+
+    def _holds(self, obj, name, value):
+        """Whether an attribute of an object outside is this tensor already."""
+        values = _instance_dict(obj) or {}
+        places = (values, values.get("_buffers") or {}) if isinstance(obj, torch.nn.Module) else (values,)
+        if id(values) in self.writes or not any(isinstance(place.get(name), torch.Tensor) for place in places):
+            return False
+        return self.ga(obj, name) is value
 
     def _check_module_write(self, module, name, value):
         """Refuse what changes the parameters, buffers or children of a Module outside."""

@@ -8,7 +8,7 @@ import sys
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import fx
-from mindtorch_v2._capture._guards import Guard, TensorMeta
+from mindtorch_v2._capture._guards import Guard, TensorMeta, is_constant
 from mindtorch_v2._capture._result import Uncapturable
 from mindtorch_v2._capture._symbolic import SymNumber, SymSize, plain, wrap_number
 from mindtorch_v2._subclasses.fake_tensor import (
@@ -53,12 +53,30 @@ class _Net(TorchFunctionMode):
         return self.trace.record("call_function", func, args, kwargs)
 
 
+class _Mode(FakeTensorMode):
+    """Fake tensors of a trace: where a value is asked for, the capture has failed, whoever catches the error."""
+
+    def __init__(self, trace):
+        super().__init__()
+        self.trace = trace
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        try:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        except (DataDependentOutputException, DynamicOutputShapeException) as error:
+            self.trace.note_failure(f"the result of {error.func} depends on values", "data_dependent")
+            raise
+        except UnsupportedOperatorException as error:
+            self.trace.note_failure(f"{error.func} has no kernel for fake tensors", "no_fake_kernel")
+            raise
+
+
 class Recorder:
     """Half of a trace: tensors, nodes, guards."""
 
     def __init__(self, dynamic_sizes):
         self.graph = fx.Graph()
-        self.fake_mode = FakeTensorMode()
+        self.fake_mode = _Mode(self)
         self.nodes = {}  # id of a fake tensor -> its node
         self.kept = []  # what ids are taken of
         self.tainted = set()  # ids of fake tensors whose sizes may differ between calls
@@ -81,6 +99,11 @@ class Recorder:
     def refuse(self, reason, kind="unsupported"):
         """Give the capture up."""
         self.fail(Uncapturable(reason, kind))
+
+    def note_failure(self, reason, kind):
+        """Give the capture up, at the next chance."""
+        if self.failed is None:
+            self.failed = Uncapturable(reason, kind, self.location())
 
     def fail(self, error):
         """Give the capture up for good, with the place that the program is at."""
@@ -117,9 +140,9 @@ class Recorder:
     def guard(self, kind, source, value=None):
         """A guard, once."""
         if kind in ("absent", "constant", "has", "keys"):
-            key = (kind, source, type(value), repr(value))
+            key = (kind, source, _key(value))
         elif kind == "result":
-            key = (kind, id(value[0]), repr(value[1]), repr(value[2]))
+            key = (kind, id(value[0]), _key(value[1]))
         elif kind == "function":
             key = (kind, id(value[0]))
         elif kind == "super":
@@ -310,6 +333,13 @@ class Recorder:
         """Fake tensors, and the net for calls that come by other ways."""
         with self.fake_mode, self.net:
             yield
+
+
+def _key(value):
+    """What tells a guarded value from others: its text where it is a constant, else which object it is."""
+    if type(value) is tuple:
+        return tuple(map(_key, value))
+    return (type(value), repr(value)) if is_constant(value) else id(value)
 
 
 def _plain(value):
