@@ -149,6 +149,8 @@ class _Trace:
                 try:
                     results = list(function(*self.shown))
                 except Exception as error:  # the program's own, or of a fake tensor: run as it is, it decides
+                    if not self.exact and "out of bounds for storage" in str(error):
+                        raise OffsetsMatter from None
                     raise NotLowerable(f"run on fake tensors, it raises {type(error).__name__}: {error}") from error
                 written = [each for each in map(self._written, range(len(self.shown))) if each is not None]
                 written += self._written_memories()
@@ -167,13 +169,14 @@ class _Trace:
         if real.layout is not torch.strided:
             raise NotLowerable(f"an argument has the layout {real.layout}")
         with torch.no_grad(), _torch_dispatch.no_modes():
-            if self.exact:
+            if not self.exact:
+                elem = torch.empty_strided(real.shape, real.stride(), dtype=real.dtype, device="meta")
+                made = FakeTensor(self.fake_mode, elem, real.device)
+            else:
                 elements = real.untyped_storage().nbytes() // real.element_size()
                 memory = torch.empty(elements, dtype=real.dtype, device="meta")
-                elem = memory.as_strided(real.shape, real.stride(), real.storage_offset())
-            else:
-                elem = torch.empty_strided(real.shape, real.stride(), dtype=real.dtype, device="meta")
-            made = FakeTensor(self.fake_mode, elem, real.device)
+                whole = FakeTensor(self.fake_mode, memory, real.device)
+                made = whole.as_strided(real.shape, real.stride(), real.storage_offset()).detach()
         return made.requires_grad_() if real.requires_grad else made
 
     def _placeholder(self, name: str, fake: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import mindtorch_v2 as torch
 from mindtorch_v2._ops_namespace import OpOverload
 from mindtorch_v2.fx import Graph, GraphModule, Node
+from mindtorch_v2.fx.node import draws
 
 __all__ = ["Halves", "default_partition", "min_cut_rematerialization_partition"]
 
@@ -59,8 +60,7 @@ def _is_item(node: Node) -> bool:
 
 
 def _is_random(node: Node) -> bool:
-    handle = _handle(node)
-    return handle is not None and (handle.random or torch.Tag.nondeterministic_seeded in node.target.tags)
+    return _handle(node) is not None and draws(node.target)
 
 
 def _has_effect(node: Node) -> bool:

@@ -40,6 +40,11 @@ _DRAWING = {
         "rand randn randint randperm rand_like randn_like randint_like normal poisson bernoulli multinomial"
     ).split()
 }
+# Operators that draw from the default generator, and have no argument that says so.
+_DRAWING_OPERATORS = frozenset(
+    "rand randn randint randperm rand_like randn_like randint_like native_dropout dropout feature_dropout alpha_dropout "
+    "feature_alpha_dropout rrelu".split()
+)
 _side_effectful_functions = {torch._assert, operator.setitem, torch._C._set_grad_enabled}
 
 
@@ -363,6 +368,16 @@ class Node:
         return f"{text}(args = {_argument_text(self.args)}, kwargs = {_argument_text(self.kwargs)})"
 
 
+def draws(target):
+    """Whether an operator (an OpOverload) draws random numbers."""
+    handle = target._handle
+    return (
+        handle.random
+        or torch.Tag.nondeterministic_seeded in target.tags
+        or (handle.namespace == "aten" and handle.name in _DRAWING_OPERATORS)
+    )
+
+
 def _is_impure(target, impure_random):
     if isinstance(target, OpOverloadPacket):
         if target in _side_effectful_functions:
@@ -371,7 +386,7 @@ def _is_impure(target, impure_random):
             return _is_impure(target.default, impure_random)
     if isinstance(target, OpOverload) and target._schema.is_mutable:
         return True
-    if isinstance(target, OpOverload) and impure_random and torch.Tag.nondeterministic_seeded in target.tags:
+    if isinstance(target, OpOverload) and impure_random and draws(target):
         return True
     return target in _DRAWING or target in _side_effectful_functions
 

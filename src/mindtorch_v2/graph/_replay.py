@@ -5,6 +5,7 @@ import random
 
 import mindtorch_v2 as torch
 from mindtorch_v2.fx import Node
+from mindtorch_v2.fx.node import draws
 from mindtorch_v2.graph._verify import GraphError, verify, written
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -60,8 +61,7 @@ def _same(one, other, exact):
 
 
 def _is_random(node):
-    handle = getattr(node.target, "_handle", None)
-    return handle is not None and (handle.random or torch.Tag.nondeterministic_seeded in node.target.tags)
+    return hasattr(node.target, "_handle") and draws(node.target)
 
 
 def _in_some_order(graph, seed):
