@@ -196,21 +196,27 @@ void bincount_cpu(Call& c) {
     MT_CHECK(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.");
     TensorRef index = contiguous(self, DType::Int64);
     const int64_t* at = index->data<int64_t>();
-    for (int64_t i = 0; i < self.numel(); i++) {
-        MT_CHECK(at[i] >= 0, "bincount only supports 1-d non-negative integral inputs.");
-        MT_CHECK(at[i] < INT64_MAX, "maximum value of input overflowed, it should be < ", INT64_MAX, " but got ",
-                 at[i]);
-        length = std::max(length, at[i] + 1);
+    const int64_t n = self.numel();
+    int64_t least = 0, most = -1;
+    for (int64_t i = 0; i < n; i++) {
+        least = at[i] < least ? at[i] : least;
+        most = at[i] > most ? at[i] : most;
     }
+    MT_CHECK(least >= 0, "bincount only supports 1-d non-negative integral inputs.");
+    MT_CHECK(most < INT64_MAX, "maximum value of input overflowed, it should be < ", INT64_MAX, " but got ", most);
+    length = std::max(length, most + 1);
     MT_CHECK(!weights || (weights->ndim == 1 && weights->numel() == self.numel()),
              "weights should be 1-d and have the same length as input");
     if (!weights) {
         TensorRef counts = zeros(IntSpan(&length, 1), DType::Int64);
-        for (int64_t i = 0; i < self.numel(); i++) counts->data<int64_t>()[at[i]]++;
+        int64_t* to = counts->data<int64_t>();
+        for (int64_t i = 0; i < n; i++) to[at[i]]++;
         return c.ret(0, std::move(counts));
     }
     TensorRef w = contiguous(*weights, DType::Float64), sums = zeros(IntSpan(&length, 1), DType::Float64);
-    for (int64_t i = 0; i < self.numel(); i++) sums->data<double>()[at[i]] += w->data<double>()[i];
+    const double* from = w->data<double>();
+    double* to = sums->data<double>();
+    for (int64_t i = 0; i < n; i++) to[at[i]] += from[i];
     if (weights->dtype != DType::Float32) return c.ret(0, std::move(sums));
     c.ret(0, contiguous(*sums, DType::Float32));
 }
