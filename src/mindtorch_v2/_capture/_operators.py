@@ -49,6 +49,10 @@ _FUNCTIONS = {
 _IN_PLACE = {
     name: getattr(operator, "i" + name.strip("_")) for name in _FUNCTIONS if hasattr(operator, "i" + name.strip("_"))
 }
+_GIVING_BACK = frozenset(
+    "contiguous to float double half bfloat16 int long short bool char byte type type_as cpu cuda npu dropout alpha_dropout "
+    "feature_alpha_dropout dropout1d dropout2d dropout3d resolve_conj resolve_neg positive pos".split()
+)
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -271,10 +275,14 @@ class Operators(Reader):
         if isinstance(a, SymNumber) or isinstance(b, SymNumber):
             return type(a) is type(b) and a.value is b.value and bool(a == b)
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a is not b:
-            # An operator may give its argument back, where its fake kernel makes a new tensor.
-            if id(a) not in self.real_of or id(b) not in self.real_of:
+            # Where an operator may give its argument back, the fake tensors might not tell.
+            if self._maybe_argument(a) or self._maybe_argument(b):
                 self.refuse("`is` of tensors that were computed", "comparison")
         return a is b
+
+    def _maybe_argument(self, tensor):
+        target = self.node_of(tensor).target
+        return id(tensor) not in self.real_of and getattr(target, "__name__", target) in _GIVING_BACK
 
     def chain(self, left, *parts):
         """`a < b < c`; what comes after the first is given as functions."""
@@ -313,7 +321,10 @@ class Operators(Reader):
             self.guard("absent", source, value)
             return False
         if isinstance(container, (set, frozenset)) and isinstance(value, torch.Tensor):
-            self.refuse("a tensor in a set", "item")
+            # Inputs are known to be different objects.
+            tensors = [value, *(each for each in container if isinstance(each, torch.Tensor))]
+            if source is not None or any(id(each) not in self.real_of for each in tensors):
+                self.refuse("a tensor in a set", "item")
         if isinstance(container, (set, frozenset)) and source is None:
             return value in container
         if isinstance(container, str) or method is None and look_up(kind, "__iter__") is None:
