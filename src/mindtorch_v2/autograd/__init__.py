@@ -1,5 +1,7 @@
 """torch.autograd: gradients of recorded programs."""
 
+import importlib as _importlib
+
 from .._autograd.backward import backward, grad
 from .._autograd.function import Function, NestedIOFunction
 from .._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
@@ -33,3 +35,9 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+
+def __getattr__(name):
+    if name in ("profiler", "profiler_util", "variable"):
+        return _importlib.import_module(f"mindtorch_v2.autograd.{name}")
+    raise AttributeError(f"module 'mindtorch_v2.autograd' has no attribute {name!r}")

@@ -1,8 +1,10 @@
-"""`torch.profiler`: ranges can be marked; collecting events is missing."""
+"""`torch.profiler`: which operators run, how often and how long. `torch.autograd.profiler` says what is seen."""
 
-import enum
+from mindtorch_v2._unavailable import unavailable_class
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from ..autograd.profiler import record_function
+from ._profile import profile, tensorboard_trace_handler
+from ._schedule import ProfilerAction, ProfilerActivity, schedule
 
 __all__ = [
     "ExecutionTraceObserver",
@@ -16,91 +18,14 @@ __all__ = [
     "tensorboard_trace_handler",
 ]
 
-_REMEDY = "profile with Python's cProfile or with perf"
-
 ExecutionTraceObserver = unavailable_class("torch.profiler.ExecutionTraceObserver")
-tensorboard_trace_handler = unavailable_function("torch.profiler.tensorboard_trace_handler")
-profile = unavailable_class("torch.profiler.profile", _REMEDY)
-
-
-class ProfilerActivity(enum.Enum):
-    """What a profiler could record."""
-
-    CPU = 0
-    XPU = 1
-    MTIA = 2
-    CUDA = 3
-    HPU = 4
-    PrivateUse1 = 5
-
-
-class ProfilerAction(enum.Enum):
-    """What a profiler does in one step of a schedule."""
-
-    NONE = 0
-    WARMUP = 1
-    RECORD = 2
-    RECORD_AND_SAVE = 3
-
-
-class record_function:
-    """Marks a range of the program with `name` for a profiler: a context manager or a decorator.
-
-    Without a profiler, and there is none yet, it does nothing, as in PyTorch.
-    """
-
-    def __init__(self, name, args=None):
-        self.name = name
-        self.args = args
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        return None
-
-    def __call__(self, fn):
-        return fn
 
 
 def kineto_available():
-    """Whether events can be collected: False."""
-    return False
+    """Whether `profile` works, with schedules and traces: True, though without PyTorch's library of that name."""
+    return True
 
 
 def supported_activities():
-    """The activities that can be recorded: none."""
-    return set()
-
-
-def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
-    """The action of each step, as a function of the step's number.
-
-    After `skip_first` steps come cycles of `wait`, `warmup` and `active` steps, `repeat` of them (0: without end);
-    a nonzero `skip_first_wait` leaves the wait out of the first cycle. The last step of a cycle records and saves.
-    """
-    if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
-        raise AssertionError(
-            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
-            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
-        )
-
-    def action(step):
-        if step < 0:
-            raise AssertionError(f"Step must be non-negative. Got {step}.")
-        if step < skip_first:
-            return ProfilerAction.NONE
-        step -= skip_first
-        if skip_first_wait != 0:
-            step += wait
-        length = wait + warmup + active
-        if repeat > 0 and step // length >= repeat:
-            return ProfilerAction.NONE
-        position = step % length
-        if position < wait:
-            return ProfilerAction.NONE
-        if position < wait + warmup:
-            return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if position < length - 1 else ProfilerAction.RECORD_AND_SAVE
-
-    return action
+    """The activities that can be recorded: those of the CPU."""
+    return {ProfilerActivity.CPU}

@@ -1,0 +1,223 @@
+"""`torch.autograd.profiler`: which operators run, how often and how long.
+
+Events are the operators that the thread calls which entered the profile, in forward and backward, and the ranges that
+`record_function` marks. Times are those of the CPU, from the call below autograd until it comes back, in Python: a few
+microseconds of each are the profiler's own. What runs on a device afterwards is not seen, nor what other threads call,
+nor the parts of an operator that one kernel computes.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import platform
+import time
+import warnings
+from typing import Any
+
+import mindtorch_v2 as torch
+
+from . import _profiler_recorder as _recorder
+from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
+
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "profile", "record_function"]
+
+
+class record_function:
+    """Marks a range of the program with `name` for profilers: a context manager or a decorator.
+
+    Where no profiler is on it does nothing but look for one.
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+        self.args = args
+        self._entered: list[tuple[list, int, int]] = []
+
+    def __enter__(self) -> record_function:
+        recorders = list(_recorder.active)
+        memory = torch._C._cpu_memory_stats()["allocated_bytes.current"] if recorders else 0
+        self._entered.append((recorders, memory, time.perf_counter_ns()))
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        end = time.perf_counter_ns()
+        recorders, memory, start = self._entered.pop()
+        if recorders:
+            memory = torch._C._cpu_memory_stats()["allocated_bytes.current"] - memory
+        for recorder in recorders:
+            if recorder in _recorder.active:
+                recorder.take(self.name, start, end, memory)
+
+    def __call__(self, fn: Any) -> Any:
+        @functools.wraps(fn)
+        def marked(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name, self.args):
+                return fn(*args, **kwargs)
+
+        return marked
+
+
+class profile:
+    """Within this block the operators that this thread calls are taken down.
+
+    `record_shapes`, `with_stack`, `profile_memory` and `with_flops` ask for the shapes of arguments, the Python frames
+    of the caller (none of this package's), bytes allocated on the CPU, and operations (see `torch.utils.flop_counter`).
+    Devices are not timed: `use_device` and `use_cuda` warn.
+
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     _ = torch.ones(2).exp()
+    >>> [(event.key, event.count) for event in prof.key_averages()]
+    [('aten::ones', 1), ('aten::exp', 1)]
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+    ) -> None:
+        device = "cuda" if use_cuda else use_device
+        if device not in (None, "cpu"):
+            warnings.warn(f"{device.upper()} is not available, disabling {device.upper()} profiling", stacklevel=2)
+        if enabled and not use_cpu:
+            raise AssertionError("No activities specified for the profiler")
+        self.enabled = enabled
+        self.entered = False
+        self.record_shapes = record_shapes or with_flops
+        self.with_stack = with_stack
+        self.profile_memory = profile_memory
+        self.with_flops = with_flops
+        self.acc_events = acc_events
+        self._recorder: _recorder.Recorder | None = None
+        self._earlier: list[FunctionEvent] = []
+        self._events: EventList | None = None
+
+    def __enter__(self) -> profile | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        if self.acc_events and self._recorder is not None:
+            self._earlier = list(self.function_events)
+        self._events = None
+        self._recorder = _recorder.Recorder(self.record_shapes, self.with_stack, self.profile_memory, self.with_flops)
+        self._recorder.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> bool:
+        if self.enabled and self._recorder is not None:
+            self._recorder.__exit__(*exception)
+            self.entered = False
+        return False
+
+    @property
+    def function_events(self) -> EventList:
+        """The events, in order of their start. Raises RuntimeError before the profile was run."""
+        if self._recorder is None:
+            raise RuntimeError("Profiler didn't finish running")
+        if self._events is None:
+            events = self._recorder.events()
+            self._events = EventList([*self._earlier, *events], self.profile_memory, self.with_flops)
+        return self._events
+
+    def __repr__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self._recorder is None else repr(self.function_events)
+
+    def __str__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self._recorder is None else str(self.function_events)
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
+        """The events as a table: see `EventList.table`."""
+        return self.function_events.table(sort_by, row_limit, **options)
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """Events of one kind taken together: see `EventList.key_averages`."""
+        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events taken together."""
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events in microseconds, none counted twice."""
+        return self.function_events.self_cpu_time_total
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write stacks and their times: see `EventList.export_stacks`."""
+        self.function_events.export_stacks(path, metric)
+
+    def export_chrome_trace(self, path: str, metadata: dict | None = None) -> None:
+        """Write the events as a trace that chrome://tracing, Perfetto and TensorBoard read.
+
+        `metadata` are further entries of the file, as JSON texts.
+        """
+        events = self.function_events
+        base = self._recorder.wall_began / 1000  # type: ignore[union-attr]
+        pid = os.getpid()
+        rows: list[dict] = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "python"}}]
+        for event in events:
+            args: dict[str, Any] = {"External id": event.id}
+            if self.record_shapes and not event.is_user_annotation:
+                args["Input Dims"] = event.input_shapes
+            if event.stack:
+                args["Call stack"] = ";".join(reversed(event.stack))
+            rows.append(
+                {"ph": "X", "cat": "user_annotation" if event.is_user_annotation else "cpu_op",
+                 "name": event.trace_name, "pid": pid, "tid": event.thread, "ts": base + event.time_range.start,
+                 "dur": event.time_range.elapsed_us(), "args": args}
+            )  # fmt: skip
+        head = {name: json.loads(text) for name, text in (metadata or {}).items()}
+        trace = {
+            "schemaVersion": 1,
+            "deviceProperties": [],
+            "host_name": platform.node(),
+            "displayTimeUnit": "ms",
+            "record_shapes": int(self.record_shapes),
+            "profile_memory": int(self.profile_memory),
+            **head,
+            "traceEvents": rows,
+            "traceName": path,
+        }
+        with open(path, "w") as file:
+            json.dump(trace, file)
+
+
+class emit_nvtx:
+    """Ranges for NVIDIA's tools; raises AssertionError when entered: there is no CUDA."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> Any:
+        if self.enabled:
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        return None
+
+    def __exit__(self, *exception: Any) -> bool:
+        return False
+
+
+class emit_itt(emit_nvtx):
+    """Ranges for Intel's VTune; raises NotImplementedError when entered: they are not sent."""
+
+    def __enter__(self) -> Any:
+        if self.enabled:
+            raise NotImplementedError("torch.autograd.profiler.emit_itt is not implemented in mindtorch_v2")
+        return None

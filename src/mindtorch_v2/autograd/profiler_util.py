@@ -1,0 +1,273 @@
+"""`torch.autograd.profiler_util`: the events of a profile, and what is computed from them."""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import Any, NamedTuple
+
+from ._profiler_table import build_table, format_time
+
+__all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
+
+_METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
+
+
+class DeviceType(enum.IntEnum):
+    """Where an event took place. All events are the CPU's: kernels of devices are not timed."""
+
+    CPU = 0
+
+    def __str__(self) -> str:
+        return f"DeviceType.{self.name}"
+
+
+class Interval(NamedTuple):
+    """From `start` to `end`, in microseconds since the profile began."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        """The length of the interval."""
+        return self.end - self.start
+
+
+class _Times:
+    """Averages, and times as text. What devices spent is 0: it is not measured."""
+
+    count: int
+    cpu_time_total: float
+    self_cpu_time_total: float
+
+    use_device = None
+    device_type = DeviceType.CPU
+    node_id = -1
+    is_async = is_remote = is_legacy = False
+    device_time = device_time_total = self_device_time_total = 0.0
+    device_memory_usage = self_device_memory_usage = 0
+
+    @property
+    def cpu_time(self) -> float:
+        """The time of one call, on average."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def cpu_time_str(self) -> str:
+        return format_time(self.cpu_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        return format_time(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        return format_time(self.self_cpu_time_total)
+
+
+class FunctionEvent(_Times):
+    """One call of an operator, or one range marked by `record_function`.
+
+    `time_range` says when, `thread` where; `cpu_parent` and `cpu_children` what it lies within and what within it;
+    `scope` is 1 in a backward. `input_shapes`, `stack` and memory are there if the profile was asked for them.
+    """
+
+    def __init__(
+        self,
+        id: int,
+        name: str,
+        thread: int,
+        start_us: float,
+        end_us: float,
+        overload_name: str = "",
+        input_shapes: list | None = None,
+        stack: list | None = None,
+        scope: int = 0,
+        cpu_memory_usage: int = 0,
+        flops: int = 0,
+        is_user_annotation: bool = False,
+        trace_name: str | None = None,
+    ) -> None:
+        self.id = id
+        self.name = self.key = name
+        self.trace_name = name if trace_name is None else trace_name
+        self.thread = thread
+        self.time_range = Interval(start_us, end_us)
+        self.overload_name = overload_name
+        self.input_shapes = [] if input_shapes is None else input_shapes
+        self.stack = [] if stack is None else stack
+        self.scope = scope
+        self.cpu_memory_usage = cpu_memory_usage
+        self.flops = flops
+        self.is_user_annotation = is_user_annotation
+        self.count = 1
+        self.cpu_parent: FunctionEvent | None = None
+        self.cpu_children: list[FunctionEvent] = []
+
+    @property
+    def cpu_time_total(self) -> float:  # type: ignore[override]
+        """From start to end, in microseconds."""
+        return self.time_range.elapsed_us()
+
+    @property
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]
+        """The time outside of the events within this one."""
+        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        """Bytes allocated (freed: negative) outside of the events within this one."""
+        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEvent id={self.id} name={self.name} overload_name={self.overload_name} "
+            f"device_type={self.device_type} cpu_time={self.cpu_time_str} start_us={self.time_range.start} "
+            f"end_us={self.time_range.end} cpu_children={[child.id for child in self.cpu_children]} "
+            f"thread={self.thread} input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage}>"
+        )
+
+
+class FunctionEventAvg(_Times):
+    """Several events taken together: their times, memory and operations are added up in `count` calls."""
+
+    key: str | None = None
+    overload_name: Any = None
+    input_shapes: Any = None
+    stack: Any = None
+    scope: int | None = None
+    is_user_annotation = False
+    cpu_parent: FunctionEvent | None = None
+
+    def __init__(self) -> None:
+        self.count = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.cpu_time_total = self.self_cpu_time_total = 0.0
+        self.cpu_children: list[FunctionEvent] = []
+
+    def add(self, other: Any) -> FunctionEventAvg:
+        """Add an event, or several, of the same key."""
+        if self.key is None:
+            for name in "key overload_name input_shapes stack scope is_user_annotation cpu_parent cpu_children".split():
+                setattr(self, name, getattr(other, name))
+        if self.key != other.key:
+            raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
+        return self._add(other)
+
+    __iadd__ = add
+
+    def _add(self, other: Any) -> FunctionEventAvg:
+        for name in "count flops cpu_memory_usage self_cpu_memory_usage cpu_time_total self_cpu_time_total".split():
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str} input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage}>"
+        )
+
+
+class EventList(list):
+    """Events, or averages of them, as a list that can be shown and written to files."""
+
+    def __init__(self, events: Any = (), profile_memory: bool = False, with_flops: bool = False) -> None:
+        super().__init__(events)
+        self._profile_memory = profile_memory
+        self._with_flops = with_flops
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _nest(self) -> None:
+        """Find for each event the innermost one of its thread that it lies within."""
+        open_events: dict[int, list[FunctionEvent]] = {}
+        for event in sorted(self, key=lambda e: (e.time_range.start, -e.time_range.end)):
+            outer = open_events.setdefault(event.thread, [])
+            while outer and event.time_range.end > outer[-1].time_range.end:
+                outer.pop()
+            if outer:
+                event.cpu_parent = outer[-1]
+                outer[-1].cpu_children.append(event)
+            outer.append(event)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events, none counted twice."""
+        return sum(event.self_cpu_time_total for event in self)
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
+        """A table with a line for each event, at most `row_limit` (-1: all), the largest `sort_by` first.
+
+        `sort_by` is an attribute: "cpu_time", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage",
+        "self_cpu_memory_usage", "count". `time_unit` is "s", "ms" or "us" for all times, else the one that suits each.
+        """
+        return build_table(
+            self, sort_by, header, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width,
+            self._with_flops, self._profile_memory, top_level_events_only, time_unit,
+        )  # fmt: skip
+
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """Events of the same name (and shapes, innermost frames, overload, where asked for) taken together."""
+        groups: dict[tuple, FunctionEventAvg] = {}
+        for event in self:
+            key = (
+                event.key,
+                event.is_user_annotation,
+                event.overload_name if group_by_overload_name else None,
+                str(event.input_shapes) if group_by_input_shapes else None,
+                *event.stack[: max(group_by_stack_n, 0)],
+            )
+            groups.setdefault(key, FunctionEventAvg()).add(event)
+        for average in groups.values():
+            average.stack = average.stack[: max(group_by_stack_n, 0)]
+            average.input_shapes = average.input_shapes if group_by_input_shapes else ""
+            average.overload_name = average.overload_name if group_by_overload_name else ""
+        return EventList(groups.values(), self._profile_memory, self._with_flops)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events taken together."""
+        total = FunctionEventAvg()
+        for event in self:
+            total._add(event)
+        total.key = "Total"
+        return total
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        """What `export_stacks` can weigh stacks by."""
+        return list(_METRICS)
+
+    def export_stacks(self, path: str, metric: str) -> None:
+        """Write one line for each event with a stack, its frames and its weight in microseconds: for flame graphs."""
+        if metric not in _METRICS:
+            raise ValueError(f"metric should be one of: {_METRICS}")
+        plain = str.maketrans(" ;\t\n", "____")
+        name = metric if metric == "self_cpu_time_total" else "self_device_time_total"
+        with open(path, "w") as file:
+            for event in self:
+                weight = int(getattr(event, name))
+                if event.stack and weight > 0:
+                    print(";".join(entry.translate(plain) for entry in reversed(event.stack)), weight, file=file)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events for chrome://tracing or Perfetto."""
+        with open(path, "w") as file:
+            json.dump(
+                [
+                    {"name": e.trace_name, "ph": "X", "ts": e.time_range.start, "dur": e.time_range.elapsed_us(),
+                     "tid": e.thread, "pid": "CPU functions", "args": {}}
+                    for e in self
+                ],
+                file,
+            )  # fmt: skip

@@ -1,0 +1,225 @@
+"""Profiles: what is taken down, how it is shown (as PyTorch 2.13 shows the same events), and in which steps."""
+
+import gzip
+import json
+import pathlib
+import warnings
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent
+from mindtorch_v2.profiler import (
+    ProfilerActivity,
+    profile,
+    record_function,
+    schedule,
+    supported_activities,
+    tensorboard_trace_handler,
+)
+
+pytestmark = pytest.mark.no_torch
+
+TABLES = json.loads(pathlib.Path(__file__).with_name("profiler_tables.json").read_text())
+LONG = "a_very_long_name_of_a_range_that_does_not_fit_into_its_column_at_all"
+
+
+def events(**options):
+    made = [
+        FunctionEvent(1, "outer_range", 7, 0.0, 3015.038, is_user_annotation=True, cpu_memory_usage=80),
+        FunctionEvent(
+            2, "aten::linear", 7, 100.0, 697.348, input_shapes=[[2, 4], [4, 4], [4]], cpu_memory_usage=2048, flops=64,
+            stack=["/some/where/model.py(12): forward", "run.py(3): <module>"],
+        ),
+        FunctionEvent(
+            3, "aten::sum", 7, 800.0, 800.5, overload_name="dim_IntList", input_shapes=[[2, 4]], cpu_memory_usage=-4,
+            stack=["run.py(3): <module>"],
+        ),
+        FunctionEvent(
+            4, "aten::linear", 7, 900.0, 1000.0, input_shapes=[[8, 4], [4, 4], [4]], cpu_memory_usage=3 << 20, flops=256,
+            stack=["run.py(9): <module>"],
+        ),
+        FunctionEvent(5, LONG, 9, 5.0, 2000005.0),
+    ]  # fmt: skip
+    made = EventList(made, **options)
+    made._nest()
+    return made
+
+
+def test_tables_are_those_of_pytorch():
+    full = events(profile_memory=True, with_flops=True)
+    shown = [
+        events().key_averages().table(sort_by="cpu_time_total", row_limit=2, header="HEAD"),
+        full.key_averages(group_by_input_shapes=True, group_by_overload_name=True).table(
+            sort_by="self_cpu_time_total", row_limit=-1, time_unit="ms", max_name_column_width=20
+        ),
+        events(profile_memory=True).table(
+            top_level_events_only=True, max_src_column_width=20, max_shapes_column_width=12
+        ),
+        events().table(row_limit=3, max_name_column_width=None, max_src_column_width=20),
+    ]
+    assert [table.splitlines() for table in shown] == TABLES
+    assert events().total_average().count == 5
+    assert EventList().table() == ""
+    with pytest.raises(AttributeError, match="nonsense"):
+        events().table(sort_by="nonsense")
+
+
+def model():
+    with record_function("forward"):
+        y = torch.nn.Linear(3, 4)(torch.ones(2, 3)).exp()
+    y.sum().backward()
+
+
+def test_operators_and_ranges_are_taken_down():
+    with profile(record_shapes=True, with_stack=True, profile_memory=True, with_flops=True) as prof:
+        model()
+    found = {event.name: event for event in prof.events()}
+    linear, outer = found["aten::linear"], found["forward"]
+    assert linear.input_shapes == [[2, 3], [4, 3], [4]]
+    assert linear.cpu_parent is outer
+    assert linear in outer.cpu_children
+    assert outer.is_user_annotation
+    assert linear.scope == 0
+    assert found["aten::linear_backward"].scope == 1
+    assert linear.cpu_memory_usage >= 2 * 4 * 4
+    assert linear.flops == 48
+    assert ": model" in linear.stack[0]
+    assert pathlib.Path(__file__).name in linear.stack[0]
+    assert 0 < linear.cpu_time_total <= outer.cpu_time_total
+    assert outer.self_cpu_time_total == pytest.approx(
+        outer.cpu_time_total - sum(child.cpu_time_total for child in outer.cpu_children)
+    )
+    starts = [event.time_range.start for event in prof.events()]
+    assert starts == sorted(starts)
+
+
+def test_counts_by_name_shape_and_overload():
+    with profile(record_shapes=True) as prof:
+        for size in (2, 2, 3):
+            torch.ones(size).sum()
+        torch.ones(2, 2).sum(0)
+    averages = prof.key_averages()
+    assert {e.key: e.count for e in averages} == {"aten::ones": 4, "aten::sum": 4}
+    by_shape = {str(e.input_shapes): e.count for e in prof.key_averages(group_by_input_shape=True) if "sum" in e.key}
+    assert sorted(by_shape.values()) == [1, 1, 2]
+    by_overload = {e.overload_name: e.count for e in prof.key_averages(group_by_overload_name=True) if "sum" in e.key}
+    assert by_overload == {"": 3, "dim_IntList": 1}
+
+
+def test_nothing_is_taken_down_outside():
+    with profile() as prof:
+        torch.ones(2)
+    torch.ones(2).exp()
+    with record_function("later"):
+        pass
+    assert [event.name for event in prof.events()] == ["aten::ones"]
+
+
+def test_an_operator_that_raises_is_an_event_too():
+    with profile() as prof, pytest.raises(RuntimeError):
+        torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+    assert [event.name for event in prof.events()][-1] == "aten::mm"
+    torch.ones(2)
+    assert len(prof.events()) == 3
+
+
+def test_schedule():
+    steps = schedule(wait=1, warmup=1, active=2, repeat=1, skip_first=1)
+    names = [steps(step).name for step in range(7)]
+    assert names == ["NONE", "NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE", "NONE", "NONE"]
+
+
+def test_steps_of_a_schedule():
+    ready = []
+
+    def on_ready(prof):
+        ready.append((prof.step_num, [event.name for event in prof.events()]))
+
+    with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=2), on_trace_ready=on_ready) as prof:
+        for _ in range(9):
+            torch.ones(2)
+            prof.step()
+    cycle = ["ProfilerStep*", "aten::ones"] * 2
+    assert ready == [(4, cycle), (8, cycle)]
+    traces = [event.trace_name for event in prof.events()]
+    assert [name for name in traces if name.startswith("ProfilerStep")] == ["ProfilerStep#6", "ProfilerStep#7"]
+
+
+def test_events_of_all_cycles_on_request():
+    with profile(schedule=schedule(wait=0, warmup=0, active=1), acc_events=True) as prof:
+        for _ in range(3):
+            torch.ones(2)
+            prof.step()
+    assert {e.key: e.count for e in prof.key_averages()}["aten::ones"] == 3
+
+
+def test_traces_for_viewers(tmp_path):
+    with profile(record_shapes=True, on_trace_ready=tensorboard_trace_handler(str(tmp_path / "log"), "me")) as prof:
+        model()
+    prof.add_metadata("note", 'a "quoted" text')
+    prof.export_chrome_trace(str(tmp_path / "trace.json.gz"))
+    trace = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
+    assert trace["note"] == 'a "quoted" text'
+    rows = {row["name"]: row for row in trace["traceEvents"]}
+    assert rows["aten::linear"]["cat"] == "cpu_op"
+    assert rows["aten::linear"]["args"]["Input Dims"] == [[2, 3], [4, 3], [4]]
+    assert rows["forward"]["cat"] == "user_annotation"
+    assert rows["forward"]["ts"] <= rows["aten::linear"]["ts"]
+    (written,) = (tmp_path / "log").iterdir()
+    assert written.name.startswith("me.")
+    assert written.name.endswith(".pt.trace.json")
+
+
+def test_stacks_for_flame_graphs(tmp_path):
+    path = tmp_path / "stacks"
+    events().export_stacks(str(path), "self_cpu_time_total")
+    assert path.read_text().splitlines() == [
+        "run.py(3):_<module>;/some/where/model.py(12):_forward 597",
+        "run.py(9):_<module> 100",
+    ]
+    with pytest.raises(ValueError, match="metric should be one of"):
+        events().export_stacks(str(path), "count")
+
+
+def test_record_function_marks_functions():
+    @record_function("named")
+    def twice(x):
+        """Doubles."""
+        return x * 2
+
+    assert twice.__doc__ == "Doubles."
+    with profile() as prof:
+        assert twice(2) == 4
+    assert [event.name for event in prof.events()] == ["named"]
+
+
+def test_what_is_missing_says_so():
+    assert supported_activities() == {ProfilerActivity.CPU}
+    with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
+        profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(AssertionError, match="No activities specified for the profiler"):
+            profile(activities=[ProfilerActivity.CUDA]).start()
+    with pytest.raises(AssertionError, match="No valid profiler activities found"):
+        profile(activities=[])
+    with pytest.raises(AssertionError, match="Profiler must be initialized before getting key averages"):
+        profile().key_averages()
+    with pytest.raises(NotImplementedError, match="experimental_config is not implemented"):
+        profile(experimental_config=object())
+    with (
+        pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"),
+        torch.autograd.profiler.emit_nvtx(),
+    ):
+        pass
+    again = torch.autograd.profiler.profile()
+    with again, pytest.raises(RuntimeError, match="Profiler context manager is not reentrant"):
+        again.__enter__()
+    assert str(torch.autograd.profiler.profile()) == "<unfinished torch.autograd.profile>"
+    with torch.autograd.profiler.profile(enabled=False) as nothing:
+        assert nothing is None
+
+
+def test_variable_is_where_it_was():
+    assert torch.autograd.variable.Variable is torch.autograd.Variable
