@@ -23,6 +23,7 @@ from ..._autograd.grad_mode import no_grad
 from .. import npu as _npu
 from ..npu import libraries, state
 from ..npu.errors import NPUError
+from ..npu.table import random_state
 from . import custom
 from .lower import GEConversionError, Program
 
@@ -243,7 +244,7 @@ class Compiled:
                 value = what
             else:
                 if what not in draws:
-                    draws[what] = state.get().generators[self.executable.index].next()
+                    draws[what] = random_state(None, self.executable.index)
                 value = tensor([draws[what][kind == "offset"]], dtype=int64)
             value = value.detach()
             fed.append(value if value.device == self.device else value.to(self.device))
