@@ -81,6 +81,7 @@ def test_histograms():
     hist, edges = torch.histogramdd(points, [2, 2], range=[0.0, 1.0, 0.0, 1.0], density=True)
     assert hist.tolist() == [[1.0, 0.0], [1.0, 2.0]]
     assert [e.tolist() for e in edges] == [[0.0, 0.5, 1.0], [0.0, 0.5, 1.0]]
+    assert isinstance(torch.histogramdd(points, list(edges)).bin_edges, tuple)
 
 
 @pytest.mark.parametrize(

@@ -86,3 +86,10 @@ def test_factors_go_into_a_tuple():
 def test_numbers_may_be_named():
     assert torch.add(input=1, other=2).item() == 3
     assert torch.mul(input=2.5, other=torch.ones(2)).tolist() == [2.5, 2.5]
+
+
+def test_the_device_may_be_named_too():
+    assert torch.zeros(2, out=_new(), device="cpu").tolist() == [0.0, 0.0]
+    assert torch.arange(3, out=_new(), device=torch.device("cpu")).tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(RuntimeError, match=r"device meta does not match device of out parameter \(cpu\)"):
+        torch.zeros(2, out=_new(), device="meta")

@@ -218,4 +218,4 @@ def histogramdd_int(self, bins, range=None, weight=None, density=False):
 def histogramdd_edges(self, bins, range=None, weight=None, density=False):
     if self.dim() >= 2 and len(bins) != self.size(-1):
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    return aten._histogramdd_from_bin_tensors(self, bins, weight=weight, density=density), list(bins)
+    return aten._histogramdd_from_bin_tensors(self, bins, weight=weight, density=density), tuple(bins)
