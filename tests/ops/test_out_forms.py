@@ -91,5 +91,5 @@ def test_numbers_may_be_named():
 def test_the_device_may_be_named_too():
     assert torch.zeros(2, out=_new(), device="cpu").tolist() == [0.0, 0.0]
     assert torch.arange(3, out=_new(), device=torch.device("cpu")).tolist() == [0.0, 1.0, 2.0]
-    with pytest.raises(RuntimeError, match=r"device meta does not match device of out parameter \(cpu\)"):
+    with pytest.raises(RuntimeError, match=r"device type meta does not match device type of out parameter \(cpu\)"):
         torch.zeros(2, out=_new(), device="meta")

@@ -24,7 +24,9 @@ def _factory(name, overload, arguments, optional=""):
                 f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})"
             )
         if device is not None and str(device).partition(":")[0] != out.device.type:  # a word or a device
-            raise RuntimeError(f"device {device} does not match device of out parameter ({out.device})")
+            raise RuntimeError(
+                f"device type {str(device).partition(':')[0]} does not match device type of out parameter ({out.device.type})"
+            )
         options = {key: value for key, value in options.items() if key in random}
         made = getattr(aten, name)(*args[: len(takes)], dtype=out.dtype, device=out.device, **options)
         return fill(out, made)
