@@ -8,8 +8,8 @@ from mindtorch_v2 import _C
 __all__ = ["set_module", "swap_tensors"]
 
 _PARTS = frozenset(
-    "_contextlib _foreach_utils _python_dispatch _pytree _sympy checkpoint cpp_extension data dlpack flop_counter hooks "
-    "module_tracker weak".split()
+    "_contextlib _foreach_utils _python_dispatch _pytree _sympy benchmark checkpoint cpp_extension data dlpack flop_counter hooks "
+    "model_zoo module_tracker weak".split()
 )
 
 
