@@ -73,6 +73,8 @@ from ._tensor_types import IntTensor as IntTensor
 from ._tensor_types import LongTensor as LongTensor
 from ._c_names import PyTorchFileReader as PyTorchFileReader
 from ._c_names import PyTorchFileWriter as PyTorchFileWriter
+from .jit import ScriptFunction as ScriptFunction
+from .jit import ScriptModule as ScriptModule
 from ._tensor_types import ShortTensor as ShortTensor
 from ._dtype import Size as Size
 from ._stream import Stream as Stream

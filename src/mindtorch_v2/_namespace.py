@@ -47,6 +47,7 @@ LAZY_NAMES: dict[str, str] = {
         "_functionalize._functions",
     ),
     **dict.fromkeys("Stream Event".split(), "_stream"),
+    **dict.fromkeys("ScriptFunction ScriptModule".split(), "jit"),
     **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_c_names"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
     "compile": "compiler",

@@ -92,3 +92,8 @@ def test_version_compares_as_a_version():
     assert version.startswith("2.13")
     assert torch.version.cuda is None
     assert torch.version.__version__ == "2.13.0"
+
+
+def test_script_types_are_names_of_torch_too():
+    assert torch.ScriptModule is torch.jit.ScriptModule
+    assert torch.ScriptFunction is torch.jit.ScriptFunction
