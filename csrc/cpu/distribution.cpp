@@ -253,15 +253,17 @@ void binomial_cpu(Call& c) {
 
 // ---- gamma and Dirichlet ----
 
-// Marsaglia and Tsang 2000; shapes below one are boosted.
-double sample_gamma(double alpha, Generator& g) {
+// Marsaglia and Tsang 2000; shapes below one are boosted. A third is a float32 and float32 shapes are lessened by it as
+// such: PyTorch's samples follow from that.
+template <class T>
+double sample_gamma(T alpha, Generator& g) {
     double scale = 1;
     if (alpha < 1) {
         if (alpha == 0) return 0;
-        scale *= std::pow(1 - uniform_double(g.engine), 1.0 / alpha);
+        scale *= std::pow(1 - uniform_double(g.engine), T(1) / alpha);
         alpha += 1;
     }
-    double d = alpha - 1.0 / 3.0, k = 1.0 / std::sqrt(9.0 * d);
+    double d = alpha - 1.0f / 3, k = 1.0 / std::sqrt(9.0 * d);
     while (true) {
         double x, y;
         do {
@@ -289,7 +291,7 @@ void standard_gamma_cpu(Call& c) {
     GeneratorLock lock(g);
     visit(FloatTypes{}, c.tensor(0).dtype, "gamma_cpu", [&]<class T>() {
         each_element<T>(c.out(), c.tensor(0),
-                        [&](double alpha) { return std::max(smallest<T>(), sample_gamma(alpha, g)); });
+                        [&](opmath_t<T> alpha) { return std::max(smallest<T>(), sample_gamma(alpha, g)); });
     });
 }
 

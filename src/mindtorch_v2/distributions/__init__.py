@@ -44,6 +44,7 @@ from mindtorch_v2.distributions.transformed_distribution import TransformedDistr
 from mindtorch_v2.distributions.uniform import Uniform
 from mindtorch_v2.distributions.von_mises import VonMises
 from mindtorch_v2.distributions.weibull import Weibull
+from mindtorch_v2.distributions.wishart import Wishart
 from mindtorch_v2.distributions.transforms import (
     AbsTransform,
     AffineTransform,
@@ -129,6 +130,7 @@ __all__ = [
     "Uniform",
     "VonMises",
     "Weibull",
+    "Wishart",
     "biject_to",
     "constraints",
     "identity_transform",

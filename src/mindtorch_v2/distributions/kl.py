@@ -28,6 +28,7 @@ from mindtorch_v2.distributions.poisson import Poisson
 from mindtorch_v2.distributions.transformed_distribution import TransformedDistribution
 from mindtorch_v2.distributions.uniform import Uniform
 from mindtorch_v2.distributions.utils import _sum_rightmost, euler_constant
+from mindtorch_v2.distributions.wishart import Wishart, _digamma_sum
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -387,3 +388,22 @@ _register_infinite(Laplace, "loc", Beta, ContinuousBernoulli, Exponential, Gamma
 _register_infinite(Normal, "loc", Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
 _register_infinite(Pareto, "alpha", Beta, ContinuousBernoulli, Uniform)
 _register_infinite(Poisson, "rate", Bernoulli, Binomial)
+
+
+@register_kl(Wishart, Wishart)
+def _wishart_wishart(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError("KL-divergence between two Wisharts with different event shapes cannot be computed")
+    n = p.event_shape[-1]
+    p_factor, q_factor = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
+    half_log_dets = q_factor.diagonal(dim1=-2, dim2=-1).log().sum(-1) - p_factor.diagonal(dim1=-2, dim2=-1).log().sum(
+        -1
+    )
+    trace = torch.cholesky_solve(p.covariance_matrix, q_factor).diagonal(dim1=-2, dim2=-1).sum(-1)
+    return (
+        q.df * half_log_dets
+        + p.df / 2 * (trace - n)
+        + torch.mvlgamma(q.df / 2, n)
+        - torch.mvlgamma(p.df / 2, n)
+        + (p.df - q.df) / 2 * _digamma_sum(p.df / 2, n)
+    )

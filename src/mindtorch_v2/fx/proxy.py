@@ -183,6 +183,21 @@ def _instruction(frame):
     return instructions[place], instructions, place
 
 
+def _is_assert(instructions):
+    """Whether these, from the one that asks for a truth value on, are an `assert` statement's.
+
+    The truth value is asked for by the jump (3.11), or by the comparison or an instruction of its own before it.
+    """
+    names = [each.opname for each in instructions[:4]]
+    while names and names[0] in ("COMPARE_OP", "TO_BOOL"):
+        names.pop(0)
+    jumps = bool(names) and names[0].startswith("POP_JUMP") and names[0].endswith("IF_TRUE")
+    following = [(each.opname, each.argval) for each in instructions if each.opname != "NOT_TAKEN"]
+    place = next((i for i, (name, _) in enumerate(following) if name.startswith("POP_JUMP")), len(following))
+    name, value = following[place + 1] if place + 1 < len(following) else ("", None)
+    return jumps and (name == "LOAD_ASSERTION_ERROR" or (name == "LOAD_COMMON_CONSTANT" and value is AssertionError))
+
+
 class Proxy:
     """Stands for the value of a node: functions of `torch`, methods and operators on it make further nodes.
 
@@ -228,9 +243,8 @@ class Proxy:
 
     def __bool__(self):
         if self.tracer.trace_asserts:
-            instruction, instructions, place = _instruction(sys._getframe(1))
-            asserts = instruction.opname.startswith("POP_JUMP") and instruction.opname.endswith("IF_TRUE")
-            if asserts and instructions[place + 1].opname == "LOAD_ASSERTION_ERROR":
+            _, instructions, place = _instruction(sys._getframe(1))
+            if _is_assert(instructions[place:]):
                 self.tracer.create_proxy("call_function", assert_fn, (self,), {})
                 return True
         return self.tracer.to_bool(self)
