@@ -262,7 +262,12 @@ def _operators(rows: list[str]) -> Iterator[str]:
 
 
 _INTERNAL = {"__module__", "__doc__", "__dict__", "__weakref__", "__hash__", "__new__", "__annotations__", "__slots__"}
-_INTERNAL |= {"__firstlineno__", "__static_attributes__", "__annotate_func__", "__annotations_cache__"}  # CPython 3.13, 3.14
+_INTERNAL |= {
+    "__firstlineno__",
+    "__static_attributes__",
+    "__annotate_func__",
+    "__annotations_cache__",
+}  # CPython 3.13, 3.14
 
 
 def _is_internal(name: str) -> bool:

@@ -59,7 +59,7 @@ def _edges(points, bins, range):
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}")
         if range is not None:
             low, high = float(range[2 * d]), float(range[2 * d + 1])
-        elif columns.size(0) == 0:
+        elif columns.size(0) == 0 or points.is_meta:
             low, high = 0.0, 1.0
         else:
             low, high = columns[:, d].min().item(), columns[:, d].max().item()
@@ -108,7 +108,7 @@ def _count(points, edges, weight, density):
     values = values if weight is None else weight.reshape(-1)
     total = aten.zeros([math.prod(sizes)], dtype=points.dtype, device=points.device)
     if total.numel():
-        total = total.index_add(0, place[inside], values[inside])
+        total = total.index_add(0, place, aten.where(inside, values, 0).to(values.dtype))
     total = total.reshape(sizes)
     if density:
         total = total / total.sum()
