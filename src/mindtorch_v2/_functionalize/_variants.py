@@ -68,6 +68,18 @@ def call(op: Any, values: list) -> Any:
     return op(*values[:n], **{found.names[i]: values[i] for i in rest if said[i]})
 
 
+def written_without_kernel(op: Any, values: list) -> list | None:
+    """The results of an operator that has no Meta kernel and needs none: it gives nothing, or the arguments that it writes.
+
+    A write that says no more leaves shapes as they are. None where the schema does not say all of the results.
+    """
+    found = signature(op)
+    if not found.written or None in found.returned or op.has_kernel("Meta"):
+        return None
+    results = [values[place] for place in found.returned]
+    return results if all(isinstance(result, _C.TensorBase) for result in results) else None
+
+
 class Variant(NamedTuple):
     """An operator without side effects that stands for one with them.
 
@@ -254,8 +266,12 @@ def _on_clones(op: Any) -> Any:
 
         for i in found.written:
             values[i] = cloned(values[i])
-        made = call(op, values)
-        results = (made,) if len(op.returns) == 1 else made if op.returns else ()
+        results = None
+        if any(value.device.type == "meta" for value in clones.values()):
+            results = written_without_kernel(op, values)
+        if results is None:
+            made = call(op, values)
+            results = (made,) if len(op.returns) == 1 else made if op.returns else ()
         new = [r for r, place in zip(results, found.returned, strict=True) if place is None]
         new += [values[i] for i in found.written]
         return new[0] if len(new) == 1 else tuple(new)

@@ -9,6 +9,7 @@ import weakref
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, _torch_dispatch
+from mindtorch_v2._functionalize._variants import bound, written_without_kernel
 from mindtorch_v2._torch_function import _disabled_torch_function_impl
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage
@@ -381,7 +382,11 @@ class FakeTensorMode(TorchDispatchMode):
             with torch.no_grad():
                 result = func(*plain_args, **plain_kwargs)
         except NotImplementedError as error:
-            raise UnsupportedOperatorException(func) from error
+            values = bound(func._handle, plain_args, plain_kwargs) if writes else []
+            known = written_without_kernel(func._handle, values) if writes else None
+            if known is None:
+                raise UnsupportedOperatorException(func) from error
+            result = None if not known else known[0] if len(known) == 1 else tuple(known)
         if writes:
             for fake in fakes:
                 _follow(fake)
