@@ -382,8 +382,7 @@ class FakeTensorMode(TorchDispatchMode):
             with torch.no_grad():
                 result = func(*plain_args, **plain_kwargs)
         except NotImplementedError as error:
-            values = bound(func._handle, plain_args, plain_kwargs) if writes else []
-            known = written_without_kernel(func._handle, values) if writes else None
+            known = written_without_kernel(func._handle, bound(func._handle, plain_args, plain_kwargs))
             if known is None:
                 raise UnsupportedOperatorException(func) from error
             result = None if not known else known[0] if len(known) == 1 else tuple(known)

@@ -24,7 +24,24 @@ def _precision_to_scale_tril(precision):
     return torch.linalg.solve_triangular(upper_inverse, identity, upper=False)
 
 
-class MultivariateNormal(Distribution):
+class FromScaleTril:
+    """The matrices of a distribution that keeps the Cholesky factor `_unbroadcasted_scale_tril`."""
+
+    @lazy_property
+    def scale_tril(self):
+        return self._unbroadcasted_scale_tril.expand(self._matrix_shape())
+
+    @lazy_property
+    def covariance_matrix(self):
+        factor = self._unbroadcasted_scale_tril
+        return torch.matmul(factor, factor.mT).expand(self._matrix_shape())
+
+    @lazy_property
+    def precision_matrix(self):
+        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._matrix_shape())
+
+
+class MultivariateNormal(FromScaleTril, Distribution):
     """Normal vectors with mean `loc` of shape (..., n) and one of `covariance_matrix`, `precision_matrix` or
     `scale_tril` (its Cholesky factor), each of shape (..., n, n).
     """
@@ -73,19 +90,6 @@ class MultivariateNormal(Distribution):
 
     def _matrix_shape(self):
         return self._batch_shape + self._event_shape + self._event_shape
-
-    @lazy_property
-    def scale_tril(self):
-        return self._unbroadcasted_scale_tril.expand(self._matrix_shape())
-
-    @lazy_property
-    def covariance_matrix(self):
-        factor = self._unbroadcasted_scale_tril
-        return torch.matmul(factor, factor.mT).expand(self._matrix_shape())
-
-    @lazy_property
-    def precision_matrix(self):
-        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._matrix_shape())
 
     @property
     def mean(self):

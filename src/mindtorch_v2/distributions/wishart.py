@@ -7,8 +7,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.chi2 import Chi2
 from mindtorch_v2.distributions.exp_family import ExponentialFamily
-from mindtorch_v2.distributions.multivariate_normal import _precision_to_scale_tril
-from mindtorch_v2.distributions.utils import lazy_property
+from mindtorch_v2.distributions.multivariate_normal import FromScaleTril, _precision_to_scale_tril
 
 __all__ = ["Wishart"]
 
@@ -21,7 +20,7 @@ def _digamma_sum(x, n):
     return torch.digamma(x.unsqueeze(-1) - steps).sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(FromScaleTril, ExponentialFamily):
     """Positive definite matrices (..., n, n): the scatter of `df` normal vectors, with one of `covariance_matrix`,
     `precision_matrix` or `scale_tril` (its Cholesky factor), each of shape (..., n, n). `df`, of shape (...) or a number, is
     greater than n - 1. Samples are drawn by Bartlett's decomposition.
@@ -83,19 +82,6 @@ class Wishart(ExponentialFamily):
 
     def _matrix_shape(self):
         return self._batch_shape + self._event_shape
-
-    @lazy_property
-    def scale_tril(self):
-        return self._unbroadcasted_scale_tril.expand(self._matrix_shape())
-
-    @lazy_property
-    def covariance_matrix(self):
-        factor = self._unbroadcasted_scale_tril
-        return torch.matmul(factor, factor.mT).expand(self._matrix_shape())
-
-    @lazy_property
-    def precision_matrix(self):
-        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._matrix_shape())
 
     @property
     def mean(self):
