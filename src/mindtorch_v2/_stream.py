@@ -17,21 +17,24 @@ def _device(device: Any) -> Any:
     return _C.device("cpu") if device is None else _C.device(device)
 
 
-def _class_of(device: Any, name: str, default: type) -> type:
-    """The class of that name of the back end of a device."""
-    kind = _device(device).type
-    if kind == "cpu":
-        return default
-    if kind != "npu":
-        raise RuntimeError(f"torch.{name}: there is no back end for the device {device}")
-    return getattr(importlib.import_module(f"{__package__}.npu"), name)
+class _OfDevice(type):
+    """Calls of `Stream` and `Event` with another device than the CPU make that device's own."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls not in (Stream, Event):
+            return super().__call__(*args, **kwargs)
+        device, rest = (args[0], args[1:]) if args else (kwargs.pop("device", None), ())
+        kind = _device(device).type
+        if kind == "cpu":
+            return super().__call__(device, *rest, **kwargs)
+        if kind != "npu":
+            raise RuntimeError(f"torch.{cls.__name__}: there is no back end for the device {device}")
+        npu = importlib.import_module(f"{__package__}.npu")
+        return npu.Stream(device, *rest, **kwargs) if cls is Stream else npu.Event(*rest, **kwargs)
 
 
-class Stream:
+class Stream(metaclass=_OfDevice):
     """A queue of work on a device, the CPU unless `device` names another: then its back end's own stream is made."""
-
-    def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Stream:
-        return super().__new__(_class_of(device, "Stream", cls) if cls is Stream else cls)
 
     def __init__(self, device: Any = None, priority: int = 0):
         self.device_index, self.device_type, self.stream_id = -1, 0, 0
@@ -69,13 +72,8 @@ class Stream:
         return f"torch.Stream device_type=cpu, device_index={self.device_index}, stream_id={self.stream_id}"
 
 
-class Event:
+class Event(metaclass=_OfDevice):
     """A mark in a stream; on another device than the CPU the back end's own event is made."""
-
-    def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Event:
-        if cls is not Event or _device(device).type == "cpu":
-            return super().__new__(cls)
-        return _class_of(device, "Event", cls)(*args, **kwargs)
 
     def __init__(self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False):
         self.device = _device(device)

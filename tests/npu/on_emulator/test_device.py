@@ -186,3 +186,13 @@ def test_steps_leave_nothing_behind(emulator: Any, report: Any) -> None:
     assert after["executors"] == 0 and after.get("lists", 0) == 0
     for kind in ("tensors", "scalars", "arrays", "device memory"):
         assert after[kind] <= before[kind] + 8, kind
+
+
+def test_streams_and_events_by_device() -> None:
+    assert not torch.Event("npu").enable_timing
+    event, stream = torch.Event(device="npu", enable_timing=True), torch.Stream("npu")
+    assert type(event) is torch.npu.Event and event.enable_timing and isinstance(event, torch.Event)
+    assert type(stream) is torch.npu.Stream and isinstance(stream, torch.Stream)
+    event.record(stream)
+    event.synchronize()
+    assert event.query()
