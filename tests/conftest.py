@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _same_start(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every test begins with the same random state, float32, and grad mode on, whatever ran before it."""
+    """Every test begins with the same random state, float32, grad mode on and no autocast, whatever ran before it."""
     if "no_torch" in request.keywords:
         yield
         return
@@ -38,4 +38,5 @@ def _same_start(request: pytest.FixtureRequest) -> Iterator[None]:
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
+    torch.set_autocast_enabled("cpu", False)
     yield

@@ -5,7 +5,7 @@ is small in a basis of them.
 """
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 __all__ = ["get_approximate_basis", "pca_lowrank", "svd_lowrank"]
 
@@ -49,7 +49,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     """
     given = [t for t in (A, M) if t is not None]
     if overridden(given):
-        return hand_over(svd_lowrank, given, A, q=q, niter=niter, M=M)
+        return hand_over_locals(svd_lowrank, locals())
     return _svd(A, q, niter, M)
 
 
@@ -77,7 +77,7 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     tensor([0.4472, 0.8944])
     """
     if overridden((A,)):
-        return hand_over(pca_lowrank, (A,), A, q=q, center=center, niter=niter)
+        return hand_over_locals(pca_lowrank, locals())
     m, n = A.shape[-2:]
     if q is None:
         q = min(6, m, n)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _C
 from ._tensor import Tensor
-from ._torch_function import hand_over, overridden
+from ._torch_function import hand_over_locals, overridden
 
 LAZY_MODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional "
@@ -80,49 +80,49 @@ def is_storage(obj: Any) -> bool:
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is floating."""
     if overridden(input):
-        return hand_over(is_floating_point, (input,), input)
+        return hand_over_locals(is_floating_point, locals())
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is complex."""
     if overridden(input):
-        return hand_over(is_complex, (input,), input)
+        return hand_over_locals(is_complex, locals())
     return input.is_complex()
 
 
 def is_conj(input: Tensor) -> bool:
     """Whether ``input`` is a lazy conjugate: never here, conjugates are computed at once."""
     if overridden(input):
-        return hand_over(is_conj, (input,), input)
+        return hand_over_locals(is_conj, locals())
     return False
 
 
 def is_neg(input: Tensor) -> bool:
     """Whether ``input`` is a lazy negative: never here."""
     if overridden(input):
-        return hand_over(is_neg, (input,), input)
+        return hand_over_locals(is_neg, locals())
     return False
 
 
 def is_inference(input: Tensor) -> bool:
     """Whether ``input`` was made under inference mode."""
     if overridden(input):
-        return hand_over(is_inference, (input,), input)
+        return hand_over_locals(is_inference, locals())
     return input.is_inference()
 
 
 def numel(input: Tensor) -> int:
     """Number of elements."""
     if overridden(input):
-        return hand_over(numel, (input,), input)
+        return hand_over_locals(numel, locals())
     return input.numel()
 
 
 def get_device(input: Tensor) -> int:
     """Index of the device of ``input``; -1 on the CPU."""
     if overridden(input):
-        return hand_over(get_device, (input,), input)
+        return hand_over_locals(get_device, locals())
     return input.get_device()
 
 
@@ -237,7 +237,7 @@ def is_autocast_available(device_type: str) -> bool:
 def _assert(condition: Any, message: str) -> None:
     """Assert as a function, for programs that are traced: AssertionError with ``message`` unless ``condition``."""
     if type(condition) is not Tensor and overridden(condition):
-        return hand_over(_assert, (condition,), condition, message)
+        return hand_over_locals(_assert, locals())
     assert condition, message
 
 

@@ -151,6 +151,20 @@ def hand_over(public_api, relevant_args, *args, **kwargs):
     return _ask(public_api, _get_overloaded_args(relevant_args), args, kwargs)
 
 
+def hand_over_locals(public_api, arguments):
+    """Hand over a call of `public_api`, of which `arguments` are the parameters: `locals()` where it begins.
+
+    What has no default is passed by position and the rest by keyword, as PyTorch's functions pass it. For functions
+    without `*args` and `**kwargs`.
+    """
+    code = public_api.__code__
+    required = code.co_argcount - len(public_api.__defaults__ or ())
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    args = tuple(arguments[name] for name in names[:required])
+    kwargs = {name: arguments[name] for name in names[required:]}
+    return _ask(public_api, _get_overloaded_args(_tensors_among(args, kwargs)), args, kwargs)
+
+
 # `overridden(*args)`: `has_torch_function(args)`, at the price of a look at the types where nobody asks. What a function
 # that is written in Python begins with, so that a class sees it and not what it is made of.
 overridden = _C._overridden

@@ -7,7 +7,7 @@ import string
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _einsum
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over, hand_over_locals, overridden
 
 __all__ = [
     "atleast_1d",
@@ -164,7 +164,7 @@ def cartesian_prod(*tensors):
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """Distances in the p-norm between each row of `x1` (..., P, M) and each of `x2` (..., R, M): (..., P, R)."""
     if overridden(x1, x2):
-        return hand_over(cdist, (x1, x2), x1, x2, p=p, compute_mode=compute_mode)
+        return hand_over_locals(cdist, locals())
     modes = {
         "use_mm_for_euclid_dist_if_necessary": None,
         "use_mm_for_euclid_dist": 1,
@@ -264,7 +264,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     matrices). `torch.linalg.vector_norm` and `matrix_norm` are the newer functions.
     """
     if overridden(input):
-        return hand_over(norm, (input,), input, p=p, dim=dim, keepdim=keepdim, out=out, dtype=dtype)
+        return hand_over_locals(norm, locals())
     if input.layout != torch.strided:
         raise NotImplementedError("norm is implemented for strided tensors only")
     if dim is not None:
@@ -290,7 +290,7 @@ def split(tensor, split_size_or_sections, dim=0):
     sizes in that list.
     """
     if overridden(tensor):
-        return hand_over(split, (tensor,), tensor, split_size_or_sections, dim=dim)
+        return hand_over_locals(split, locals())
     return tensor.split(split_size_or_sections, dim)
 
 
@@ -317,21 +317,7 @@ def stft(
     `center` pads both ends by n_fft // 2 in `pad_mode`. `hop_length` defaults to n_fft // 4.
     """
     if overridden(input, window):
-        return hand_over(
-            stft,
-            (input, window),
-            input,
-            n_fft,
-            hop_length=hop_length,
-            win_length=win_length,
-            window=window,
-            center=center,
-            pad_mode=pad_mode,
-            normalized=normalized,
-            onesided=onesided,
-            return_complex=return_complex,
-            align_to_window=align_to_window,
-        )
+        return hand_over_locals(stft, locals())
     if center:
         if align_to_window is not None:
             raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -387,7 +373,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         (tensor([3., 4., 5.]),)
     """
     if overridden(input):
-        return hand_over(gradient, (input,), input, spacing=spacing, dim=dim, edge_order=edge_order)
+        return hand_over_locals(gradient, locals())
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
@@ -427,7 +413,7 @@ def istft(*args, **kwargs):
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorisation: (LU, pivots), and with `get_infos` also the error codes."""
     if overridden(A):
-        return hand_over(lu, (A,), A, pivot=pivot, get_infos=get_infos, out=out)
+        return hand_over_locals(lu, locals())
     LU, pivots, infos = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     result = (LU, pivots, infos) if get_infos else (LU, pivots)
     if out is None:
@@ -442,7 +428,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
 def tensordot(a, b, dims=2, out=None):
     """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`."""
     if overridden(a, b):
-        return hand_over(tensordot, (a, b), a, b, dims=dims, out=out)
+        return hand_over_locals(tensordot, locals())
     if isinstance(dims, torch.Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, (tuple, list)):
@@ -467,9 +453,7 @@ def _results(values, inverse, counts, return_inverse, return_counts):
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements (or slices along `dim`), and on request where each input went and how often each comes."""
     if overridden(input):
-        return hand_over(
-            unique, (input,), input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts, dim=dim
-        )
+        return hand_over_locals(unique, locals())
     if dim is None:
         results = torch._unique2(input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     else:
@@ -480,9 +464,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements (or slices along `dim`) without those equal to the one before them; extras as `unique`'s."""
     if overridden(input):
-        return hand_over(
-            unique_consecutive, (input,), input, return_inverse=return_inverse, return_counts=return_counts, dim=dim
-        )
+        return hand_over_locals(unique_consecutive, locals())
     results = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
     return _results(*results, return_inverse, return_counts)
 

@@ -6,6 +6,7 @@ from mindtorch_v2.optim.optimizer import (
     Optimizer,
     _check_capturable,
     _check_lr,
+    _check_not_negative,
     _get_value,
     _require_tensor_steps,
     _run_closure,
@@ -40,10 +41,7 @@ class Adadelta(Optimizer):
         _check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        if not 0.0 <= eps:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        _check_not_negative(epsilon=eps, weight_decay=weight_decay)
         defaults = {
             "lr": lr,
             "rho": rho,

@@ -5,6 +5,7 @@ from mindtorch_v2.optim.optimizer import (
     Optimizer,
     _check_fused,
     _check_lr,
+    _check_not_negative,
     _default_to_fused_or_foreach,
     _device_dtype_check_for_fused,
     _get_scalar_dtype,
@@ -41,14 +42,12 @@ class Adagrad(Optimizer):
         fused=None,
     ):
         _check_lr(lr)
-        if not 0.0 <= lr_decay:
-            raise ValueError(f"Invalid lr_decay value: {lr_decay}")
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        if not 0.0 <= initial_accumulator_value:
-            raise ValueError(f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
-        if not 0.0 <= eps:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        _check_not_negative(
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            epsilon=eps,
+        )
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,

@@ -3,9 +3,11 @@
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.optimizer import (
     Optimizer,
+    _check_beta_range,
     _check_capturable,
     _check_fused,
     _check_lr,
+    _check_not_negative,
     _default_to_fused_or_foreach,
     _device_dtype_check_for_fused,
     _get_value,
@@ -22,10 +24,7 @@ __all__ = ["Adam", "adam"]
 
 
 def _check_betas(betas, foreach, capturable):
-    if not 0.0 <= betas[0] < 1.0:
-        raise ValueError(f"Invalid beta parameter at index 0: {betas[0]}")
-    if not 0.0 <= betas[1] < 1.0:
-        raise ValueError(f"Invalid beta parameter at index 1: {betas[1]}")
+    _check_beta_range(betas)
     are_tensors = [isinstance(beta, torch.Tensor) for beta in betas]
     if any(are_tensors) and not all(are_tensors):
         raise ValueError("betas must be either both floats or both Tensors")
@@ -69,11 +68,9 @@ class Adam(Optimizer):
         decoupled_weight_decay=False,
     ):
         _check_lr(lr, foreach, capturable)
-        if not 0.0 <= eps:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        _check_not_negative(epsilon=eps)
         _check_betas(betas, foreach, capturable)
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        _check_not_negative(weight_decay=weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

@@ -6,6 +6,7 @@ from mindtorch_v2.optim.optimizer import (
     Optimizer,
     _check_capturable,
     _check_lr,
+    _check_not_negative,
     _get_scalar_dtype,
     _get_value,
     _require_tensor_steps,
@@ -38,8 +39,7 @@ class ASGD(Optimizer):
         capturable=False,
     ):
         _check_lr(lr)
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        _check_not_negative(weight_decay=weight_decay)
         defaults = {
             "lr": lr,
             "lambd": lambd,

@@ -4,8 +4,10 @@ import mindtorch_v2 as torch
 from mindtorch_v2.optim._lists import collect, set_group_defaults
 from mindtorch_v2.optim.optimizer import (
     Optimizer,
+    _check_beta_range,
     _check_capturable,
     _check_lr,
+    _check_not_negative,
     _get_scalar_dtype,
     _get_value,
     _require_tensor_steps,
@@ -41,16 +43,9 @@ class NAdam(Optimizer):
         differentiable=False,
     ):
         _check_lr(lr)
-        if not 0.0 <= eps:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        if not 0.0 <= betas[0] < 1.0:
-            raise ValueError(f"Invalid beta parameter at index 0: {betas[0]}")
-        if not 0.0 <= betas[1] < 1.0:
-            raise ValueError(f"Invalid beta parameter at index 1: {betas[1]}")
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        if not 0.0 <= momentum_decay:
-            raise ValueError(f"Invalid momentum_decay value: {momentum_decay}")
+        _check_not_negative(epsilon=eps)
+        _check_beta_range(betas)
+        _check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

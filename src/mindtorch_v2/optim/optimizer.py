@@ -168,6 +168,19 @@ def _check_lr(lr, foreach=False, capturable=False):
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
+def _check_not_negative(**values):
+    """ValueError for the first of `values` that is negative or NaN; the keyword is the name that it is called by."""
+    for name, value in values.items():
+        if not 0.0 <= value:
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
+def _check_beta_range(betas):
+    for i in range(2):
+        if not 0.0 <= betas[i] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
+
+
 def _check_fused(optimizer, fused, foreach, differentiable):
     """The checks on `fused=True` that all algorithms with a fused step share."""
     if not fused:

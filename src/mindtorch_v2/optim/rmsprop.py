@@ -6,6 +6,7 @@ from mindtorch_v2.optim.optimizer import (
     Optimizer,
     _check_capturable,
     _check_lr,
+    _check_not_negative,
     _default_to_fused_or_foreach,
     _get_value,
     _require_tensor_steps,
@@ -41,14 +42,7 @@ class RMSprop(Optimizer):
         differentiable=False,
     ):
         _check_lr(lr)
-        if not 0.0 <= eps:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        if not 0.0 <= momentum:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        if not 0.0 <= alpha:
-            raise ValueError(f"Invalid alpha value: {alpha}")
+        _check_not_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         defaults = {
             "lr": lr,
             "momentum": momentum,

@@ -3,7 +3,7 @@
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 from ._bind import op
 
@@ -26,7 +26,7 @@ threshold_ = op("threshold_")
 def _threshold(input, threshold, value, inplace=False):
     """`x` where `x > threshold`, else `value`."""
     if overridden(input):
-        return hand_over(_threshold, (input,), input, threshold, value, inplace=inplace)
+        return hand_over_locals(_threshold, locals())
     if inplace:
         return torch.threshold_(input, threshold, value)
     return torch.threshold(input, threshold, value)
@@ -38,14 +38,14 @@ threshold = _threshold
 def relu(input, inplace=False):
     """`max(0, x)`."""
     if overridden(input):
-        return hand_over(relu, (input,), input, inplace=inplace)
+        return hand_over_locals(relu, locals())
     return torch.relu_(input) if inplace else torch.relu(input)
 
 
 def glu(input, dim=-1):
     """`a * sigmoid(b)` with `a`, `b` the halves of the input along `dim`, which must be even."""
     if overridden(input):
-        return hand_over(glu, (input,), input, dim=dim)
+        return hand_over_locals(glu, locals())
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     return torch._C._nn.glu(input, dim)
@@ -54,7 +54,7 @@ def glu(input, dim=-1):
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """`x` clamped to [min_val, max_val]."""
     if overridden(input):
-        return hand_over(hardtanh, (input,), input, min_val=min_val, max_val=max_val, inplace=inplace)
+        return hand_over_locals(hardtanh, locals())
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     if inplace:
@@ -65,35 +65,35 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 def relu6(input, inplace=False):
     """`min(max(0, x), 6)`."""
     if overridden(input):
-        return hand_over(relu6, (input,), input, inplace=inplace)
+        return hand_over_locals(relu6, locals())
     return torch._C._nn.relu6_(input) if inplace else torch._C._nn.relu6(input)
 
 
 def elu(input, alpha=1.0, inplace=False):
     """`x` where positive, else `alpha * (exp(x) - 1)`."""
     if overridden(input):
-        return hand_over(elu, (input,), input, alpha=alpha, inplace=inplace)
+        return hand_over_locals(elu, locals())
     return torch._C._nn.elu_(input, alpha) if inplace else torch._C._nn.elu(input, alpha)
 
 
 def selu(input, inplace=False):
     """ELU with the constants that make activations normalize themselves."""
     if overridden(input):
-        return hand_over(selu, (input,), input, inplace=inplace)
+        return hand_over_locals(selu, locals())
     return torch.selu_(input) if inplace else torch.selu(input)
 
 
 def celu(input, alpha=1.0, inplace=False):
     """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`."""
     if overridden(input):
-        return hand_over(celu, (input,), input, alpha=alpha, inplace=inplace)
+        return hand_over_locals(celu, locals())
     return torch.celu_(input, alpha) if inplace else torch.celu(input, alpha)
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """`x` where positive, else `negative_slope * x`."""
     if overridden(input):
-        return hand_over(leaky_relu, (input,), input, negative_slope=negative_slope, inplace=inplace)
+        return hand_over_locals(leaky_relu, locals())
     if inplace:
         return torch._C._nn.leaky_relu_(input, negative_slope)
     return torch._C._nn.leaky_relu(input, negative_slope)
@@ -102,7 +102,7 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """`x` where positive, else `x` times a slope drawn from [lower, upper] (their mean if not `training`)."""
     if overridden(input):
-        return hand_over(rrelu, (input,), input, lower=lower, upper=upper, training=training, inplace=inplace)
+        return hand_over_locals(rrelu, locals())
     if inplace:
         return torch.rrelu_(input, lower, upper, training)
     return torch.rrelu(input, lower, upper, training)
@@ -111,14 +111,14 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 def tanhshrink(input):
     """`x - tanh(x)`."""
     if overridden(input):
-        return hand_over(tanhshrink, (input,), input)
+        return hand_over_locals(tanhshrink, locals())
     return input - input.tanh()
 
 
 def softsign(input):
     """`x / (1 + |x|)`."""
     if overridden(input):
-        return hand_over(softsign, (input,), input)
+        return hand_over_locals(softsign, locals())
     return input / (input.abs() + 1)
 
 
@@ -135,28 +135,28 @@ def sigmoid(input):
 def hardsigmoid(input, inplace=False):
     """`clamp(x / 6 + 1/2, 0, 1)`."""
     if overridden(input):
-        return hand_over(hardsigmoid, (input,), input, inplace=inplace)
+        return hand_over_locals(hardsigmoid, locals())
     return torch._C._nn.hardsigmoid_(input) if inplace else torch._C._nn.hardsigmoid(input)
 
 
 def silu(input, inplace=False):
     """`x * sigmoid(x)`."""
     if overridden(input):
-        return hand_over(silu, (input,), input, inplace=inplace)
+        return hand_over_locals(silu, locals())
     return torch._C._nn.silu_(input) if inplace else torch._C._nn.silu(input)
 
 
 def mish(input, inplace=False):
     """`x * tanh(softplus(x))`."""
     if overridden(input):
-        return hand_over(mish, (input,), input, inplace=inplace)
+        return hand_over_locals(mish, locals())
     return torch._C._nn.mish_(input) if inplace else torch._C._nn.mish(input)
 
 
 def hardswish(input, inplace=False):
     """`x * clamp(x + 3, 0, 6) / 6`."""
     if overridden(input):
-        return hand_over(hardswish, (input,), input, inplace=inplace)
+        return hand_over_locals(hardswish, locals())
     return torch._C._nn.hardswish_(input) if inplace else torch._C._nn.hardswish(input)
 
 
@@ -172,7 +172,7 @@ def _get_softmax_dim(name, ndim, stacklevel):
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """`softmax(-x)` along `dim`; computed in `dtype` if given."""
     if overridden(input):
-        return hand_over(softmin, (input,), input, dim=dim, _stacklevel=_stacklevel, dtype=dtype)
+        return hand_over_locals(softmin, locals())
     if dim is None:
         dim = _get_softmax_dim("softmin", input.dim(), _stacklevel)
     return (-input).softmax(dim) if dtype is None else (-input).softmax(dim, dtype=dtype)
@@ -181,7 +181,7 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """`exp(x) / sum(exp(x))` along `dim`; computed in `dtype` if given."""
     if overridden(input):
-        return hand_over(softmax, (input,), input, dim=dim, _stacklevel=_stacklevel, dtype=dtype)
+        return hand_over_locals(softmax, locals())
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim(), _stacklevel)
     return input.softmax(dim) if dtype is None else input.softmax(dim, dtype=dtype)
@@ -190,7 +190,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """`log(softmax(x))` along `dim`; computed in `dtype` if given."""
     if overridden(input):
-        return hand_over(log_softmax, (input,), input, dim=dim, _stacklevel=_stacklevel, dtype=dtype)
+        return hand_over_locals(log_softmax, locals())
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim(), _stacklevel)
     return input.log_softmax(dim) if dtype is None else input.log_softmax(dim, dtype=dtype)
@@ -199,7 +199,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """Samples of the Gumbel-softmax distribution (Jang et al. 2016); with `hard` one-hot, with soft gradients."""
     if overridden(logits):
-        return hand_over(gumbel_softmax, (logits,), logits, tau=tau, hard=hard, eps=eps, dim=dim)
+        return hand_over_locals(gumbel_softmax, locals())
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     gumbels = -torch.empty_like(logits, memory_format=torch.contiguous_format).exponential_().log()

@@ -4,7 +4,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 from ._bind import op
 
@@ -199,52 +199,7 @@ def multi_head_attention_forward(
         static_k,
         static_v,
     ):
-        return hand_over(
-            multi_head_attention_forward,
-            (
-                query,
-                key,
-                value,
-                in_proj_weight,
-                in_proj_bias,
-                bias_k,
-                bias_v,
-                out_proj_weight,
-                out_proj_bias,
-                key_padding_mask,
-                attn_mask,
-                q_proj_weight,
-                k_proj_weight,
-                v_proj_weight,
-                static_k,
-                static_v,
-            ),
-            query,
-            key,
-            value,
-            embed_dim_to_check,
-            num_heads,
-            in_proj_weight,
-            in_proj_bias,
-            bias_k,
-            bias_v,
-            add_zero_attn,
-            dropout_p,
-            out_proj_weight,
-            out_proj_bias,
-            training=training,
-            key_padding_mask=key_padding_mask,
-            need_weights=need_weights,
-            attn_mask=attn_mask,
-            is_causal=is_causal,
-            use_separate_proj_weight=use_separate_proj_weight,
-            q_proj_weight=q_proj_weight,
-            k_proj_weight=k_proj_weight,
-            v_proj_weight=v_proj_weight,
-            static_k=static_k,
-            static_v=static_v,
-            average_attn_weights=average_attn_weights,
-        )
+        return hand_over_locals(multi_head_attention_forward, locals())
     is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:
         # Self-attention stays recognisable by identity.

@@ -1,7 +1,7 @@
 """Convolutions, linear maps and what they are made of: blocks, padding, shuffles."""
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 from .._sizes import _pair
 from ._bind import op
@@ -28,23 +28,21 @@ def pad(input, pad, mode="constant", value=None):
     `mode` is "constant" (with `value`, default 0), "reflect", "replicate" or "circular"; negative pads cut.
     """
     if overridden(input):
-        return hand_over(torch.nn.functional.pad, (input,), input, pad, mode=mode, value=value)
+        return hand_over_locals(torch.nn.functional.pad, locals())
     return torch._C._nn.pad(input, pad, mode, value)
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Extracts sliding blocks: `(N, C, H, W)` or `(C, H, W)` to `(N, C * prod(kernel_size), L)`."""
     if overridden(input):
-        return hand_over(unfold, (input,), input, kernel_size, dilation=dilation, padding=padding, stride=stride)
+        return hand_over_locals(unfold, locals())
     return torch._C._nn.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Sums sliding blocks: `(N, C * prod(kernel_size), L)` or unbatched, to `(N, C, *output_size)`."""
     if overridden(input):
-        return hand_over(
-            fold, (input,), input, output_size, kernel_size, dilation=dilation, padding=padding, stride=stride
-        )
+        return hand_over_locals(fold, locals())
     return torch._C._nn.col2im(
         input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride)
     )

@@ -3,7 +3,7 @@
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 
 def _check_probability(p):
@@ -14,7 +14,7 @@ def _check_probability(p):
 def dropout(input, p=0.5, training=True, inplace=False):
     """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape."""
     if overridden(input):
-        return hand_over(dropout, (input,), input, p=p, training=training, inplace=inplace)
+        return hand_over_locals(dropout, locals())
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
@@ -23,7 +23,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of SELU's activations; any shape."""
     if overridden(input):
-        return hand_over(alpha_dropout, (input,), input, p=p, training=training, inplace=inplace)
+        return hand_over_locals(alpha_dropout, locals())
     _check_probability(p)
     return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 
@@ -31,7 +31,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """`alpha_dropout` of whole channels: `(N, C, *)`."""
     if overridden(input):
-        return hand_over(feature_alpha_dropout, (input,), input, p=p, training=training, inplace=inplace)
+        return hand_over_locals(feature_alpha_dropout, locals())
     _check_probability(p)
     if inplace:
         return torch.feature_alpha_dropout_(input, p, training)
@@ -50,7 +50,7 @@ def _feature_dropout(input, p, training, inplace, is_batched):
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of `(N, C, L)` or `(C, L)`."""
     if overridden(input):
-        return hand_over(dropout1d, (input,), input, p=p, training=training, inplace=inplace)
+        return hand_over_locals(dropout1d, locals())
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (2, 3):
@@ -66,7 +66,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of `(N, C, H, W)`."""
     if overridden(input):
-        return hand_over(dropout2d, (input,), input, p=p, training=training, inplace=inplace)
+        return hand_over_locals(dropout2d, locals())
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (3, 4):
@@ -94,7 +94,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`."""
     if overridden(input):
-        return hand_over(dropout3d, (input,), input, p=p, training=training, inplace=inplace)
+        return hand_over_locals(dropout3d, locals())
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (4, 5):

@@ -3,7 +3,7 @@
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 
 def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type):
@@ -17,17 +17,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     The row at `padding_idx` gets no gradient. With `max_norm`, rows that are looked up are renormalized in place.
     """
     if overridden(input, weight):
-        return hand_over(
-            embedding,
-            (input, weight),
-            input,
-            weight,
-            padding_idx=padding_idx,
-            max_norm=max_norm,
-            norm_type=norm_type,
-            scale_grad_by_freq=scale_grad_by_freq,
-            sparse=sparse,
-        )
+        return hand_over_locals(embedding, locals())
     if padding_idx is None:
         padding_idx = -1
     elif padding_idx > 0:
@@ -62,21 +52,7 @@ def embedding_bag(
     Bags are the rows of a 2-D `input`, or the stretches of a 1-D one that begin at `offsets`.
     """
     if overridden(input, weight, offsets, per_sample_weights):
-        return hand_over(
-            embedding_bag,
-            (input, weight, offsets, per_sample_weights),
-            input,
-            weight,
-            offsets=offsets,
-            max_norm=max_norm,
-            norm_type=norm_type,
-            scale_grad_by_freq=scale_grad_by_freq,
-            mode=mode,
-            sparse=sparse,
-            per_sample_weights=per_sample_weights,
-            include_last_offset=include_last_offset,
-            padding_idx=padding_idx,
-        )
+        return hand_over_locals(embedding_bag, locals())
     if weight.dtype == torch.long and input.is_floating_point():
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. "

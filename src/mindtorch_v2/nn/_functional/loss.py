@@ -4,7 +4,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over, hand_over_locals, overridden
 
 from .. import _reduction as _Reduction
 
@@ -33,17 +33,7 @@ def _reduced(ret, reduction):
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """Connectionist temporal classification loss: log-probabilities `(T, N, C)` or `(T, C)`."""
     if overridden(log_probs, targets, input_lengths, target_lengths):
-        return hand_over(
-            ctc_loss,
-            (log_probs, targets, input_lengths, target_lengths),
-            log_probs,
-            targets,
-            input_lengths,
-            target_lengths,
-            blank=blank,
-            reduction=reduction,
-            zero_infinity=zero_infinity,
-        )
+        return hand_over_locals(ctc_loss, locals())
     return torch.ctc_loss(
         log_probs,
         targets,
@@ -58,17 +48,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`."""
     if overridden(input, target, weight):
-        return hand_over(
-            nll_loss,
-            (input, target, weight),
-            input,
-            target,
-            weight=weight,
-            size_average=size_average,
-            ignore_index=ignore_index,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(nll_loss, locals())
     number = _number(reduction, size_average, reduce)
     return torch._C._nn.nll_loss_nd(input, target, weight, number, ignore_index)
 
@@ -85,18 +65,7 @@ def poisson_nll_loss(
 ):
     """Negative log likelihood of counts under Poisson distributions with (log) rate `input`; any shape."""
     if overridden(input, target):
-        return hand_over(
-            poisson_nll_loss,
-            (input, target),
-            input,
-            target,
-            log_input=log_input,
-            full=full,
-            size_average=size_average,
-            eps=eps,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(poisson_nll_loss, locals())
     reduction = _name(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -109,9 +78,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     `var` is a number or a tensor of the input's shape, or of it without the last dimension or with that as 1.
     """
     if overridden(input, target, var):
-        return hand_over(
-            gaussian_nll_loss, (input, target, var), input, target, var, full=full, eps=eps, reduction=reduction
-        )
+        return hand_over_locals(gaussian_nll_loss, locals())
     if isinstance(var, (int, float)) and not isinstance(var, bool):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -144,16 +111,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     `reduction` "batchmean" divides the sum by the first dimension, as the mathematical definition wants.
     """
     if overridden(input, target):
-        return hand_over(
-            kl_div,
-            (input, target),
-            input,
-            target,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-            log_target=log_target,
-        )
+        return hand_over_locals(kl_div, locals())
     if size_average is not None or reduce is not None:
         number = _Reduction.legacy_get_enum(size_average, reduce)
     else:
@@ -183,18 +141,7 @@ def cross_entropy(
 ):
     """Cross entropy of logits `(N, C, *)` or `(C)` with class indices `(N, *)` or `()`, or probabilities."""
     if overridden(input, target, weight):
-        return hand_over(
-            cross_entropy,
-            (input, target, weight),
-            input,
-            target,
-            weight=weight,
-            size_average=size_average,
-            ignore_index=ignore_index,
-            reduce=reduce,
-            reduction=reduction,
-            label_smoothing=label_smoothing,
-        )
+        return hand_over_locals(cross_entropy, locals())
     number = _number(reduction, size_average, reduce)
     return torch._C._nn.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
@@ -217,19 +164,7 @@ def linear_cross_entropy(
     chunks (`options`) is not implemented.
     """
     if overridden(input, linear_weight, target, linear_bias, weight):
-        return hand_over(
-            linear_cross_entropy,
-            (input, linear_weight, target, linear_bias, weight),
-            input,
-            linear_weight,
-            target,
-            linear_bias=linear_bias,
-            weight=weight,
-            reduction=reduction,
-            ignore_index=ignore_index,
-            label_smoothing=label_smoothing,
-            options=options,
-        )
+        return hand_over_locals(linear_cross_entropy, locals())
     if options is not None:
         raise NotImplementedError("linear_cross_entropy: options (computation in chunks) are not implemented")
     if ignore_index is not None and target.is_floating_point():
@@ -258,16 +193,7 @@ def linear_cross_entropy(
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`."""
     if overridden(input, target, weight):
-        return hand_over(
-            binary_cross_entropy,
-            (input, target, weight),
-            input,
-            target,
-            weight=weight,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(binary_cross_entropy, locals())
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -284,17 +210,7 @@ def binary_cross_entropy_with_logits(
 ):
     """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`."""
     if overridden(input, target, weight, pos_weight):
-        return hand_over(
-            binary_cross_entropy_with_logits,
-            (input, target, weight, pos_weight),
-            input,
-            target,
-            weight=weight,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-            pos_weight=pos_weight,
-        )
+        return hand_over_locals(binary_cross_entropy_with_logits, locals())
     number = _number(reduction, size_average, reduce)
     if not (target.size() == input.size()):
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -322,16 +238,7 @@ def _check_weight(input, weight):
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`."""
     if overridden(input, target):
-        return hand_over(
-            smooth_l1_loss,
-            (input, target),
-            input,
-            target,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-            beta=beta,
-        )
+        return hand_over_locals(smooth_l1_loss, locals())
     input, target = _same_size(input, target)
     number = _number(reduction, size_average, reduce)
     if beta == 0.0:
@@ -345,9 +252,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     The weighted mean divides by the number of elements.
     """
     if overridden(input, target, weight):
-        return hand_over(
-            huber_loss, (input, target, weight), input, target, reduction=reduction, delta=delta, weight=weight
-        )
+        return hand_over_locals(huber_loss, locals())
     input, target = _same_size(input, target)
     if weight is None:
         return torch._C._nn.huber_loss(input, target, _Reduction.get_enum(reduction), delta)
@@ -388,16 +293,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """`(x - y)**2`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
     if overridden(input, target, weight):
-        return hand_over(
-            mse_loss,
-            (input, target, weight),
-            input,
-            target,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-            weight=weight,
-        )
+        return hand_over_locals(mse_loss, locals())
     reduction = _name(reduction, size_average, reduce)
     input, target = _same_size(input, target)
     if weight is None:
@@ -412,17 +308,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`."""
     if overridden(input1, input2, target):
-        return hand_over(
-            margin_ranking_loss,
-            (input1, input2, target),
-            input1,
-            input2,
-            target,
-            margin=margin,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(margin_ranking_loss, locals())
     number = _number(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -435,62 +321,28 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`."""
     if overridden(input, target):
-        return hand_over(
-            hinge_embedding_loss,
-            (input, target),
-            input,
-            target,
-            margin=margin,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(hinge_embedding_loss, locals())
     return torch.hinge_embedding_loss(input, target, margin, _number(reduction, size_average, reduce))
 
 
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1."""
     if overridden(input, target):
-        return hand_over(
-            multilabel_margin_loss,
-            (input, target),
-            input,
-            target,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(multilabel_margin_loss, locals())
     return torch._C._nn.multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`."""
     if overridden(input, target):
-        return hand_over(
-            soft_margin_loss,
-            (input, target),
-            input,
-            target,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(soft_margin_loss, locals())
     return torch._C._nn.soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Mean over the last dimension of binary cross entropy with logits: `(N, C)`, targets 0 or 1."""
     if overridden(input, target, weight):
-        return hand_over(
-            multilabel_soft_margin_loss,
-            (input, target, weight),
-            input,
-            target,
-            weight=weight,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(multilabel_soft_margin_loss, locals())
     reduction = _name(reduction, size_average, reduce)
     logsigmoid = torch._C._nn.log_sigmoid
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -506,35 +358,14 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1: `(N, D)` or `(D)`."""
     if overridden(input1, input2, target):
-        return hand_over(
-            cosine_embedding_loss,
-            (input1, input2, target),
-            input1,
-            input2,
-            target,
-            margin=margin,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(cosine_embedding_loss, locals())
     return torch.cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`."""
     if overridden(input, target, weight):
-        return hand_over(
-            multi_margin_loss,
-            (input, target, weight),
-            input,
-            target,
-            p=p,
-            margin=margin,
-            weight=weight,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(multi_margin_loss, locals())
     number = _number(reduction, size_average, reduce)
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
@@ -557,20 +388,7 @@ def triplet_margin_loss(
 ):
     """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`."""
     if overridden(anchor, positive, negative):
-        return hand_over(
-            triplet_margin_loss,
-            (anchor, positive, negative),
-            anchor,
-            positive,
-            negative,
-            margin=margin,
-            p=p,
-            eps=eps,
-            swap=swap,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
+        return hand_over_locals(triplet_margin_loss, locals())
     number = _number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -582,17 +400,7 @@ def triplet_margin_with_distance_loss(
 ):
     """`triplet_margin_loss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm."""
     if overridden(anchor, positive, negative, distance_function):
-        return hand_over(
-            triplet_margin_with_distance_loss,
-            (anchor, positive, negative, distance_function),
-            anchor,
-            positive,
-            negative,
-            distance_function=distance_function,
-            margin=margin,
-            swap=swap,
-            reduction=reduction,
-        )
+        return hand_over_locals(triplet_margin_with_distance_loss, locals())
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

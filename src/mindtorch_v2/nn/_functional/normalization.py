@@ -3,7 +3,7 @@
 import math
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 
 def _verify_batch_size(size):
@@ -21,18 +21,7 @@ def _verify_spatial_size(size):
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Normalizes each channel of `(N, C, *)`: by the batch's statistics if `training`, else by the running ones."""
     if overridden(input, running_mean, running_var, weight, bias):
-        return hand_over(
-            batch_norm,
-            (input, running_mean, running_var, weight, bias),
-            input,
-            running_mean,
-            running_var,
-            weight=weight,
-            bias=bias,
-            training=training,
-            momentum=momentum,
-            eps=eps,
-        )
+        return hand_over_locals(batch_norm, locals())
     if training:
         _verify_batch_size(input.size())
     return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
@@ -50,18 +39,7 @@ def instance_norm(
 ):
     """Normalizes each channel of each sample of `(N, C, *)`."""
     if overridden(input, running_mean, running_var, weight, bias):
-        return hand_over(
-            instance_norm,
-            (input, running_mean, running_var, weight, bias),
-            input,
-            running_mean=running_mean,
-            running_var=running_var,
-            weight=weight,
-            bias=bias,
-            use_input_stats=use_input_stats,
-            momentum=momentum,
-            eps=eps,
-        )
+        return hand_over_locals(instance_norm, locals())
     if use_input_stats:
         _verify_spatial_size(input.size())
     return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
@@ -70,21 +48,21 @@ def instance_norm(
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Normalizes over the last dimensions, of the sizes `normalized_shape`."""
     if overridden(input, weight, bias):
-        return hand_over(layer_norm, (input, weight, bias), input, normalized_shape, weight=weight, bias=bias, eps=eps)
+        return hand_over_locals(layer_norm, locals())
     return torch.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Divides by the root mean square over the last dimensions; `eps` None is the dtype's machine epsilon."""
     if overridden(input, weight):
-        return hand_over(rms_norm, (input, weight), input, normalized_shape, weight=weight, eps=eps)
+        return hand_over_locals(rms_norm, locals())
     return torch.rms_norm(input, normalized_shape, weight, eps)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """Normalizes over each of `num_groups` groups of channels of each sample of `(N, C, *)`."""
     if overridden(input, weight, bias):
-        return hand_over(group_norm, (input, weight, bias), input, num_groups, weight=weight, bias=bias, eps=eps)
+        return hand_over_locals(group_norm, locals())
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     size = input.size()
@@ -95,7 +73,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Divides `(N, C, *)` by `(k + alpha * mean square over size neighbouring channels) ** beta`."""
     if overridden(input):
-        return hand_over(local_response_norm, (input,), input, size, alpha=alpha, beta=beta, k=k)
+        return hand_over_locals(local_response_norm, locals())
     dim = input.dim()
     if dim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
@@ -118,7 +96,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """Divides by the p-norm along `dim`, but by no less than `eps`."""
     if overridden(input, out):
-        return hand_over(normalize, (input, out), input, p=p, dim=dim, eps=eps, out=out)
+        return hand_over_locals(normalize, locals())
     denom = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:
         return input / denom

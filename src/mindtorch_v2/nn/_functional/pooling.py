@@ -3,7 +3,7 @@
 import math
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 from .._sizes import _list_with_default, _pair, _single, _triple
 from ._bind import op
@@ -24,33 +24,13 @@ def max_pool1d_with_indices(
 ):
     """The maximum of each window and where it stands: `(N, C, L)` or `(C, L)`."""
     if overridden(input):
-        return hand_over(
-            max_pool1d_with_indices,
-            (input,),
-            input,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
-            ceil_mode=ceil_mode,
-            return_indices=return_indices,
-        )
+        return hand_over_locals(max_pool1d_with_indices, locals())
     return torch.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if overridden(input):
-        return hand_over(
-            max_pool1d,
-            (input,),
-            input,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
-            ceil_mode=ceil_mode,
-            return_indices=return_indices,
-        )
+        return hand_over_locals(max_pool1d, locals())
     return torch.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -65,33 +45,13 @@ def max_pool2d_with_indices(
 ):
     """The maximum of each window and where it stands: `(N, C, H, W)` or `(C, H, W)`."""
     if overridden(input):
-        return hand_over(
-            max_pool2d_with_indices,
-            (input,),
-            input,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
-            ceil_mode=ceil_mode,
-            return_indices=return_indices,
-        )
+        return hand_over_locals(max_pool2d_with_indices, locals())
     return torch._C._nn.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if overridden(input):
-        return hand_over(
-            max_pool2d,
-            (input,),
-            input,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
-            ceil_mode=ceil_mode,
-            return_indices=return_indices,
-        )
+        return hand_over_locals(max_pool2d, locals())
     return torch.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -106,33 +66,13 @@ def max_pool3d_with_indices(
 ):
     """The maximum of each window and where it stands: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     if overridden(input):
-        return hand_over(
-            max_pool3d_with_indices,
-            (input,),
-            input,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
-            ceil_mode=ceil_mode,
-            return_indices=return_indices,
-        )
+        return hand_over_locals(max_pool3d_with_indices, locals())
     return torch._C._nn.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if overridden(input):
-        return hand_over(
-            max_pool3d,
-            (input,),
-            input,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
-            ceil_mode=ceil_mode,
-            return_indices=return_indices,
-        )
+        return hand_over_locals(max_pool3d, locals())
     return torch.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -170,16 +110,7 @@ def _unpool_output_size(input, kernel_size, stride, padding, output_size):
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`."""
     if overridden(input, indices):
-        return hand_over(
-            max_unpool1d,
-            (input, indices),
-            input,
-            indices,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            output_size=output_size,
-        )
+        return hand_over_locals(max_unpool1d, locals())
     kernel_size = _single(kernel_size)
     stride = _single(stride) if stride is not None else kernel_size
     padding = _single(padding)
@@ -192,16 +123,7 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`."""
     if overridden(input, indices):
-        return hand_over(
-            max_unpool2d,
-            (input, indices),
-            input,
-            indices,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            output_size=output_size,
-        )
+        return hand_over_locals(max_unpool2d, locals())
     kernel_size = _pair(kernel_size)
     stride = _pair(stride) if stride is not None else kernel_size
     padding = _pair(padding)
@@ -212,16 +134,7 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     if overridden(input, indices):
-        return hand_over(
-            max_unpool3d,
-            (input, indices),
-            input,
-            indices,
-            kernel_size,
-            stride=stride,
-            padding=padding,
-            output_size=output_size,
-        )
+        return hand_over_locals(max_unpool3d, locals())
     kernel_size = _triple(kernel_size)
     stride = _triple(stride) if stride is not None else kernel_size
     padding = _triple(padding)
@@ -238,7 +151,7 @@ def _lp_pool(avg_pool, input, norm_type, kernel_size, window, stride, ceil_mode)
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
     if overridden(input):
-        return hand_over(lp_pool1d, (input,), input, norm_type, kernel_size, stride=stride, ceil_mode=ceil_mode)
+        return hand_over_locals(lp_pool1d, locals())
     window = _single(kernel_size)[0]
     return _lp_pool(avg_pool1d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
@@ -246,7 +159,7 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
     if overridden(input):
-        return hand_over(lp_pool2d, (input,), input, norm_type, kernel_size, stride=stride, ceil_mode=ceil_mode)
+        return hand_over_locals(lp_pool2d, locals())
     window = math.prod(_pair(kernel_size))
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
@@ -254,7 +167,7 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     if overridden(input):
-        return hand_over(lp_pool3d, (input,), input, norm_type, kernel_size, stride=stride, ceil_mode=ceil_mode)
+        return hand_over_locals(lp_pool3d, locals())
     window = math.prod(_triple(kernel_size))
     return _lp_pool(avg_pool3d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
@@ -262,13 +175,13 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, L)` or `(C, L)`."""
     if overridden(input):
-        return hand_over(adaptive_max_pool1d_with_indices, (input,), input, output_size, return_indices=return_indices)
+        return hand_over_locals(adaptive_max_pool1d_with_indices, locals())
     return torch.adaptive_max_pool1d(input, output_size)
 
 
 def _adaptive_max_pool1d(input, output_size, return_indices=False):
     if overridden(input):
-        return hand_over(adaptive_max_pool1d, (input,), input, output_size, return_indices=return_indices)
+        return hand_over_locals(adaptive_max_pool1d, locals())
     return adaptive_max_pool1d_with_indices(input, output_size)[0]
 
 
@@ -281,13 +194,13 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
 def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
     if overridden(input):
-        return hand_over(adaptive_max_pool2d_with_indices, (input,), input, output_size, return_indices=return_indices)
+        return hand_over_locals(adaptive_max_pool2d_with_indices, locals())
     return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool2d(input, output_size, return_indices=False):
     if overridden(input):
-        return hand_over(adaptive_max_pool2d, (input,), input, output_size, return_indices=return_indices)
+        return hand_over_locals(adaptive_max_pool2d, locals())
     return adaptive_max_pool2d_with_indices(input, output_size)[0]
 
 
@@ -300,13 +213,13 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     if overridden(input):
-        return hand_over(adaptive_max_pool3d_with_indices, (input,), input, output_size, return_indices=return_indices)
+        return hand_over_locals(adaptive_max_pool3d_with_indices, locals())
     return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool3d(input, output_size, return_indices=False):
     if overridden(input):
-        return hand_over(adaptive_max_pool3d, (input,), input, output_size, return_indices=return_indices)
+        return hand_over_locals(adaptive_max_pool3d, locals())
     return adaptive_max_pool3d_with_indices(input, output_size)[0]
 
 
@@ -319,14 +232,14 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
 def adaptive_avg_pool2d(input, output_size):
     """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
     if overridden(input):
-        return hand_over(adaptive_avg_pool2d, (input,), input, output_size)
+        return hand_over_locals(adaptive_avg_pool2d, locals())
     return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def adaptive_avg_pool3d(input, output_size):
     """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
     if overridden(input):
-        return hand_over(adaptive_avg_pool3d, (input,), input, output_size)
+        return hand_over_locals(adaptive_avg_pool3d, locals())
     return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
@@ -348,16 +261,7 @@ def fractional_max_pool2d_with_indices(
 ):
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
     if overridden(input, _random_samples):
-        return hand_over(
-            fractional_max_pool2d_with_indices,
-            (input, _random_samples),
-            input,
-            kernel_size,
-            output_size=output_size,
-            output_ratio=output_ratio,
-            return_indices=return_indices,
-            _random_samples=_random_samples,
-        )
+        return hand_over_locals(fractional_max_pool2d_with_indices, locals())
     return _fractional(
         2, "fractional_max_pool2d", _pair, input, kernel_size, output_size, output_ratio, _random_samples
     )
@@ -367,16 +271,7 @@ def _fractional_max_pool2d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     if overridden(input):
-        return hand_over(
-            fractional_max_pool2d,
-            (input,),
-            input,
-            kernel_size,
-            output_size=output_size,
-            output_ratio=output_ratio,
-            return_indices=return_indices,
-            _random_samples=_random_samples,
-        )
+        return hand_over_locals(fractional_max_pool2d, locals())
     return fractional_max_pool2d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]
@@ -395,16 +290,7 @@ def fractional_max_pool3d_with_indices(
 ):
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, D, H, W)`."""
     if overridden(input, _random_samples):
-        return hand_over(
-            fractional_max_pool3d_with_indices,
-            (input, _random_samples),
-            input,
-            kernel_size,
-            output_size=output_size,
-            output_ratio=output_ratio,
-            return_indices=return_indices,
-            _random_samples=_random_samples,
-        )
+        return hand_over_locals(fractional_max_pool3d_with_indices, locals())
     return _fractional(
         3, "fractional_max_pool3d", _triple, input, kernel_size, output_size, output_ratio, _random_samples
     )
@@ -414,16 +300,7 @@ def _fractional_max_pool3d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     if overridden(input):
-        return hand_over(
-            fractional_max_pool3d,
-            (input,),
-            input,
-            kernel_size,
-            output_size=output_size,
-            output_ratio=output_ratio,
-            return_indices=return_indices,
-            _random_samples=_random_samples,
-        )
+        return hand_over_locals(fractional_max_pool3d, locals())
     return fractional_max_pool3d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]

@@ -3,7 +3,7 @@
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, overridden
+from mindtorch_v2._torch_function import hand_over_locals, overridden
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -88,17 +88,7 @@ def interpolate(
     or "area". `align_corners` makes the outer pixels' centres fall together instead of their edges.
     """
     if overridden(input):
-        return hand_over(
-            interpolate,
-            (input,),
-            input,
-            size=size,
-            scale_factor=scale_factor,
-            mode=mode,
-            align_corners=align_corners,
-            recompute_scale_factor=recompute_scale_factor,
-            antialias=antialias,
-        )
+        return hand_over_locals(interpolate, locals())
     align_corners = _check_align_corners(mode, align_corners)
     output_size, scale_factors = _output_size_and_factors(input, size, scale_factor)
     if recompute_scale_factor and size is not None:
@@ -178,9 +168,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` "zeros", "border" or "reflection".
     """
     if overridden(input, grid):
-        return hand_over(
-            grid_sample, (input, grid), input, grid, mode=mode, padding_mode=padding_mode, align_corners=align_corners
-        )
+        return hand_over_locals(grid_sample, locals())
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
@@ -209,7 +197,7 @@ def affine_grid(theta, size, align_corners=None):
     In three dimensions `(N, 3, 4)` and `(N, C, D, H, W)` give `(N, D, H, W, 3)`.
     """
     if overridden(theta):
-        return hand_over(affine_grid, (theta,), theta, size, align_corners=align_corners)
+        return hand_over_locals(affine_grid, locals())
     if align_corners is None:
         _warn_default_align_corners()
         align_corners = False

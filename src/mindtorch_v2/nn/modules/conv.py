@@ -144,141 +144,85 @@ class _ConvNd(Module):
             self.padding_mode = "zeros"
 
 
-def _forward_through(conv, layer, input, weight, bias, ntuple):
-    """The forward of `layer` by the function `conv`, with `pad` for the modes that convolutions do not know."""
-    if layer.padding_mode != "zeros":
-        padded = F.pad(input, layer._reversed_padding_repeated_twice, mode=layer.padding_mode)
-        return conv(padded, weight, bias, layer.stride, ntuple(0), layer.dilation, layer.groups)
-    return conv(input, weight, bias, layer.stride, layer.padding, layer.dilation, layer.groups)
+class _Conv(_ConvNd):
+    """What `Conv1d` to `Conv3d` share; `_ntuple` makes a size for each of their dimensions."""
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        ntuple = self._ntuple
+        super().__init__(
+            in_channels,
+            out_channels,
+            ntuple(kernel_size),
+            ntuple(stride),
+            padding if isinstance(padding, str) else ntuple(padding),
+            ntuple(dilation),
+            False,
+            ntuple(0),
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
+
+    def _through(self, conv, input, weight, bias):
+        """`conv` with the layer's arguments, and `pad` before it for the modes that convolutions do not know."""
+        if self.padding_mode != "zeros":
+            padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            return conv(padded, weight, bias, self.stride, self._ntuple(0), self.dilation, self.groups)
+        return conv(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def forward(self, input):
+        return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_ConvNd):
+class Conv1d(_Conv):
     """Cross-correlation over one spatial dimension: `(N, C_in, L)` or `(C_in, L)`.
 
     `padding` is an int or tuple, "valid" or "same"; `weight` is `(out_channels, in_channels / groups, *kernel_size)`.
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            _single(kernel_size),
-            _single(stride),
-            padding if isinstance(padding, str) else _single(padding),
-            _single(dilation),
-            False,
-            _single(0),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    _ntuple = staticmethod(_single)
 
     def _conv_forward(self, input, weight, bias):
-        return _forward_through(F.conv1d, self, input, weight, bias, _single)
-
-    def forward(self, input):
-        return self._conv_forward(input, self.weight, self.bias)
+        return self._through(F.conv1d, input, weight, bias)
 
 
-class Conv2d(_ConvNd):
+class Conv2d(_Conv):
     """Cross-correlation over two spatial dimensions: `(N, C_in, H, W)` or `(C_in, H, W)`.
 
     `padding` is an int or tuple, "valid" or "same"; `weight` is `(out_channels, in_channels / groups, *kernel_size)`.
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            _pair(kernel_size),
-            _pair(stride),
-            padding if isinstance(padding, str) else _pair(padding),
-            _pair(dilation),
-            False,
-            _pair(0),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    _ntuple = staticmethod(_pair)
 
     def _conv_forward(self, input, weight, bias):
-        return _forward_through(F.conv2d, self, input, weight, bias, _pair)
-
-    def forward(self, input):
-        return self._conv_forward(input, self.weight, self.bias)
+        return self._through(F.conv2d, input, weight, bias)
 
 
-class Conv3d(_ConvNd):
+class Conv3d(_Conv):
     """Cross-correlation over three spatial dimensions: `(N, C_in, D, H, W)` or `(C_in, D, H, W)`.
 
     `padding` is an int or tuple, "valid" or "same"; `weight` is `(out_channels, in_channels / groups, *kernel_size)`.
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            _triple(kernel_size),
-            _triple(stride),
-            padding if isinstance(padding, str) else _triple(padding),
-            _triple(dilation),
-            False,
-            _triple(0),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    _ntuple = staticmethod(_triple)
 
     def _conv_forward(self, input, weight, bias):
-        return _forward_through(F.conv3d, self, input, weight, bias, _triple)
-
-    def forward(self, input):
-        return self._conv_forward(input, self.weight, self.bias)
+        return self._through(F.conv3d, input, weight, bias)
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -289,33 +233,42 @@ class _ConvTransposeNd(_ConvNd):
         in_channels,
         out_channels,
         kernel_size,
-        stride,
-        padding,
-        dilation,
-        transposed,
-        output_padding,
-        groups,
-        bias,
-        padding_mode,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
         device=None,
         dtype=None,
     ):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
+        ntuple = self._ntuple
         super().__init__(
             in_channels,
             out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
+            ntuple(kernel_size),
+            ntuple(stride),
+            ntuple(padding),
+            ntuple(dilation),
+            True,
+            ntuple(output_padding),
             groups,
             bias,
             padding_mode,
             device=device,
             dtype=dtype,
+        )
+
+    def _through(self, conv, input, output_size):
+        """`conv` with the layer's arguments and the output padding that gives `output_size`."""
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, len(self.kernel_size), self.dilation
+        )
+        return conv(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
 
     def _output_padding(self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None):
@@ -357,44 +310,10 @@ class ConvTranspose1d(_ConvTransposeNd):
     `weight` is `(in_channels, out_channels / groups, *kernel_size)`; the output size may be given to `forward`.
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            _single(kernel_size),
-            _single(stride),
-            _single(padding),
-            _single(dilation),
-            True,
-            _single(output_padding),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    _ntuple = staticmethod(_single)
 
     def forward(self, input, output_size=None):
-        output_padding = self._output_padding(
-            input, output_size, self.stride, self.padding, self.kernel_size, 1, self.dilation
-        )
-        return F.conv_transpose1d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+        return self._through(F.conv_transpose1d, input, output_size)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -403,44 +322,10 @@ class ConvTranspose2d(_ConvTransposeNd):
     `weight` is `(in_channels, out_channels / groups, *kernel_size)`; the output size may be given to `forward`.
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            _pair(kernel_size),
-            _pair(stride),
-            _pair(padding),
-            _pair(dilation),
-            True,
-            _pair(output_padding),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    _ntuple = staticmethod(_pair)
 
     def forward(self, input, output_size=None):
-        output_padding = self._output_padding(
-            input, output_size, self.stride, self.padding, self.kernel_size, 2, self.dilation
-        )
-        return F.conv_transpose2d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+        return self._through(F.conv_transpose2d, input, output_size)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -449,44 +334,10 @@ class ConvTranspose3d(_ConvTransposeNd):
     `weight` is `(in_channels, out_channels / groups, *kernel_size)`; the output size may be given to `forward`.
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            _triple(kernel_size),
-            _triple(stride),
-            _triple(padding),
-            _triple(dilation),
-            True,
-            _triple(output_padding),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    _ntuple = staticmethod(_triple)
 
     def forward(self, input, output_size=None):
-        output_padding = self._output_padding(
-            input, output_size, self.stride, self.padding, self.kernel_size, 3, self.dilation
-        )
-        return F.conv_transpose3d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+        return self._through(F.conv_transpose3d, input, output_size)
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
@@ -513,8 +364,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
         self.reset_parameters()
 
     def _get_in_channels(self, input):
-        num_spatial_dims = self._get_num_spatial_dims()
-        num_dims_no_batch = num_spatial_dims + 1
+        num_dims_no_batch = len(self.kernel_size) + 1
         num_dims_batch = num_dims_no_batch + 1
         if input.dim() not in (num_dims_no_batch, num_dims_batch):
             raise RuntimeError(
@@ -523,9 +373,6 @@ class _LazyConvXdMixin(LazyModuleMixin):
             )
         return input.shape[1] if input.dim() == num_dims_batch else input.shape[0]
 
-    def _get_num_spatial_dims(self):
-        raise NotImplementedError
-
     def _make_lazy(self, out_channels, bias, factory_kwargs):
         self.weight = UninitializedParameter(**factory_kwargs)
         self.out_channels = out_channels
@@ -533,202 +380,94 @@ class _LazyConvXdMixin(LazyModuleMixin):
             self.bias = UninitializedParameter(**factory_kwargs)
 
 
-class LazyConv1d(_LazyConvXdMixin, Conv1d):
+class _LazyConv(_LazyConvXdMixin):
+    """The arguments of `LazyConv1d` to `LazyConv3d`."""
+
+    def __init__(
+        self,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        factory_kwargs = {"device": device, "dtype": dtype}
+        # The bias waits too; the parent would draw it now.
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, **factory_kwargs)
+        self._make_lazy(out_channels, bias, factory_kwargs)
+
+
+class LazyConv1d(_LazyConv, Conv1d):
     """A `Conv1d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
-    def __init__(
-        self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        factory_kwargs = {"device": device, "dtype": dtype}
-        # The bias waits too; the parent would draw it now.
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, **factory_kwargs)
-        self._make_lazy(out_channels, bias, factory_kwargs)
 
-    def _get_num_spatial_dims(self):
-        return 1
-
-
-class LazyConv2d(_LazyConvXdMixin, Conv2d):
+class LazyConv2d(_LazyConv, Conv2d):
     """A `Conv2d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv2d
 
-    def __init__(
-        self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        factory_kwargs = {"device": device, "dtype": dtype}
-        # The bias waits too; the parent would draw it now.
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, **factory_kwargs)
-        self._make_lazy(out_channels, bias, factory_kwargs)
 
-    def _get_num_spatial_dims(self):
-        return 2
-
-
-class LazyConv3d(_LazyConvXdMixin, Conv3d):
+class LazyConv3d(_LazyConv, Conv3d):
     """A `Conv3d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv3d
 
+
+class _LazyConvTranspose(_LazyConvXdMixin):
+    """The arguments of `LazyConvTranspose1d` to `LazyConvTranspose3d`."""
+
     def __init__(
         self,
         out_channels,
         kernel_size,
         stride=1,
         padding=0,
-        dilation=1,
+        output_padding=0,
         groups=1,
         bias=True,
+        dilation=1,
         padding_mode="zeros",
         device=None,
         dtype=None,
     ):
         factory_kwargs = {"device": device, "dtype": dtype}
         # The bias waits too; the parent would draw it now.
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, **factory_kwargs)
+        super().__init__(
+            0,
+            0,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            False,
+            dilation,
+            padding_mode,
+            **factory_kwargs,
+        )
         self._make_lazy(out_channels, bias, factory_kwargs)
 
-    def _get_num_spatial_dims(self):
-        return 3
 
-
-class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """A `ConvTranspose1d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
-    def __init__(
-        self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        factory_kwargs = {"device": device, "dtype": dtype}
-        # The bias waits too; the parent would draw it now.
-        super().__init__(
-            0,
-            0,
-            kernel_size,
-            stride,
-            padding,
-            output_padding,
-            groups,
-            False,
-            dilation,
-            padding_mode,
-            **factory_kwargs,
-        )
-        self._make_lazy(out_channels, bias, factory_kwargs)
 
-    def _get_num_spatial_dims(self):
-        return 1
-
-
-class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """A `ConvTranspose2d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
-    def __init__(
-        self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        factory_kwargs = {"device": device, "dtype": dtype}
-        # The bias waits too; the parent would draw it now.
-        super().__init__(
-            0,
-            0,
-            kernel_size,
-            stride,
-            padding,
-            output_padding,
-            groups,
-            False,
-            dilation,
-            padding_mode,
-            **factory_kwargs,
-        )
-        self._make_lazy(out_channels, bias, factory_kwargs)
 
-    def _get_num_spatial_dims(self):
-        return 2
-
-
-class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """A `ConvTranspose3d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d
-
-    def __init__(
-        self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        factory_kwargs = {"device": device, "dtype": dtype}
-        # The bias waits too; the parent would draw it now.
-        super().__init__(
-            0,
-            0,
-            kernel_size,
-            stride,
-            padding,
-            output_padding,
-            groups,
-            False,
-            dilation,
-            padding_mode,
-            **factory_kwargs,
-        )
-        self._make_lazy(out_channels, bias, factory_kwargs)
-
-    def _get_num_spatial_dims(self):
-        return 3
