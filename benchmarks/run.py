@@ -17,10 +17,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import footprint
+from cases.operators import GROUP as SWEEP
 from cases.registry import CASES, GEOMETRIC_BARS, Case
 from report import Row, geometric_mean, save, table
 from tqdm import tqdm
-from workers import CaseFailedError, Worker, measure
+from workers import ROUNDS, SLOW_ROUNDS, CaseFailedError, Worker, measure
 
 REFERENCE, OURS = "torch", "mindtorch_v2"
 _IMPORT_BAR = 1 / 0.25
@@ -35,7 +36,7 @@ def main() -> int:
     chosen = [
         case
         for case in CASES.values()
-        if (not options.only or case.group in options.only) and (not options.match or options.match in case.name)
+        if (case.group in options.only if options.only else case.group != SWEEP) and (not options.match or options.match in case.name)
     ]
     rows = []
     for threads in options.threads:
@@ -82,7 +83,7 @@ def _measure_all(chosen: list[Case], threads: int, clock: str) -> list[Row]:
                     bar.set_postfix_str(case.name)
                     bar.update()
                     try:
-                        times = measure(reference, ours, case.name, case.slow)
+                        times = measure(reference, ours, case.name, SLOW_ROUNDS if case.slow else ROUNDS)
                     except CaseFailedError as error:
                         row.error = str(error)
                         break

@@ -3,8 +3,8 @@
     python worker.py torch|mindtorch_v2 THREADS wall|cpu
 
 Commands arrive one a line on standard input: {"prepare": name}, {"time": calls}, {"peak": size}. Every answer is one
-line on the standard output that the process began with; whatever the cases print goes to standard error. A case that
-raises ends the process: the driver reads the reason from standard error and starts another.
+line on the standard output that the process began with; whatever the cases print goes to standard error. What a case
+raises is the answer {"raised": text}; if it ends the process, the driver reads the reason from standard error.
 """
 
 import gc
@@ -34,16 +34,19 @@ def main() -> None:
     call = None
     for line in sys.stdin:
         (command, argument), *_ = json.loads(line).items()
-        if command == "prepare":
-            call = None
-            gc.collect()
-            torch.manual_seed(0)
-            call = CASES[argument].prepare(torch)
-            answer: Any = None
-        elif command == "time":
-            answer = _seconds(call, argument, clock)
-        else:
-            answer = _peak_of_training(torch, bert_step, argument)
+        try:
+            if command == "prepare":
+                call = None
+                gc.collect()
+                torch.manual_seed(0)
+                call = CASES[argument].prepare(torch)
+                answer: Any = None
+            elif command == "time":
+                answer = _seconds(call, argument, clock)
+            else:
+                answer = _peak_of_training(torch, bert_step, argument)
+        except Exception as error:  # whatever a case raises is its result
+            answer = {"raised": f"{type(error).__name__}: {error}"[:200]}
         print(json.dumps(answer), file=answers, flush=True)
 
 

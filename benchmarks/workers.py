@@ -13,13 +13,17 @@ from typing import Any
 
 _HERE = Path(__file__).parent
 _BLOCK_SECONDS = 0.05
-_ROUNDS, _SLOW_ROUNDS = 15, 5
+ROUNDS, SLOW_ROUNDS = 15, 5
 # After a parallel region OpenMP's threads spin for a while; the other process must not be timed during that.
 _PAUSE_SECONDS = 0.01
 
 
 class CaseFailedError(RuntimeError):
     """A case ended its worker; the text is the last thing that the worker said."""
+
+
+class CaseRaisedError(CaseFailedError):
+    """A case raised; its worker goes on."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Worker:
         self._errors.close()
 
     def ask(self, **command: Any) -> Any:
-        """Send one command and wait for its answer. Raises CaseFailedError."""
+        """Send one command and wait for its answer. Raises CaseFailedError, CaseRaisedError if the worker lives."""
         try:
             self._commands.write(json.dumps(command) + "\n")
             self._commands.flush()
@@ -77,7 +81,10 @@ class Worker:
             line = ""
         if not line:
             raise CaseFailedError(f"{self._library}: {self._last_words()}")
-        return json.loads(line)
+        answer = json.loads(line)
+        if isinstance(answer, dict):
+            raise CaseRaisedError(f"{self._library}: {answer['raised']}")
+        return answer
 
     def _last_words(self) -> str:
         status = self._process.wait()
@@ -86,17 +93,19 @@ class Worker:
         return f"{lines[-1] if lines else 'no message'} (exit status {status})"
 
 
-def measure(reference: Worker, ours: Worker, name: str, slow: bool) -> Times:
+def measure(
+    reference: Worker, ours: Worker, name: str, rounds: int = ROUNDS, block_seconds: float = _BLOCK_SECONDS
+) -> Times:
     """Time one case in both, block by block in turn, changing who goes first. Raises CaseFailedError."""
     blocks = {}
     for worker in (reference, ours):
         worker.ask(prepare=name)
         worker.ask(time=1)
-        blocks[worker] = max(1, int(_BLOCK_SECONDS / max(worker.ask(time=3), 1e-9)))
+        blocks[worker] = max(1, int(block_seconds / max(worker.ask(time=3), 1e-9)))
         if blocks[worker] > 1000:  # calls this short are estimated again, warm
-            blocks[worker] = max(1, int(_BLOCK_SECONDS / max(worker.ask(time=1000), 1e-9)))
+            blocks[worker] = max(1, int(block_seconds / max(worker.ask(time=1000), 1e-9)))
     seconds: dict[Worker, list[float]] = {reference: [], ours: []}
-    for number in range(_SLOW_ROUNDS if slow else _ROUNDS):
+    for number in range(rounds):
         for worker in (reference, ours) if number % 2 == 0 else (ours, reference):
             time.sleep(_PAUSE_SECONDS)
             seconds[worker].append(worker.ask(time=blocks[worker]))

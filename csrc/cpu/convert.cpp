@@ -7,68 +7,9 @@
 #include <cmath>
 
 #include "float8.h"
+#include "narrow.h"
 
 namespace mt {
-
-void half_to_float(float* dst, const Half* src, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(dst + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i))));
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
-#endif
-    for (; i < n; i++) dst[i] = src[i];
-}
-
-void float_to_half(Half* dst, const float* src, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16)
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), _mm512_cvtps_ph(_mm512_loadu_ps(src + i), 0));
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
-#endif
-    for (; i < n; i++) dst[i] = Half(src[i]);
-}
-
-void bfloat16_to_float(float* dst, const BFloat16* src, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) {
-        __m512i wide =
-            _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i)));
-        _mm512_storeu_si512(dst + i, _mm512_maskz_slli_epi32(0xffff, wide, 16));
-    }
-#endif
-    for (; i < n; i++) {
-        uint32_t u = static_cast<uint32_t>(src[i].bits) << 16;
-        std::memcpy(dst + i, &u, 4);
-    }
-}
-
-void float_to_bfloat16(BFloat16* dst, const float* src, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    const __m512i half = _mm512_set1_epi32(0x7fff), one = _mm512_set1_epi32(1), nan = _mm512_set1_epi32(0x7fc0);
-    for (; i + 16 <= n; i += 16) {
-        __m512 x = _mm512_loadu_ps(src + i);
-        __m512i u = _mm512_castps_si512(x), top = _mm512_maskz_srli_epi32(0xffff, u, 16);
-        __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(u, half), _mm512_and_si512(top, one));
-        rounded = _mm512_mask_mov_epi32(_mm512_maskz_srli_epi32(0xffff, rounded, 16),
-                                        _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), _mm512_maskz_cvtepi32_epi16(0xffff, rounded));
-    }
-#endif
-    for (; i < n; i++) {
-        uint32_t u;
-        std::memcpy(&u, src + i, 4);
-        uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-        dst[i].bits = static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
-    }
-}
 
 namespace {
 
@@ -139,9 +80,9 @@ void run(char* d, int64_t ds, const char* s, int64_t ss, int64_t n) {
         D* dp = reinterpret_cast<D*>(d);
         const S* sp = reinterpret_cast<const S*>(s);
         if constexpr (std::is_same_v<D, float> && (std::is_same_v<S, Half> || std::is_same_v<S, BFloat16>)) {
-            to_float(dp, sp, n);
+            widen(sp, dp, n);
         } else if constexpr (std::is_same_v<S, float> && (std::is_same_v<D, Half> || std::is_same_v<D, BFloat16>)) {
-            from_float(dp, sp, n);
+            narrow(sp, dp, n);
         } else {
             for (int64_t i = 0; i < n; i++) dp[i] = convert<D>(sp[i]);
         }

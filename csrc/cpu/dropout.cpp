@@ -16,9 +16,9 @@ void scale_by_mask(const T* x, const uint8_t* mask, double scale, T* y, int64_t 
         float buffer[kBlock];
         for (int64_t i = 0; i < n; i += kBlock) {
             int64_t m = std::min(kBlock, n - i);
-            to_floats(x + i, buffer, m);
+            widen(x + i, buffer, m);
             for (int64_t j = 0; j < m; j++) buffer[j] *= mask[i + j] ? s : 0.0f;
-            from_floats(buffer, y + i, m);
+            narrow(buffer, y + i, m);
         }
     } else {
         for (int64_t i = 0; i < n; i++) y[i] = x[i] * (mask[i] ? s : X(0));

@@ -131,7 +131,7 @@ class Part {
         memory_ = reinterpret_cast<T*>(item.data[l]) + begin;
         if constexpr (is_reduced_v<T>) {
             buffer_.resize(static_cast<size_t>(n_));
-            to_floats(memory_, buffer_.data(), n_);
+            widen(memory_, buffer_.data(), n_);
         }
     }
     X* data() {
@@ -142,7 +142,7 @@ class Part {
     }
     void store() {
         if constexpr (is_reduced_v<T>)
-            if (memory_) from_floats(buffer_.data(), memory_, n_);
+            if (memory_) narrow(buffer_.data(), memory_, n_);
     }
 
   private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "matvec.h"
+#include "narrow.h"
 #include "openblas.h"
 #include "simd.h"
 
@@ -339,7 +340,7 @@ void convert_rows(const void* from, int64_t batch_stride, int64_t row, int64_t c
             const T* src = static_cast<const T*>(from) + i / rows * batch_stride + i % rows * row;
             float* dst = to + i * cols;
             if (col == 1)
-                simd::to_float(src, dst, cols);
+                widen(src, dst, cols);
             else
                 for (int64_t j = 0; j < cols; j++) dst[j] = static_cast<float>(src[j * col]);
         }
@@ -379,13 +380,13 @@ void widened_product(const Product& p, const char* op) {
     w.c_row = p.n;
     if (p.bias) {
         float* bias = reinterpret_cast<float*>(scratch.take(static_cast<size_t>(p.n) * sizeof(float)));
-        simd::to_float(static_cast<const T*>(p.bias), bias, p.n);
+        widen(static_cast<const T*>(p.bias), bias, p.n);
         w.bias = bias;
     }
     gemm(w, op);
     parallel_for(p.batch * p.m, grain_for(p.n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
-            simd::from_float(c + i * p.n, static_cast<T*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row, p.n);
+            narrow(c + i * p.n, static_cast<T*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row, p.n);
     });
 }
 

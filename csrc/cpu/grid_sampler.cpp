@@ -102,22 +102,58 @@ struct Sizes {
     int64_t batch, channels, height, width, rows, cols;
 };
 
+// The taps of a stretch of one row of positions: item k * kStretch + j is tap k of position j. Taps outside of the
+// image have place 0 and are told by `inside`, so that a loop over the positions needs no branches.
+constexpr int64_t kStretch = 64;
+constexpr int kMaxTaps = 16;
+template <class T>
+struct Stretch {
+    int count = 0;  // of taps
+    int64_t place[kMaxTaps * kStretch];
+    bool inside[kMaxTaps * kStretch];
+    T weight[kMaxTaps * kStretch], wx[kMaxTaps * kStretch], wy[kMaxTaps * kStretch];  // and its derivatives by x and y
+
+    void fill(const T* grid, int64_t n, const Sizes& z, const Settings& s) {
+        for (int64_t j = 0; j < n; j++) {
+            const Taps<T> x(grid[2 * j], z.width, s), y(grid[2 * j + 1], z.height, s);
+            count = x.count * y.count;
+            for (int p = 0; p < y.count; p++)
+                for (int q = 0; q < x.count; q++) {
+                    const int64_t to = (p * x.count + q) * kStretch + j;
+                    inside[to] = y.index[p] >= 0 && x.index[q] >= 0;
+                    place[to] = inside[to] ? y.index[p] * z.width + x.index[q] : 0;
+                    weight[to] = y.w[p] * x.w[q];
+                    wx[to] = y.w[p] * x.dw[q];
+                    wy[to] = y.dw[p] * x.w[q];
+                }
+        }
+    }
+};
+
+// A channel after the other, so that what is read lies together.
 template <class T>
 void forward(const Sizes& z, const Settings& s, const T* image, const T* grid, T* out) {
+    const int64_t plane = z.height * z.width, out_plane = z.rows * z.cols;
     parallel_for(z.batch * z.rows, grain_for(z.cols * z.channels * 4), [&](int64_t begin, int64_t end) {
+        Stretch<T> t;
         for (int64_t i = begin; i < end; i++)
-            for (int64_t j = 0; j < z.cols; j++) {
-                const T* at = grid + (i * z.cols + j) * 2;
-                const Taps<T> x(at[0], z.width, s), y(at[1], z.height, s);
-                const int64_t n = i / z.rows;
-                for (int64_t c = 0; c < z.channels; c++) {
-                    const T* plane = image + (n * z.channels + c) * z.height * z.width;
-                    T sum = 0;
-                    for (int p = 0; p < y.count; p++)
-                        for (int q = 0; q < x.count; q++)
-                            if (y.index[p] >= 0 && x.index[q] >= 0)
-                                sum += y.w[p] * x.w[q] * plane[y.index[p] * z.width + x.index[q]];
-                    out[((n * z.channels + c) * z.rows + i % z.rows) * z.cols + j] = sum;
+            for (int64_t j0 = 0; j0 < z.cols; j0 += kStretch) {
+                const int64_t n = std::min(kStretch, z.cols - j0);
+                t.fill(grid + (i * z.cols + j0) * 2, n, z, s);
+                const T* from = image + i / z.rows * z.channels * plane;
+                T* to = out + i / z.rows * z.channels * out_plane + i % z.rows * z.cols + j0;
+                for (int64_t c = 0; c < z.channels; c++, from += plane, to += out_plane) {
+                    T sum[kStretch] = {};
+                    for (int k = 0; k < t.count; k++) {
+                        const int64_t* place = t.place + k * kStretch;
+                        const bool* inside = t.inside + k * kStretch;
+                        const T* weight = t.weight + k * kStretch;
+                        for (int64_t j = 0; j < n; j++) {
+                            const T term = weight[j] * from[place[j]];
+                            sum[j] += inside[j] ? term : T(0);
+                        }
+                    }
+                    std::copy(sum, sum + n, to);
                 }
             }
     });
@@ -126,28 +162,28 @@ void forward(const Sizes& z, const Settings& s, const T* image, const T* grid, T
 template <class T>
 void backward(const Sizes& z, const Settings& s, const T* grad, const T* image, const T* grid, T* to_image,
               T* to_grid) {
+    const int64_t plane = z.height * z.width, out_plane = z.rows * z.cols;
     parallel_for(z.batch, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t n = begin; n < end; n++)
-            for (int64_t i = 0; i < z.rows * z.cols; i++) {
-                const T* at = grid + (n * z.rows * z.cols + i) * 2;
-                const Taps<T> x(at[0], z.width, s), y(at[1], z.height, s);
-                T dx = 0, dy = 0;
-                for (int64_t c = 0; c < z.channels; c++) {
-                    const int64_t plane = (n * z.channels + c) * z.height * z.width;
-                    const T g = grad[(n * z.channels + c) * z.rows * z.cols + i];
-                    for (int p = 0; p < y.count; p++)
-                        for (int q = 0; q < x.count; q++) {
-                            if (y.index[p] < 0 || x.index[q] < 0) continue;
-                            const int64_t place = plane + y.index[p] * z.width + x.index[q];
-                            if (to_image) to_image[place] += g * y.w[p] * x.w[q];
-                            dx += g * image[place] * y.w[p] * x.dw[q];
-                            dy += g * image[place] * y.dw[p] * x.w[q];
+        Stretch<T> t;
+        for (int64_t b = begin; b < end; b++)
+            for (int64_t i = 0; i < out_plane; i += kStretch) {
+                const int64_t n = std::min(kStretch, out_plane - i);
+                t.fill(grid + (b * out_plane + i) * 2, n, z, s);
+                T dx[kStretch] = {}, dy[kStretch] = {};
+                for (int64_t c = b * z.channels; c < (b + 1) * z.channels; c++) {
+                    const T *g = grad + c * out_plane + i, *from = image + c * plane;
+                    for (int64_t j = 0; to_image && j < n; j++)
+                        for (int64_t k = j; k < t.count * kStretch; k += kStretch)
+                            if (t.inside[k]) to_image[c * plane + t.place[k]] += g[j] * t.weight[k];
+                    for (int64_t k = 0; to_grid && k < t.count * kStretch; k += kStretch)
+                        for (int64_t j = 0; j < n; j++) {
+                            const T v = g[j] * from[t.place[k + j]], x = v * t.wx[k + j], y = v * t.wy[k + j];
+                            dx[j] += t.inside[k + j] ? x : T(0);
+                            dy[j] += t.inside[k + j] ? y : T(0);
                         }
                 }
-                if (to_grid) {
-                    T* to = to_grid + (n * z.rows * z.cols + i) * 2;
-                    to[0] = dx, to[1] = dy;
-                }
+                T* to = to_grid ? to_grid + (b * out_plane + i) * 2 : nullptr;
+                for (int64_t j = 0; to && j < n; j++) to[2 * j] = dx[j], to[2 * j + 1] = dy[j];
             }
     });
 }

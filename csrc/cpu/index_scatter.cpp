@@ -43,7 +43,7 @@ T combine(Reduce reduce, const T& a, const T& b) {
             return num::mul(a, b);
         default:
             if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
-                MT_THROW(Runtime, "scatter_reduce(): amax and amin are not defined for complex numbers");
+                return a;  // refused beforehand
             } else {
                 if (is_nan(a)) return a;
                 if (is_nan(b)) return b;
@@ -129,6 +129,30 @@ void check_bounds(const Tensor& dense_index, int64_t dim, int64_t size) {
                  size);
 }
 
+// An index as its distinct elements, contiguous, and their strides in the index's shape: 0 where it is expanded, as
+// when one position is given for whole rows.
+struct Picks {
+    TensorRef distinct;
+    Dims sizes, strides;
+    const int64_t* data() const { return distinct->data<int64_t>(); }
+};
+Picks picks_of(const Tensor& given, int64_t dim, int64_t size) {
+    TensorRef index = index64(given);
+    Dims sizes(index->sizes()), strides(index->strides());
+    for (int64_t d = 0; d < index->dim(); d++)
+        if (strides[d] == 0) sizes[d] = std::min<int64_t>(sizes[d], 1);
+    Picks p;
+    p.distinct = contiguous(*as_strided(*index, sizes, strides, index->offset));
+    check_bounds(*p.distinct, dim, size);
+    p.sizes = Dims(index->sizes());
+    p.strides = broadcast_strides(*p.distinct, index->dim());
+    if (index->dim() == 0) {
+        p.sizes.push_back(1);
+        p.strides.push_back(0);
+    }
+    return p;
+}
+
 // Strides of t with that of `dim` taken out: the index gives the position there.
 Dims strides_without(const Tensor& t, int64_t dim, int64_t rank) {
     Dims s(rank, 0);
@@ -160,48 +184,77 @@ void gather_cpu(Call& c) {
     Tensor& out = c.out();
     if (out.numel() == 0) return;
     int64_t dim = wrap_dim(c.integer(1), self.dim());
-    TensorRef index = contiguous(*index64(c.tensor(2)));
-    check_bounds(*index, dim, size_or_1(self, dim));
-    Dims sizes = sizes_of(*index);
-    Dims from = strides_without(self, dim, sizes.size()), at_strides = strides_of(*index, sizes.size()),
-         to = strides_of(out, sizes.size());
-    int64_t stride = self.dim() ? self.stride(dim) : 1;
-    StridedWalk<3> walk(sizes, {IntSpan(to), IntSpan(at_strides), IntSpan(from)});
-    const int64_t* picks = index->data<int64_t>();
+    Picks picks = picks_of(c.tensor(2), dim, size_or_1(self, dim));
+    int64_t rank = picks.sizes.size(), stride = self.dim() ? self.stride(dim) : 1;
+    Dims from = strides_without(self, dim, rank), to = strides_of(out, rank);
+    StridedWalk<3> walk(picks.sizes, {IntSpan(to), IntSpan(picks.strides), IntSpan(from)});
     visit_size(self.itemsize(), [&]<class T>() {
-        const T* source = self.words<T>();
-        T* target = out.words<T>();
         walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
-            for (int64_t i = 0; i < n; i++)
-                target[at[0] + i * steps[0]] = source[at[2] + i * steps[2] + picks[at[1] + i * steps[1]] * stride];
+            const T* source = self.words<T>() + at[2];
+            T* target = out.words<T>() + at[0];
+            const int64_t* pick = picks.data() + at[1];
+            if (steps[1] == 0 && steps[0] == 1 && steps[2] == 1)
+                std::memcpy(static_cast<void*>(target), source + *pick * stride, sizeof(T) * static_cast<size_t>(n));
+            else if (steps[0] == 1 && steps[1] == 1 && steps[2] == 0)
+                for (int64_t i = 0; i < n; i++) target[i] = source[pick[i] * stride];
+            else
+                for (int64_t i = 0; i < n; i++)
+                    target[i * steps[0]] = source[i * steps[2] + pick[i * steps[1]] * stride];
         });
     });
 }
 
 // ---- scatter ----
 
-// put(target element, source element) for every index, in row-major order of the index.
+// The dimension that work is split along between threads: the longest but `dim`, along which nothing is written twice.
+int64_t split_dim(IntSpan sizes, int64_t dim) {
+    int64_t longest = -1;
+    for (int64_t d = 0; d < sizes.size; d++)
+        if (d != dim && (longest < 0 || sizes[d] > sizes[longest])) longest = d;
+    return longest;
+}
+
+// put(target element, source element) for every index; to one target in row-major order of the index.
 template <class T, class Put>
-void scatter_each(Tensor& out, int64_t dim, const Tensor& index, const T* source, IntSpan source_strides, Put put) {
-    Dims sizes = sizes_of(index);
-    Dims to = strides_without(out, dim, sizes.size()), at_strides = strides_of(index, sizes.size());
-    int64_t stride = out.dim() ? out.stride(dim) : 1;
-    StridedWalk<3> walk(sizes, {IntSpan(to), IntSpan(at_strides), source_strides});
-    const int64_t* picks = index.data<int64_t>();
-    T* target = out.words<T>();
-    walk.run([&](const auto& at, int64_t n, const auto& steps) {
-        for (int64_t i = 0; i < n; i++)
-            put(target[at[0] + i * steps[0] + picks[at[1] + i * steps[1]] * stride], source[at[2] + i * steps[2]]);
+void scatter_each(Tensor& out, int64_t dim, const Picks& picks, const T* source, IntSpan source_strides, Put put) {
+    int64_t rank = picks.sizes.size(), stride = out.dim() ? out.stride(dim) : 1;
+    Dims to = strides_without(out, dim, rank);
+    const int64_t split = split_dim(picks.sizes, dim), parts = split < 0 ? 1 : picks.sizes[split];
+    parallel_for(parts, grain_for(numel_of(picks.sizes) / parts), [&](int64_t begin, int64_t end) {
+        Dims sizes(picks.sizes);
+        T* first_target = out.words<T>();
+        const T* first_source = source;
+        const int64_t* first_pick = picks.data();
+        if (split >= 0) {
+            sizes[split] = end - begin;
+            first_target += begin * to[split];
+            first_source += begin * source_strides[split];
+            first_pick += begin * picks.strides[split];
+        }
+        StridedWalk<3> walk(sizes, {IntSpan(to), IntSpan(picks.strides), source_strides});
+        walk.run([&](const auto& at, int64_t n, const auto& steps) {
+            T* target = first_target + at[0];
+            const T* values = first_source + at[2];
+            const int64_t* pick = first_pick + at[1];
+            if (steps[1] == 0 && steps[0] == 1 && steps[2] == 1) {
+                target += *pick * stride;
+#pragma GCC ivdep
+                for (int64_t i = 0; i < n; i++) put(target[i], values[i]);
+            } else {
+                for (int64_t i = 0; i < n; i++)
+                    put(target[i * steps[0] + pick[i * steps[1]] * stride], values[i * steps[2]]);
+            }
+        });
     });
 }
 
 template <class T>
-void scatter_reduce_typed(Tensor& out, int64_t dim, const Tensor& index, const T* source, IntSpan source_strides,
+void scatter_reduce_typed(Tensor& out, int64_t dim, const Picks& index, const T* source, IntSpan source_strides,
                           Reduce reduce, bool include_self) {
     if (!include_self) {
         T start = identity<T>(reduce);
         T dummy = T(0);
-        Dims still(sizes_of(index).size(), 0);
+        Dims still(index.sizes.size(), 0);
         scatter_each<T>(out, dim, index, &dummy, still, [start](T& a, const T&) { a = start; });
     }
     switch (reduce) {
@@ -219,10 +272,10 @@ void scatter_reduce_typed(Tensor& out, int64_t dim, const Tensor& index, const T
 }
 
 // Division of each element by how many values went into it.
-void divide_by_counts(Tensor& out, int64_t dim, const Tensor& index, bool include_self) {
+void divide_by_counts(Tensor& out, int64_t dim, const Picks& index, bool include_self) {
     TensorRef counts = zeros(out.sizes(), DType::Int64);
     int64_t one = 1;
-    Dims still(sizes_of(index).size(), 0);
+    Dims still(index.sizes.size(), 0);
     scatter_each<int64_t>(*counts, dim, index, &one, still, [](int64_t& a, const int64_t& b) { a += b; });
     Dims sizes = sizes_of(out), to = strides_of(out, sizes.size()), from = strides_of(*counts, sizes.size());
     StridedWalk<2> walk(sizes, {IntSpan(to), IntSpan(from)});
@@ -261,22 +314,23 @@ void scatter_with(Call& c, const char* op, Reduce reduce, bool include_self) {
     check_scatter(op, self, dim, c.tensor(2), src);
     TensorRef kept = src && src->storage == out.storage ? clone(*src) : TensorRef::share(src);
     if (out.raw() != self.raw()) copy_into(out, self);
-    TensorRef index = contiguous(*index64(c.tensor(2)));
-    if (index->numel() == 0) return;
-    check_bounds(*index, dim, size_or_1(self, dim));
-    int64_t rank = sizes_of(*index).size();
+    if (c.tensor(2).numel() == 0) return;
+    Picks index = picks_of(c.tensor(2), dim, size_or_1(self, dim));
+    MT_CHECK(!is_complex(out.dtype) || (reduce != Reduce::Amax && reduce != Reduce::Amin),
+             "scatter_reduce(): amax and amin are not defined for complex numbers");
+    int64_t rank = index.sizes.size();
     Dims strides = src ? strides_of(*kept, rank) : Dims(rank, 0);
     if (reduce == Reduce::Assign && src) {
         visit_size(out.itemsize(), [&]<class T>() {
-            scatter_each<T>(out, dim, *index, kept->words<T>(), strides, [](T& a, const T& b) { a = b; });
+            scatter_each<T>(out, dim, index, kept->words<T>(), strides, [](T& a, const T& b) { a = b; });
         });
         return;
     }
     visit(AllTypes{}, out.dtype, op, [&]<class T>() {
         T value = src ? T(0) : c.scalar(3).to<T>();
-        scatter_reduce_typed<T>(out, dim, *index, src ? kept->data<T>() : &value, strides, reduce, include_self);
+        scatter_reduce_typed<T>(out, dim, index, src ? kept->data<T>() : &value, strides, reduce, include_self);
     });
-    if (reduce == Reduce::Mean) divide_by_counts(out, dim, *index, include_self);
+    if (reduce == Reduce::Mean) divide_by_counts(out, dim, index, include_self);
 }
 
 void scatter_cpu(Call& c) { scatter_with(c, "scatter", Reduce::Assign, true); }
@@ -400,28 +454,41 @@ void index_select_cpu(Call& c) {
     });
 }
 
-// Runs put(out element, source element) over the slices named by `index`; negative positions count from the end.
+// Runs put(out element, source element, slice) over the slices named by `index`, in their order; negative positions
+// count from the end.
 template <class T, class Put>
 void each_slice(Tensor& out, int64_t dim, const Tensor& index, const Tensor* source, Put put) {
     const int64_t* picks = index.data<int64_t>();
     int64_t n = index.numel(), size = size_or_1(out, dim);
     int64_t stride = out.dim() ? out.stride(dim) : 1, source_stride = source && source->dim() ? source->stride(dim) : 0;
-    Dims sizes(out.sizes()), to(out.strides()),
+    Dims slice(out.sizes()), to(out.strides()),
         from = source && source->dim() ? Dims(source->strides()) : Dims(out.dim(), 0);
-    if (out.dim()) sizes[dim] = 1;
-    StridedWalk<2> walk(sizes, {IntSpan(to), IntSpan(from)});
+    if (out.dim()) slice[dim] = 1;
     T none = T(0);
-    for (int64_t k = 0; k < n; k++) {
-        int64_t at_index = picks[k];
-        T* target = out.words<T>() + (at_index < 0 ? at_index + size : at_index) * stride;
-        const T* values = source ? source->words<T>() + k * source_stride : &none;
-        walk.run([&](const auto& at, int64_t length, const auto& steps) {
-            T* t = target + at[0];
-            const T* s = values + (source ? at[1] : 0);
-            int64_t step = source ? steps[1] : 0;
-            for (int64_t i = 0; i < length; i++) put(t[i * steps[0]], s[i * step], k);
-        });
-    }
+    T* first_target = out.words<T>();
+    const T* first_source = source ? source->words<T>() : &none;
+    const int64_t split = split_dim(slice, dim), parts = split < 0 ? 1 : slice[split];
+    parallel_for(parts, grain_for(n * numel_of(slice) / std::max<int64_t>(1, parts)), [&](int64_t begin, int64_t end) {
+        Dims sizes(slice);
+        if (split >= 0) sizes[split] = end - begin;
+        const int64_t shift = split >= 0 ? begin * to[split] : 0, source_shift = split >= 0 ? begin * from[split] : 0;
+        StridedWalk<2> walk(sizes, {IntSpan(to), IntSpan(from)});
+        for (int64_t k = 0; k < n; k++) {
+            int64_t at_index = picks[k];
+            T* target = first_target + shift + (at_index < 0 ? at_index + size : at_index) * stride;
+            const T* values = first_source + source_shift + k * source_stride;
+            walk.run([&](const auto& at, int64_t length, const auto& steps) {
+                T* t = target + at[0];
+                const T* s = values + at[1];
+                if (steps[0] == 1 && steps[1] == 1) {
+#pragma GCC ivdep
+                    for (int64_t i = 0; i < length; i++) put(t[i], s[i], k);
+                } else {
+                    for (int64_t i = 0; i < length; i++) put(t[i * steps[0]], s[i * steps[1]], k);
+                }
+            });
+        }
+    });
 }
 
 void check_slice_source(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -460,8 +527,11 @@ void index_add_cpu(Call& c) {
     if (out.raw() != self.raw()) copy_into(out, self);
     visit(AllTypes{}, out.dtype, "index_add_cpu_", [&]<class T>() {
         T alpha = c.scalar(4).to<T>();
-        each_slice<T>(out, dim, *index, &source,
-                      [alpha](T& a, const T& b, int64_t) { a = num::add(a, num::mul(alpha, b)); });
+        if (alpha == T(1))
+            each_slice<T>(out, dim, *index, &source, [](T& a, const T& b, int64_t) { a = num::add(a, b); });
+        else
+            each_slice<T>(out, dim, *index, &source,
+                          [alpha](T& a, const T& b, int64_t) { a = num::add(a, num::mul(alpha, b)); });
     });
 }
 

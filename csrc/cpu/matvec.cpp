@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "narrow.h"
 #include "simd.h"
 
 namespace mt {
@@ -26,7 +27,7 @@ struct Register {
             return Vec(__builtin_convertvector(*reinterpret_cast<const Narrow*>(p), Wide) << 16);
         } else {
             alignas(kBytes) float wide[kLanes];
-            simd::to_float(p, wide, kLanes);
+            widen(p, wide, kLanes);
             return simd::load(wide);
         }
     }

@@ -114,6 +114,7 @@ auto magnitude(X x) {
     return std::abs(x);
 }
 
+// T: what is computed in; 16-bit floats are widened by `fold`.
 template <class T>
 struct NormBase {
     using X = Compute<T>;
@@ -183,14 +184,22 @@ void vector_norm_cpu(Call& c) {
     check_identity(self, mask, c.args[2], order, c.args[1]);
     DType type = broad_type(c.dtype_or(4, self.dtype));
     Converted result(c.out(), to_real(type));
+    double root = order == 2 ? 2 : order == 0 || order == 1 || std::isinf(order) ? 1 : order;
+    auto to = [&]<class R>(R* out) {
+        return [=](int64_t o, double t) {
+            out[o] = static_cast<R>(root == 1 ? t : root == 2 ? std::sqrt(t) : std::pow(t, 1 / root));
+        };
+    };
+    if (order == 2 && type == DType::Float32 && is_reduced_float(self.dtype)) {
+        auto plain = to(result.tensor().data<float>());
+        visit(Types<Half, BFloat16>{}, self.dtype, "linalg_vector_norm_cpu",
+              [&]<class T>() { fold<T>(as_rows(self, mask, self.dtype), Norm2Op<float>(), plain); });
+        return result.finish();
+    }
     visit(Types<float, double, c128>{}, type, "linalg_vector_norm_cpu", [&]<class T>() {
         using R = RealOf<T>;
         Rows v = as_rows(self, mask, type);
-        R* out = result.tensor().data<R>();
-        double root = order == 2 ? 2 : order == 0 || order == 1 || std::isinf(order) ? 1 : order;
-        auto plain = [=](int64_t o, double t) {
-            out[o] = static_cast<R>(root == 1 ? t : root == 2 ? std::sqrt(t) : std::pow(t, 1 / root));
-        };
+        auto plain = to(result.tensor().data<R>());
         if (order == 2)
             fold<T>(v, Norm2Op<T>(), plain);
         else if (order == 1)

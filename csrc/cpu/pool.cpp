@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/kernel.h"
+#include "cpu/narrow.h"
 
 namespace mt {
 namespace {
@@ -165,14 +166,6 @@ void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, T* best, in
     for (int64_t i = z0; i < z1; i += z.dilation)
         for (int64_t j = y0; j < y1; j += y.dilation) {
             const int64_t base = (i * y.in + j) * x.in;
-            if (x.adaptive) {
-                for (int64_t o = 0; o < x.out; o++)
-                    for (int64_t k = x.begin(o); k < x.end(o); k++) {
-                        const T v = plane[base + k];
-                        if (v > best[o] || v != v) best[o] = v, where[o] = static_cast<int32_t>(base + k);
-                    }
-                continue;
-            }
             for (int64_t k = 0; k < x.kernel; k++) {
                 int64_t first, last;
                 x.inside(k, first, last);
@@ -196,6 +189,26 @@ void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, T* best, in
         }
 }
 
+// Windows of any place and length along x; `first` and `last` hold the bounds of each.
+template <class T>
+void max_adaptive_row(const Windows& w, const T* plane, int64_t a, int64_t b, const int64_t* first, const int64_t* last,
+                      T* best, int32_t* where) {
+    const Axis &z = w.axes[0], &y = w.axes[1], &x = w.axes[2];
+    const int64_t z0 = z.begin(a), z1 = z.end(a), y0 = y.begin(b), y1 = y.end(b);
+    for (int64_t o = 0; o < x.out; o++) {
+        int64_t at = (z0 * y.in + y0) * x.in + first[o];
+        T top = plane[at];
+        for (int64_t i = z0; i < z1; i++)
+            for (int64_t j = y0; j < y1; j++) {
+                const int64_t base = (i * y.in + j) * x.in;
+                for (int64_t k = base + first[o]; k < base + last[o]; k++)
+                    if (plane[k] > top || plane[k] != plane[k]) top = plane[k], at = k;
+            }
+        best[o] = top;
+        where[o] = static_cast<int32_t>(at);
+    }
+}
+
 // 16-bit floats are compared as floats, row buffers included.
 template <class T>
 void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
@@ -204,18 +217,23 @@ void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
     parallel_for(w.planes, w.grain(), [&](int64_t begin, int64_t end) {
         std::vector<A> best(static_cast<size_t>(x.out)), widened;
         std::vector<int32_t> where(static_cast<size_t>(x.out));
+        std::vector<int64_t> first, last;
+        for (int64_t o = 0; x.adaptive && o < x.out; o++) first.push_back(x.begin(o)), last.push_back(x.end(o));
         if constexpr (!std::is_same_v<A, T>) widened.resize(static_cast<size_t>(w.in_size));
         for (int64_t p = begin; p < end; p++) {
             const A* plane;
             if constexpr (std::is_same_v<A, T>) {
                 plane = in + p * w.in_size;
             } else {
-                for (int64_t i = 0; i < w.in_size; i++) widened[i] = static_cast<A>(in[p * w.in_size + i]);
+                widen(in + p * w.in_size, widened.data(), w.in_size);
                 plane = widened.data();
             }
             for (int64_t a = 0; a < z.out; a++)
                 for (int64_t b = 0; b < y.out; b++) {
-                    max_row<A>(w, plane, a, b, best.data(), where.data());
+                    if (x.adaptive)
+                        max_adaptive_row<A>(w, plane, a, b, first.data(), last.data(), best.data(), where.data());
+                    else
+                        max_row<A>(w, plane, a, b, best.data(), where.data());
                     const int64_t to = p * w.out_size + (a * y.out + b) * x.out;
                     for (int64_t o = 0; o < x.out; o++) {
                         out[to + o] = static_cast<T>(best[o]);

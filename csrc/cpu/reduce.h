@@ -9,53 +9,11 @@
 #include <limits>
 
 #include "core/kernel.h"
+#include "cpu/narrow.h"
 #include "cpu/number.h"
 #include "cpu/reduction_shape.h"
 
-#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__F16C__))
-#include <immintrin.h>
-#endif
-
 namespace mt {
-
-inline void to_floats(const float* x, float* y, int64_t n) { std::copy(x, x + n, y); }
-inline void to_floats(const BFloat16* x, float* y, int64_t n) {
-    const uint16_t* bits = reinterpret_cast<const uint16_t*>(x);
-    uint32_t* out = reinterpret_cast<uint32_t*>(y);
-    for (int64_t i = 0; i < n; i++) out[i] = static_cast<uint32_t>(bits[i]) << 16;
-}
-inline void to_floats(const Half* x, float* y, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
-#endif
-    for (; i < n; i++) y[i] = x[i];
-}
-inline void from_floats(const float* x, float* y, int64_t n) { std::copy(x, x + n, y); }
-inline void from_floats(const float* x, BFloat16* y, int64_t n) {
-    const uint32_t* in = reinterpret_cast<const uint32_t*>(x);
-    uint16_t* out = reinterpret_cast<uint16_t*>(y);
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t u = in[i];
-        uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-        out[i] = static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
-    }
-}
-inline void from_floats(const float* x, Half* y, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16)
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
-#endif
-    for (; i < n; i++) y[i] = x[i];
-}
 
 template <class T>
 constexpr bool is_reduced_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
@@ -172,7 +130,7 @@ template <class Op, class T>
         int64_t m = std::min(kFoldBlock, n - i);
         if constexpr (is_reduced_v<T>) {
             float buffer[kFoldBlock];
-            to_floats(x + i, buffer, m);
+            widen(x + i, buffer, m);
             total = op.merge(total, fold_block(op, buffer, m));
         } else {
             total = op.merge(total, fold_block(op, x + i, m));
@@ -197,7 +155,7 @@ template <class Op, class T>
             const T* row = x + r * stride;
             if constexpr (is_reduced_v<T>) {
                 float buffer[kFoldColumns];
-                to_floats(row, buffer, columns);
+                widen(row, buffer, columns);
                 for (int64_t j = 0; j < columns; j++) lanes[j] = op.step(lanes[j], buffer[j]);
             } else {
                 for (int64_t j = 0; j < columns; j++) lanes[j] = op.step(lanes[j], row[j]);

@@ -15,26 +15,70 @@ int64_t grain(const AxisTaps axes[3]) {
     return grain_for(work);
 }
 
+// The longest stretch of positions whose inputs follow one another: what padding leaves as it is.
+struct Stretch {
+    int64_t begin = 0, end = 0;
+    explicit Stretch(const std::vector<int64_t>& index) {
+        const int64_t n = static_cast<int64_t>(index.size());
+        for (int64_t from = 0, to = 0; from < n; from = to) {
+            for (to = from + 1; to < n && index[to] == index[to - 1] + 1;) to++;
+            if (to - from > end - begin) begin = from, end = to;
+        }
+    }
+};
+
+// Items that only move.
+template <class T>
+void move_items(const AxisTaps axes[3], int64_t planes, const T* in, T* out) {
+    const AxisTaps &z = axes[0], &y = axes[1], &x = axes[2];
+    const int64_t in_size = z.in * y.in * x.in, out_size = z.out * y.out * x.out;
+    const Stretch same(x.index);
+    parallel_for(planes, grain(axes), [&](int64_t begin, int64_t end) {
+        const int64_t* index = x.index.data();
+        for (int64_t p = begin; p < end; p++) {
+            T* to = out + p * out_size;
+            for (int64_t a = 0; a < z.out; a++)
+                for (int64_t b = 0; b < y.out; b++, to += x.out) {
+                    if (b > 0 && y.index[b] == y.index[b - 1]) {
+                        std::copy(to - x.out, to, to);
+                        continue;
+                    }
+                    const T* line = in + p * in_size + (z.index[a] * y.in + y.index[b]) * x.in;
+                    for (int64_t c = 0; c < same.begin; c++) to[c] = line[index[c]];
+                    std::copy_n(line + index[same.begin], same.end - same.begin, to + same.begin);
+                    for (int64_t c = same.end; c < x.out; c++) to[c] = line[index[c]];
+                }
+        }
+    });
+}
+
+// to[c] = the sum of K taps of `row`; K == 0: of `taps`.
+template <int K, class T, class A>
+void weigh(const AxisTaps& x, const A* weight, const A* row, T* to) {
+    const int64_t taps = K ? K : x.taps;
+    const int64_t* index = x.index.data();
+    for (int64_t c = 0; c < x.out; c++) {
+        A sum(0);
+        for (int64_t k = 0; k < taps; k++) sum += weight[c * taps + k] * row[index[c * taps + k]];
+        to[c] = T(sum);
+    }
+}
+
 template <class T>
 void forward(const AxisTaps axes[3], int64_t planes, const T* in, T* out) {
     using A = opmath_t<T>;
     const AxisTaps &z = axes[0], &y = axes[1], &x = axes[2];
     const std::vector<A> wz = as<A>(z.weight), wy = as<A>(y.weight), wx = as<A>(x.weight);
     const int64_t in_size = z.in * y.in * x.in, out_size = z.out * y.out * x.out;
-    const bool moves = z.only_moves() && y.only_moves() && x.only_moves();
     parallel_for(planes, grain(axes), [&](int64_t begin, int64_t end) {
-        std::vector<A> row(static_cast<size_t>(x.in));
+        std::vector<A> sums(static_cast<size_t>(x.in));
+        A* row = sums.data();
         for (int64_t p = begin; p < end; p++) {
             const T* from = in + p * in_size;
             T* to = out + p * out_size;
             for (int64_t a = 0; a < z.out; a++)
                 for (int64_t b = 0; b < y.out; b++, to += x.out) {
-                    if (moves) {
-                        const T* line = from + (z.index[a] * y.in + y.index[b]) * x.in;
-                        for (int64_t c = 0; c < x.out; c++) to[c] = line[x.index[c]];
-                        continue;
-                    }
-                    std::fill(row.begin(), row.end(), A(0));
+                    std::fill(sums.begin(), sums.end(), A(0));
                     for (int64_t i = a * z.taps; i < (a + 1) * z.taps; i++)
                         for (int64_t j = b * y.taps; j < (b + 1) * y.taps; j++) {
                             const A w = wz[i] * wy[j];
@@ -42,11 +86,9 @@ void forward(const AxisTaps axes[3], int64_t planes, const T* in, T* out) {
                             const T* line = from + (z.index[i] * y.in + y.index[j]) * x.in;
                             for (int64_t c = 0; c < x.in; c++) row[c] += w * static_cast<A>(line[c]);
                         }
-                    for (int64_t c = 0; c < x.out; c++) {
-                        A sum(0);
-                        for (int64_t k = c * x.taps; k < (c + 1) * x.taps; k++) sum += wx[k] * row[x.index[k]];
-                        to[c] = T(sum);
-                    }
+                    (x.taps == 2   ? weigh<2, T, A>
+                     : x.taps == 4 ? weigh<4, T, A>
+                                   : weigh<0, T, A>)(x, wx.data(), row, to);
                 }
         }
     });
@@ -140,21 +182,8 @@ void byte_pass(const AxisTaps& t, int64_t outer, int64_t inner, const uint8_t* i
 
 void resample(const AxisTaps axes[3], int64_t planes, const Tensor& in, Tensor& out, const char* op) {
     if (out.numel() == 0) return;
-    const bool moves = axes[0].only_moves() && axes[1].only_moves() && axes[2].only_moves();
-    if (moves && !is_floating(in.dtype)) {  // items only move: any dtype of that size
-        visit_size(in.itemsize(), [&]<class T>() {
-            const AxisTaps &z = axes[0], &y = axes[1], &x = axes[2];
-            const int64_t in_size = z.in * y.in * x.in;
-            const T* data = in.words<T>();
-            T* to = out.words<T>();
-            for (int64_t p = 0; p < planes; p++)
-                for (int64_t a = 0; a < z.out; a++)
-                    for (int64_t b = 0; b < y.out; b++)
-                        for (int64_t c = 0; c < x.out; c++)
-                            *to++ = data[p * in_size + (z.index[a] * y.in + y.index[b]) * x.in + x.index[c]];
-        });
-        return;
-    }
+    if (axes[0].only_moves() && axes[1].only_moves() && axes[2].only_moves())  // any dtype of that size
+        return visit_size(in.itemsize(), [&]<class T>() { move_items(axes, planes, in.words<T>(), out.words<T>()); });
     visit(Types<float, double, Half, BFloat16>{}, in.dtype, op,
           [&]<class T>() { forward<T>(axes, planes, in.data<T>(), out.data<T>()); });
 }

@@ -18,7 +18,7 @@ class RowIn {
     }
     const X* read(const T* row) {
         if constexpr (is_reduced_v<T>) {
-            to_floats(row, buffer_.get(), n_);
+            widen(row, buffer_.get(), n_);
             return buffer_.get();
         } else {
             return row;
@@ -45,7 +45,7 @@ class RowOut {
             return row;
     }
     void done(T* row) {
-        if constexpr (is_reduced_v<T>) from_floats(buffer_.get(), row, n_);
+        if constexpr (is_reduced_v<T>) narrow(buffer_.get(), row, n_);
     }
 
   private:

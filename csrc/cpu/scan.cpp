@@ -6,9 +6,10 @@ namespace mt {
 namespace {
 
 // Rows that lie in memory one after another: several at a time, so that one need not wait for the sum of another.
+// 16-bit floats are widened and narrowed by blocks.
 template <class State, class T, class Start, class Step>
 void scan_rows(int64_t rows, int64_t n, const T* x, T* y, const Start& start, const Step& step) {
-    constexpr int64_t kRows = 8;
+    constexpr int64_t kRows = 8, kBlock = 128;
     parallel_for((rows + kRows - 1) / kRows, grain_for(n * kRows), [&](int64_t b, int64_t e) {
         for (int64_t k = b * kRows; k < std::min(rows, e * kRows); k += kRows) {
             const T* from = x + k * n;
@@ -17,8 +18,19 @@ void scan_rows(int64_t rows, int64_t n, const T* x, T* y, const Start& start, co
                 constexpr int R = decltype(count)::value;
                 State state[R];
                 for (int r = 0; r < R; r++) state[r] = start();
-                for (int64_t i = 0; i < n; i++)
-                    for (int r = 0; r < R; r++) to[r * n + i] = step(state[r], from[r * n + i]);
+                if constexpr (is_reduced_v<T>) {
+                    float block[R][kBlock];
+                    for (int64_t i = 0; i < n; i += kBlock) {
+                        const int64_t m = std::min(kBlock, n - i);
+                        for (int r = 0; r < R; r++) widen(from + r * n + i, block[r], m);
+                        for (int64_t j = 0; j < m; j++)
+                            for (int r = 0; r < R; r++) block[r][j] = step(state[r], block[r][j]);
+                        for (int r = 0; r < R; r++) narrow(block[r], to + r * n + i, m);
+                    }
+                } else {
+                    for (int64_t i = 0; i < n; i++)
+                        for (int r = 0; r < R; r++) to[r * n + i] = step(state[r], from[r * n + i]);
+                }
                 from += R * n, to += R * n;
             };
             int64_t left = std::min(kRows, rows - k);
@@ -43,31 +55,34 @@ void scan(const Axis& a, const T* x, T* y, const Start& start, const Step& step)
             int64_t c0 = k % blocks * kWidth, w = std::min(kWidth, a.inner - c0);
             int64_t base = k / blocks * a.n * a.inner + c0;
             for (int64_t j = 0; j < w; j++) state[j] = start();
-            for (int64_t i = 0; i < a.n; i++)
-                for (int64_t j = 0; j < w; j++) y[base + i * a.inner + j] = step(state[j], x[base + i * a.inner + j]);
+            for (int64_t i = 0; i < a.n; i++) {
+                const T* from = x + base + i * a.inner;
+                T* to = y + base + i * a.inner;
+                if constexpr (is_reduced_v<T>) {
+                    float row[kWidth];
+                    widen(from, row, w);
+                    for (int64_t j = 0; j < w; j++) row[j] = step(state[j], row[j]);
+                    narrow(row, to, w);
+                } else {
+                    for (int64_t j = 0; j < w; j++) to[j] = step(state[j], from[j]);
+                }
+            }
         }
     });
 }
 
+// What a running sum is kept in, as PyTorch does: float for 16-bit floats, double for float.
 template <class T>
-using ScanState = std::conditional_t<std::is_same_v<T, double> || is_complex_v<T> || std::is_integral_v<T>,
-                                     std::conditional_t<std::is_same_v<T, c64>, c128, T>, double>;
+using ScanState = std::conditional_t<
+    is_reduced_v<T>, float,
+    std::conditional_t<std::is_same_v<T, float>, double, std::conditional_t<std::is_same_v<T, c64>, c128, T>>>;
 
 template <class T, class S>
-T narrow(S s) {
-    if constexpr (is_reduced_v<T>)
-        return T(static_cast<float>(s));
-    else if constexpr (std::is_same_v<T, c64>)
+T given_as(S s) {
+    if constexpr (std::is_same_v<T, c64>)
         return c64(static_cast<float>(s.real()), static_cast<float>(s.imag()));
     else
         return static_cast<T>(s);
-}
-template <class T, class S>
-S widen(T x) {
-    if constexpr (is_reduced_v<T>)
-        return static_cast<float>(x);
-    else
-        return S(x);
 }
 
 void cumsum_cpu(Call& c) {
@@ -78,7 +93,7 @@ void cumsum_cpu(Call& c) {
         using S = ScanState<T>;
         scan<S>(
             a, self->data<T>(), out.data<T>(), [] { return S(0); },
-            [](S& s, T x) { return narrow<T>(s = num::add(s, widen<T, S>(x))); });
+            [](S& s, Compute<T> x) { return given_as<Compute<T>>(s = num::add(s, S(x))); });
     });
 }
 
@@ -90,7 +105,7 @@ void cumprod_cpu(Call& c) {
         using S = ScanState<T>;
         scan<S>(
             a, self->data<T>(), out.data<T>(), [] { return S(1); },
-            [](S& s, T x) { return narrow<T>(s = num::mul(s, widen<T, S>(x))); });
+            [](S& s, Compute<T> x) { return given_as<Compute<T>>(s = num::mul(s, S(x))); });
     });
 }
 
@@ -101,12 +116,12 @@ void logcumsumexp_cpu(Call& c) {
     visit(FloatTypes{}, out.dtype, "logcumsumexp_out_cpu", [&]<class T>() {
         scan<double>(
             a, self->data<T>(), out.data<T>(), [] { return -std::numeric_limits<double>::infinity(); },
-            [](double& s, T v) {
-                double x = widen<T, double>(v);
+            [](double& s, Compute<T> v) {
+                double x = static_cast<double>(v);
                 double high = x != x || x > s ? x : s, low = x != x || x > s ? s : x;
                 if (s != s) high = s;
                 s = high != low || std::isfinite(high) ? high + std::log1p(std::exp(low - high)) : high;
-                return narrow<T>(s);
+                return static_cast<Compute<T>>(s);
             });
     });
 }
@@ -121,20 +136,38 @@ void cumulative_extremum_cpu(Call& c) {
         T* values = c.out(0).data<T>();
         int64_t* indices = c.out(1).data<int64_t>();
         if (self->numel() == 0) return;
-        parallel_for(a.outer * a.inner, grain_for(a.n), [&](int64_t b, int64_t e) {
-            for (int64_t k = b; k < e; k++) {
-                int64_t base = k / a.inner * a.n * a.inner + k % a.inner, at = 0;
-                Compute<T> best = x[base];
-                for (int64_t i = 0; i < a.n; i++) {
-                    Compute<T> v = x[base + i * a.inner];
-                    bool frozen = best != best;
-                    if (v != v || (!frozen && (kMax ? v >= best : v <= best))) {
-                        best = v;
-                        at = i;
+        using X = Compute<T>;
+        auto better = [](X v, X best) { return (kMax ? v >= best : v <= best) | (v != v); };
+        if (a.inner == 1)  // a row: new extrema are rare, and a branch guesses so
+            return parallel_for(a.outer, grain_for(a.n), [&](int64_t b, int64_t e) {
+                for (int64_t k = b * a.n; k < e * a.n; k += a.n) {
+                    int64_t at = 0;
+                    T best = x[k];
+                    for (int64_t i = 0; i < a.n; i++) {
+                        if (better(x[k + i], best)) best = x[k + i], at = i;
+                        values[k + i] = best;
+                        indices[k + i] = at;
                     }
-                    values[base + i * a.inner] = T(best);
-                    indices[base + i * a.inner] = at;
                 }
+            });
+        constexpr int64_t kWidth = 64;
+        int64_t blocks = (a.inner + kWidth - 1) / kWidth;
+        parallel_for(a.outer * blocks, grain_for(a.n * std::min(a.inner, kWidth)), [&](int64_t b, int64_t e) {
+            X best[kWidth];
+            int64_t at[kWidth];
+            for (int64_t k = b; k < e; k++) {
+                int64_t c0 = k % blocks * kWidth, w = std::min(kWidth, a.inner - c0);
+                int64_t base = k / blocks * a.n * a.inner + c0;
+                for (int64_t j = 0; j < w; j++) best[j] = x[base + j], at[j] = 0;
+                for (int64_t i = 0; i < a.n; i++, base += a.inner)
+                    for (int64_t j = 0; j < w; j++) {
+                        X v = x[base + j];
+                        bool take = better(v, best[j]);
+                        best[j] = take ? v : best[j];
+                        at[j] = take ? i : at[j];
+                        values[base + j] = T(best[j]);
+                        indices[base + j] = at[j];
+                    }
             }
         });
     });

@@ -12,7 +12,7 @@ DType compared_as(DType a, DType b) { return is_floating(promote(a, b)) ? DType:
 // x < y with NaN above every number.
 template <class X>
 bool below(X x, X y) {
-    if constexpr (std::is_floating_point_v<X>) return x < y || (y != y && x == x);
+    if constexpr (std::is_floating_point_v<X>) return (x < y) | ((y != y) & (x == x));
     return x < y;
 }
 
@@ -36,18 +36,20 @@ void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, cons
     visit(Types<double, int64_t>{}, type, "searchsorted_out_cpu", [&]<class X>() {
         parallel_for(v->numel(), kGrain / 16, [&](int64_t b, int64_t e) {
             for (int64_t i = b; i < e; i++) {
-                int64_t base = i / per_row * n, low = 0, high = n;
-                if (sequence.ndim <= 1) base = 0;
+                int64_t base = sequence.ndim <= 1 ? 0 : i / per_row * n, low = 0;
                 const X* row = s->data<X>() + base;
                 const int64_t* at = order ? order->data<int64_t>() + base : nullptr;
                 X x = v->data<X>()[i];
-                while (low < high) {
-                    int64_t middle = low + (high - low) / 2;
-                    X m = row[at ? at[middle] : middle];
-                    if (right ? !below(x, m) : below(m, x))
-                        low = middle + 1;
-                    else
-                        high = middle;
+                auto before = [=](int64_t place) {
+                    X m = row[at ? at[place] : place];
+                    return right ? !below(x, m) : below(m, x);
+                };
+                // Selected, not branched to: which half it is no processor could foresee.
+                for (int64_t high = n; low < high;) {
+                    const int64_t middle = low + (high - low) / 2;
+                    const bool after = before(middle);
+                    low = after ? middle + 1 : low;
+                    high = after ? high : middle;
                 }
                 if (narrow)
                     out.data<int32_t>()[i] = static_cast<int32_t>(low);

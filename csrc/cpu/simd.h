@@ -1,4 +1,4 @@
-// A float vector of the instruction set that this file is compiled for, and conversions of 16-bit floats.
+// A float vector of the instruction set that this file is compiled for.
 #pragma once
 
 #if defined(__x86_64__)
@@ -86,46 +86,5 @@ inline float max_item(Vec v) {
     for (int i = 1; i < kLanes; i++) m = v[i] > m ? v[i] : m;
     return m;
 }
-
-inline void to_float(const BFloat16* from, float* to, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t u = static_cast<uint32_t>(from[i].bits) << 16;
-        std::memcpy(to + i, &u, 4);
-    }
-}
-inline void to_float(const Half* from, float* to, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
-#endif
-    for (; i < n; i++) to[i] = static_cast<float>(from[i]);
-}
-inline void to_float(const float* from, float* to, int64_t n) {
-    if (n) std::memcpy(to, from, sizeof(float) * static_cast<size_t>(n));
-}
-inline void from_float(const float* from, BFloat16* to, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t u;
-        std::memcpy(&u, from + i, 4);
-        uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-        to[i].bits = static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
-    }
-}
-inline void from_float(const float* from, Half* to, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16)
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_cvtps_ph(_mm512_loadu_ps(from + i), 0));
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));
-#endif
-    for (; i < n; i++) to[i] = Half(from[i]);
-}
-inline void from_float(const float* from, float* to, int64_t n) { to_float(from, to, n); }
 
 }  // namespace mt::simd

@@ -64,33 +64,53 @@ void return_groups(Call& c, const Groups& g, IntSpan inverse_sizes, bool inverse
     if (c.nrets > 2) c.ret(2, counts ? int64_tensor(g.counts) : no_elements());
 }
 
-// Elements of a tensor; NaN differs from every element, itself included.
-void unique_elements(Call& c, bool sorted, bool inverse, bool counts) {
+// Runs of equal elements, written down without branches: whether the next element differs is anyone's guess.
+template <class T>
+void consecutive_runs(Call& c, const Tensor& x, bool inverse, bool counts) {
+    const int64_t n = x.numel();
+    const T* v = x.data<T>();
+    TensorRef values = empty(IntSpan(&n, 1), x.dtype);
+    std::vector<int64_t> begins(counts ? static_cast<size_t>(n) : 0);
+    T* to = values->data<T>();
+    TensorRef groups = inverse ? empty(c.tensor(0).sizes(), DType::Int64) : no_elements();
+    int64_t run = -1;
+    for (int64_t i = 0; i < n; i++) {
+        const bool starts = i == 0 || !(static_cast<Compute<T>>(v[i]) == static_cast<Compute<T>>(v[i - 1]));
+        run += starts;
+        to[run] = v[i];
+        if (inverse) groups->data<int64_t>()[i] = run;
+        if (counts) begins[static_cast<size_t>(run)] = starts ? i : begins[static_cast<size_t>(run)];
+    }
+    const int64_t distinct = run + 1;
+    TensorRef result = empty(IntSpan(&distinct, 1), x.dtype);
+    std::copy_n(to, distinct, result->data<T>());
+    c.ret(0, std::move(result));
+    c.ret(1, std::move(groups));
+    if (!counts) return c.ret(2, no_elements());
+    TensorRef lengths = empty(IntSpan(&distinct, 1), DType::Int64);
+    for (int64_t k = 0; k < distinct; k++)
+        lengths->data<int64_t>()[k] =
+            (k + 1 < distinct ? begins[static_cast<size_t>(k + 1)] : n) - begins[static_cast<size_t>(k)];
+    c.ret(2, std::move(lengths));
+}
+
+// Elements of a tensor, sorted; NaN differs from every element, itself included.
+void unique_elements(Call& c, bool inverse, bool counts) {
     TensorRef x = contiguous(c.tensor(0));
     int64_t n = x->numel();
     Groups g;
-    auto group_by = [&](const auto& order_of) {
+    with_key(x->dtype, [&]<class Key>() {
+        std::vector<Key> keys(static_cast<size_t>(n)), spare(keys.size());
+        load_keys(x->raw(), x->dtype, n, false, keys.data());
+        sort_keys(keys.data(), spare.data(), n);
         visit(AllTypes{}, x->dtype, "unique", [&]<class T>() {
             const T* v = x->data<T>();
             auto equal = [=](int64_t a, int64_t b) {
-                if constexpr (is_reduced_v<T>)
-                    return static_cast<float>(v[a]) == static_cast<float>(v[b]);
-                else
-                    return v[a] == v[b];
+                return static_cast<Compute<T>>(v[a]) == static_cast<Compute<T>>(v[b]);
             };
-            g = group(n, order_of, equal, inverse, counts);
+            g = group(n, [&](int64_t i) { return keys[static_cast<size_t>(i)].position(); }, equal, inverse, counts);
         });
-    };
-    if (sorted) {
-        with_key(x->dtype, [&]<class Key>() {
-            std::vector<Key> keys(static_cast<size_t>(n)), spare(keys.size());
-            load_keys(x->raw(), x->dtype, n, false, keys.data());
-            sort_keys(keys.data(), spare.data(), n);
-            group_by([&](int64_t i) { return keys[static_cast<size_t>(i)].position(); });
-        });
-    } else {
-        group_by([](int64_t i) { return i; });
-    }
+    });
     int64_t distinct = static_cast<int64_t>(g.first.size());
     TensorRef values = empty(IntSpan(&distinct, 1), x->dtype);
     gather_slices(x->raw(), x->itemsize(), g.first, values->raw());
@@ -148,13 +168,12 @@ void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts)
     return_groups(c, g, IntSpan(&count, 1), inverse, counts);
 }
 
-void unique_cpu(Call& c) { unique_elements(c, true, c.boolean(2), false); }
-void unique2_cpu(Call& c) { unique_elements(c, true, c.boolean(2), c.boolean(3)); }
+void unique_cpu(Call& c) { unique_elements(c, c.boolean(2), false); }
+void unique2_cpu(Call& c) { unique_elements(c, c.boolean(2), c.boolean(3)); }
 void unique_consecutive_cpu(Call& c) {
-    if (c.is_none(3))
-        unique_elements(c, false, c.boolean(1), c.boolean(2));
-    else
-        unique_slices(c, c.integer(3), false, c.boolean(1), c.boolean(2));
+    if (!c.is_none(3)) return unique_slices(c, c.integer(3), false, c.boolean(1), c.boolean(2));
+    TensorRef x = contiguous(c.tensor(0));
+    visit(AllTypes{}, x->dtype, "unique", [&]<class T>() { consecutive_runs<T>(c, *x, c.boolean(1), c.boolean(2)); });
 }
 // PyTorch gives the inverse and the counts whether asked for or not.
 void unique_dim_cpu(Call& c) { unique_slices(c, c.integer(1), true, true, true); }

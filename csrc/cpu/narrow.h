@@ -1,0 +1,82 @@
+// Contiguous 16-bit floats to float, exactly, and back, rounded to nearest even. Inline: most callers work in blocks
+// of constant length, for which a register is widened, used and narrowed between one load and one store.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cstring>
+
+#include "core/dtype.h"
+
+namespace mt {
+
+inline void widen(const float* x, float* y, int64_t n) {
+    if (n > 0) std::memcpy(y, x, sizeof(float) * static_cast<size_t>(n));
+}
+inline void widen(const BFloat16* x, float* y, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i < n / 16 * 16; i += 16) {
+        __m512i wide = _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i)));
+        _mm512_storeu_si512(y + i, _mm512_maskz_slli_epi32(0xffff, wide, 16));
+    }
+#endif
+    for (; i < n; i++) {
+        uint32_t u = static_cast<uint32_t>(x[i].bits) << 16;
+        std::memcpy(y + i, &u, 4);
+    }
+}
+inline void widen(const Half* x, float* y, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i < n / 16 * 16; i += 16)
+        _mm512_storeu_ps(y + i,
+                         _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
+#elif defined(__F16C__)
+    for (; i < n / 8 * 8; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
+#endif
+    for (; i < n; i++) y[i] = static_cast<float>(x[i]);
+}
+
+inline void narrow(const float* x, float* y, int64_t n) { widen(x, y, n); }
+inline void narrow(const float* x, BFloat16* y, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512BW__)
+    // Two registers at a time: one instruction takes the upper halves of all their items.
+    alignas(64) static constexpr uint16_t kUpper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                                        33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    const __m512i upper = _mm512_load_si512(kUpper), half = _mm512_set1_epi32(0x7fff), one = _mm512_set1_epi32(1),
+                  nan = _mm512_set1_epi32(0x7fc00000);
+    auto rounded = [=](const float* from) {
+        __m512 v = _mm512_loadu_ps(from);
+        __m512i u = _mm512_castps_si512(v), odd = _mm512_and_si512(_mm512_maskz_srli_epi32(0xffff, u, 16), one);
+        u = _mm512_add_epi32(_mm512_add_epi32(u, half), odd);
+        return _mm512_mask_mov_epi32(u, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), nan);
+    };
+    for (; i < n / 32 * 32; i += 32)
+        _mm512_storeu_si512(y + i, _mm512_permutex2var_epi16(rounded(x + i), upper, rounded(x + i + 16)));
+#endif
+    for (; i < n; i++) {
+        uint32_t u;
+        std::memcpy(&u, x + i, 4);
+        uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+        y[i].bits = static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+    }
+}
+inline void narrow(const float* x, Half* y, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i < n / 16 * 16; i += 16)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i),
+                            _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(x + i), 0));
+#elif defined(__F16C__)
+    for (; i < n / 8 * 8; i += 8)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+#endif
+    for (; i < n; i++) y[i] = Half(x[i]);
+}
+
+}  // namespace mt
