@@ -36,7 +36,8 @@ def main() -> int:
     chosen = [
         case
         for case in CASES.values()
-        if (case.group in options.only if options.only else case.group != SWEEP) and (not options.match or options.match in case.name)
+        if (case.group in options.only if options.only else case.group != SWEEP)
+        and (not options.match or options.match in case.name)
     ]
     rows = []
     for threads in options.threads:

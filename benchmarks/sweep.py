@@ -29,7 +29,9 @@ def main() -> int:
     wanted = [
         name
         for name, case in CASES.items()
-        if case.group == GROUP and (not options.match or any(word in name for word in options.match)) and _kind(name, options)
+        if case.group == GROUP
+        and (not options.match or any(word in name for word in options.match))
+        and _kind(name, options)
     ]
     times = _measure(wanted, options)
     for name, time in sorted(times.items(), key=lambda item: item[1].speed):

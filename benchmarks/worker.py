@@ -45,7 +45,7 @@ def main() -> None:
                 answer = _seconds(call, argument, clock)
             else:
                 answer = _peak_of_training(torch, bert_step, argument)
-        except Exception as error:  # whatever a case raises is its result
+        except Exception as error:  # noqa: BLE001  (whatever a case raises is its result)
             answer = {"raised": f"{type(error).__name__}: {error}"[:200]}
         print(json.dumps(answer), file=answers, flush=True)
 

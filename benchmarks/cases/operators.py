@@ -19,7 +19,10 @@ Operator = Callable[[ModuleType, Any, Any], Any]
 
 # Names of functions in torch, then in torch.nn.functional; the numbers they are given lie between the bounds.
 _UNARY = {
-    (-5.0, 5.0): "sin cos tan atan sinh cosh tanh asinh exp exp2 expm1 neg abs sign floor ceil trunc round frac sigmoid erf erfc"
+    (
+        -5.0,
+        5.0,
+    ): "sin cos tan atan sinh cosh tanh asinh exp exp2 expm1 neg abs sign floor ceil trunc round frac sigmoid erf erfc"
     " sinc i0 isnan isfinite deg2rad square nan_to_num relu clone softmax log_softmax cumsum0 cummax logcumsumexp",
     (-0.99, 0.99): "asin acos atanh erfinv",
     (0.01, 0.99): "logit log log2 log10 log1p sqrt rsqrt reciprocal lgamma digamma cumprod special.ndtri special.entr"

@@ -154,15 +154,15 @@ void set_result(ShapeCall& c, int i, const Tensor& x, IntSpan sizes, DType dtype
 // ---- maximum ----
 
 template <class T>
-void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, T* best, int32_t* where) {
+void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, const int32_t* begins, T* best, int32_t* where) {
     const Axis &z = w.axes[0], &y = w.axes[1], &x = w.axes[2];
     const T lowest = std::numeric_limits<T>::has_infinity ? static_cast<T>(-std::numeric_limits<T>::infinity())
                                                           : std::numeric_limits<T>::lowest();
     const int64_t z0 = z.begin(a), z1 = z.end(a), y0 = y.begin(b), y1 = y.end(b);
-    for (int64_t o = 0; o < x.out; o++) {
-        best[o] = lowest;
-        where[o] = static_cast<int32_t>((z0 * y.in + y0) * x.in + x.begin(o));
-    }
+    const int64_t width = x.out;
+    const int32_t line = static_cast<int32_t>((z0 * y.in + y0) * x.in);
+    for (int64_t o = 0; o < width; o++) where[o] = line + begins[o];
+    std::fill_n(best, width, lowest);
     for (int64_t i = z0; i < z1; i += z.dilation)
         for (int64_t j = y0; j < y1; j += y.dilation) {
             const int64_t base = (i * y.in + j) * x.in;
@@ -189,19 +189,19 @@ void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, T* best, in
         }
 }
 
-// Windows of any place and length along x; `first` and `last` hold the bounds of each.
+// Windows of any place and length along x, from begins[o] to ends[o].
 template <class T>
-void max_adaptive_row(const Windows& w, const T* plane, int64_t a, int64_t b, const int64_t* first, const int64_t* last,
-                      T* best, int32_t* where) {
+void max_adaptive_row(const Windows& w, const T* plane, int64_t a, int64_t b, const int32_t* begins,
+                      const int32_t* ends, T* best, int32_t* where) {
     const Axis &z = w.axes[0], &y = w.axes[1], &x = w.axes[2];
     const int64_t z0 = z.begin(a), z1 = z.end(a), y0 = y.begin(b), y1 = y.end(b);
     for (int64_t o = 0; o < x.out; o++) {
-        int64_t at = (z0 * y.in + y0) * x.in + first[o];
+        int64_t at = (z0 * y.in + y0) * x.in + begins[o];
         T top = plane[at];
         for (int64_t i = z0; i < z1; i++)
             for (int64_t j = y0; j < y1; j++) {
                 const int64_t base = (i * y.in + j) * x.in;
-                for (int64_t k = base + first[o]; k < base + last[o]; k++)
+                for (int64_t k = base + begins[o]; k < base + ends[o]; k++)
                     if (plane[k] > top || plane[k] != plane[k]) top = plane[k], at = k;
             }
         best[o] = top;
@@ -217,8 +217,11 @@ void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
     parallel_for(w.planes, w.grain(), [&](int64_t begin, int64_t end) {
         std::vector<A> best(static_cast<size_t>(x.out)), widened;
         std::vector<int32_t> where(static_cast<size_t>(x.out));
-        std::vector<int64_t> first, last;
-        for (int64_t o = 0; x.adaptive && o < x.out; o++) first.push_back(x.begin(o)), last.push_back(x.end(o));
+        std::vector<int32_t> begins, ends;
+        for (int64_t o = 0; o < x.out; o++) {
+            begins.push_back(static_cast<int32_t>(x.begin(o)));
+            ends.push_back(static_cast<int32_t>(x.end(o)));
+        }
         if constexpr (!std::is_same_v<A, T>) widened.resize(static_cast<size_t>(w.in_size));
         for (int64_t p = begin; p < end; p++) {
             const A* plane;
@@ -231,14 +234,17 @@ void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
             for (int64_t a = 0; a < z.out; a++)
                 for (int64_t b = 0; b < y.out; b++) {
                     if (x.adaptive)
-                        max_adaptive_row<A>(w, plane, a, b, first.data(), last.data(), best.data(), where.data());
+                        max_adaptive_row<A>(w, plane, a, b, begins.data(), ends.data(), best.data(), where.data());
                     else
-                        max_row<A>(w, plane, a, b, best.data(), where.data());
-                    const int64_t to = p * w.out_size + (a * y.out + b) * x.out;
-                    for (int64_t o = 0; o < x.out; o++) {
-                        out[to + o] = static_cast<T>(best[o]);
-                        indices[to + o] = where[o];
-                    }
+                        max_row<A>(w, plane, a, b, begins.data(), best.data(), where.data());
+                    const int64_t n = x.out;
+                    T* to = out + p * w.out_size + (a * y.out + b) * n;
+                    int64_t* to_index = indices + (to - out);
+                    if constexpr (std::is_same_v<A, T>)
+                        std::copy_n(best.data(), n, to);
+                    else
+                        narrow(best.data(), to, n);
+                    std::copy_n(where.data(), n, to_index);
                 }
         }
     });

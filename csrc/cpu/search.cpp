@@ -33,28 +33,33 @@ void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, cons
     int64_t n = sequence.ndim ? sequence.size(sequence.ndim - 1) : 1;
     int64_t per_row = sequence.ndim <= 1 ? std::max<int64_t>(v->numel(), 1) : values.size(values.ndim - 1);
     bool narrow = out.dtype == DType::Int32;
+    int64_t rounds = 0;
+    while (n >> rounds) rounds++;
     visit(Types<double, int64_t>{}, type, "searchsorted_out_cpu", [&]<class X>() {
-        parallel_for(v->numel(), kGrain / 16, [&](int64_t b, int64_t e) {
+        const X *rows = s->data<X>(), *wanted = v->data<X>();
+        const int64_t* places = order ? order->data<int64_t>() : nullptr;
+        int32_t* to32 = narrow ? out.data<int32_t>() : nullptr;
+        int64_t* to64 = narrow ? nullptr : out.data<int64_t>();
+        parallel_for(v->numel(), kGrain / 16, [=, one = sequence.ndim <= 1](int64_t b, int64_t e) {
             for (int64_t i = b; i < e; i++) {
-                int64_t base = sequence.ndim <= 1 ? 0 : i / per_row * n, low = 0;
-                const X* row = s->data<X>() + base;
-                const int64_t* at = order ? order->data<int64_t>() + base : nullptr;
-                X x = v->data<X>()[i];
+                const int64_t base = one ? 0 : i / per_row * n;
+                const X x = wanted[i];
                 auto before = [=](int64_t place) {
-                    X m = row[at ? at[place] : place];
+                    const X m = rows[base + (places ? places[base + place] : place)];
                     return right ? !below(x, m) : below(m, x);
                 };
-                // Selected, not branched to: which half it is no processor could foresee.
-                for (int64_t high = n; low < high;) {
-                    const int64_t middle = low + (high - low) / 2;
-                    const bool after = before(middle);
-                    low = after ? middle + 1 : low;
-                    high = after ? high : middle;
+                // By masks and not branches, and as many rounds for all: no processor could foresee the halves.
+                int64_t low = 0, high = n;
+                for (int64_t round = rounds; round > 0; round--) {
+                    const int64_t middle = low + (high - low) / 2, open = -static_cast<int64_t>(low < high);
+                    const int64_t after = open & -static_cast<int64_t>(before(middle & open));
+                    low += after & (middle + 1 - low);
+                    high -= ~after & (high - middle);
                 }
                 if (narrow)
-                    out.data<int32_t>()[i] = static_cast<int32_t>(low);
+                    to32[i] = static_cast<int32_t>(low);
                 else
-                    out.data<int64_t>()[i] = low;
+                    to64[i] = low;
             }
         });
     });
