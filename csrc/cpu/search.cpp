@@ -1,20 +1,13 @@
 // Looking values up: searchsorted, bucketize, isin, histc, bincount.
 #include <vector>
 
-#include "cpu/reduce.h"
+#include "cpu/sort_keys.h"
 
 namespace mt {
 namespace {
 
 // Values are compared as doubles or int64s, in which every element type but the wider of the two is exact.
 DType compared_as(DType a, DType b) { return is_floating(promote(a, b)) ? DType::Float64 : DType::Int64; }
-
-// x < y with NaN above every number.
-template <class X>
-bool below(X x, X y) {
-    if constexpr (std::is_floating_point_v<X>) return (x < y) | ((y != y) & (x == x));
-    return x < y;
-}
 
 // ---- searchsorted(sorted_sequence, self, *, out_int32, right, side, sorter), bucketize(self, boundaries, *,
 // out_int32, right) ----
@@ -33,26 +26,25 @@ void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, cons
     int64_t n = sequence.ndim ? sequence.size(sequence.ndim - 1) : 1;
     int64_t per_row = sequence.ndim <= 1 ? std::max<int64_t>(v->numel(), 1) : values.size(values.ndim - 1);
     bool narrow = out.dtype == DType::Int32;
-    int64_t rounds = 0;
-    while (n >> rounds) rounds++;
     visit(Types<double, int64_t>{}, type, "searchsorted_out_cpu", [&]<class X>() {
-        const X *rows = s->data<X>(), *wanted = v->data<X>();
+        // Integers of the same order: one comparison tells, NaN included.
+        std::vector<uint64_t> keys(static_cast<size_t>(s->numel()));
+        for (size_t i = 0; i < keys.size(); i++) keys[i] = ascending_key(s->data<X>()[i]);
+        const X* wanted = v->data<X>();
+        const uint64_t* rows = keys.data();
         const int64_t* places = order ? order->data<int64_t>() : nullptr;
         int32_t* to32 = narrow ? out.data<int32_t>() : nullptr;
         int64_t* to64 = narrow ? nullptr : out.data<int64_t>();
         parallel_for(v->numel(), kGrain / 16, [=, one = sequence.ndim <= 1](int64_t b, int64_t e) {
             for (int64_t i = b; i < e; i++) {
                 const int64_t base = one ? 0 : i / per_row * n;
-                const X x = wanted[i];
-                auto before = [=](int64_t place) {
-                    const X m = rows[base + (places ? places[base + place] : place)];
-                    return right ? !below(x, m) : below(m, x);
-                };
-                // By masks and not branches, and as many rounds for all: no processor could foresee the halves.
-                int64_t low = 0, high = n;
-                for (int64_t round = rounds; round > 0; round--) {
-                    const int64_t middle = low + (high - low) / 2, open = -static_cast<int64_t>(low < high);
-                    const int64_t after = open & -static_cast<int64_t>(before(middle & open));
+                const uint64_t key = ascending_key(wanted[i]);
+                // By masks and not branches: which half it is no processor could foresee.
+                int64_t low = 0;
+                for (int64_t high = n; low < high;) {
+                    const int64_t middle = low + (high - low) / 2;
+                    const uint64_t at = rows[base + (places ? places[base + middle] : middle)];
+                    const int64_t after = -static_cast<int64_t>((at < key) | (right & (at == key)));
                     low += after & (middle + 1 - low);
                     high -= ~after & (high - middle);
                 }
