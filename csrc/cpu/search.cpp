@@ -150,7 +150,7 @@ void isin_cpu(Call& c) {
 void histc_shape(ShapeCall& c) {
     const Tensor& self = c.tensor(c.param(0));
     int64_t bins = c.integer(c.param(1));
-    MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"histogram_cpu\" not implemented for '",
+    MT_CHECK_AS(NotImplemented, is_floating(self.dtype) || !self.is_cpu(), "\"histogram_cpu\" not implemented for '",
                 dtype_class_name(self.dtype), "'");
     MT_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
     c.output(0, IntSpan(&bins, 1), self.dtype);

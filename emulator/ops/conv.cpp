@@ -327,6 +327,93 @@ Plan AdaptiveAvgPool2dBackward(T grad, T self, O out) {
         store(y, to);
     }};
 }
+
+Plan AdaptiveMaxPool2d(T self, IA, O out, O indices) {
+    View x = need(self, "self"), y = need(out, "outputOut"), i = need(indices, "indicesOut");
+    if (x.rank < 3 || y.rank != x.rank) reject("an input of rank ", x.rank, " and an output of rank ", y.rank);
+    same_shape(i, shape_of(y), "indicesOut");
+    return {[=] {
+        with_float(kind_of(x.dtype), [&](auto kind) {
+            using C = decltype(kind);
+            auto from = load<C>(x);
+            std::vector<C> to(at(y.numel()));
+            std::vector<int64_t> where(to.size(), -1);
+            int64_t places = x.sizes[x.rank - 2] * x.sizes[x.rank - 1];
+            each_adaptive(x, y, [&](size_t o, size_t k, double) {
+                if (where[o] >= 0 && !(from[k] > to[o] || from[k] != from[k])) return;
+                to[o] = from[k];
+                where[o] = static_cast<int64_t>(k) % places;
+            });
+            store(y, to);
+            store(i, where);
+        });
+    }};
+}
+Plan AdaptiveMaxPool2dBackward(T grad, T self, T indices, O out) {
+    return MaxPool2dWithIndicesBackward(grad, self, indices, nullptr, nullptr, nullptr, nullptr, false, out);
+}
+
+// ---- windows as columns: [samples, channels * taps, output places] ----
+
+struct Columns {
+    Window w;
+    int64_t planes;
+};
+Columns columns_of(const View& image, const View& columns, IA kernel, IA dilation, IA padding, IA stride) {
+    if (image.rank != 3 && image.rank != 4) reject("an image of rank ", image.rank);
+    auto k = listed(kernel, 2, 1, "kernelSize"), d = listed(dilation, 2, 1, "dilation"),
+         p = listed(padding, 2, 0, "padding"), s = listed(stride, 2, 1, "stride");
+    Columns c;
+    c.planes = 1;
+    for (int i = 0; i < image.rank - 2; i++) c.planes *= image.sizes[i];
+    for (int i = 0; i < 2; i++) {
+        int64_t in = image.sizes[image.rank - 2 + i];
+        c.w.in[i + 1] = in;
+        c.w.kernel[i + 1] = k[at(i)];
+        c.w.stride[i + 1] = s[at(i)];
+        c.w.pad[i + 1] = p[at(i)];
+        c.w.dilation[i + 1] = d[at(i)];
+        c.w.out[i + 1] = (in + 2 * p[at(i)] - d[at(i)] * (k[at(i)] - 1) - 1) / s[at(i)] + 1;
+    }
+    Shape expected{image.sizes[image.rank - 3] * c.w.taps(), c.w.out_places()};
+    if (image.rank == 4) expected.insert(expected.begin(), image.sizes[0]);
+    same_shape(columns, expected, "the columns");
+    return c;
+}
+// f(element of the columns, element of the image) for all that lie inside the image.
+template <class F>
+void each_column(const Columns& c, F f) {
+    int64_t places = c.w.out_places(), taps = c.w.taps(), inside = c.w.in_places();
+    for (int64_t plane = 0; plane < c.planes; plane++)
+        for (int64_t o = 0; o < places; o++)
+            c.w.each_tap(o, [&](int64_t there, int64_t tap) {
+                f(at((plane * taps + tap) * places + o), at(plane * inside + there));
+            });
+}
+Plan Im2col(T self, IA kernel, IA dilation, IA padding, IA stride, O out) {
+    View x = need(self, "self"), y = need(out, "out");
+    Columns c = columns_of(x, y, kernel, dilation, padding, stride);
+    return {[=] {
+        with_float(kind_of(x.dtype), [&](auto kind) {
+            auto from = load<decltype(kind)>(x);
+            std::vector<decltype(kind)> to(at(y.numel()));
+            each_column(c, [&](size_t column, size_t image) { to[column] = from[image]; });
+            store(y, to);
+        });
+    }};
+}
+Plan Im2colBackward(T grad, IA, IA kernel, IA dilation, IA padding, IA stride, O out) {
+    View g = need(grad, "gradOutput"), x = need(out, "out");
+    Columns c = columns_of(x, g, kernel, dilation, padding, stride);
+    return {[=] {
+        with_float(kind_of(x.dtype), [&](auto kind) {
+            auto up = load<decltype(kind)>(g);
+            std::vector<decltype(kind)> to(at(x.numel()));
+            each_column(c, [&](size_t column, size_t image) { to[image] += up[column]; });
+            store(x, to);
+        });
+    }};
+}
 }  // namespace
 
 ACLNN(Convolution, T, T, T, IA, IA, IA, bool, IA, i64, O, i8)
@@ -337,3 +424,7 @@ ACLNN(AvgPool2d, T, IA, IA, IA, bool, bool, i64, i8, O)
 ACLNN(AvgPool2dBackward, T, T, IA, IA, IA, bool, bool, i64, i8, O)
 ACLNN(AdaptiveAvgPool2d, T, IA, O)
 ACLNN(AdaptiveAvgPool2dBackward, T, T, O)
+ACLNN(AdaptiveMaxPool2d, T, IA, O, O)
+ACLNN(AdaptiveMaxPool2dBackward, T, T, T, O)
+ACLNN(Im2col, T, IA, IA, IA, IA, O)
+ACLNN(Im2colBackward, T, IA, IA, IA, IA, IA, O)

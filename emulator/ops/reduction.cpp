@@ -72,6 +72,15 @@ Plan ReduceSum(T self, IA dims, bool keep, dt dtype, O out) {
     return reduced(v, listed(dims), keep, o, wider(kind_of(v.dtype), kind_of(dtype)),
                    [](auto* x, int64_t n) { return sum_of(x, n); });
 }
+Plan ReduceNansum(T self, IA dims, bool keep, dt dtype, O out) {
+    const View &v = need(self, "self"), &o = need(out, "out");
+    return reduced(v, listed(dims), keep, o, wider(kind_of(v.dtype), kind_of(dtype)), [](auto* x, int64_t n) {
+        std::vector<std::decay_t<decltype(*x)>> numbers(x, x + n);
+        for (auto& e : numbers)
+            if (e != e) e = 0;
+        return sum_of(numbers);
+    });
+}
 Plan Mean(T self, IA dims, bool keep, dt dtype, O out) {
     const View &v = need(self, "self"), &o = need(out, "out");
     if (!is_float(dtype)) reject("a mean of ", dtype_name(dtype));
@@ -311,6 +320,7 @@ Plan Topk(T self, i64 k, i64 dim, bool largest_wanted, bool, O values, O indices
 }  // namespace
 
 ACLNN(ReduceSum, T, IA, bool, dt, O)
+ACLNN(ReduceNansum, T, IA, bool, dt, O)
 ACLNN(Mean, T, IA, bool, dt, O)
 ACLNN(Amax, T, IA, bool, O)
 ACLNN(Amin, T, IA, bool, O)

@@ -35,6 +35,7 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
         "test_faults",
         "test_interface",
         "test_operators",
+        "test_other_rows",
         "test_random",
     ],
 )
@@ -50,7 +51,7 @@ def test_on_two_emulated_devices() -> None:
 
 
 @needs_emulator
-@pytest.mark.parametrize("name", ["test_capture", "test_device", "test_operators", "test_random"])
+@pytest.mark.parametrize("name", ["test_capture", "test_device", "test_operators", "test_other_rows", "test_random"])
 def test_on_emulator_shaken(name: str) -> None:
     """Delays between tasks, and memory full of NaN: what does not wait, or reads what it did not write, shows."""
     options = ("--shuffle=7", "--delay=60", "--poison")

@@ -15,6 +15,20 @@ namespace mt {
 bool index_like(PyObject* o) { return PyLong_Check(o) || (PyIndex_Check(o) && !tensor_check(o)); }
 bool numpy_named(PyObject* o) { return std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0; }
 
+namespace {
+
+// The only element of a tensor on a device, which is waited for, as a Python number that `unbox` takes.
+template <class F>
+bool unbox_item(PyObject* tensor, F&& unbox) {
+    PyObject* number = PyObject_CallMethod(tensor, "item", nullptr);
+    if (!number) throw PythonError();
+    bool fits = unbox(number);
+    Py_DECREF(number);
+    return fits;
+}
+
+}  // namespace
+
 bool unbox_int(PyObject* o, int64_t* v) {
     if (PyLong_CheckExact(o)) {
         int overflow = 0;
@@ -39,8 +53,10 @@ bool unbox_int(PyObject* o, int64_t* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.numel() != 1 || hides_data(t) || is_floating(t.dtype) || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (t.numel() != 1 || hides_data(t) || is_floating(t.dtype) || is_complex(t.dtype) || t.device.is_meta())
+            return false;
         if (t.autograd && requires_grad(t)) return false;
+        if (!t.is_cpu()) return unbox_item(o, [&](PyObject* number) { return unbox_int(number, v); });
         TensorRef c = contiguous(t, DType::Int64);
         *v = *c->data<int64_t>();
         return true;
@@ -75,8 +91,9 @@ bool unbox_double(PyObject* o, double* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.numel() != 1 || hides_data(t) || is_complex(t.dtype) || !t.is_cpu()) return false;
+        if (t.numel() != 1 || hides_data(t) || is_complex(t.dtype) || t.device.is_meta()) return false;
         if (t.autograd && requires_grad(t)) return false;
+        if (!t.is_cpu()) return unbox_item(o, [&](PyObject* number) { return unbox_double(number, v); });
         TensorRef c = contiguous(t, DType::Float64);
         *v = *c->data<double>();
         return true;
@@ -126,7 +143,8 @@ bool unbox_scalar(PyObject* o, Value* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
-        if (t.ndim != 0 || hides_data(t) || !t.is_cpu()) return false;
+        if (t.ndim != 0 || hides_data(t) || t.device.is_meta()) return false;
+        if (!t.is_cpu()) return unbox_item(o, [&](PyObject* number) { return unbox_scalar(number, v); });
         if (is_complex(t.dtype)) {
             TensorRef c = contiguous(t, DType::Complex128);
             *v = Value::of(*c->data<c128>());

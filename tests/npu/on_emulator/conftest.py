@@ -11,10 +11,36 @@ from typing import Any
 
 import pytest
 
-from mindtorch_v2._backends.npu import libraries
+from mindtorch_v2._backends.npu import libraries, table
 
 # A process without the emulator collects nothing here: what it did with the device would show in other tests.
-collect_ignore_glob = [] if os.environ.get("ASCEND_HOME_PATH") == str(libraries.EMULATOR) else ["test_*.py"]
+_HERE = os.environ.get("ASCEND_HOME_PATH") == str(libraries.EMULATOR)
+collect_ignore_glob = [] if _HERE else ["test_*.py"]
+
+RAN: set[str] = set()  # the rows whose NPU kernel was run in this process
+
+
+def _watch(register: Callable[..., None]) -> Callable[..., None]:
+    """Registration of kernels that note when they are run."""
+
+    def registered(row: Any, compute: Callable[..., Any], flags: int) -> None:
+        def watched(*arguments: Any, **named: Any) -> Any:
+            RAN.add(row.name)
+            return compute(*arguments, **named)
+
+        register(row, watched, flags)
+
+    return registered
+
+
+if _HERE:
+    table._register = _watch(table._register)
+
+
+@pytest.fixture
+def kernels_run() -> set[str]:
+    """The rows whose NPU kernel was run in this process so far."""
+    return RAN
 
 
 def _report(acl: Any) -> dict[str, Any]:

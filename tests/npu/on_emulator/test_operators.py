@@ -7,6 +7,7 @@ import pytest
 from comparison import difference
 from expected import differentiable, is_random, lookup, uninitialised, unpack, upstream
 from samples import Inputs, dtypes, flat, samples, strided, to_array
+from test_other_rows import CASES, DRAWS, EMPTY
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops._table import ROWS
@@ -17,25 +18,11 @@ _NOT_EMULATED = ("complex64", "complex128")
 _FACTORS = {"erfinv": 10}
 
 
-def _names() -> list[str]:
-    """The rows with a kernel for the NPU, read from the sources: the tests are collected before the device exists."""
-    import ast  # noqa: PLC0415
-    import pathlib  # noqa: PLC0415
-
-    folder = pathlib.Path(torch.__file__).parent / "_backends" / "npu" / "ops"
-    stated = {
-        node.value
-        for path in folder.glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-    stated |= {name for text in stated for name in text.split()}
-    return sorted(name for name in stated if name in ROWS)
-
-
+torch.npu.init()  # these files are collected where the emulator is
+_KERNELS = sorted(name for name, row in ROWS.items() if "NPU" in row.handle.kernels())
 _CASES = [
     (name, index)
-    for name in _names()
+    for name in _KERNELS
     for index in range(len(samples(ROWS[name])))
     if not is_random(ROWS[name]) and not uninitialised(ROWS[name]) and not name.startswith("rand")
 ]
@@ -46,13 +33,6 @@ def _run(row: Any, inputs: Inputs) -> list[Any]:
     if any(argument["name"] == "device" for argument in row.handle.arguments):
         inputs.kwargs.setdefault("device", "npu")
     return flat(row.handle(*inputs.args, **inputs.kwargs))
-
-
-def _kernel(name: str) -> Any:
-    row = ROWS[name]
-    if "NPU" not in row.handle.kernels():
-        pytest.skip("no kernel of its own")
-    return row
 
 
 def _expected(row: Any, index: int, dtype: str) -> dict[str, Any]:
@@ -74,7 +54,7 @@ def _problem(row: Any, swept: str, ours: Any, packed: dict[str, Any], factor: fl
 
 @_cases
 def test_values(name: str, index: int) -> None:
-    row, problems = _kernel(name), []
+    row, problems = ROWS[name], []
     for dtype in dtypes(row, samples(row)[index]):
         theirs = _expected(row, index, dtype)
         if not theirs or dtype in _NOT_EMULATED:
@@ -91,7 +71,7 @@ def test_values(name: str, index: int) -> None:
 
 @_cases
 def test_gradients(name: str, index: int) -> None:
-    row = _kernel(name)
+    row = ROWS[name]
     if "float32" not in dtypes(row, samples(row)[index]):
         pytest.skip("no float32")
     theirs = _expected(row, index, "float32").get("grad")
@@ -114,7 +94,7 @@ def test_gradients(name: str, index: int) -> None:
 
 @_cases
 def test_strided_inputs(name: str, index: int) -> None:
-    row = _kernel(name)
+    row = ROWS[name]
     dtype = dtypes(row, samples(row)[index])[0]
     theirs = _expected(row, index, dtype)
     if not theirs.get("strided") or dtype in _NOT_EMULATED:
@@ -134,7 +114,7 @@ def _strided(value: Any) -> Any:
 
 @_cases
 def test_in_place_and_out(name: str, index: int) -> None:
-    row = _kernel(name)
+    row = ROWS[name]
     dtype = dtypes(row, samples(row)[index])[0]
     theirs = _expected(row, index, dtype)
     if not theirs or dtype in _NOT_EMULATED or (row.out is None and row.inplace is None):
@@ -154,3 +134,11 @@ def test_in_place_and_out(name: str, index: int) -> None:
             assert row.inplace(*inputs.args, **inputs.kwargs) is target
             problem = difference(to_array(target.cpu()), to_array(expected[0].cpu()), str(target.dtype)[6:])
             assert problem is None, problem
+
+
+def test_every_kernel_was_run(kernels_run: set[str], request: Any) -> None:
+    """By the recorded samples, or by test_other_rows.py."""
+    if len([item for item in request.session.items if item.module is request.module]) <= len(_CASES):
+        pytest.skip("only a part of this file is run")
+    assert len(_KERNELS) > 390
+    assert set(_KERNELS) - kernels_run <= {*CASES, *EMPTY, *DRAWS}

@@ -86,6 +86,9 @@ def _marshalled(called: Any, places: list[Any]) -> Callable[..., None]:
 
 
 def _register(row: Any, compute: Callable, flags: int) -> None:
+    if not _C._has_shape_rule(row.handle):
+        row.handle.impl("NPU", compute)
+        return
     for handle in (row.handle, row.inplace, row.out):
         if handle is not None and _C._has_shape_rule(handle):
             _C._impl_structured(handle, "NPU", compute, flags)
@@ -128,10 +131,7 @@ def kernel(*names: str, alias: bool = False) -> Callable[[Callable], Callable]:
     def decorate(function: Callable) -> Callable:
         for name in names:
             row = ROWS[name]
-            if _C._has_shape_rule(row.handle):
-                _register(row, function, _MAY_ALIAS if alias else 0)
-            else:
-                row.handle.impl("NPU", function)
+            _register(row, function, _MAY_ALIAS if alias else 0)
             NAMES[name] = ""
         return function
 

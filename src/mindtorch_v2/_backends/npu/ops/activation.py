@@ -14,6 +14,8 @@ def gelu(self, approximate, out):
 pointwise("elu", "aclnnElu")
 pointwise("elu_backward", "aclnnEluBackward")
 pointwise("gelu_backward", "aclnnGeluBackwardV2")
+pointwise("hardshrink", "aclnnHardshrink")
+pointwise("hardshrink_backward", "aclnnHardshrinkBackward")
 pointwise("hardsigmoid", "aclnnHardsigmoid")
 pointwise("hardsigmoid_backward", "aclnnHardsigmoidBackward")
 pointwise("hardswish", "aclnnHardswish")
@@ -30,7 +32,22 @@ pointwise("relu", "aclnnRelu")
 pointwise("sigmoid_backward", "aclnnSigmoidBackward")
 pointwise("silu", "aclnnSilu")
 pointwise("silu_backward", "aclnnSiluBackward")
+pointwise("softshrink", "aclnnSoftshrink")
+pointwise("softshrink_backward", "aclnnSoftshrinkBackward")
 pointwise("softplus", "aclnnSoftplus")
 pointwise("softplus_backward", "aclnnSoftplusBackward")
 pointwise("tanh_backward", "aclnnTanhBackward")
+pointwise("threshold", "aclnnThreshold")
 pointwise("threshold_backward", "aclnnThresholdBackward")
+
+
+@kernel("_prelu_kernel", alias=True)
+def prelu(self, weight, out):
+    call("aclnnSWhere", self > 0, self, weight * self, out)
+
+
+@kernel("_prelu_kernel_backward")
+def prelu_backward(grad_output, self, weight, grad_self, grad_weight):
+    positive = self > 0
+    call("aclnnSWhere", positive, grad_output, weight * grad_output, grad_self)
+    call("aclnnInplaceCopy", grad_weight, (self * grad_output).masked_fill(positive, 0))

@@ -4,17 +4,29 @@ from ...._ops._table import aten
 from ..table import call, kernel, pointwise
 
 pointwise("bitwise_and.Tensor", "aclnnBitwiseAndTensor")
+pointwise("bitwise_left_shift.Tensor", "aclnnLeftShift")
 pointwise("bitwise_not", "aclnnBitwiseNot")
 pointwise("bitwise_or.Tensor", "aclnnBitwiseOrTensor")
+pointwise("bitwise_right_shift.Tensor", "aclnnRightShift")
 pointwise("bitwise_xor.Tensor", "aclnnBitwiseXorTensor")
 
 
-def _with_number(name, symbol):
-    @kernel(f"{name}.Scalar", alias=True)
-    def compute(self, other, out):
-        call(symbol, self, aten.full([], other, dtype=out.dtype, device=out.device), out)
+def _number(value, out):
+    return aten.full([], value, dtype=out.dtype, device=out.device)
+
+
+def _with_number(name, symbol, after="Scalar", before="Scalar_Tensor"):
+    @kernel(f"{name}.{after}", alias=True)
+    def number_after(self, other, out):
+        call(symbol, self, _number(other, out), out)
+
+    @kernel(f"{name}.{before}")
+    def number_before(self, other, out):
+        call(symbol, _number(self, out), other, out)
 
 
 _with_number("bitwise_and", "aclnnBitwiseAndTensor")
+_with_number("bitwise_left_shift", "aclnnLeftShift", after="Tensor_Scalar")
 _with_number("bitwise_or", "aclnnBitwiseOrTensor")
+_with_number("bitwise_right_shift", "aclnnRightShift", after="Tensor_Scalar")
 _with_number("bitwise_xor", "aclnnBitwiseXorTensor")

@@ -36,6 +36,7 @@ def isnan(self, out):
     call("aclnnNeTensor", self, self, out)
 
 
+pointwise("isclose", "aclnnIsClose")
 pointwise("isfinite", "aclnnIsFinite")
 pointwise("isinf", "aclnnIsInf")
 pointwise("logical_and", "aclnnLogicalAnd")

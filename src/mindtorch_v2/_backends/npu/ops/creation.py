@@ -1,5 +1,6 @@
 """New tensors."""
 
+from ...._ops._table import aten
 from ..table import call, kernel
 
 
@@ -69,3 +70,18 @@ def eye_m(n, m, *rest):
 @kernel("linspace")
 def linspace(start, end, steps, *rest):
     call("aclnnLinspace", start, end, steps, rest[-1])
+
+
+def _indices(name, part):
+    """The places of a triangle: two rows, of the first and the second dimension."""
+
+    @kernel(name)
+    def indices(row, col, offset, *rest):
+        out = rest[-1]
+        if out.numel():
+            inside = part(aten.ones([row, col], dtype=out.dtype, device=out.device), offset)
+            call("aclnnInplaceCopy", out, aten.nonzero(inside).t())
+
+
+_indices("tril_indices", aten.tril)
+_indices("triu_indices", aten.triu)

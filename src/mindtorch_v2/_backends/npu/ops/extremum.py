@@ -17,6 +17,30 @@ def clamp(self, low, high, out):
         call("aclnnClamp", self, low, high, out)
 
 
+@kernel("clamp.Tensor", alias=True)
+def clamp_tensor(self, low, high, out):
+    if high is None:
+        call("aclnnClampMinTensor", self, low, out)
+    elif low is None:
+        call("aclnnClampMaxTensor", self, high, out)
+    else:
+        call("aclnnClampTensor", self, low, high, out)
+
+
+def _number_wins(name, choose):
+    """The larger or smaller of two, NaN only where both are."""
+
+    @kernel(name)
+    def compute(self, other, out):
+        if self.dtype.is_floating_point or other.dtype.is_floating_point:
+            self, other = aten.where(self != self, other, self), aten.where(other != other, self, other)
+        call("aclnnInplaceCopy", out, choose(self, other))
+
+
+_number_wins("fmax", aten.maximum)
+_number_wins("fmin", aten.minimum)
+
+
 @kernel("masked_fill.Scalar", alias=True)
 def masked_fill_scalar(self, mask, value, out):
     if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():

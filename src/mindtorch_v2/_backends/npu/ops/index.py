@@ -122,6 +122,20 @@ def index_fill(self, dim, index, value, out):
         call("aclnnIndexPutImpl", out, places, number, False, False)
 
 
+@kernel("index_fill.int_Tensor")
+def index_fill_tensor(self, dim, index, value, out):
+    index_fill(self, dim, index, value.item(), out)
+
+
+@kernel("nonzero_static")
+def nonzero_static(self, size, fill_value, out):
+    call("aclnnInplaceFillScalar", out, fill_value)
+    found = nonzero(self)
+    rows = min(size, found.shape[0])
+    if rows and self.dim():
+        call("aclnnInplaceCopy", out.narrow(0, 0, rows), found.narrow(0, 0, rows))
+
+
 @kernel("take")
 def take(self, index, out):
     if index.numel():

@@ -106,3 +106,32 @@ def huber_loss(self, target, reduction, delta, out):
 def huber_loss_backward(grad_output, self, target, reduction, delta, out):
     call("aclnnSmoothL1LossBackward", grad_output, self, target, reduction, delta, out)
     call("aclnnMuls", out, delta, out)
+
+
+@kernel("_ctc_loss")
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False):
+    steps, samples = log_probs.shape[:2]
+    losses = log_probs.new_empty([samples])
+    alphas = log_probs.new_empty([samples, steps, 2 * max(target_lengths, default=0) + 1])
+    call("aclnnCtcLoss", log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, losses, alphas)
+    return losses, alphas
+
+
+@kernel("_ctc_loss_backward")
+def ctc_loss_backward(
+    grad, log_probs, targets, input_lengths, target_lengths, losses, alphas, blank, zero_infinity=False
+):
+    out = aten.empty_like(log_probs)
+    lengths = input_lengths, target_lengths
+    call("aclnnCtcLossBackward", grad, log_probs, targets, *lengths, losses, alphas, blank, zero_infinity, out)
+    return out
+
+
+@kernel("_ctc_loss.Tensor")
+def ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, *rest):
+    return ctc_loss(log_probs, targets, input_lengths.tolist(), target_lengths.tolist(), *rest)
+
+
+@kernel("_ctc_loss_backward.Tensor")
+def ctc_loss_backward_tensor(grad, log_probs, targets, input_lengths, target_lengths, *rest):
+    return ctc_loss_backward(grad, log_probs, targets, input_lengths.tolist(), target_lengths.tolist(), *rest)

@@ -91,3 +91,24 @@ aclnn("bmm", "aclnnBatchMatMul", "self mat2 out cube")
 aclnn("dot", "aclnnDot")
 aclnn("mm", "aclnnMm", "self mat2 out cube")
 aclnn("mv", "aclnnMv", "self vec out cube")
+
+
+@kernel("_grouped_mm")
+def grouped_mm(self, mat2, offs=None, bias=None, out_dtype=None):
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    out_dtype = self.dtype if out_dtype is None else out_dtype
+    if offs is None:
+        return aten.bmm(self, mat2).to(out_dtype)
+    ends = offs.tolist()
+    groups = list(zip([0, *ends], ends))
+    if self.dim() == 2 and mat2.dim() == 2:  # the summed dimension is cut
+        return aten.stack([self[:, a:b] @ mat2[a:b] for a, b in groups]).to(out_dtype)
+    rows = self.dim() == 2
+    out = self.new_zeros([self.shape[-2], mat2.shape[-1]], dtype=out_dtype)
+    for i, (a, b) in enumerate(groups):
+        if b > a and rows:
+            out[a:b] = self[a:b] @ mat2[i]
+        elif b > a:
+            out[:, a:b] = self[i] @ mat2[:, a:b]
+    return out

@@ -69,5 +69,7 @@ def max_pool2d_backward(grad_output, self, kernel_size, stride, padding, dilatio
     )
 
 
+aclnn("adaptive_max_pool2d", "aclnnAdaptiveMaxPool2d")
+aclnn("adaptive_max_pool2d_backward", "aclnnAdaptiveMaxPool2dBackward")
 aclnn("_adaptive_avg_pool2d", "aclnnAdaptiveAvgPool2d")
 aclnn("_adaptive_avg_pool2d_backward", "aclnnAdaptiveAvgPool2dBackward")

@@ -1,5 +1,8 @@
 """Random numbers: the device's own stream of (seed, offset)."""
 
+import math
+
+from ...._dtype import DTYPES
 from ...._ops._table import aten
 from ..table import call, kernel, random_state
 
@@ -147,3 +150,32 @@ def exponential_(self, lambd=1.0, *, generator=None):
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     uniform_(self, generator=generator)
     return aten.copy_(self, aten.log1p(-self) / -lambd)
+
+
+@kernel("multinomial")
+def multinomial(self, num_samples, replacement, generator, out):
+    call("aclnnMultinomial", self, num_samples, replacement, *random_state(generator, self.device.index), out)
+
+
+@kernel("log_normal_")
+def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    return aten.exp_(normal_(self, mean, std, generator=generator))
+
+
+@kernel("cauchy_")
+def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    uniform_(self, generator=generator)
+    return aten.copy_(self, aten.tan((self - 0.5) * math.pi) * sigma + median)
+
+
+@kernel("geometric_")
+def geometric_(self, p, *, generator=None):
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    numbers = self if self.dtype.is_floating_point else aten.empty_like(self, dtype=DTYPES["float32"])
+    uniform_(numbers, generator=generator)
+    return aten.copy_(self, aten.ceil(aten.log1p(-numbers) / math.log1p(-p)).clamp(min=1))

@@ -1,6 +1,10 @@
 """Reductions. Every dimension is named to the operator: an empty list means all of them to PyTorch."""
 
+from ...._dtype import DTYPES
+from ...._ops._table import aten
 from ..table import aclnn, call, kernel
+
+int64 = DTYPES["int64"]
 
 
 def _dims(self, dim):
@@ -141,3 +145,33 @@ def std_mean(self, dim, correction, keepdim, deviation, mean):
 @kernel("trace")
 def trace(self, out):
     call("aclnnReduceSum", self.diagonal(), (0,), False, out.dtype, out)
+
+
+@kernel("nansum")
+def nansum(self, dim, keepdim, dtype, out):
+    symbol = "aclnnReduceNansum" if self.dtype.is_floating_point else "aclnnReduceSum"
+    call(symbol, self, _dims(self, dim), keepdim, out.dtype, out)
+
+
+aclnn("histc", "aclnnHistc")
+aclnn("median", "aclnnMedian")
+aclnn("median.dim", "aclnnMedianDim")
+aclnn("nanmedian", "aclnnNanMedian")
+aclnn("nanmedian.dim", "aclnnNanMedianDim")
+
+
+@kernel("bincount")
+def bincount(self, weights=None, minlength=0):
+    if self.dim() != 1 or self.dtype.is_floating_point:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    low, high = (int(self.min().item()), int(self.max().item())) if self.numel() else (0, -1)
+    if low < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights.shape != self.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if weights is None:
+        each = aten.ones_like(self, dtype=int64)
+    else:
+        each = weights if weights.dtype == DTYPES["float32"] else weights.to(DTYPES["float64"])
+    counts = aten.new_zeros(each, [max(high + 1, minlength)])
+    return counts.index_add(0, self, each) if self.numel() else counts

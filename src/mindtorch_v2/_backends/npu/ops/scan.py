@@ -1,6 +1,6 @@
 """Running sums and products."""
 
-from ..table import call, kernel
+from ..table import aclnn, call, kernel
 
 
 @kernel("cumsum")
@@ -11,3 +11,7 @@ def cumsum(self, dim, dtype, out):
 @kernel("cumprod")
 def cumprod(self, dim, dtype, out):
     call("aclnnCumprod", self, dim, out.dtype, out)
+
+
+aclnn("cummax", "aclnnCummax")
+aclnn("cummin", "aclnnCummin")

@@ -1,6 +1,10 @@
-"""Order."""
+"""Order, places in it, and what occurs how often."""
 
+from ...._dtype import DTYPES
+from ...._ops._table import aten
 from ..table import aclnn, call, kernel
+
+_INT64 = DTYPES["int64"]
 
 
 @kernel("sort")
@@ -13,4 +17,58 @@ def sort_stable(self, stable, dim, descending, values, indices):
     call("aclnnSort", self, True, dim, descending, values, indices)
 
 
+aclnn("bucketize.Tensor", "aclnnBucketize")
+aclnn("isin.Scalar_Tensor", "aclnnIsInScalarTensor")
+aclnn("isin.Tensor_Scalar", "aclnnIsInTensorScalar")
+aclnn("kthvalue", "aclnnKthvalue")
 aclnn("topk", "aclnnTopk")
+
+
+@kernel("isin.Tensor_Tensor")
+def isin(elements, test_elements, assume_unique, invert, out):
+    pairs = elements.unsqueeze(-1) == test_elements.reshape(-1)
+    found = pairs.any(-1)
+    call("aclnnInplaceCopy", out, ~found if invert else found)
+
+
+@kernel("searchsorted.Tensor")
+def searchsorted(sorted_sequence, self, out_int32, right, side, sorter, out):
+    call("aclnnSearchSorted", sorted_sequence, self, out_int32, right or side == "right", sorter, out)
+
+
+def _runs(ordered, return_inverse, return_counts):
+    """(one of each run, the run of each element, lengths of the runs) of a vector; what is not asked for is empty."""
+    n = ordered.shape[0]
+    inverse = counts = aten.new_empty(ordered, [0], dtype=_INT64)
+    if n == 0:
+        return ordered.clone(), inverse, counts
+    begins = aten.new_ones(ordered, [n], dtype=DTYPES["bool"])
+    begins.narrow(0, 1, n - 1).copy_(ordered.narrow(0, 1, n - 1) != ordered.narrow(0, 0, n - 1))
+    places = aten.nonzero(begins).view(-1)
+    if return_inverse:
+        inverse = begins.cumsum(0) - 1
+    if return_counts:
+        counts = aten.cat([places.narrow(0, 1, places.shape[0] - 1), aten.new_full(places, [1], n)]) - places
+    return ordered.index_select(0, places), inverse, counts
+
+
+@kernel("_unique2")
+def unique2(self, ordered=True, return_inverse=False, return_counts=False):
+    values, order = self.reshape(-1).sort()
+    found, run, counts = _runs(values, return_inverse, return_counts)
+    if return_inverse and self.numel():
+        run = aten.empty_like(run).index_copy(0, order, run)
+    return found, run.view(self.shape) if return_inverse else run, counts
+
+
+@kernel("_unique")
+def unique(self, ordered=True, return_inverse=False):
+    return unique2(self, ordered, return_inverse, False)[:2]
+
+
+@kernel("unique_consecutive")
+def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+    if dim is not None and self.dim() != 1:
+        raise NotImplementedError("unique_consecutive along a dimension is not there for NPUs")
+    found, run, counts = _runs(self.reshape(-1), return_inverse, return_counts)
+    return found, run.view(self.shape) if return_inverse else run, counts

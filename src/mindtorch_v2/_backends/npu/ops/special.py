@@ -20,3 +20,11 @@ def logit_backward(grad_output, self, eps, out):
     low, high, outside = (0.0, 1.0, math.nan) if eps is None else (eps, 1 - eps, 0.0)
     slope = (grad_output / (self * (1 - self))).masked_fill((self < low) | (self > high), outside)
     call("aclnnInplaceCopy", out, slope)
+
+
+pointwise("logaddexp", "aclnnLogAddExp")
+pointwise("logaddexp2", "aclnnLogAddExp2")
+pointwise("sinc", "aclnnSinc")
+pointwise("xlogy.Scalar_Other", "aclnnXLogYScalarOther")
+pointwise("xlogy.Scalar_Self", "aclnnXLogYScalarSelf")
+pointwise("xlogy.Tensor", "aclnnXLogYTensor")

@@ -9,3 +9,4 @@ for _name in (
     pointwise(_name, "aclnn" + _name.capitalize())
 
 pointwise("atan2", "aclnnAtan2")
+pointwise("round.decimals", "aclnnRoundDecimals")

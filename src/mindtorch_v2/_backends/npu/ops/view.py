@@ -1,5 +1,6 @@
 """Gradients of views, and copies with a part replaced: the part is a view of the output. Views themselves need no kernel."""
 
+from ...._dtype import DTYPES
 from ...._ops._table import aten
 from ..table import call, kernel
 
@@ -54,3 +55,26 @@ def unfold_backward(grad, sizes, dim, size, step, out):
     for i in range(windows.shape[dim]):  # windows may overlap: one after the other
         one = aten.select(windows, dim, i)
         call("aclnnAdd", one, aten.select(grad, dim, i), 1, one)
+
+
+def _places(size, stride, offset, device):
+    """Where the elements of a strided view lie in its storage, in row-major order."""
+    places = aten.full([], offset, dtype=DTYPES["int64"], device=device)
+    for n, step in zip(size, stride, strict=True):
+        places = places.unsqueeze(-1) + aten.arange(n, device=device) * step
+    return places.reshape(-1)
+
+
+@kernel("_as_strided_backward")
+def as_strided_backward(grad, input_sizes, size, stride, storage_offset, out):
+    if grad.numel() and storage_offset + sum((n - 1) * s for n, s in zip(size, stride)) >= out.numel():
+        raise RuntimeError(
+            "as_strided: the gradient of a view that reaches outside a contiguous input is not supported"
+        )
+    flat = aten.new_zeros(grad, [out.numel()])
+    if grad.numel():
+        flat = flat.index_add(0, _places(size, stride, storage_offset, grad.device), grad.reshape(-1))
+    call("aclnnInplaceCopy", out, flat.view(out.shape))
+
+
+_in_copy("as_strided_scatter", aten.as_strided)
