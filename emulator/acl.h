@@ -14,6 +14,9 @@ using aclrtContext = void*;
 using aclmdlRI = void*;
 using aclFloat16 = uint16_t;
 
+struct aclrtExceptionInfo;  // about a task that failed
+using aclrtExceptionInfoCallback = void (*)(aclrtExceptionInfo*);
+
 struct aclTensor;
 struct aclScalar;
 struct aclIntArray;

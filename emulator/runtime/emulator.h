@@ -59,6 +59,7 @@ struct Work {
     std::string name;                                    // "aclnnAdd"
     std::vector<std::pair<const void*, size_t>> memory;  // device ranges that it uses
     Task run;
+    uint32_t task = 0;  // its number on its stream, from 1
 };
 EMU_SHARED int enqueue(aclrtStream stream, Work work);
 EMU_SHARED int current_device();  // -1 without a context

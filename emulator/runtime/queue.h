@@ -27,6 +27,13 @@ struct Event {
     Queue* recorder = nullptr;   // and the stream there
 };
 
+// What the program's callback is told of a task that failed.
+struct Failure {
+    uint32_t task;
+    int stream, device, code;
+};
+void tell_failure(const Failure& failure);
+
 struct Queue {
     int id, device;
     bool is_default = false, live = true, stop = false, busy = false;
@@ -34,6 +41,7 @@ struct Queue {
     std::condition_variable arrived, idle;
     std::deque<Work> waiting;
     Work running;
+    uint32_t tasks = 0;  // how many it was given
     int error = 0;
     std::string error_text;
     unsigned random;
@@ -60,6 +68,7 @@ struct Queue {
                     problem = running.run();
                 if (!problem.empty() && !code) code = kAicoreException;
             }
+            if (!problem.empty()) tell_failure({running.task, id, device, code});
             lock.lock();
             if (!problem.empty() && !error) {
                 error = code;

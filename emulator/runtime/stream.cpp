@@ -2,6 +2,7 @@
 #include "queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -31,6 +32,8 @@ State& state() {
     return *s;
 }
 thread_local int t_device = -1;
+thread_local uint32_t t_last_task = 0;
+std::atomic<aclrtExceptionInfoCallback> g_callback{nullptr};
 
 Queue* start(int device, bool is_default) {  // with the state locked
     State& s = state();
@@ -107,9 +110,15 @@ int wait_for(Queue* q, int timeout_ms) {
 int push(Queue* q, Work w) {
     if (q->capture) return record(q, std::move(w));
     std::lock_guard<std::mutex> lock(q->mutex);
+    t_last_task = w.task = ++q->tasks;
     q->waiting.push_back(std::move(w));
     q->arrived.notify_one();
     return kSuccess;
+}
+
+void tell_failure(const Failure& failure) {
+    Failure told = failure;
+    if (auto callback = g_callback.load()) callback(reinterpret_cast<aclrtExceptionInfo*>(&told));
 }
 
 namespace {
@@ -293,6 +302,32 @@ EMU_API aclError aclrtSynchronizeDevice() {
         }
     }
     return first ? failed(first, message) : kSuccess;
+}
+
+// ---- tasks that fail ----
+
+EMU_API aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback) {
+    EMU_ENTER("aclrtSetExceptionInfoCallback");
+    g_callback = callback;
+    return kSuccess;
+}
+EMU_API aclError aclrtGetThreadLastTaskId(uint32_t* task) {
+    if (!task) return failed(kParamInvalid, "aclrtGetThreadLastTaskId: nowhere to put the number");
+    *task = t_last_task;
+    return kSuccess;
+}
+namespace {
+const Failure& failure_of(const aclrtExceptionInfo* info) { return *reinterpret_cast<const Failure*>(info); }
+}  // namespace
+EMU_API uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo* info) { return failure_of(info).task; }
+EMU_API uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo* info) {
+    return static_cast<uint32_t>(failure_of(info).stream);
+}
+EMU_API uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo* info) {
+    return static_cast<uint32_t>(failure_of(info).device);
+}
+EMU_API uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo* info) {
+    return static_cast<uint32_t>(failure_of(info).code);
 }
 
 // ---- streams ----

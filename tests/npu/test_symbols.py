@@ -11,7 +11,7 @@ from mindtorch_v2._backends.npu import descriptors, runtime
 
 _HERE = pathlib.Path(__file__).parent
 _EMULATOR = _HERE.parents[1] / "emulator"
-_HANDLES = {"aclrtStream", "aclrtEvent", "aclrtContext", "aclmdlRI", "aclrtTaskGrp"}
+_HANDLES = {"aclrtStream", "aclrtEvent", "aclrtContext", "aclmdlRI", "aclrtTaskGrp", "aclrtExceptionInfoCallback"}
 _NUMBERS = {
     "int32_t": ctypes.c_int32,
     "uint32_t": ctypes.c_uint32,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mindtorch_v2._backends.npu import libraries, table
+from mindtorch_v2._backends.npu import faults, libraries, table
 
 # A process without the emulator collects nothing here: what it did with the device would show in other tests.
 _HERE = os.environ.get("ASCEND_HOME_PATH") == str(libraries.EMULATOR)
@@ -28,6 +28,8 @@ def _watch(register: Callable[..., None]) -> Callable[..., None]:
             RAN.add(row.name)
             return compute(*arguments, **named)
 
+        # As the kernels are, this is no line of the program's.
+        watched.__code__ = watched.__code__.replace(co_filename=faults.FILE.format("watched"))
         register(row, watched, flags)
 
     return registered

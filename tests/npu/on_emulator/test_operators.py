@@ -6,8 +6,8 @@ import numpy
 import pytest
 from comparison import difference
 from expected import differentiable, is_random, lookup, uninitialised, unpack, upstream
+from npu_rows import CASES, DRAWS, EMPTY
 from samples import Inputs, dtypes, flat, samples, strided, to_array
-from test_other_rows import CASES, DRAWS, EMPTY
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops._table import ROWS
@@ -137,7 +137,7 @@ def test_in_place_and_out(name: str, index: int) -> None:
 
 
 def test_every_kernel_was_run(kernels_run: set[str], request: Any) -> None:
-    """By the recorded samples, or by test_other_rows.py."""
+    """By the recorded samples, or by a call of npu_rows.py."""
     if len([item for item in request.session.items if item.module is request.module]) <= len(_CASES):
         pytest.skip("only a part of this file is run")
     assert len(_KERNELS) > 390

@@ -21,6 +21,7 @@ from ..._dtype import DTYPES
 from . import runtime as _runtime
 from .descriptors import Descriptors
 from .errors import NPUError
+from .faults import FILE
 from .quirks import applying
 
 _DTYPES = {
@@ -177,11 +178,14 @@ def {name}({arguments}):
         if t.size.value:
             with_workspace(op, t, device)
         else:
-            code = second(None, 0, t.executor, t.handles.get(device))
+            stream = t.handles.get(device, 0)
+            code = second(None, 0, t.executor, stream)
             if code:
                 raise failed(op, code, "")
+            last_task(t.task_reference)
+            note(name, device, stream, t.task.value)
         if blocking:
-            wait(op, device, t.handles.get(device))
+            wait(op, device, t.handles.get(device, 0))
     finally:
         t.epoch = before
 """
@@ -213,12 +217,15 @@ def _written(op: Operator) -> Callable[..., None]:
         "activate": runtime.activate,
         "first": op.first,
         "second": op.second,
+        "name": op.name,
+        "last_task": runtime.aclrtGetThreadLastTaskId,
+        "note": _C._note_call,
         "failed": caller.failed,
         "with_workspace": caller.with_workspace,
         "blocking": runtime.blocking,
         "wait": caller.wait,
     }
-    exec(compile(text, f"<{op.name}>", "exec"), names)
+    exec(compile(text, FILE.format(op.name), "exec"), names)
     return names[op.name]  # type: ignore[return-value]
 
 
@@ -281,18 +288,19 @@ class Caller:
             code = op.first(*values, t.size_reference, t.executor_reference)
             if code:
                 raise self.failed(op, code, "GetWorkspaceSize")
-            stream = t.handles.get(device)
+            stream = t.handles.get(device, 0)
             if t.size.value:
                 self.with_workspace(op, t, device)
             else:
                 code = op.second(None, 0, t.executor, stream)
                 if code:
                     raise self.failed(op, code, "")
+                runtime.note(op.name, device, stream)
             if runtime.blocking:
                 self.wait(op, device, stream)
             if own is None:
                 return None
-            runtime.synchronize_stream(device, stream or 0)
+            runtime.synchronize_stream(device, stream)
             return descriptors.view_shape(own)
         finally:
             t.epoch = before
@@ -304,7 +312,7 @@ class Caller:
     def failed(self, op: Operator, code: int, phase: str) -> NPUError:
         """The error for what a phase returned."""
         note = "" if phase else self.runtime.hint()
-        return NPUError(op.name + phase, code, self.runtime.message(), note)
+        return self.runtime.error(op.name + phase, code, note)
 
     def with_workspace(self, op: Operator, t: _runtime.ThreadState, device: int) -> None:
         """The second phase of an operator that asked for memory."""
@@ -314,13 +322,15 @@ class Caller:
         except BaseException:
             self.descriptors.aclDestroyAclOpExecutor(executor)
             raise
-        code = op.second(workspace, size, executor, t.handles.get(device))
+        stream = t.handles.get(device, 0)
+        code = op.second(workspace, size, executor, stream)
         self.memory[device].release(workspace)
         if code:
             raise self.failed(op, code, "")
+        self.runtime.note(op.name, device, stream)
 
-    def wait(self, op: Operator, device: int, stream: int | None) -> None:
+    def wait(self, op: Operator, device: int, stream: int) -> None:
         """Wait for the operator, where every one is waited for."""
-        code = self.runtime.aclrtSynchronizeStream(stream)
+        code = self.runtime.aclrtSynchronizeStream(stream or None)
         if code:
-            raise NPUError(op.name, code, self.runtime.message())
+            raise self.runtime.error(op.name, code)

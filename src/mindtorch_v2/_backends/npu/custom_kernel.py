@@ -27,7 +27,6 @@ from ..._dispatch.schema import schema_of
 from ..._library.definition import CustomOpDef, custom_op
 from . import state
 from .aclnn import Operator, bind_functions
-from .errors import NPUError
 from .libraries import custom_operator_libraries
 
 _MAX_BLOCKS = 65535
@@ -235,7 +234,8 @@ class KernelLauncher:
         else:
             code = self._first(kernel, function, block_dim, handle, values)
         if code:
-            raise NPUError(_LAUNCH + kernel, code, runtime.message(), runtime.hint())
+            raise runtime.error(_LAUNCH + kernel, code, runtime.hint())
+        runtime.note(_LAUNCH + kernel, device, handle)
         if runtime.blocking:
             runtime.synchronize_stream(device, handle)
 

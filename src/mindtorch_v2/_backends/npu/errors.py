@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .faults import Origin
+
 _RUNTIME = {
     100000: "invalid parameter",
     100001: "not initialised",
@@ -74,15 +76,18 @@ class NPUError(RuntimeError):
     """A call of Ascend's runtime or of an operator that failed.
 
     Attributes: `function` (the call), `code` (what it returned), `meaning` (of the code), `detail` (CANN's own message,
-    possibly empty).
+    possibly empty), `origin` (for work that failed after it was enqueued: operator, filename, line and function of the program; or
+    None).
     """
 
-    def __init__(self, function: str, code: int, detail: str = "", note: str = ""):
-        self.function, self.code, self.detail = function, code, detail
+    def __init__(self, function: str, code: int, detail: str = "", note: str = "", origin: Origin | None = None):
+        self.function, self.code, self.detail, self.origin = function, code, detail, origin
         self.meaning = meaning(code)
         text = f"{function} returned {code} ({self.meaning})"
         if detail:
             text += f": {detail}"
+        if origin is not None:
+            text += f"\n{origin}"
         super().__init__(f"{text}\n{note}" if note else text)
 
 

@@ -108,6 +108,7 @@ class NPUGraph:
         code = runtime.aclmdlRIExecuteAsync(self._model, stream.npu_stream or None)
         if code:
             runtime.fail("aclmdlRIExecuteAsync", code, runtime.hint())
+        runtime.note("NPUGraph.replay", stream.device_index, stream.npu_stream)
         if runtime.blocking:
             runtime.synchronize_stream(stream.device_index, stream.npu_stream)
 

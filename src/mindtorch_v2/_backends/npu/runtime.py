@@ -15,12 +15,14 @@ from typing import Any
 
 from ... import _C
 from .errors import NPUError
+from .faults import Faults
 from .libraries import Libraries
 
 H2D, D2H, D2D = 1, 2, 3
 EVENT_SYNC, EVENT_TIMELINE = 1, 8
 _RELAXED = 2
 _ALREADY_INITIALISED = 100002
+_ASYNCHRONOUS = 500000  # errors of the device have codes from here
 
 # name -> argument types; every function returns aclError unless it is in RESULTS.
 SIGNATURES: dict[str, tuple] = {
@@ -45,6 +47,7 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtGetDeviceCount": (c_void_p,),
     "aclrtGetMemInfo": (c_int, c_void_p, c_void_p),
     "aclrtGetSocName": (),
+    "aclrtGetThreadLastTaskId": (c_void_p,),
     "aclrtGetVersion": (c_void_p, c_void_p, c_void_p),
     "aclrtMalloc": (c_void_p, c_size_t, c_int),
     "aclrtMallocHost": (c_void_p, c_size_t),
@@ -52,7 +55,9 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtQueryEventStatus": (c_void_p, c_void_p),
     "aclrtRecordEvent": (c_void_p, c_void_p),
     "aclrtSetDevice": (c_int32,),
+    "aclrtSetExceptionInfoCallback": (c_void_p,),
     "aclrtSetSysParamOpt": (c_int, c_int64),
+    "aclrtStreamGetId": (c_void_p, c_void_p),
     "aclrtStreamQuery": (c_void_p, c_void_p),
     "aclrtStreamWaitEvent": (c_void_p, c_void_p),
     "aclrtSynchronizeDevice": (),
@@ -72,6 +77,8 @@ class ThreadState:
         self.handles: dict[int, int] = {}  # device -> its handle; 0 is the default stream
         self.size, self.executor = c_uint64(), c_void_p()  # what the first phase of an operator says
         self.size_reference, self.executor_reference = ctypes.byref(self.size), ctypes.byref(self.executor)
+        self.task = c_uint32()  # the last that this thread enqueued
+        self.task_reference = ctypes.byref(self.task)
         self.pool: int | None = None  # while it captures a graph: the number of the graph's pool
         self.epoch: int | None = None  # while it calls an operator: which descriptors it may have found
 
@@ -106,6 +113,8 @@ class Runtime:
         if self.device_count == 0:
             raise RuntimeError("No NPU: aclrtGetDeviceCount found no device")
         self.activate(0)
+        self.faults = Faults(self.libraries.acl, self._stream_id)
+        self.check("aclrtSetExceptionInfoCallback", self.aclrtSetExceptionInfoCallback(self.faults.callback))
         atexit.register(self.close)
 
     @property
@@ -123,8 +132,13 @@ class Runtime:
         text = self.aclGetRecentErrMsg()
         return text.decode(errors="replace").strip() if text else ""
 
+    def error(self, function: str, code: int, note: str = "") -> NPUError:
+        """The error for what a call returned; says whose work it was that failed, if it was work enqueued before."""
+        origin = self.faults.origin() if code >= _ASYNCHRONOUS else None
+        return NPUError(function, code, self.message(), note, origin)
+
     def fail(self, function: str, code: int, note: str = "") -> None:
-        raise NPUError(function, code, self.message(), note)
+        raise self.error(function, code, note)
 
     def check(self, function: str, code: int) -> None:
         if code:
@@ -172,6 +186,20 @@ class Runtime:
         return (
             "" if self.blocking else "Set ACL_LAUNCH_BLOCKING=1 to have the error raised where the operator is called."
         )
+
+    # ---- work that may fail later ----
+
+    def note(self, what: str, device: int, stream: int) -> None:
+        """Remember that this thread has just enqueued work, and which line of the program did."""
+        thread = self.thread
+        self.aclrtGetThreadLastTaskId(thread.task_reference)
+        _C._note_call(what, device, stream, thread.task.value)
+
+    def _stream_id(self, device: int, handle: int) -> int:
+        number = c_int32(-1)
+        self.activate(device)
+        self.aclrtStreamGetId(handle or None, ctypes.byref(number))  # -1 for a stream that is gone
+        return number.value
 
     # ---- streams and events: raw handles ----
 
@@ -240,6 +268,7 @@ class Runtime:
         code = self.aclrtMemcpyAsync(to, nbytes, source, nbytes, kind, stream or None)
         if code:
             self.fail("aclrtMemcpyAsync", code, self.hint())
+        self.note("aclrtMemcpyAsync", index, stream)
 
     # ---- the end ----
 
@@ -253,6 +282,7 @@ class Runtime:
         for finalize in reversed(self.finalizers):
             finalize()
         self.closed = True
+        self.aclrtSetExceptionInfoCallback(None)
         self.aclFinalize()
 
 
