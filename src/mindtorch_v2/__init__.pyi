@@ -31,6 +31,7 @@ from . import export as export
 from . import fft as fft
 from . import func as func
 from . import functional as functional
+from . import futures as futures
 from . import fx as fx
 from . import hub as hub
 from . import jit as jit

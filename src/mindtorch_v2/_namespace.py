@@ -10,7 +10,7 @@ from ._tensor import Tensor
 from ._torch_function import hand_over_locals, overridden
 
 LAZY_MODULES = frozenset(
-    "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional "
+    "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
     "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
     "_subclasses _tensor_str "

@@ -1,8 +1,160 @@
-"""`torch.distributed.device_mesh` by its names: there are no process groups to lay a mesh over."""
+"""`torch.distributed.device_mesh`: the ranks as a grid, with a group for each row of each dimension.
 
-from mindtorch_v2._unavailable import unavailable_function
-from mindtorch_v2.distributed.tensor import DeviceMesh
+```text
+mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp"))     # 8 ranks
+dist.all_reduce(gradient, group=mesh.get_group("dp"))                   # over the 2 that hold the same part
+mesh["tp"].get_local_rank()
+```
+"""
+
+import math
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed import _groups as world
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
-init_device_mesh = unavailable_function("torch.distributed.device_mesh.init_device_mesh")
+
+class DeviceMesh:
+    """A grid of ranks. All processes of the job make it, in the same order among their groups.
+
+    Args:
+        device_type: "cpu" or "npu".
+        mesh: the ranks, as nested lists or a tensor of ints.
+        mesh_dim_names: a name for each dimension, or None.
+
+    ValueError if ranks are missing, too many, or named twice.
+    """
+
+    def __init__(self, device_type, mesh, *, mesh_dim_names=None):
+        self.device_type = device_type
+        self.mesh = torch.as_tensor(mesh).detach().to("cpu", torch.int32)
+        self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        if self.mesh_dim_names is not None and len(self.mesh_dim_names) != self.mesh.dim():
+            raise ValueError(
+                f"the mesh has {self.mesh.dim()} dimensions, but mesh_dim_names has {len(self.mesh_dim_names)} names"
+            )
+        if not world.is_initialized():
+            world.init_process_group()
+        ranks = self.mesh.flatten().tolist()
+        if len(set(ranks)) != len(ranks) or not all(0 <= rank < world.get_world_size() for rank in ranks):
+            raise ValueError(f"a mesh holds each rank below the world size at most once, got {ranks}")
+        self._rank = world.get_rank()
+        self._groups = [self._make_groups(dim) for dim in range(self.mesh.dim())]
+
+    def _make_groups(self, dim):
+        """The group of this rank's row along a dimension. The rows of the other ranks need their groups as well."""
+        if self.mesh.dim() == 1 and self.mesh.tolist() == list(range(world.get_world_size())):
+            return world._get_default_group()
+        own = None
+        for row in self.mesh.movedim(dim, -1).reshape(-1, self.mesh.size(dim)).tolist():
+            made = world.new_group(row)
+            if self._rank in row:
+                own = made
+        return own
+
+    @property
+    def shape(self):
+        """The sizes of the dimensions."""
+        return tuple(self.mesh.shape)
+
+    @property
+    def ndim(self):
+        """How many dimensions there are."""
+        return self.mesh.dim()
+
+    def size(self, mesh_dim=None):
+        """How many ranks there are, in all or along a dimension."""
+        return math.prod(self.shape) if mesh_dim is None else self.shape[self._dim(mesh_dim)]
+
+    def _dim(self, mesh_dim):
+        if isinstance(mesh_dim, str):
+            if mesh_dim not in (self.mesh_dim_names or ()):
+                raise KeyError(f"Invalid mesh_dim_name {mesh_dim}: the mesh has {self.mesh_dim_names}")
+            return self.mesh_dim_names.index(mesh_dim)
+        return mesh_dim
+
+    def get_group(self, mesh_dim=None):
+        """The group of this rank's row along a dimension; it has to be named if there are several."""
+        if mesh_dim is None and self.ndim > 1:
+            raise RuntimeError(
+                f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg `mesh_dim` needs to be specified when "
+                "device_mesh.ndim > 1."
+            )
+        return self._groups[self._dim(mesh_dim or 0)]
+
+    def get_all_groups(self):
+        """The groups of this rank, one for each dimension."""
+        return list(self._groups)
+
+    def get_rank(self):
+        """This process' rank in the job."""
+        return self._rank
+
+    def get_local_rank(self, mesh_dim=None):
+        """This process' place in its row along a dimension."""
+        return world.get_rank(self.get_group(mesh_dim))
+
+    def get_coordinate(self):
+        """This process' place in the grid, a list; None if it is not there."""
+        places = (self.mesh == self._rank).nonzero().tolist()
+        return places[0] if places else None
+
+    def __getitem__(self, mesh_dim_names):
+        """The mesh of this rank's row along the named dimension, or along several."""
+        names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
+        dims = [self._dim(name) for name in names]
+        part = object.__new__(DeviceMesh)
+        part.device_type, part.mesh_dim_names, part._rank = self.device_type, names, self._rank
+        place = self.get_coordinate()
+        rows = self.mesh
+        for dim in reversed(range(self.ndim)):
+            if dim not in dims:
+                rows = rows.select(dim, place[dim])
+        order = sorted(dims)
+        part.mesh = rows.permute([order.index(dim) for dim in dims])
+        part._groups = [self._groups[dim] for dim in dims]
+        return part
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, DeviceMesh)
+            and (self.device_type, self.mesh_dim_names) == (other.device_type, other.mesh_dim_names)
+            and self.mesh.tolist() == other.mesh.tolist()
+        )
+
+    def __hash__(self):
+        return hash((self.device_type, self.mesh_dim_names, tuple(self.mesh.flatten().tolist()), self.shape))
+
+    def __repr__(self):
+        names = f", mesh_dim_names={self.mesh_dim_names}" if self.mesh_dim_names else ""
+        return f"DeviceMesh('{self.device_type}', {self.mesh.tolist()}{names})"
+
+
+def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None):
+    """A `DeviceMesh` of all ranks in their order; the default group is made (by "env://") if it is not there.
+
+    Args:
+        device_type: "cpu" or "npu".
+        mesh_shape: the sizes of the dimensions; their product is the world size.
+        mesh_dim_names: a name for each dimension, or None.
+    """
+    if mesh_dim_names is not None:
+        if len(set(mesh_dim_names)) != len(mesh_dim_names):
+            raise RuntimeError(
+                "Each mesh_dim_name must be unique.", f"Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}"
+            )
+        if len(mesh_shape) != len(mesh_dim_names):
+            raise RuntimeError(
+                "mesh_shape and mesh_dim_names should have same length!",
+                f"Found len(mesh_dim_names): {len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}.",
+            )
+    if not world.is_initialized():
+        world.init_process_group()
+    if math.prod(mesh_shape) != world.get_world_size():
+        raise RuntimeError(
+            f"a mesh of {tuple(mesh_shape)} has {math.prod(mesh_shape)} ranks, but the world size is "
+            f"{world.get_world_size()}"
+        )
+    ranks = torch.arange(math.prod(mesh_shape), dtype=torch.int32).view(tuple(mesh_shape))
+    return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)

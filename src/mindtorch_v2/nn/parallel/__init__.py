@@ -1,4 +1,4 @@
-"""Parallel training by replication. None of it is implemented; the names exist so that programs can test for them."""
+"""Training on several devices: by several processes, each with a copy. Copies within one process are not implemented."""
 
 from .data_parallel import DataParallel, data_parallel
 from .distributed import DistributedDataParallel

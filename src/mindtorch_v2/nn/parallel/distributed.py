@@ -1,14 +1,203 @@
-"""`DistributedDataParallel`: several processes."""
+"""`DistributedDataParallel`: several processes train copies of one module, each on its part of the batch."""
+
+import contextlib
+
+import mindtorch_v2 as torch
 
 from ..modules.module import Module
+from ._reducer import Reducer
 
 __all__ = ["DistributedDataParallel"]
 
+_BUCKET_MB = 25
+
 
 class DistributedDataParallel(Module):
-    """Not implemented; raises NotImplementedError when it is made."""
+    """Wraps a module so that after each backward pass all ranks have the average of their gradients.
 
-    def __init__(self, module, *args, **kwargs):
+    When it is made, rank 0's parameters and buffers are copied to all. Then the copies stay the same, as every rank's optimizer
+    sees the same gradients. The module itself is `.module`, so that names in `state_dict` begin with "module.".
+
+    Args:
+        module: it has its parameters on one device.
+        device_ids: None, or the one NPU that inputs are moved to.
+        forward_sync_buffers: whether rank 0's buffers are copied to all before each forward pass; yes if None.
+        broadcast_buffers: the earlier name of it; False also leaves them as they are at the beginning.
+        init_sync: whether parameters and buffers are made the same when it is made.
+        process_group: whose ranks take part; None is everybody.
+        bucket_cap_mb: how many megabytes of gradients are averaged at once.
+        find_unused_parameters: look, before each backward pass, for parameters that the outputs do not depend on. A
+            parameter that no rank used keeps its gradient. Without it such a parameter is an error in the next forward pass.
+        gradient_as_bucket_view: let gradients be views of the buckets, which saves their memory.
+        static_graph: parameters may be unused (as find_unused_parameters).
+        device_mesh: a 1-d mesh instead of `process_group`.
+
+    ValueError, RuntimeError as in PyTorch where the modules of the ranks do not match, or there is nothing to average.
+
+    ```text
+    torch.distributed.init_process_group("gloo")            # in each process that torch.distributed.run started
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    loss = loss_function(model(part_of_the_batch), ...)
+    loss.backward()                                         # gradients are averages over all ranks now
+    optimizer.step()
+    ```
+    """
+
+    def __init__(
+        self,
+        module,
+        device_ids=None,
+        output_device=None,
+        dim=0,
+        broadcast_buffers=None,
+        init_sync=True,
+        process_group=None,
+        bucket_cap_mb=None,
+        find_unused_parameters=False,
+        check_reduction=False,
+        gradient_as_bucket_view=False,
+        static_graph=False,
+        *,
+        mixed_precision=None,
+        device_mesh=None,
+        forward_sync_buffers=None,
+    ):
+        super().__init__()
+        if process_group is not None and device_mesh is not None:
+            raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+        if mixed_precision is not None:
+            raise NotImplementedError("DistributedDataParallel: mixed_precision is not implemented; use torch.autocast")
+        if device_mesh is not None:
+            process_group = device_mesh.get_group(mesh_dim=0)
+        self.process_group = torch.distributed.distributed_c10d.resolve(process_group)
+        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        named = [(n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
+        learned = [parameter for _, parameter in named if parameter.requires_grad]
+        if not learned:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+            )
+        self.device_ids = self._the_device(device_ids, output_device, {parameter.device for _, parameter in named})
+        self.output_device = output_device
+        self.device = learned[0].device
+        self.device_type = self.device.type
+        self.dim = dim
+        self.module = module
+        self.find_unused_parameters = find_unused_parameters
+        self.static_graph = static_graph
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        chosen = broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
+        self.forward_sync_buffers = True if chosen is None else chosen
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self.modules_buffers = [b for n, b in module.named_buffers() if n not in self.parameters_to_ignore]
+        self._check_same_everywhere(learned)
+        if init_sync:
+            # In PyTorch broadcast_buffers=False keeps them from being made the same at the beginning too.
+            once = self.modules_buffers if forward_sync_buffers is not None or broadcast_buffers is not False else []
+            self._copy_from_first([parameter.detach() for _, parameter in named] + once)
+        megabytes = _BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
+        self.reducer = Reducer(learned, self.process_group, int(megabytes * 1024 * 1024), gradient_as_bucket_view)
+
+    def _the_device(self, device_ids, output_device, devices):
+        if len({device.type for device in devices}) > 1:
+            raise ValueError(
+                "DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
+                f"are on {devices}."
+            )
+        if not device_ids:
+            return None
+        if len(device_ids) > 1:
+            raise ValueError("device_ids can only be None or contain a single element.")
+        if len(devices) > 1 or next(iter(devices)).type == "cpu":
+            raise ValueError(
+                "DistributedDataParallel device_ids and output_device arguments only work with "
+                f"single-device/multiple-device GPU modules or CPU modules, but got device_ids {device_ids}, "
+                f"output_device {output_device}, and module parameters {devices}."
+            )
+        return [torch.device("npu", each) if isinstance(each, int) else torch.device(each) for each in device_ids]
+
+    def _check_same_everywhere(self, learned):
+        """RuntimeError unless all ranks have parameters of the same number, shapes and dtypes."""
+        own = [(list(parameter.shape), str(parameter.dtype)) for parameter in learned]
+        size = torch.distributed.get_world_size(self.process_group)
+        all_of_them = [None] * size
+        torch.distributed.all_gather_object(all_of_them, own, self.process_group)
+        rank = torch.distributed.get_rank(self.process_group)
+        for other, theirs in enumerate(all_of_them):
+            if len(theirs) != len(own):
+                raise RuntimeError(
+                    f"DDP expects same model across all ranks, but Rank {rank} has {len(own)} params, while rank {other} "
+                    f"has inconsistent {len(theirs)} params."
+                )
+            for index, (mine, yours) in enumerate(zip(own, theirs, strict=True)):
+                if mine != yours:
+                    raise RuntimeError(
+                        f"[{rank}]: params[{index}] in this process with sizes {mine[0]} ({mine[1]}) appears not to match "
+                        f"sizes of the same param in process {other}: {yours[0]} ({yours[1]})."
+                    )
+
+    def _copy_from_first(self, tensors):
+        works = [
+            torch.distributed.broadcast(tensor, group=self.process_group, group_src=0, async_op=True)
+            for tensor in tensors
+        ]
+        for work in works:
+            work.wait()
+
+    def forward(self, *inputs, **kwargs):
+        if self.require_forward_param_sync and self.forward_sync_buffers and self.modules_buffers:
+            with torch.no_grad():
+                self._copy_from_first(self.modules_buffers)
+        if self.device_ids:
+            inputs, kwargs = _moved(inputs, self.device_ids[0]), _moved(kwargs, self.device_ids[0])
+        outputs = self.module(*inputs, **kwargs)
+        averages = torch.is_grad_enabled() and self.require_backward_grad_sync
+        self.require_forward_param_sync = averages
+        if averages:
+            self.reducer.prepare(outputs, self.find_unused_parameters or self.static_graph)
+        return outputs
+
+    @property
+    def broadcast_buffers(self):
+        """Whether rank 0's buffers are copied to all before each forward pass."""
+        return self.forward_sync_buffers
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Forward passes under it do not have their gradients averaged: they add up, until a pass outside of it."""
+        before = self.require_backward_grad_sync
+        self.require_backward_grad_sync = False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def register_comm_hook(self, state, hook):
+        """Let `hook(state, bucket)` do what averages the gradients of a `GradBucket`.
+
+        It returns a `torch.futures.Future` of the flat tensor of averages; torch.distributed.algorithms.ddp_comm_hooks has some.
+        """
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self.reducer.hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self.reducer.hook, self.reducer.hook_state = hook, state
+
+    def join(self, divide_by_initial_world_size=True, enable=True, throw_on_early_termination=False):
+        """Not implemented: raises NotImplementedError. All ranks have to take the same number of steps."""
         raise NotImplementedError(
-            "nn.parallel.DistributedDataParallel is not implemented: there is no process group to synchronize with"
+            "DistributedDataParallel.join is not implemented in mindtorch_v2: give all ranks the same number of batches"
         )
+
+
+def _moved(value, device):
+    """What `forward` gets, with its tensors on the device."""
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, dict):
+        return type(value)((key, _moved(each, device)) for key, each in value.items())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_moved(each, device) for each in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_moved(each, device) for each in value)
+    return value

@@ -1,0 +1,99 @@
+"""What collectives check before they begin, with PyTorch's exceptions and texts."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed._reduce_op import RedOpType
+
+_REDUCIBLE = frozenset(
+    {
+        torch.float32,
+        torch.float64,
+        torch.float16,
+        torch.bfloat16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+        torch.int32,
+        torch.int64,
+    }
+)
+_BITWISE = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
+
+
+def size_text(tensor):
+    """A tensor's size as in PyTorch's messages: (2, 3)."""
+    return f"({', '.join(map(str, tensor.shape))})"
+
+
+def check_tensor(value, name):
+    """TypeError unless `value` is a tensor."""
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
+            f"             but got {type(value)} instead."
+        )
+
+
+def check_tensor_list(value, name):
+    """TypeError unless `value` is a list of tensors."""
+    if not isinstance(value, list) or not all(isinstance(each, torch.Tensor) for each in value):
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+            f"             but got {type(value)} instead."
+        )
+
+
+def check_same_dtype(*groups):
+    """ValueError unless all tensors (or lists of them) have one dtype."""
+    dtype = None
+    for tensor in (each for group in groups for each in (group if isinstance(group, list) else [group])):
+        if dtype is None:
+            dtype = tensor.dtype
+        elif tensor.dtype != dtype:
+            raise ValueError(f"Invalid usage of tensors with different dtypesFound {dtype} and  {tensor.dtype}")
+
+
+def check_root(function, rank, size, role="root"):
+    """RuntimeError unless `rank` is one of the group."""
+    if not 0 <= rank < size:
+        raise RuntimeError(f"ProcessGroupGloo::{function}: invalid {role} rank: {rank}")
+
+
+def check_like(function, tensor, others):
+    """RuntimeError unless all `others` have the dtype and the size of `tensor`."""
+    for index, other in enumerate(others):
+        if other.dtype != tensor.dtype:
+            raise RuntimeError(
+                f"ProcessGroupGloo::{function}: invalid tensor type at index {index} "
+                f"(expected {tensor.dtype}, got {other.dtype})"
+            )
+        if other.shape != tensor.shape:
+            raise RuntimeError(
+                f"ProcessGroupGloo::{function}: invalid tensor size at index {index} "
+                f"(expected {size_text(tensor)}, got {size_text(other)})"
+            )
+
+
+def check_reducible(function, tensor, op):
+    """RuntimeError or ValueError unless Gloo combines such tensors in that way."""
+    if tensor.is_complex():
+        if op not in (RedOpType.SUM, RedOpType.AVG):
+            raise ValueError(f"{function} does not support {op} on complex tensors")
+    elif tensor.dtype not in _REDUCIBLE:
+        raise RuntimeError("Invalid scalar type")
+    if op is RedOpType.PREMUL_SUM:
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+    if op in _BITWISE and (tensor.is_floating_point() or tensor.is_complex()):
+        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
+
+
+def check_splits(tensor, splits, size):
+    """The parts of a tensor along its first dimension: as many rows each as `splits` says, or equally many."""
+    if splits:
+        if len(splits) != size:
+            raise RuntimeError("Number of tensor splits not equal to group size")
+        if sum(splits) != tensor.shape[0]:
+            raise RuntimeError("Split sizes doesn't match total dim 0 size")
+        return tensor.split(list(splits))
+    if tensor.shape[0] % size:
+        raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+    return tensor.split([tensor.shape[0] // size] * size)

@@ -1,0 +1,526 @@
+"""The process groups of this process: the default one, those made from it, and their ranks."""
+
+import datetime
+import os
+import warnings
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed._gloo import ProcessGroupGloo
+from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
+from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed._stores import PrefixStore, seconds_of
+from mindtorch_v2.distributed.rendezvous import rendezvous
+
+__all__ = [
+    "Backend",
+    "GroupMember",
+    "ProcessGroup",
+    "default_pg_timeout",
+    "destroy_process_group",
+    "get_backend",
+    "get_backend_config",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_pg_count",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "is_available",
+    "is_backend_available",
+    "is_gloo_available",
+    "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
+    "is_torchelastic_launched",
+    "is_ucc_available",
+    "is_xccl_available",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+]
+
+default_pg_timeout = datetime.timedelta(minutes=30)
+_BACKENDS = {"gloo": ProcessGroupGloo, "hccl": ProcessGroupHCCL}
+_DEVICES = {"gloo": "cpu", "hccl": "npu"}
+_NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
+
+
+class Backend(str):
+    """The name of a communication library, in lower case: `Backend("GLOO") == "gloo"`. ValueError if it is no text."""
+
+    UNDEFINED = "undefined"
+    GLOO = "gloo"
+    HCCL = "hccl"
+    NCCL = "nccl"
+    MPI = "mpi"
+    UCC = "ucc"
+    XCCL = "xccl"
+    backend_list = [UNDEFINED, GLOO, HCCL]
+    default_device_backend_map = {"cpu": GLOO, "npu": HCCL}
+
+    def __new__(cls, name):
+        if not isinstance(name, str):
+            raise ValueError("Backend constructor parameter must be string-ish")
+        value = getattr(cls, name.upper(), name.lower())
+        return value if isinstance(value, str) else name.lower()
+
+
+def is_available():
+    """Whether process groups can be made: yes."""
+    return True
+
+
+def is_backend_available(backend):
+    """Whether the communication library of that name can be used: "gloo", and "hccl" for Ascend NPUs."""
+    return backend.lower() in _BACKENDS
+
+
+def is_gloo_available():
+    """Whether there is the back end "gloo", which is our own: yes."""
+    return True
+
+
+def is_mpi_available():
+    """Whether MPI can be used: no."""
+    return False
+
+
+def is_nccl_available():
+    """Whether NCCL can be used: no."""
+    return False
+
+
+def is_ucc_available():
+    """Whether UCC can be used: no."""
+    return False
+
+
+def is_xccl_available():
+    """Whether XCCL can be used: no."""
+    return False
+
+
+def is_torchelastic_launched():
+    """Whether this process was started by `torch.distributed.run`."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+class ProcessGroup:
+    """Some of the job's processes, with a back end for each kind of device. Made by `init_process_group` and `new_group`."""
+
+    def __init__(self, name, ranks, rank, backends, backend_name, timeout, description):
+        self._name, self._ranks, self._rank = name, ranks, rank
+        self._backends, self._backend_name = backends, backend_name
+        self._timeout, self._description = timeout, description
+
+    def rank(self):
+        """This process' rank in the group."""
+        return self._rank
+
+    def size(self):
+        """How many processes there are in the group."""
+        return len(self._ranks)
+
+    def name(self):
+        """The back end's name."""
+        return self._backend_name
+
+    @property
+    def group_name(self):
+        """The group's own name, the same on all ranks."""
+        return self._name
+
+    @property
+    def group_desc(self):
+        """What the program said that the group is for."""
+        return self._description
+
+    @property
+    def bound_device_id(self):
+        """The device that the group was tied to: none."""
+        return None
+
+    def _get_backend_name(self):
+        return self._backend_name
+
+    def _get_backend(self, device):
+        """The back end for a device; RuntimeError if the group has none."""
+        backend = self._backends.get(torch.device(device).type)
+        if backend is None:
+            raise RuntimeError(f"No backend type associated with device type {torch.device(device).type}")
+        return backend
+
+    @property
+    def _device_types(self):
+        return [torch.device(kind) for kind in self._backends]
+
+    # The few collectives that programs call on the group itself.
+
+    def allreduce(self, tensors, op=RedOpType.SUM):
+        """Combine a tensor, or the one in a list, over the ranks; returns a Work."""
+        tensor = _only(tensors)
+        return self._get_backend(tensor.device).allreduce(tensor, getattr(op, "reduceOp", op), asynchronous=True)
+
+    def broadcast(self, tensors, root=0):
+        """Copy a tensor, or the one in a list, from the rank `root` of the group to all; returns a Work."""
+        tensor = _only(tensors)
+        return self._get_backend(tensor.device).broadcast(tensor, getattr(root, "rootRank", root), asynchronous=True)
+
+    def barrier(self):
+        """Wait until all ranks are there; returns a Work."""
+        return next(iter(self._backends.values())).barrier(asynchronous=True)
+
+    def abort(self):
+        """Break the group's connections, here and at the other ranks."""
+        for backend in self._backends.values():
+            backend.abort()
+
+    def shutdown(self):
+        """Finish what was started and hang up."""
+        for backend in self._backends.values():
+            backend.close()
+        self._backends = {}
+
+
+def _only(tensors):
+    if isinstance(tensors, torch.Tensor):
+        return tensors
+    if len(tensors) != 1:
+        raise ValueError(f"a process group combines one tensor at a time, not {len(tensors)}")
+    return tensors[0]
+
+
+class _World:
+    """The groups by what names them; the first is the default one."""
+
+    def __init__(self):
+        self.default = None
+        self.groups = {}  # ProcessGroup -> its backend's configuration
+        self.store = None
+        self.made = 0
+
+
+_world = _World()
+
+
+class _WorldMember(type):
+    @property
+    def WORLD(cls):  # noqa: N802  (PyTorch's name)
+        """The default group; None before `init_process_group`."""
+        return _world.default
+
+
+class group(metaclass=_WorldMember):  # noqa: N801  (PyTorch's name)
+    """`group.WORLD` is the default group."""
+
+
+class GroupMember(metaclass=_WorldMember):
+    """`GroupMember.NON_GROUP_MEMBER` is what `new_group` gives to processes that are not in the group."""
+
+    NON_GROUP_MEMBER = -100
+
+
+def _get_default_group():
+    if _world.default is None:
+        raise ValueError(_NOT_INITIALISED)
+    return _world.default
+
+
+def _get_default_store():
+    _get_default_group()
+    return _world.store
+
+
+def resolve(group):
+    """The group that an argument means: None is the default one."""
+    return _get_default_group() if group is None else group
+
+
+def outside(group):
+    """Whether this process is not in the group."""
+    return group is GroupMember.NON_GROUP_MEMBER or group == GroupMember.NON_GROUP_MEMBER
+
+
+def warn_outside(function):
+    """Say that a collective does nothing in this process."""
+    warnings.warn(
+        f"Running {function} on global rank {get_rank()} which does not belong to the given group.", stacklevel=3
+    )
+
+
+def root_in(group, global_rank, group_rank, default=None):
+    """The rank in the group of what a program names by its rank in the job or in the group."""
+    if global_rank is None and group_rank is None:
+        if default is None:
+            raise ValueError("Must specify global_rank or group_rank")
+        global_rank = default
+    if global_rank is not None and group_rank is not None:
+        raise ValueError("Can't specify both group_rank and global_rank")
+    return get_group_rank(group, global_rank) if group_rank is None else group_rank
+
+
+# ---- making and ending groups ----
+
+
+def is_initialized():
+    """Whether the default process group exists."""
+    return _world.default is not None
+
+
+def _configuration(backend):
+    """{device type: back end} for what a program named; None is what each kind of device has."""
+    if backend in (None, Backend.UNDEFINED):
+        return dict(Backend.default_device_backend_map)
+    if ":" in backend:
+        pairs = [part.split(":") for part in backend.lower().split(",")]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError(
+                f"The custom backend string argument is invalid: {backend}.\n"
+                "                Custom backend string is an experimental feature where the backend string must be in the format:\n"
+                "                \"<device_type1>:<backend1>,<device_type2>:<backend2>...\". e.g. 'cpu:gloo,cuda:nccl'"
+            )
+        return dict(pairs)
+    return {_DEVICES.get(backend.lower(), "cpu"): backend.lower()}
+
+
+def _make(name, ranks, rank, backend, timeout, description):
+    backends = {}
+    for device, library in _configuration(backend).items():
+        if library in ("nccl", "mpi", "ucc", "xccl"):
+            raise RuntimeError(f"Distributed package doesn't have {library.upper()} built in")
+        if library not in _BACKENDS:
+            raise AssertionError(f"Unknown c10d backend type {library.upper()}")
+        store = PrefixStore(f"{name}/{library}", _world.store)
+        backends[device] = _BACKENDS[library](store, rank, len(ranks), timeout)
+    shown = Backend.UNDEFINED if backend is None else Backend(backend) if ":" not in backend else "custom"
+    made = ProcessGroup(name, list(ranks), rank, backends, shown, timeout, description or "undefined")
+    _world.groups[made] = ",".join(f"{device}:{library}" for device, library in _configuration(backend).items())
+    return made
+
+
+def init_process_group(
+    backend=None,
+    init_method=None,
+    timeout=None,
+    world_size=-1,
+    rank=-1,
+    store=None,
+    group_name="",
+    pg_options=None,
+    device_id=None,
+):
+    """Make the default process group. All processes of the job call it, and it returns when they have found each other.
+
+    Args:
+        backend: "gloo" for tensors of the CPU, "hccl" for those of NPUs, "cpu:gloo,npu:hccl" (as None) for both.
+        init_method: "env://" (the default: MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE), "tcp://host:port", "file:///path".
+        timeout: how long a collective may take, a `datetime.timedelta`; half an hour if None.
+        world_size, rank: how many processes there are, and which this one is, unless `init_method` says so.
+        store: a store instead of `init_method`.
+        group_name, pg_options, device_id: accepted as in PyTorch.
+
+    ValueError if it was called before or something is missing, RuntimeError if the back end is not there or the others do
+    not come.
+    """
+    if _world.default is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    if store is not None and init_method is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
+    if store is not None:
+        if world_size <= 0:
+            raise AssertionError("world_size must be positive if using store")
+        if rank < 0:
+            raise AssertionError("rank must be non-negative if using store")
+    timeout = default_pg_timeout if timeout is None else timeout
+    seconds_of(timeout)
+    if store is None:
+        store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
+        store.set_timeout(timeout)
+    if rank >= world_size:
+        raise ValueError(f"rank {rank} is not below the world size {world_size}")
+    _world.store = store
+    try:
+        _world.default = _make("default_pg", range(world_size), rank, backend, timeout, "default_pg")
+    except BaseException:
+        _world.store = None
+        raise
+
+
+def new_group(
+    ranks=None,
+    timeout=None,
+    backend=None,
+    pg_options=None,
+    use_local_synchronization=False,
+    group_desc=None,
+    device_id=None,
+):
+    """Make a group of some of the processes. All processes of the job call it, those that are not in it too.
+
+    Args:
+        ranks: who is in it; None is everybody.
+        timeout, backend: as for `init_process_group`; those of the default group if None.
+        use_local_synchronization: whether only the group's processes call it.
+
+    Returns the group, or `GroupMember.NON_GROUP_MEMBER`.
+    """
+    default = _get_default_group()
+    size = default.size()
+    ranks = list(range(size)) if ranks is None else sorted(ranks)
+    if len(ranks) > size:
+        raise ValueError(
+            "the new group's world size should be less or equal to the world size set by init_process_group"
+        )
+    if any(not 0 <= rank < size for rank in ranks):
+        raise ValueError("The new group's rank should be within the world_size set by init_process_group")
+    if len(set(ranks)) != len(ranks):
+        raise ValueError(f"ranks list must not contain duplicate entries, got {ranks}")
+    timeout = default._timeout if timeout is None else timeout
+    seconds_of(timeout)
+    if use_local_synchronization:
+        name = "local/" + "_".join(map(str, ranks)) + f"/{sum(group._ranks == ranks for group in _world.groups)}"
+    else:
+        _world.made += 1
+        name = str(_world.made)
+    if default.rank() not in ranks:
+        return GroupMember.NON_GROUP_MEMBER
+    backend = (_world.groups[default] if backend is None else backend) or None
+    made = _make(name, ranks, ranks.index(default.rank()), backend, timeout, group_desc)
+    if ":" in made._backend_name or backend == _world.groups[default]:
+        made._backend_name = default._backend_name
+    return made
+
+
+def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None):
+    """Make groups of `group_size` neighbouring ranks. Returns this process' group and the list of all."""
+    size = resolve(group).size()
+    if group_size is None:
+        group_size = int(os.environ.get("LOCAL_WORLD_SIZE", size))
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    if size < group_size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
+    if size % group_size:
+        raise ValueError(f"The world size ({size}) must be divisible by '{group_size=}'")
+    members = resolve(group)._ranks
+    return new_subgroups_by_enumeration(
+        [members[start : start + group_size] for start in range(0, size, group_size)],
+        timeout,
+        backend,
+        group_desc=group_desc,
+    )
+
+
+def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None):
+    """Make a group for each list of ranks, which have nothing in common. Returns this process' group and the list of all."""
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    seen = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
+    for rank in seen:
+        if seen.count(rank) > 1:
+            raise ValueError(f"Rank {rank} has appeared in more than one subgroup")
+    made = [new_group(ranks, timeout, backend, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
+    return next((group for group in made if not outside(group)), None), made
+
+
+def destroy_process_group(group=None):
+    """End a group, and with the default group (None) all of them: finish what was started, and hang up."""
+    if group is not None and outside(group):
+        return
+    ended = _world.default if group is None else group
+    if ended is None:
+        raise AssertionError("Process group cannot be None")
+    if ended not in _world.groups:
+        raise ValueError("Invalid process group specified")
+    for each in list(_world.groups) if ended is _world.default else [ended]:
+        del _world.groups[each]
+        each.shutdown()
+    if ended is _world.default:
+        _world.default, _world.store, _world.made = None, None, 0
+
+
+# ---- questions ----
+
+
+def get_rank(group=None):
+    """This process' rank in a group; -1 if it is not in it."""
+    return -1 if outside(group) else resolve(group).rank()
+
+
+def get_world_size(group=None):
+    """How many processes a group has; -1 if this one is not in it."""
+    return -1 if outside(group) else resolve(group).size()
+
+
+def get_backend(group=None):
+    """The name of a group's back end."""
+    return Backend(_known(group)._backend_name)
+
+
+def get_backend_config(group=None):
+    """A group's back ends by device: "cpu:gloo,npu:hccl"."""
+    return _world.groups[_known(group)]
+
+
+def _known(group):
+    found = resolve(group)
+    if found not in _world.groups:
+        raise ValueError("Invalid process group specified")
+    return found
+
+
+def get_default_backend_for_device(device):
+    """The back end that `init_process_group()` takes for a device."""
+    kind = torch.device(device).type
+    backend = Backend.default_device_backend_map.get(kind)
+    if backend is None:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return backend
+
+
+def get_process_group_ranks(group):
+    """The ranks in the job of a group's processes."""
+    return list(resolve(group)._ranks)
+
+
+def get_global_rank(group, group_rank):
+    """The rank in the job of a group's process."""
+    if group is None or group is _world.default:
+        return group_rank
+    if group not in _world.groups:
+        raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
+    if not 0 <= group_rank < group.size():
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return group._ranks[group_rank]
+
+
+def get_group_rank(group, global_rank):
+    """The rank in a group of one of the job's processes."""
+    if group is None or group is _world.default:
+        return global_rank
+    if group not in _world.groups:
+        raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
+    if global_rank not in group._ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return group._ranks.index(global_rank)
+
+
+def get_node_local_rank(fallback_rank=None):
+    """This process' number on its machine, from LOCAL_RANK; RuntimeError without it and a `fallback_rank`."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
+        "assuming you are not running in a multi-device context and want the code to run locally instead."
+    )
+
+
+def get_pg_count():
+    """How many groups there are."""
+    return len(_world.groups)

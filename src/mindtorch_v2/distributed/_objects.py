@@ -1,0 +1,160 @@
+"""Collectives on Python objects, which travel pickled. As with every pickle: only between processes that trust each other."""
+
+import io
+import pickle
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed._groups import get_rank, get_world_size, outside, resolve, root_in, warn_outside
+from mindtorch_v2.distributed._operations import (
+    all_gather,
+    broadcast,
+    check_only_on,
+    gather,
+    recv,
+    scatter,
+    send,
+)
+
+__all__ = [
+    "all_gather_object",
+    "broadcast_object_list",
+    "gather_object",
+    "recv_object_list",
+    "scatter_object_list",
+    "send_object_list",
+]
+
+
+def _device(group, device=None):
+    """Where the bytes travel: where the group's first back end takes them."""
+    return torch.device(next(iter(resolve(group)._backends))) if device is None else torch.device(device)
+
+
+def _pack(obj, device):
+    """An object's pickle as a tensor of bytes, and the number of bytes as another."""
+    buffer = io.BytesIO()
+    pickle.Pickler(buffer).dump(obj)
+    contents = torch.frombuffer(bytearray(buffer.getvalue()), dtype=torch.uint8)
+    return contents.to(device), torch.tensor([contents.numel()], dtype=torch.int64, device=device)
+
+
+def _unpack(contents, size):
+    return pickle.loads(bytes(contents[:size].cpu().tolist()))
+
+
+def _padded(contents, size):
+    """The bytes with as many zeros behind as it takes."""
+    return torch.nn.functional.pad(contents, (0, size - contents.numel()))
+
+
+def _sizes(size, group, device):
+    """The sizes on all ranks."""
+    sizes = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(get_world_size(group))]
+    all_gather(sizes, size, group)
+    return [int(each.item()) for each in sizes]
+
+
+def all_gather_object(object_list, obj, group=None):
+    """Put the `obj` of each rank into `object_list[rank]`, everywhere."""
+    if outside(group):
+        return warn_outside("all_gather_object")
+    device = _device(group)
+    contents, size = _pack(obj, device)
+    sizes = _sizes(size, group, device)
+    landing = [torch.empty(max(sizes), dtype=torch.uint8, device=device) for _ in sizes]
+    all_gather(landing, _padded(contents, max(sizes)), group)
+    for rank, (bytes_there, count) in enumerate(zip(landing, sizes, strict=True)):
+        object_list[rank] = _unpack(bytes_there, count)
+    return None
+
+
+def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None):
+    """Put the `obj` of each rank into `object_gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`."""
+    if outside(group):
+        return warn_outside("gather_object")
+    root = root_in(group, dst, group_dst, default=0)
+    check_only_on(root, object_gather_list, "gather_list", "destination", group)
+    device = _device(group)
+    contents, size = _pack(obj, device)
+    sizes = _sizes(size, group, device)
+    here = get_rank(group) == root
+    landing = [torch.empty(max(sizes), dtype=torch.uint8, device=device) for _ in sizes] if here else None
+    gather(_padded(contents, max(sizes)), landing, group=group, group_dst=root)
+    for rank, (bytes_there, count) in enumerate(zip(landing or [], sizes, strict=here)):
+        object_gather_list[rank] = _unpack(bytes_there, count)
+    return None
+
+
+def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None):
+    """Copy the objects of a list of one rank (0, `src` of the job, or `group_src`) into the list of every other."""
+    if outside(group):
+        return warn_outside("broadcast_object_list")
+    root = root_in(group, src, group_src, default=0)
+    device = _device(group, device)
+    here = get_rank(group) == root
+    packed = [_pack(each, device) for each in object_list] if here else []
+    sizes = (
+        torch.cat([size for _, size in packed])
+        if packed
+        else torch.empty(len(object_list), dtype=torch.int64, device=device)
+    )
+    broadcast(sizes, group=group, group_src=root)
+    counts = [int(count) for count in sizes.tolist()]
+    total = sum(counts)
+    contents = (
+        torch.cat([each for each, _ in packed]) if packed else torch.empty(total, dtype=torch.uint8, device=device)
+    )
+    broadcast(contents, group=group, group_src=root)
+    if not here:
+        for index, part in enumerate(contents.split(counts)):
+            object_list[index] = _unpack(part, counts[index])
+    return None
+
+
+def scatter_object_list(
+    scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None
+):
+    """Put the object for each rank, of the list of one (0, `src` of the job, or `group_src`), into its output list's first place."""
+    if outside(group):
+        return warn_outside("scatter_object_list")
+    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+    root = root_in(group, src, group_src, default=0)
+    device = _device(group)
+    here = get_rank(group) == root
+    packed = [_pack(each, device) for each in scatter_object_input_list] if here else []
+    largest = torch.tensor([max((int(size.item()) for _, size in packed), default=0)], dtype=torch.int64, device=device)
+    broadcast(largest, group=group, group_src=root)
+    longest = int(largest.item())
+    landing = torch.empty(longest, dtype=torch.uint8, device=device)
+    scatter(landing, [_padded(each, longest) for each, _ in packed] or None, group=group, group_src=root)
+    size = torch.zeros(1, dtype=torch.int64, device=device)
+    scatter(size, [each for _, each in packed] or None, group=group, group_src=root)
+    scatter_object_output_list[0] = _unpack(landing, int(size.item()))
+    return None
+
+
+def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None):
+    """Send the objects of a list to a rank, which calls `recv_object_list`."""
+    if outside(group):
+        return warn_outside("send_object_list")
+    packed = [_pack(each, _device(group, device)) for each in object_list]
+    send(torch.cat([size for _, size in packed]), dst, group, group_dst=group_dst)
+    send(torch.cat([contents for contents, _ in packed]), dst, group, group_dst=group_dst)
+    return None
+
+
+def recv_object_list(object_list, src=None, group=None, device=None, group_src=None):
+    """Receive objects into a list of the right length from a rank, from any without `src`. Returns the sender's rank in the job."""
+    if outside(group):
+        warn_outside("recv_object_list")
+        return -1
+    device = _device(group, device)
+    sizes = torch.empty(len(object_list), dtype=torch.int64, device=device)
+    sender = recv(sizes, src, group, group_src=group_src)
+    counts = sizes.tolist()
+    contents = torch.empty(sum(counts), dtype=torch.uint8, device=device)
+    recv(contents, sender, group)
+    for index, part in enumerate(contents.split(counts)):
+        object_list[index] = _unpack(part, counts[index])
+    return sender

@@ -1,0 +1,309 @@
+"""The collectives as programs call them: tensors checked, ranks resolved, then handed to the group's back end.
+
+With `async_op=True` each returns a `Work`; else it returns None when its results can be used. In a process that is not in the
+group it warns and returns None.
+"""
+
+from mindtorch_v2.distributed._arguments import check_same_dtype, check_tensor, check_tensor_list
+from mindtorch_v2.distributed._groups import get_rank, outside, resolve, root_in, warn_outside
+from mindtorch_v2.distributed._reduce_op import ReduceOp, reduce_type
+
+__all__ = [
+    "P2POp",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_single",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "gather",
+    "irecv",
+    "isend",
+    "monitored_barrier",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+    "scatter",
+    "send",
+]
+
+
+def _backend(group, tensor):
+    return resolve(group)._get_backend(tensor.device)
+
+
+def _finish(work, async_op):
+    """The work itself, or nothing once it is done."""
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
+    """Combine `tensor` over all ranks, in place: every rank gets the same.
+
+    Args:
+        tensor: of the same shape and dtype on every rank.
+        op: a `ReduceOp`.
+    """
+    check_tensor(tensor, "tensor")
+    if outside(group):
+        return warn_outside("all_reduce")
+    return _finish(_backend(group, tensor).allreduce(tensor, reduce_type(op), async_op), async_op)
+
+
+def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
+    """Copy `tensor` of one rank to all, in place.
+
+    Args:
+        src: its rank in the job; or
+        group_src: its rank in the group.
+    """
+    check_tensor(tensor, "tensor")
+    root = root_in(group, src, group_src) if not outside(group) else 0
+    if outside(group):
+        return warn_outside("broadcast")
+    return _finish(_backend(group, tensor).broadcast(tensor, root, async_op), async_op)
+
+
+def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
+    """Combine `tensor` over all ranks, in place, on the rank `dst` (of the job) or `group_dst` (of the group) only."""
+    check_tensor(tensor, "tensor")
+    if outside(group):
+        return warn_outside("reduce")
+    root = root_in(group, dst, group_dst)
+    return _finish(_backend(group, tensor).reduce(tensor, root, reduce_type(op), async_op), async_op)
+
+
+def all_gather(tensor_list, tensor, group=None, async_op=False):
+    """Copy the `tensor` of each rank into `tensor_list[rank]`, everywhere."""
+    check_tensor_list(tensor_list, "tensor_list")
+    check_tensor(tensor, "tensor")
+    check_same_dtype(tensor_list, tensor)
+    if outside(group):
+        return warn_outside("all_gather")
+    return _finish(_backend(group, tensor).allgather(tensor_list, tensor, async_op), async_op)
+
+
+def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
+    """Put the ranks' tensors one after the other, along the first dimension, into `output_tensor`."""
+    check_tensor(input_tensor, "input_tensor")
+    check_tensor(output_tensor, "output_tensor")
+    if outside(group):
+        return warn_outside("all_gather_into_tensor")
+    backend = _backend(group, input_tensor)
+    return _finish(backend.allgather_into(output_tensor, input_tensor, async_op), async_op)
+
+
+all_gather_single = all_gather_into_tensor
+
+
+def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
+    """Copy the `tensor` of each rank into `gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`."""
+    check_tensor(tensor, "tensor")
+    if gather_list:
+        check_tensor_list(gather_list, "gather_list")
+    else:
+        gather_list = []
+    check_same_dtype(tensor, gather_list)
+    if outside(group):
+        return warn_outside("gather")
+    root = root_in(group, dst, group_dst, default=0)
+    check_only_on(root, gather_list, "gather_list", "destination", group)
+    outputs = gather_list if get_rank(group) == root else None
+    return _finish(_backend(group, tensor).gather(tensor, outputs, root, async_op), async_op)
+
+
+def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
+    """Copy `scatter_list[rank]` of one rank (0, `src` of the job, or `group_src`) into the `tensor` of each."""
+    check_tensor(tensor, "tensor")
+    if scatter_list:
+        check_tensor_list(scatter_list, "scatter_list")
+    else:
+        scatter_list = []
+    check_same_dtype(tensor, scatter_list)
+    if outside(group):
+        return warn_outside("scatter")
+    root = root_in(group, src, group_src, default=0)
+    check_only_on(root, scatter_list, "scatter_list", "source", group)
+    inputs = scatter_list if get_rank(group) == root else None
+    return _finish(_backend(group, tensor).scatter(tensor, inputs, root, async_op), async_op)
+
+
+def check_only_on(root, values, name, role, group):
+    """ValueError unless a list is given on the root, and nowhere else."""
+    if get_rank(group) == root:
+        if not values:
+            raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+    elif values:
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+
+
+def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
+    """Combine the ranks' `input_list[rank]` into the `output` of each rank."""
+    check_tensor(output, "output")
+    check_tensor_list(input_list, "input_list")
+    check_same_dtype(output, input_list)
+    if outside(group):
+        return warn_outside("reduce_scatter")
+    return _finish(_backend(group, output).reduce_scatter(output, input_list, reduce_type(op), async_op), async_op)
+
+
+def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
+    """Combine the ranks' `input`, of which each rank gets its part along the first dimension as `output`."""
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    if outside(group):
+        return warn_outside("reduce_scatter_tensor")
+    backend = _backend(group, output)
+    return _finish(backend.reduce_scatter_from(output, input, reduce_type(op), async_op), async_op)
+
+
+reduce_scatter_single = reduce_scatter_tensor
+
+
+def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
+    """Copy `input_tensor_list[other]` of each rank into `output_tensor_list[rank]` of the other."""
+    check_tensor_list(output_tensor_list, "output_tensor_list")
+    check_tensor_list(input_tensor_list, "input_tensor_list")
+    check_same_dtype(output_tensor_list, input_tensor_list)
+    if outside(group):
+        return warn_outside("all_to_all")
+    backend = _backend(group, input_tensor_list[0])
+    return _finish(backend.alltoall(output_tensor_list, input_tensor_list, async_op), async_op)
+
+
+def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
+    """Send each rank its part of `input` along the first dimension, equally large ones without `input_split_sizes`.
+
+    What came from the ranks lies one after the other in `output`, `output_split_sizes` rows each.
+    """
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    check_same_dtype(output, input)
+    if outside(group):
+        return warn_outside("all_to_all_single")
+    backend = _backend(group, input)
+    return _finish(backend.alltoall_single(output, input, output_split_sizes, input_split_sizes, async_op), async_op)
+
+
+def barrier(group=None, async_op=False, device_ids=None):
+    """Wait until all ranks are there. `device_ids` is accepted as in PyTorch."""
+    if outside(group):
+        return warn_outside("barrier")
+    backend = next(iter(resolve(group)._backends.values()))
+    return _finish(backend.barrier(async_op), async_op)
+
+
+def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
+    """Wait until all ranks are there; the rank 0 raises RuntimeError that names a rank that is not (or all of them).
+
+    Args:
+        timeout: how long to wait, a `datetime.timedelta`; as long as a collective may take if None.
+    """
+    if outside(group):
+        return warn_outside("monitored_barrier")
+    backend = next(iter(resolve(group)._backends.values()))
+    if backend.name != "gloo":
+        raise ValueError("monitored_barrier is only implemented for GLOO backend.")
+    return backend.monitored_barrier(timeout, wait_all_ranks)
+
+
+# ---- point to point ----
+
+
+def _send(tensor, dst, group, tag, group_dst):
+    check_tensor(tensor, "tensor")
+    if outside(group):
+        return warn_outside("isend")
+    rank = root_in(group, dst, group_dst)
+    if rank == get_rank(group):
+        raise ValueError(
+            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
+        )
+    _check_tag(tag)
+    return _backend(group, tensor).send(tensor, rank, tag)
+
+
+def _receive(tensor, src, group, tag, group_src):
+    check_tensor(tensor, "tensor")
+    if outside(group):
+        return warn_outside("irecv")
+    rank = None if src is None and group_src is None else root_in(group, src, group_src)
+    if rank == get_rank(group):
+        raise ValueError("Invalid source rank: source rank should not be the same as the rank of the current process.")
+    _check_tag(tag)
+    return _backend(group, tensor).recv(tensor, rank, tag)
+
+
+def _check_tag(tag):
+    if tag < 0:
+        raise RuntimeError("Tag must be nonnegative")
+
+
+def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
+    """Begin to send `tensor` to a rank; a `Work`. The tensor must not change until it is done."""
+    return _send(tensor, dst, group, tag, group_dst)
+
+
+def irecv(tensor, src=None, group=None, tag=0, group_src=None):
+    """Begin to receive into `tensor` from a rank, from any without `src`; a `Work`."""
+    return _receive(tensor, src, group, tag, group_src)
+
+
+def send(tensor, dst=None, group=None, tag=0, group_dst=None):
+    """Send `tensor` to the rank `dst` of the job, or `group_dst` of the group, which receives it under the same `tag`."""
+    work = _send(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(tensor, src=None, group=None, tag=0, group_src=None):
+    """Receive into `tensor` from a rank, from any without `src`. Returns the sender's rank in the job; -1 outside the group."""
+    work = _receive(tensor, src, group, tag, group_src)
+    if work is None:
+        return -1
+    work.wait()
+    return resolve(group)._ranks[work.source_rank()]
+
+
+class P2POp:
+    """A send or receive for `batch_isend_irecv`.
+
+    Args:
+        op: `isend` or `irecv`.
+        tensor: what is sent, or received into.
+        peer: the other rank in the job; or
+        group_peer: its rank in the group.
+    """
+
+    def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None):
+        if op not in (isend, irecv):
+            raise ValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
+            )
+        check_tensor(tensor, "tensor")
+        self.op, self.tensor, self.group, self.tag = op, tensor, resolve(group), tag
+        self.group_peer = root_in(group, peer, group_peer)
+        self.peer = self.group._ranks[self.group_peer]
+
+    def __repr__(self):
+        return f"P2POp({self.op.__name__}, peer={self.peer}, {list(self.tensor.shape)} {self.tensor.dtype})"
+
+
+def batch_isend_irecv(p2p_op_list):
+    """Begin all of a list of `P2POp`, in whatever order they can be done; a list of `Work`."""
+    if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
+    if any(each.group is not p2p_op_list[0].group for each in p2p_op_list):
+        raise ValueError("All ops need to use the same group.")
+    if not p2p_op_list:
+        raise IndexError("list index out of range")
+    backend = p2p_op_list[0].group._get_backend(p2p_op_list[0].tensor.device)
+    return backend.batch([(each.op is isend, each.tensor, each.group_peer, each.tag) for each in p2p_op_list])

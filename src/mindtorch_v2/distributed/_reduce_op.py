@@ -1,0 +1,64 @@
+"""`ReduceOp`: how collectives combine the ranks' numbers."""
+
+import enum
+
+__all__ = ["ReduceOp"]
+
+
+class RedOpType(enum.Enum):
+    """The operations by name; `ReduceOp.SUM` and the others are these."""
+
+    SUM = 0
+    AVG = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BAND = 5
+    BOR = 6
+    BXOR = 7
+    PREMUL_SUM = 8
+
+
+class _ReduceOpType(type):
+    # In PyTorch, as here, ReduceOp.SUM is of another type, and programs ask isinstance(op, ReduceOp).
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, RedOpType) or super().__instancecheck__(instance)
+
+
+class ReduceOp(metaclass=_ReduceOpType):
+    """`ReduceOp.SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`, `BAND`, `BOR`, `BXOR`; `ReduceOp(op)` wraps one of them."""
+
+    RedOpType = RedOpType
+    SUM = RedOpType.SUM
+    AVG = RedOpType.AVG
+    PRODUCT = RedOpType.PRODUCT
+    MIN = RedOpType.MIN
+    MAX = RedOpType.MAX
+    BAND = RedOpType.BAND
+    BOR = RedOpType.BOR
+    BXOR = RedOpType.BXOR
+    PREMUL_SUM = RedOpType.PREMUL_SUM
+
+    def __init__(self, op):
+        self.op = reduce_type(op)
+
+    def __eq__(self, other):
+        return isinstance(other, ReduceOp) and self.op is reduce_type(other)
+
+    def __hash__(self):
+        return hash(self.op)
+
+    def __repr__(self):
+        return f"ReduceOp({self.op})"
+
+
+RedOpType.__qualname__ = "ReduceOp.RedOpType"
+
+
+def reduce_type(op):
+    """The `RedOpType` of what a program gave as `op`; TypeError for anything else."""
+    if isinstance(op, RedOpType):
+        return op
+    if type(op) is ReduceOp:
+        return op.op
+    raise TypeError(f"op must be a torch.distributed.ReduceOp, got {type(op).__name__}: {op!r}")

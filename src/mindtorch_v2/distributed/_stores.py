@@ -1,0 +1,273 @@
+"""Stores: keys and values that the processes of a job share, by which they find each other."""
+
+import contextlib
+import datetime
+import fcntl
+import os
+import threading
+import time
+import weakref
+
+from mindtorch_v2.distributed._errors import DistStoreError, QueueEmptyError
+from mindtorch_v2.distributed._tables import Table
+
+__all__ = ["FileStore", "HashStore", "PrefixStore", "Store"]
+
+DEFAULT_TIMEOUT = datetime.timedelta(seconds=300)
+
+
+def seconds_of(timeout):
+    """A `datetime.timedelta` in seconds; TypeError for anything else."""
+    if not isinstance(timeout, datetime.timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+    return timeout.total_seconds()
+
+
+def as_bytes(value):
+    """What a program gave as a value: bytes, or text in UTF-8."""
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+class Store:
+    """What all stores do. Keys are text; values are bytes, text is taken as UTF-8.
+
+    `get` and `wait` wait for keys that another process sets, up to the `timeout`, and raise `DistStoreError` then.
+    """
+
+    def __init__(self):
+        self._timeout = DEFAULT_TIMEOUT
+
+    @property
+    def timeout(self):
+        """How long `get` and `wait` wait: a `datetime.timedelta`."""
+        return self._timeout
+
+    def set_timeout(self, timeout):
+        """Choose how long `get` and `wait` wait."""
+        seconds_of(timeout)
+        self._timeout = timeout
+
+    def set(self, key, value):
+        """Put `value` under `key`, in place of what was there."""
+        self._call("set", key, as_bytes(value))
+
+    def get(self, key):
+        """The value of `key`, as bytes; waited for."""
+        return self.multi_get([key])[0]
+
+    def add(self, key, amount):
+        """Add `amount` to the number kept under `key` (0 if there is none); returns the sum."""
+        return int(self._call("add", key, str(int(amount)).encode()))
+
+    def append(self, key, value):
+        """Put `value` behind what `key` has."""
+        self._call("append", key, as_bytes(value))
+
+    def compare_set(self, key, expected_value, desired_value):
+        """Put `desired_value` where `expected_value` is (or where nothing is, if that is empty); returns what is there then."""
+        return self._call("compare_set", key, as_bytes(expected_value), as_bytes(desired_value))
+
+    def check(self, keys):
+        """Whether all `keys` are there, without waiting."""
+        return bool(self._call("check", *keys))
+
+    def delete_key(self, key):
+        """Remove a key; returns whether it was there."""
+        return bool(self._call("delete", key))
+
+    def num_keys(self):
+        """How many keys there are."""
+        return int(self._call("count"))
+
+    def wait(self, keys, timeout=None):
+        """Wait until all `keys` are there."""
+        self._wait(list(keys), self.timeout if timeout is None else timeout)
+
+    def multi_get(self, keys):
+        """The values of `keys`; waited for."""
+        keys = list(keys)
+        self._wait(keys, self.timeout)
+        return [self._call("get", key) for key in keys]
+
+    def multi_set(self, keys, values):
+        """Put each of `values` under the key at its place."""
+        if len(keys) != len(values):
+            raise ValueError(f"multi_set: {len(keys)} keys, but {len(values)} values")
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def queue_push(self, key, value):
+        """Put `value` at the end of the queue `key`."""
+        self._call("push", key, as_bytes(value))
+
+    def queue_pop(self, key, block=True):
+        """The first value of the queue `key`, waited for if `block`; else `QueueEmptyError` if it is empty."""
+        deadline = time.monotonic() + self.timeout.total_seconds()
+        while (value := self._call("pop", key)) is None:
+            if not block:
+                raise QueueEmptyError("queue is empty")
+            if time.monotonic() > deadline:
+                raise self._timed_out([key], self.timeout)
+            time.sleep(0.01)
+        return value
+
+    def queue_len(self, key):
+        """How many values the queue `key` holds."""
+        return int(self._call("length", key))
+
+    def has_extended_api(self):
+        """Whether `append`, `multi_get` and `multi_set` are there: yes."""
+        return True
+
+    def _timed_out(self, keys, timeout):
+        return DistStoreError("Wait timeout")
+
+    def _call(self, operation, *arguments):
+        raise NotImplementedError(f"{type(self).__name__} has no {operation}")
+
+    def _wait(self, keys, timeout):
+        deadline = time.monotonic() + seconds_of(timeout)
+        while not self.check(keys):
+            if time.monotonic() > deadline:
+                raise self._timed_out(keys, timeout)
+            time.sleep(0.01)
+
+
+class HashStore(Store):
+    """A store of the threads of one process.
+
+    ```python
+    import mindtorch_v2 as torch
+
+    store = torch.distributed.HashStore()
+    store.set("first", "1")
+    print(store.get("first"), store.add("count", 3))  # b'1' 3
+    ```
+    """
+
+    def __init__(self):
+        super().__init__()
+        self._table = Table()
+
+    def _call(self, operation, *arguments):
+        return getattr(self._table, operation)(*arguments)
+
+    def _wait(self, keys, timeout):
+        if not self._table.wait(keys, seconds_of(timeout)):
+            raise self._timed_out(keys, timeout)
+
+
+class FileStore(Store):
+    """A store in a file that all processes see: a list of changes, to which each adds under a lock.
+
+    Args:
+        file_name: the file; it is made if it is not there. A file of an earlier job must be removed first.
+        world_size: how many processes share it, or -1. The last of so many to let go removes the file.
+    """
+
+    def __init__(self, file_name, world_size=-1):
+        super().__init__()
+        self._changes = _Changes(os.fspath(file_name))
+        self._call("add", "\0users", b"1")
+        self._let_go = weakref.finalize(self, _leave, self._changes, world_size)
+
+    @property
+    def path(self):
+        """The file's name."""
+        return self._changes.path
+
+    def close(self):
+        """Let go; the last user removes the file."""
+        self._let_go()
+
+    def _timed_out(self, keys, timeout):
+        milliseconds = round(timeout.total_seconds() * 1000)
+        return RuntimeError(f"Timeout waiting for key: {', '.join(keys)} after {milliseconds} ms")
+
+    def _call(self, operation, *arguments):
+        return self._changes.make(operation, *arguments)
+
+
+class _Changes:
+    """The file of a FileStore: the calls that changed something, each as the number of its parts and the parts."""
+
+    def __init__(self, path):
+        self.path = path
+        self._table, self._position = Table(), 0
+        self._lock = threading.Lock()
+
+    def make(self, operation, *arguments):
+        """Call a method of the table, after those that other processes have called."""
+        parts = [part.encode() if isinstance(part, str) else part for part in (operation, *arguments)]
+        record = b"".join(len(part).to_bytes(4, "little") + part for part in (bytes([len(parts)]), *parts))
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        with self._lock, open(descriptor, "r+b", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self._catch_up(file)
+            result = getattr(self._table, operation)(*arguments)
+            if operation in Table.CHANGES:
+                file.write(record)
+                self._position += len(record)
+            return result
+
+    def _catch_up(self, file):
+        file.seek(self._position)
+        data = file.read()
+        parts, at = [], 0
+        while at < len(data):
+            size = int.from_bytes(data[at : at + 4], "little")
+            parts.append(data[at + 4 : at + 4 + size])
+            at += 4 + size
+        self._position += len(data)
+        while parts:
+            count = parts.pop(0)[0]
+            (operation, key, *rest), parts = parts[:count], parts[count:]
+            getattr(self._table, operation.decode())(key.decode(), *rest)
+
+
+def _leave(changes, world_size):
+    if os.path.exists(changes.path) and int(changes.make("add", "\0gone", b"1")) >= world_size > 0:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(changes.path)
+
+
+class PrefixStore(Store):
+    """The keys of another store that begin with `prefix` and a slash.
+
+    Args:
+        prefix: put before each key.
+        store: where the keys are.
+    """
+
+    def __init__(self, prefix, store):
+        super().__init__()
+        self._prefix, self._store = prefix, store
+
+    @property
+    def underlying_store(self):
+        """The store that was given."""
+        return self._store
+
+    @property
+    def timeout(self):
+        return self._store.timeout
+
+    def set_timeout(self, timeout):
+        self._store.set_timeout(timeout)
+
+    def num_keys(self):
+        return self._store.num_keys()
+
+    def _key(self, key):
+        return f"{self._prefix}/{key}"
+
+    def _call(self, operation, *arguments):
+        count = len(arguments) if operation == "check" else 1
+        keys = [self._key(key) for key in arguments[:count]]
+        return self._store._call(operation, *keys, *arguments[count:])
+
+    def _timed_out(self, keys, timeout):
+        return self._store._timed_out([self._key(key) for key in keys], timeout)
+
+    def _wait(self, keys, timeout):
+        self._store._wait([self._key(key) for key in keys], timeout)

@@ -1,0 +1,73 @@
+"""The contents of a store: keys, values and queues, for the threads of one process."""
+
+import threading
+from collections import defaultdict, deque
+
+
+class Table:
+    """Keys are text, values bytes. Every method may be called from any thread."""
+
+    CHANGES = frozenset({"set", "add", "append", "compare_set", "delete", "push", "pop"})
+    """The methods that change something."""
+
+    def __init__(self):
+        self._values = {}
+        self._queues = defaultdict(deque)
+        self._changed = threading.Condition()
+
+    def _put(self, key, value):
+        self._values[key] = value
+        self._changed.notify_all()
+        return value
+
+    def set(self, key, value):
+        with self._changed:
+            self._put(key, value)
+
+    def get(self, key):
+        with self._changed:
+            return self._values.get(key, b"")
+
+    def add(self, key, amount):
+        with self._changed:
+            return self._put(key, b"%d" % (int(self._values.get(key, b"0")) + int(amount)))
+
+    def append(self, key, value):
+        with self._changed:
+            self._put(key, self._values.get(key, b"") + value)
+
+    def compare_set(self, key, expected, desired):
+        with self._changed:
+            present = self._values.get(key)
+            if present == expected or (present is None and not expected):
+                return self._put(key, desired)
+            return expected if present is None else present
+
+    def check(self, *keys):
+        with self._changed:
+            return all(key in self._values for key in keys)
+
+    def delete(self, key):
+        with self._changed:
+            return self._values.pop(key, None) is not None
+
+    def count(self):
+        with self._changed:
+            return len(self._values)
+
+    def wait(self, keys, seconds):
+        """Wait until all keys are there; False if they are not after so many seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: all(key in self._values for key in keys), seconds)
+
+    def push(self, key, value):
+        with self._changed:
+            self._queues[key].append(value)
+
+    def pop(self, key):
+        with self._changed:
+            return self._queues[key].popleft() if self._queues[key] else None
+
+    def length(self, key):
+        with self._changed:
+            return len(self._queues[key])

@@ -1,0 +1,263 @@
+"""`TCPStore`: one process holds the keys, the others ask it over a socket."""
+
+import os
+import socket
+import struct
+import threading
+import time
+
+from mindtorch_v2.distributed._errors import DistNetworkError, DistStoreError
+from mindtorch_v2.distributed._stores import DEFAULT_TIMEOUT, Store, seconds_of
+from mindtorch_v2.distributed._tables import Table
+
+__all__ = ["TCPStore"]
+
+_LARGEST = 1 << 30
+_OPERATIONS = (*sorted(Table.CHANGES), "check", "count", "get", "length", "wait")
+_NOTHING, _VALUE, _FALSE, _TRUE, _NUMBER, _ERROR = range(6)  # what an answer is
+
+
+def receive_exactly(connection, count):
+    """So many bytes from a socket; DistNetworkError if it ends before."""
+    parts = bytearray()
+    while len(parts) < count:
+        piece = connection.recv(min(count - len(parts), 1 << 20))
+        if not piece:
+            raise DistNetworkError(
+                f"Failed to recv, got {len(parts)} bytes. Connection was likely closed. "
+                "Did the remote server shutdown or crash?"
+            )
+        parts += piece
+    return bytes(parts)
+
+
+def _send(connection, fields):
+    connection.sendall(
+        struct.pack("<I", len(fields)) + b"".join(struct.pack("<I", len(field)) + field for field in fields)
+    )
+
+
+def _receive(connection):
+    def number():
+        (value,) = struct.unpack("<I", receive_exactly(connection, 4))
+        if value > _LARGEST:
+            raise DistNetworkError("what came is no message of a TCPStore")
+        return value
+
+    return [receive_exactly(connection, number()) for _ in range(number())]
+
+
+class _Server:
+    """Holds the keys; a thread for each client, all of which end with the process."""
+
+    def __init__(self, port, listen_fd):
+        if listen_fd is not None:
+            self.socket = socket.socket(fileno=listen_fd)
+        else:
+            family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+            self.socket = socket.create_server(("", port), family=family, dualstack_ipv6=family == socket.AF_INET6)
+        self.port = self.socket.getsockname()[1]
+        self.table = Table()
+        self.clients = set()
+        threading.Thread(target=self._accept, name="TCPStore", daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return  # closed
+            self.clients.add(client)
+            threading.Thread(target=self._serve, args=(client,), name="TCPStore client", daemon=True).start()
+
+    def _serve(self, client):
+        with client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                while True:
+                    _send(client, self._answer(*_receive(client)))
+            except (DistNetworkError, OSError, UnicodeDecodeError):
+                pass  # the client is gone, or is none
+            finally:
+                self.clients.discard(client)
+
+    def _answer(self, operation, *arguments):
+        name = operation.decode()
+        if name not in _OPERATIONS:
+            return [bytes([_ERROR]), f"no operation {name!r}".encode()]
+        try:
+            if name == "wait":
+                seconds, *keys = arguments
+                result = self.table.wait([key.decode() for key in keys], float(seconds))
+            elif name == "check":
+                result = self.table.check(*(key.decode() for key in arguments))
+            else:
+                result = getattr(self.table, name)(*(key.decode() for key in arguments[:1]), *arguments[1:])
+        except ValueError as error:  # add to what is no number
+            return [bytes([_ERROR]), str(error).encode()]
+        if isinstance(result, bool):
+            return [bytes([_TRUE if result else _FALSE])]
+        if isinstance(result, int):
+            return [bytes([_NUMBER]), str(result).encode()]
+        return [bytes([_NOTHING])] if result is None else [bytes([_VALUE]), result]
+
+    def close(self):
+        for each in (self.socket, *list(self.clients)):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # not connected any more
+            each.close()
+
+
+class TCPStore(Store):
+    """A store that one process serves to all others.
+
+    Args:
+        host_name: where the server is, or will be.
+        port: its port; 0 with `is_master` takes a free one (the attribute `port`).
+        world_size: how many processes will connect; None if that is not known.
+        is_master: whether this process is the server.
+        timeout: how long to wait for the server, and in `get` and `wait`: a `datetime.timedelta`.
+        wait_for_workers: whether the server waits, when it is made, until all processes have connected.
+        multi_tenant: whether a second server of this process on the same port uses the first one.
+        master_listen_fd: a socket that listens already, for the server.
+
+    Raises `DistNetworkError` if the server cannot be reached in time, or is gone.
+
+    ```python
+    import mindtorch_v2 as torch
+
+    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    store.set("first", "1")
+    print(store.get("first"))  # b'1'
+    ```
+    """
+
+    _servers = {}  # port -> server, of those that may be shared
+
+    def __init__(
+        self,
+        host_name,
+        port,
+        world_size=None,
+        is_master=False,
+        timeout=DEFAULT_TIMEOUT,
+        wait_for_workers=True,
+        multi_tenant=False,
+        master_listen_fd=None,
+        use_libuv=True,
+    ):
+        super().__init__()
+        self.set_timeout(timeout)
+        self._host, self._world_size = host_name, world_size
+        self._server = None
+        if is_master:
+            self._server = self._servers.get(port) if multi_tenant else None
+            if self._server is None:
+                try:
+                    self._server = _Server(port, master_listen_fd)
+                except OSError as error:
+                    raise DistNetworkError(
+                        "The server socket has failed to listen on any local network address. "
+                        f"port: {port}, error: {error}"
+                    ) from None
+                if multi_tenant:
+                    self._servers[self._server.port] = self._server
+            port = self._server.port
+        self._port = port
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._connection = self._connect()
+        if wait_for_workers:
+            joined = self.add("init/", 1)
+            if is_master and world_size:
+                self._wait_for_workers(joined)
+
+    def _connect(self):
+        seconds = self._timeout.total_seconds()
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                made = socket.create_connection((self._host, self._port), max(0.01, deadline - time.monotonic()))
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise DistNetworkError(
+                        f"The client socket has timed out after {round(seconds * 1000)}ms while trying to connect to "
+                        f"({self._host}, {self._port})."
+                    ) from None
+                time.sleep(0.05)
+        made.settimeout(None)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
+
+    def _wait_for_workers(self, joined):
+        deadline = time.monotonic() + self._timeout.total_seconds()
+        while joined < self._world_size:
+            if time.monotonic() > deadline:
+                raise DistStoreError(
+                    f"Timed out after {round(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
+                    f"{joined}/{self._world_size} clients joined."
+                )
+            time.sleep(0.01)
+            joined = int(self._call("get", "init/"))
+
+    @property
+    def host(self):
+        """Where the server is."""
+        return self._host
+
+    @property
+    def port(self):
+        """The server's port."""
+        return self._port
+
+    @property
+    def libuvBackend(self):  # noqa: N802  (PyTorch's name)
+        """Whether the server runs on libuv: no."""
+        return False
+
+    def local_address(self):
+        """The address of this process as the server sees it."""
+        return self._connection.getsockname()[0].removeprefix("::ffff:")
+
+    def clone(self):
+        """Another connection to the same server, so that one thread's waiting does not hold up another's."""
+        return TCPStore(self._host, self._port, self._world_size, False, self._timeout, wait_for_workers=False)
+
+    def close(self):
+        """Close the connection, and the server if it is this one's."""
+        self._connection.close()
+        if self._server is not None and self._servers.get(self._port) is not self._server:
+            self._server.close()
+
+    def __del__(self):
+        if "_connection" in self.__dict__ and self._pid == os.getpid():
+            self.close()
+
+    def __repr__(self):
+        role = "server" if self._server else "client"
+        return f"TCPStore({role} of {self._host}:{self._port})"
+
+    def _timed_out(self, keys, timeout):
+        milliseconds = round(timeout.total_seconds() * 1000)
+        return DistStoreError(f"wait timeout after {milliseconds}ms, keys: {', '.join('/' + key for key in keys)}")
+
+    def _wait(self, keys, timeout):
+        if not self._ask("wait", repr(seconds_of(timeout)), *keys):
+            raise self._timed_out(keys, timeout)
+
+    def _call(self, operation, *arguments):
+        return self._ask(operation, *arguments)
+
+    def _ask(self, *fields):
+        with self._lock:
+            try:
+                _send(self._connection, [field.encode() if isinstance(field, str) else field for field in fields])
+                kind, *value = _receive(self._connection)
+            except OSError as error:
+                raise DistNetworkError(f"{error.strerror or error} (the store at {self._host}:{self._port})") from None
+        if kind[0] == _ERROR:
+            raise DistStoreError(value[0].decode())
+        return {_NOTHING: None, _FALSE: False, _TRUE: True}.get(kind[0], value[0] if value else None)

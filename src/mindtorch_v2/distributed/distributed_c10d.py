@@ -1,0 +1,43 @@
+"""`torch.distributed.distributed_c10d`, where PyTorch has the functions that `torch.distributed` offers."""
+
+from mindtorch_v2.distributed import _errors, _groups, _objects, _operations
+from mindtorch_v2.distributed._errors import *  # noqa: F403
+from mindtorch_v2.distributed._gloo import ProcessGroupGloo
+from mindtorch_v2.distributed._groups import *  # noqa: F403
+from mindtorch_v2.distributed._groups import _get_default_group, _get_default_store, _world, resolve
+from mindtorch_v2.distributed._objects import *  # noqa: F403
+from mindtorch_v2.distributed._operations import *  # noqa: F403
+from mindtorch_v2.distributed._operations import (
+    all_gather_into_tensor as _all_gather_base,
+)
+from mindtorch_v2.distributed._operations import (
+    reduce_scatter_tensor as _reduce_scatter_base,
+)
+from mindtorch_v2.distributed._reduce_op import ReduceOp
+from mindtorch_v2.distributed._stores import FileStore, HashStore, PrefixStore, Store
+from mindtorch_v2.distributed._tcp_store import TCPStore
+from mindtorch_v2.distributed._work import Work
+from mindtorch_v2.distributed.rendezvous import register_rendezvous_handler, rendezvous
+
+__all__ = [
+    *_errors.__all__,
+    *_objects.__all__,
+    *_operations.__all__,
+    *_groups.__all__,
+    "FileStore",
+    "HashStore",
+    "PrefixStore",
+    "ProcessGroupGloo",
+    "ReduceOp",
+    "Store",
+    "TCPStore",
+    "Work",
+    "_all_gather_base",
+    "_get_default_group",
+    "_get_default_store",
+    "_reduce_scatter_base",
+    "_world",
+    "resolve",
+    "register_rendezvous_handler",
+    "rendezvous",
+]

@@ -1,0 +1,1 @@
+"""`torch.distributed.elastic`: of it there is what programs that are launched use."""

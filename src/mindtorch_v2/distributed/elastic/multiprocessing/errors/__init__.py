@@ -1,0 +1,77 @@
+"""How the failure of a launched process is recorded and reported."""
+
+import functools
+import json
+import os
+import signal
+import time
+import traceback
+
+__all__ = ["ChildFailedError", "ProcessFailure", "record"]
+
+
+class ProcessFailure:
+    """A process that failed: its local rank, its id, its exit code (negative: the signal), and its traceback, if `record` wrote it."""
+
+    def __init__(self, local_rank, pid, exitcode, error_file):
+        self.local_rank, self.pid, self.exitcode, self.error_file = local_rank, pid, exitcode, error_file
+        self.timestamp = int(time.time())
+        self.message = self._what_it_said()
+
+    def _what_it_said(self):
+        try:
+            with open(self.error_file) as file:
+                return json.load(file)["message"]["message"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def signal_name(self):
+        """The signal that ended it; "<N/A>" if none did."""
+        return signal.Signals(-self.exitcode).name if self.exitcode < 0 else "<N/A>"
+
+    def how(self):
+        """How it ended, in words."""
+        return f"signal {self.signal_name()}" if self.exitcode < 0 else f"exit code {self.exitcode}"
+
+
+class ChildFailedError(Exception):
+    """Some of the launched processes failed.
+
+    Args:
+        name: what was run.
+        failures: {rank: ProcessFailure}.
+    """
+
+    def __init__(self, name, failures):
+        self.name, self.failures = name, failures
+        said = [
+            f"rank {rank} (local rank {failure.local_rank}, pid {failure.pid}) ended with {failure.how()}"
+            + (f": {failure.message}" if failure.message else "")
+            for rank, failure in failures.items()
+        ]
+        super().__init__("\n  ".join([f"{name} FAILED:", *said]))
+
+    def get_first_failure(self):
+        """A rank that failed, and its `ProcessFailure`."""
+        return next(iter(self.failures.items()))
+
+
+def record(fn, error_handler=None):
+    """A main function whose exception is written to where the launcher looks for it (TORCHELASTIC_ERROR_FILE), and raised."""
+
+    @functools.wraps(fn)
+    def main(*args, **kwargs):
+        try:
+            return fn(*args, **kwargs)
+        except Exception as error:
+            place = os.environ.get("TORCHELASTIC_ERROR_FILE")
+            if place:
+                said = {
+                    "message": f"{type(error).__name__}: {error}",
+                    "extraInfo": {"py_callstack": traceback.format_exc()},
+                }
+                with open(place, "w") as file:
+                    json.dump({"message": said}, file)
+            raise
+
+    return main

@@ -1,0 +1,228 @@
+"""Starts a program in several processes, each with its rank in the environment: what `torchrun` does.
+
+    python -m mindtorch_v2.distributed.run --nproc_per_node=2 script.py arguments...
+    python -m mindtorch_v2.distributed.run --nproc_per_node=2 -m module arguments...
+
+In the program `import torch` finds this package. `torch.distributed.init_process_group("gloo")` needs no more arguments: RANK,
+WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT are set. If one process fails, the others are ended, and so does this command.
+On several machines: the same command on each, with --nnodes, --node_rank, --master_addr and --master_port.
+"""
+
+import argparse
+import contextlib
+import multiprocessing.connection
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+from mindtorch_v2.distributed._tcp_store import TCPStore
+from mindtorch_v2.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+
+__all__ = ["get_args_parser", "main", "parse_args", "run"]
+
+_GRACE = 10  # seconds between asking the others to end and making them
+
+
+def get_args_parser():
+    """The options, as an `argparse.ArgumentParser`. Those of PyTorch's that change nothing here are accepted."""
+    parser = argparse.ArgumentParser(prog="torch.distributed.run", description=__doc__.splitlines()[0])
+
+    def option(name, *others, **kinds):
+        dashes = name.replace("_", "-")
+        parser.add_argument(f"--{dashes}", *([f"--{name}"] if dashes != name else []), *others, **kinds)
+
+    option("nnodes", default="1", help="how many machines")
+    option("nproc_per_node", default="1", help='processes on each: a number, "auto", "cpu" or "gpu"')
+    option("node_rank", type=int, default=0, help="which machine this is")
+    option("master_addr", default="127.0.0.1", help="the address of machine 0")
+    option("master_port", type=int, default=0, help="a port of machine 0; a free one if there is one machine only")
+    option("standalone", action="store_true", help="one machine, any free port")
+    option("max_restarts", type=int, default=0, help="how often all processes are started anew if one fails")
+    option("monitor_interval", type=float, default=0.1)
+    option("rdzv_endpoint", default="", help="host:port instead of --master_addr and --master_port")
+    option("rdzv_id", default="none", help="a name for the job")
+    option("rdzv_backend", default="static")
+    option("rdzv_conf", default="")
+    option("role", default="default")
+    option("start_method", default="spawn")
+    option("local_addr", default=None)
+    option("log_dir", default=None, help="a directory for what the processes print, with --redirects")
+    option("redirects", "-r", default="0", help="3: the processes' output goes to files in --log_dir")
+    option("tee", "-t", default="0")
+    option("module", "-m", action="store_true", help="the program is a module")
+    option("no_python", action="store_true", help="the program is a command")
+    option("run_path", action="store_true")
+    option("use_env", action="store_true")
+    parser.add_argument("training_script", help="the program")
+    parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
+    return parser
+
+
+def parse_args(args):
+    """Arguments as a namespace."""
+    return get_args_parser().parse_args(args)
+
+
+def _processes(text):
+    """How many processes `--nproc_per_node` means."""
+    if text in ("auto", "cpu", "gpu"):
+        import mindtorch_v2 as torch  # the rest of the launcher does without
+
+        devices = 0 if text == "cpu" else torch.npu.device_count() if torch.npu.is_available() else 0
+        if text == "gpu" and not devices:
+            raise ValueError("--nproc_per_node=gpu: there is no accelerator")
+        return devices or os.cpu_count()
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"Unsupported nproc_per_node value: {text}") from None
+
+
+def _machines(text):
+    least, _, most = str(text).partition(":")
+    if most and most != least:
+        raise NotImplementedError(f"--nnodes={text}: a changing number of machines is not implemented in mindtorch_v2")
+    return int(least)
+
+
+def _command(args):
+    if args.no_python:
+        return [args.training_script, *args.training_script_args]
+    module = ["-m"] if args.module else []
+    return [sys.executable, "-u", "-m", "mindtorch_v2", *module, args.training_script, *args.training_script_args]
+
+
+def run(args):
+    """Start the processes that `parse_args` describes and wait for them. ChildFailedError if one fails."""
+    nodes, local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
+    address, port = args.master_addr, args.master_port
+    if args.rdzv_endpoint:
+        address, _, text = (
+            args.rdzv_endpoint.rpartition(":") if ":" in args.rdzv_endpoint else (args.rdzv_endpoint, "", "")
+        )
+        port = int(text or port)
+    if args.standalone or nodes == 1:
+        address = "127.0.0.1" if args.standalone or not address else address
+        port = 0 if args.standalone else port
+    elif not port:
+        raise ValueError("several machines need --master_port (or --rdzv_endpoint)")
+    for attempt in range(args.max_restarts + 1):
+        # A new store each time: the keys of processes that failed are of no use to those that follow.
+        store = TCPStore(address, port, is_master=True, wait_for_workers=False) if args.node_rank == 0 else None
+        environment = {
+            **os.environ,
+            "GROUP_RANK": str(args.node_rank),
+            "GROUP_WORLD_SIZE": str(nodes),
+            "LOCAL_WORLD_SIZE": str(local),
+            "MASTER_ADDR": address,
+            "MASTER_PORT": str(store.port if store else port),
+            "ROLE_NAME": args.role,
+            "ROLE_WORLD_SIZE": str(nodes * local),
+            "TORCHELASTIC_MAX_RESTARTS": str(args.max_restarts),
+            "TORCHELASTIC_RESTART_COUNT": str(attempt),
+            "TORCHELASTIC_RUN_ID": uuid.uuid4().hex if args.rdzv_id == "none" else args.rdzv_id,
+            "TORCHELASTIC_USE_AGENT_STORE": "True",
+            "WORLD_SIZE": str(nodes * local),
+        }
+        if args.no_python:
+            environment["MINDTORCH_AS_TORCH"] = "1"
+        if local > 1:
+            environment.setdefault("OMP_NUM_THREADS", "1")
+        try:
+            return _run_once(args, environment, local)
+        except ChildFailedError:
+            if attempt == args.max_restarts:
+                raise
+        finally:
+            if store is not None:
+                store.close()
+    return None
+
+
+def _run_once(args, environment, local):
+    with tempfile.TemporaryDirectory(prefix="torch_run_") as place, contextlib.ExitStack() as ends:
+        processes = []
+        ends.callback(_end, processes)
+        before = signal.signal(signal.SIGTERM, _terminated)
+        ends.callback(signal.signal, signal.SIGTERM, before)
+        for number in range(local):
+            rank = args.node_rank * local + number
+            own = {
+                "LOCAL_RANK": str(number),
+                "RANK": str(rank),
+                "ROLE_RANK": str(rank),
+                "TORCHELASTIC_ERROR_FILE": f"{place}/{number}.json",
+            }
+            out, err = _files(args, ends, number)
+            processes.append(subprocess.Popen(_command(args), env={**environment, **own}, stdout=out, stderr=err))
+        _watch(args, processes, place)
+
+
+def _watch(args, processes, place):
+    """Wait for all processes. ChildFailedError when one has failed; those that failed because of it may be named too."""
+    running = {os.pidfd_open(process.pid): process for process in processes}
+    try:
+        while running:
+            for ended in multiprocessing.connection.wait(list(running)):
+                os.close(ended)
+                running.pop(ended).wait()
+            failures = {
+                args.node_rank * len(processes) + number: ProcessFailure(
+                    number, process.pid, process.returncode, f"{place}/{number}.json"
+                )
+                for number, process in enumerate(processes)
+                if process.poll()
+            }
+            if failures:
+                raise ChildFailedError(args.training_script, failures)
+    finally:
+        for descriptor in running:
+            os.close(descriptor)
+
+
+def _files(args, ends, number):
+    """Where a process' output goes: None is this process' own."""
+    if args.redirects == "0" or args.log_dir is None:
+        return None, None
+    directory = os.path.join(args.log_dir, str(number))
+    os.makedirs(directory, exist_ok=True)
+    wanted = {"1": ("stdout",), "2": ("stderr",), "3": ("stdout", "stderr")}.get(args.redirects, ())
+    return [
+        ends.enter_context(open(os.path.join(directory, f"{name}.log"), "w")) if name in wanted else None
+        for name in ("stdout", "stderr")
+    ]
+
+
+def _terminated(number, frame):
+    raise SystemExit(128 + number)
+
+
+def _end(processes):
+    """End what still runs."""
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
+    deadline = time.monotonic() + _GRACE
+    for process in processes:
+        try:
+            process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def main(args=None):
+    """The command; ends the process with status 1 if a launched one failed."""
+    try:
+        run(parse_args(args))
+    except ChildFailedError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Buckets of gradients, which are averaged over the ranks while the backward pass still runs."""
+
+import mindtorch_v2 as torch
+
+FIRST_BUCKET_BYTES = 1 << 20  # the first one is small, so that communication begins early
+
+
+class GradBucket:
+    """Some parameters' gradients in one flat tensor, as a communication hook gets it."""
+
+    def __init__(self, index, parameters, is_last):
+        self._index, self._parameters, self._is_last = index, parameters, is_last
+        first = parameters[0]
+        total = sum(parameter.numel() for parameter in parameters)
+        self._buffer = torch.zeros(total, dtype=first.dtype, device=first.device)
+        self.missing = len(parameters)
+        self.future = None  # of its averages
+        self._cut()
+
+    def _cut(self):
+        parts = self._buffer.split([parameter.numel() for parameter in self._parameters])
+        self.views = [part.view(p.shape) for part, p in zip(parts, self._parameters, strict=True)]
+
+    def index(self):
+        """Its number; the parameters that were registered last are in bucket 0."""
+        return self._index
+
+    def buffer(self):
+        """All gradients, one after the other."""
+        return self._buffer
+
+    def set_buffer(self, buffer):
+        """Put another flat tensor in place of the gradients."""
+        self._buffer = buffer
+        self._cut()
+
+    def gradients(self):
+        """The parts of the buffer, shaped as the parameters."""
+        return list(self.views)
+
+    def parameters(self):
+        """Whose gradients they are."""
+        return list(self._parameters)
+
+    def is_last(self):
+        """Whether no bucket follows."""
+        return self._is_last
+
+
+class Reducer:
+    """Averages gradients. `prepare` before each backward pass; the parameters' hooks do the rest.
+
+    Args:
+        parameters: those that need gradients, in the order of registration.
+        group: whose ranks they are averaged over.
+        bucket_bytes: how large a bucket may grow.
+        as_views: whether gradients become views of the buckets.
+    """
+
+    def __init__(self, parameters, group, bucket_bytes, as_views):
+        self.parameters, self.group, self.as_views = parameters, group, as_views
+        self.size = torch.distributed.get_world_size(group)
+        self.hook, self.hook_state = None, None
+        self.buckets = self._fill(bucket_bytes)
+        self.place = {
+            id(parameter): (bucket, number)
+            for bucket in self.buckets
+            for number, parameter in enumerate(bucket.parameters())
+        }
+        self.expecting = False  # whether hooks are to act
+        self.begun = False  # whether one has, and not all are through
+        self.ready = set()
+        self.used = None  # for each parameter whether any rank used it, where that is looked for
+        for parameter in parameters:
+            parameter.register_post_accumulate_grad_hook(self._arrived)
+
+    def _fill(self, bucket_bytes):
+        groups, filling = [], {}
+        for parameter in reversed(self.parameters):
+            kind = parameter.dtype, parameter.device
+            group, held = filling.setdefault(kind, ([], 0))
+            held += parameter.numel() * parameter.element_size()
+            group.append(parameter)
+            if len(group) == 1:
+                groups.append(group)
+            limit = min(FIRST_BUCKET_BYTES, bucket_bytes) if len(groups) == 1 else bucket_bytes
+            filling[kind] = group, held
+            if held >= limit:
+                del filling[kind]
+        return [GradBucket(index, group, index == len(groups) - 1) for index, group in enumerate(groups)]
+
+    # ---- each pass ----
+
+    def prepare(self, outputs, find_unused):
+        """Expect the gradients of a backward pass from `outputs`.
+
+        RuntimeError if those of the last one did not all come: some parameters were not used.
+        """
+        if self.begun:
+            raise RuntimeError(self._unfinished())
+        self.expecting, self.ready, self.next = True, set(), 0
+        for bucket in self.buckets:
+            bucket.missing, bucket.future = len(bucket.parameters()), None
+        self.used = None
+        if find_unused:
+            reached = _reached(outputs)
+            flags = [id(parameter) in reached for parameter in self.parameters]
+            self.used = torch.tensor(flags, dtype=torch.int32, device=self.parameters[0].device)
+            for parameter, flag in zip(self.parameters, flags, strict=True):
+                if not flag:
+                    self._mark(parameter)
+
+    def _unfinished(self):
+        missing = [str(i) for i, parameter in enumerate(self.parameters) if id(parameter) not in self.ready]
+        return (
+            "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
+            "that your module has parameters that were not used in producing loss. You can enable unused parameter "
+            "detection by passing the keyword argument `find_unused_parameters=True` to "
+            "`torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` function outputs participate "
+            "in calculating loss. \nParameter indices which did not receive grad for rank "
+            f"{torch.distributed.get_rank(self.group)}: {' '.join(missing)}"
+        )
+
+    def _arrived(self, parameter):
+        if not self.expecting:
+            return
+        self.begun = True
+        with torch.no_grad():
+            self._mark(parameter)
+
+    def _mark(self, parameter):
+        """Take a parameter's gradient, zeros if it has none in this pass; start its bucket if that was the last one."""
+        if id(parameter) in self.ready:
+            raise RuntimeError(
+                "Expected to mark a variable ready only once. This error is caused by one of the following reasons: "
+                "a parameter is used in several reentrant backward passes, or outside of `forward`. Parameter at index "
+                f"{next(i for i, each in enumerate(self.parameters) if each is parameter)}"
+            )
+        unused = not self.begun or (self.used is not None and parameter.grad is None)
+        self.ready.add(id(parameter))
+        bucket, number = self.place[id(parameter)]
+        view = bucket.views[number]
+        if unused:
+            view.zero_()
+        elif self.hook is not None:
+            if parameter.grad is not view:
+                view.copy_(parameter.grad)
+        elif parameter.grad is view:
+            view.mul_(1.0 / self.size)
+        else:
+            torch.mul(parameter.grad, 1.0 / self.size, out=view)
+        bucket.missing -= 1
+        while self.begun and self.next < len(self.buckets) and not self.buckets[self.next].missing:
+            self._start(self.buckets[self.next])
+            self.next += 1
+        if self.next == len(self.buckets):
+            self._finish()
+
+    def _start(self, bucket):
+        if self.hook is not None:
+            bucket.future = self.hook(self.hook_state, bucket)
+        else:
+            work = torch.distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True)
+            bucket.future = work.get_future()
+            bucket.work = work
+
+    def _finish(self):
+        """All buckets are under way: wait, and give the averages to the parameters."""
+        self.expecting = self.begun = False
+        if self.used is not None:
+            torch.distributed.all_reduce(self.used, op=torch.distributed.ReduceOp.MAX, group=self.group)
+        used = [True] * len(self.parameters) if self.used is None else self.used.tolist()
+        used = {id(parameter): flag for parameter, flag in zip(self.parameters, used, strict=True)}
+        for bucket in self.buckets:
+            averages = bucket.future.wait()
+            if isinstance(averages, (list, tuple)):
+                averages = averages[0]
+            if averages is not bucket.buffer():
+                bucket.buffer().copy_(averages.view(-1))
+            for parameter, view in zip(bucket.parameters(), bucket.views, strict=True):
+                if not used[id(parameter)]:
+                    continue
+                if self.as_views:
+                    parameter.grad = view
+                elif parameter.grad is None:
+                    parameter.grad = view.clone()
+                else:
+                    parameter.grad.copy_(view)
+
+
+def _reached(outputs):
+    """The ids of the parameters from which the outputs were computed."""
+    reached, seen = set(), set()
+    waiting = [tensor.grad_fn for tensor in tensors_in(outputs) if tensor.grad_fn is not None]
+    reached.update(id(tensor) for tensor in tensors_in(outputs) if tensor.is_leaf)
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            reached.add(id(variable))
+        waiting += [following for following, _ in node.next_functions if following is not None]
+    return reached
+
+
+def tensors_in(value):
+    """The tensors in what `forward` returned: in lists, tuples, dictionaries, dataclasses."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    elif hasattr(value, "__dataclass_fields__"):
+        value = [getattr(value, name) for name in value.__dataclass_fields__]
+    if isinstance(value, (list, tuple)):
+        return [tensor for each in value for tensor in tensors_in(each)]
+    return []

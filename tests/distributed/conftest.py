@@ -1,0 +1,25 @@
+"""What the distributed tests share."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import ranks  # noqa: E402
+
+
+@pytest.fixture
+def expected(request: pytest.FixtureRequest):
+    """What PyTorch's Gloo gives for a run: recorded, or with --live from the installed one."""
+
+    def find(name: str, key: str):
+        if request.config.getoption("--live"):
+            return ranks.results(*key.split("|"), launcher=ranks.PYTORCH)
+        path = HERE.parent / "snapshots" / "distributed" / f"{name}.json"
+        return json.loads(path.read_text())[key]
+
+    return find

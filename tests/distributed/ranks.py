@@ -1,0 +1,56 @@
+"""Runs a program in several processes, one a rank, as users start them."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+OURS = (sys.executable, "-m", "mindtorch_v2")
+PYTORCH = (sys.executable, "-W", "ignore")
+# What the snapshots hold: program, number of ranks, arguments.
+RUNS = {
+    "collectives": ["collectives.py|2", "collectives.py|3"],
+    "training": ["training.py|2"],
+}
+
+
+class Rank:
+    """How one process ended."""
+
+    def __init__(self, process, out, err):
+        self.status, self.out, self.err = process.returncode, out, err
+
+
+def run(program, *arguments, size=2, launcher=OURS, device="cpu", seconds=90, environment=None):
+    """Start `program STORE RANK SIZE DEVICE arguments...` in `size` processes; a list of `Rank`. None survives this call."""
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as ends:
+        processes = []
+        for rank in range(size):
+            command = [*launcher, str(PROGRAMS / program), f"{place}/store", str(rank), str(size), device, *arguments]
+            process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
+            )
+            ends.callback(process.wait)
+            ends.callback(process.kill)
+            processes.append(process)
+        ranks = []
+        for process in processes:
+            out, err = process.communicate(timeout=seconds)
+            ranks.append(Rank(process, out, err))
+        return ranks
+
+
+def results(program, size, *arguments, **options):
+    """What each rank printed last, as JSON."""
+    found = run(program, *arguments, size=int(size), **options)
+    for number, rank in enumerate(found):
+        assert rank.status == 0, f"rank {number}: {rank.err[-4000:]}"
+    return [json.loads(rank.out.splitlines()[-1]) for rank in found]

@@ -1,0 +1,75 @@
+"""DistributedDataParallel: the losses of PyTorch's, and those of one process on the joined batch."""
+
+import pytest
+import ranks
+
+import mindtorch_v2 as torch
+
+
+def test_two_ranks_train_as_pytorch_does_and_as_one(expected):
+    found = ranks.results("training.py", 2)
+    for wanted, ours in zip(expected("training", "training.py|2"), found, strict=True):
+        assert ours.keys() == wanted.keys()
+        for variant, theirs in wanted.items():
+            assert ours[variant]["losses"] == pytest.approx(theirs["losses"], rel=1e-5), variant
+            assert ours[variant]["weights"] == pytest.approx(theirs["weights"], rel=1e-4, abs=1e-5), variant
+    (alone,) = ranks.results("training.py", 1, "plain", "no_sync")
+    for variant, one in alone.items():
+        for rank in found:
+            assert rank[variant]["losses"] == pytest.approx(one["losses"], rel=1e-5)
+            weights = {f"module.{name}": pytest.approx(value, abs=1e-5) for name, value in one["weights"].items()}
+            assert rank[variant]["weights"] == weights
+
+
+@pytest.fixture
+def alone():
+    """A default group of this process only."""
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+class _Half(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.unused = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return {"out": [self.used(x)]}
+
+
+def test_a_parameter_that_is_not_used_is_an_error_in_the_next_pass(alone):
+    model = torch.nn.parallel.DistributedDataParallel(_Half())
+    model(torch.ones(1, 2))["out"][0].sum().backward()
+    with pytest.raises(RuntimeError, match="Expected to have finished reduction in the prior iteration") as caught:
+        model(torch.ones(1, 2))
+    assert "did not receive grad for rank 0: 2 3" in str(caught.value)
+
+
+def test_unused_parameters_are_found_in_nested_outputs(alone):
+    model = torch.nn.parallel.DistributedDataParallel(_Half(), find_unused_parameters=True)
+    for _ in range(2):
+        model(torch.ones(1, 2))["out"][0].sum().backward()
+    assert [parameter.grad is None for parameter in model.parameters()] == [False, False, True, True]
+    assert model.module.used.bias.grad.tolist() == [2.0, 2.0]
+
+
+def test_what_it_refuses(alone):
+    wrap = torch.nn.parallel.DistributedDataParallel
+    with pytest.raises(RuntimeError, match="is not needed when a module doesn't have any parameter that requires a"):
+        wrap(torch.nn.ReLU())
+    with pytest.raises(
+        ValueError, match=r"but got device_ids \[0\], output_device None, and module parameters \{device"
+    ):
+        wrap(torch.nn.Linear(2, 2), device_ids=[0])
+    with pytest.raises(TypeError, match="Communication hook must be callable"):
+        wrap(torch.nn.Linear(2, 2)).register_comm_hook(None, 3)
+    with pytest.raises(NotImplementedError, match="join"):
+        wrap(torch.nn.Linear(2, 2)).join()
+
+
+def test_without_a_group():
+    with pytest.raises(
+        ValueError, match="Default process group has not been initialized, please make sure to call init"
+    ):
+        torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))

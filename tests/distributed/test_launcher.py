@@ -1,0 +1,44 @@
+"""`torch.distributed.run` and `torch.multiprocessing.spawn`, as commands."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = str(pathlib.Path(__file__).parent / "programs" / "launched.py")
+OURS = [sys.executable, "-m", "mindtorch_v2.distributed.run"]
+
+
+def _launch(*arguments, command=OURS):
+    return subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+    )
+
+
+@pytest.mark.parametrize("command", [OURS, [sys.executable, "-m", "mindtorch_v2", "-m", "torch.distributed.launch"]])
+def test_two_processes(command):
+    done = _launch("--nproc_per_node=2", PROGRAM, command=command)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert sorted(done.stdout.splitlines()) == ["0 2 0 2 True 3.0", "1 2 1 2 True 3.0"]
+
+
+def test_a_process_that_fails_ends_the_others():
+    done = _launch("--nproc-per-node=2", PROGRAM, "fail")
+    assert done.returncode == 1
+    assert "rank 1 (local rank 1, pid " in done.stderr and "ended with exit code 7" in done.stderr
+
+
+def test_all_are_started_again():
+    done = _launch("--nproc_per_node=2", "--max_restarts=1", PROGRAM, "fail")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_what_it_refuses():
+    for arguments, text in (
+        (["--nnodes=1:2"], "a changing number of machines"),
+        (["--nproc_per_node=x"], "Unsupported"),
+    ):
+        done = _launch(*arguments, PROGRAM)
+        assert done.returncode == 1 and text in done.stderr
