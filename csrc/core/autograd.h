@@ -105,6 +105,7 @@ struct AutogradMeta {
     PyObject* post_hooks = nullptr;            // post-accumulate hooks dict
     std::vector<Tangent>* tangents = nullptr;  // forward mode: at most one a level
     Tensor* physical = nullptr;                // of a tensor that vmap made: all of it, mapped dimensions first; strong
+    PyObject* pending = nullptr;               // what a tensor waits for whose value is put off: deferred.h
     bool no_data = false;              // _make_wrapper_subclass: sizes and strides, but nothing of its own behind
     PyObject* functional = nullptr;    // of a functional tensor: how Python makes its value from its storage's
     PyObject* batch_levels = nullptr;  // the vmap level of each mapped dimension: a tuple of int, ascending
@@ -123,7 +124,22 @@ inline bool requires_grad(const Tensor& t) {
 inline bool hides_data(const Tensor& t) {
     return !(t.keys & (KeySet(Key::Batched) | Key::Functionalize)).empty() || (t.autograd && t.autograd->no_data);
 }
+// Calls that torch.compile put off and that `t` needs, or that write to its memory, are run (null: all of this thread).
+// `shown`: the memory can be reached from outside from now on. Needed wherever data or history is read by other means
+// than an operator.
+void run_put_off(Tensor* t, bool shown = false);
+inline bool putting_off() { return (g_thread.include - g_thread.exclude).has(Key::Tracer); }
+inline void settle(const Tensor& t) {
+    if (__builtin_expect(t.keys.has(Key::Tracer) || putting_off(), 0)) run_put_off(const_cast<Tensor*>(&t));
+}
+inline void settle_pending(const Tensor& t) {
+    if (__builtin_expect(t.keys.has(Key::Tracer), 0)) run_put_off(const_cast<Tensor*>(&t));
+}
+inline void settle_all() {
+    if (__builtin_expect(putting_off(), 0)) run_put_off(nullptr);
+}
 inline void check_data(const Tensor& t) {
+    settle(t);
     MT_CHECK(!hides_data(t), "Cannot access data pointer of Tensor that doesn't have storage");
 }
 inline bool is_view(const Tensor& t) { return t.autograd && t.autograd->view; }

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "autograd.h"
 #include "device_memory.h"
 #include "python/box.h"
 
@@ -113,6 +114,7 @@ void generator_dealloc(PyObject* self) {
 
 PyObject* generator_manual_seed(PyObject* self, PyObject* seed) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         bool integral = PyLong_Check(seed) && !PyBool_Check(seed);
         MT_CHECK(integral, "manual_seed expected a long, but got ", Py_TYPE(seed)->tp_name);
         // Negative seeds stand for their two's complement, as in PyTorch.
@@ -135,6 +137,7 @@ PyObject* generator_manual_seed(PyObject* self, PyObject* seed) {
 
 PyObject* generator_seed(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         uint64_t seed = entropy();
         GeneratorLock lock(*as_generator(self));
         as_generator(self)->reseed(seed);
@@ -148,6 +151,7 @@ PyObject* generator_initial_seed(PyObject* self, PyObject*) {
 
 PyObject* generator_get_state(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         Generator& g = *as_generator(self);
         if (!g.device.is_cpu()) {
             int64_t bytes = sizeof(DeviceState);
@@ -182,6 +186,7 @@ PyObject* generator_get_state(PyObject* self, PyObject*) {
 
 PyObject* generator_set_state(PyObject* self, PyObject* state) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         MT_CHECK_TYPE(tensor_check(state), "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
         const Tensor& given = *reinterpret_cast<Tensor*>(state);
         MT_CHECK_TYPE(given.is_cpu() && given.dtype == DType::UInt8, "RNG state must be a torch.ByteTensor");
@@ -221,6 +226,7 @@ PyObject* generator_set_state(PyObject* self, PyObject* state) {
 
 PyObject* generator_clone_state(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         Generator& from = *as_generator(self);
         Generator* g = make_generator(generator_type(), from.device);
         GeneratorLock lock(from);
@@ -231,12 +237,14 @@ PyObject* generator_clone_state(PyObject* self, PyObject*) {
 
 PyObject* generator_get_offset(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         MT_CHECK(!as_generator(self)->device.is_cpu(), "CPU Generator does not use offset");
         return PyLong_FromUnsignedLongLong(as_generator(self)->offset);
     });
 }
 PyObject* generator_set_offset(PyObject* self, PyObject* offset) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         Generator& g = *as_generator(self);
         MT_CHECK(!g.device.is_cpu(), "CPU Generator does not use offset");
         unsigned long long value = PyLong_AsUnsignedLongLong(offset);
@@ -251,6 +259,7 @@ PyObject* generator_set_offset(PyObject* self, PyObject* offset) {
 // on.
 PyObject* generator_draw(PyObject* self, PyObject* count) {
     return guarded([&]() -> PyObject* {
+        settle_all();
         Generator& g = *as_generator(self);
         MT_CHECK(!g.device.is_cpu(), "CPU Generator does not use offset");
         unsigned long long n = PyLong_AsUnsignedLongLong(count);

@@ -24,7 +24,7 @@ enum class Key : uint8_t {
     AutogradCUDA,
     AutogradNPU,
     AutogradMeta,
-    Tracer,
+    Tracer,  // calls that torch.compile puts off: deferred.h
     AutocastCPU,
     AutocastCUDA,
     AutocastNPU,

@@ -52,6 +52,7 @@ void destroy_autograd(AutogradMeta* a) {
     Py_XDECREF(a->physical ? a->physical->py() : nullptr);
     Py_XDECREF(a->batch_levels);
     Py_XDECREF(a->functional);
+    Py_XDECREF(a->pending);
     if (a->tangents) {
         for (const Tangent& g : *a->tangents) Py_DECREF(g.value->py());
         delete a->tangents;
@@ -219,6 +220,7 @@ PyTypeObject* g_accumulate_type = nullptr;
 bool is_accumulate(const Node* n) { return n->behaviour == &kAccumulate; }
 
 Edge gradient_edge(Tensor& t) {
+    settle_pending(t);
     if (!t.autograd) return {};
     Node* n = grad_fn_of(t);
     AutogradMeta& a = *t.autograd;

@@ -10,7 +10,7 @@ namespace mt {
 namespace {
 
 PyObject* g_handlers[kKeyHandlers] = {};
-const char* const kNames[kKeyHandlers] = {"Python", "Batched", "Functionalize", "ForwardMode"};
+const char* const kNames[kKeyHandlers] = {"Python", "Batched", "Functionalize", "ForwardMode", "Tracer"};
 
 // Lists of numbers arrive as lists.
 PyObject* as_written(const Call& c, int i) {
@@ -65,7 +65,7 @@ bool set_key_handler(const char* name, PyObject* handler) {
     return false;
 }
 
-void call_key_handler(Call& c, KeyHandler which) {
+bool call_key_handler(Call& c, KeyHandler which) {
     PyObject* handler = g_handlers[static_cast<int>(which)];
     MT_CHECK_AS(NotImplemented, handler && c.op->handle, c.op->full_name, ": nothing handles the key ",
                 kNames[static_cast<int>(which)]);
@@ -75,14 +75,18 @@ void call_key_handler(Call& c, KeyHandler which) {
     Py_DECREF(args);
     Py_DECREF(kwargs);
     if (!r) throw PythonError();
+    if (r == Py_NotImplemented) {
+        Py_DECREF(r);
+        return false;
+    }
     const Schema& s = c.op->schema;
     if (c.nrets == 0) {
         Py_DECREF(r);
-        return;
+        return true;
     }
     if (c.nrets == 1) {
         take_result(c.rets[0], r, s.returns[0], *c.op);
-        return;
+        return true;
     }
     bool sequence = PyTuple_Check(r) || PyList_Check(r);
     Py_ssize_t count = sequence ? PySequence_Fast_GET_SIZE(r) : 1;
@@ -101,6 +105,7 @@ void call_key_handler(Call& c, KeyHandler which) {
         throw;
     }
     Py_DECREF(r);
+    return true;
 }
 
 void call_forward_handler(Call& c) {
@@ -129,6 +134,24 @@ TensorRef detached_alias(Tensor& t) {
     return call_tensor(g_engine_ops.detach, {Value::of(&t)});
 }
 
+namespace {
+void answered(Call& c, KeyHandler which) {
+    MT_CHECK_AS(NotImplemented, call_key_handler(c, which), c.op->full_name, ": the handler of the key ",
+                kNames[static_cast<int>(which)], " returned NotImplemented");
+}
+
+template <class F>
+void for_each_tensor(Call& c, F f) {
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const Value& v = c.args[__builtin_ctzll(m)];
+        if (v.tag == Tag::Tensor) f(*v.t);
+        if (v.tag == Tag::TensorList)
+            for (uint32_t i = 0; i < v.len; i++)
+                if (v.tensors[i]) f(*v.tensors[i]);
+    }
+}
+}  // namespace
+
 // Few programs need the key: its handler is loaded by the first call.
 void run_functionalize(Call& c) {
     if (!g_handlers[static_cast<int>(KeyHandler::Functionalize)]) {
@@ -136,10 +159,24 @@ void run_functionalize(Call& c) {
         if (!module) throw PythonError();
         Py_DECREF(module);
     }
-    call_key_handler(c, KeyHandler::Functionalize);
+    answered(c, KeyHandler::Functionalize);
 }
 
-void run_python_key(Call& c) { call_key_handler(c, KeyHandler::Python); }
+void run_python_key(Call& c) { answered(c, KeyHandler::Python); }
+
+// Python puts the call off, or it is run now. What is recorded in other ways is not put off besides.
+void run_tracer(Call& c) {
+    const KeySet others = KeySet(Key::Python) | Key::Functionalize | Key::Batched;
+    if (g_thread.transforms || !g_forward_levels.empty() || !g_saved_hooks.empty() ||
+        !(g_thread.include & others).empty()) {
+        for_each_tensor(c, [](Tensor& t) { settle_pending(t); });
+        settle_all();
+    } else if (call_key_handler(c, KeyHandler::Tracer)) {
+        return;
+    }
+    ExcludeKeys now(Key::Tracer);
+    dispatch(c);
+}
 
 void run_batched(Call& c) {
     bool batched = c.op->random;
@@ -151,7 +188,7 @@ void run_batched(Call& c) {
                 batched = v.tensors[i] && v.tensors[i]->keys.has(Key::Batched);
     }
     if (batched) {
-        call_key_handler(c, KeyHandler::Batched);
+        answered(c, KeyHandler::Batched);
     } else {
         run(c, c.keys - Key::Batched);  // within vmap, but nothing here is mapped over
     }

@@ -1,16 +1,16 @@
 // Behaviours that are written in Python: __torch_dispatch__ (the key Python), vmap (Batched), functional
-// tensors (Functionalize), forward mode.
+// tensors (Functionalize), forward mode, calls that are put off (Tracer).
 #pragma once
 
 #include "registry.h"
 
 namespace mt {
 
-enum class KeyHandler { Python, Batched, Functionalize, ForwardMode, Count };
+enum class KeyHandler { Python, Batched, Functionalize, ForwardMode, Tracer, Count };
 constexpr int kKeyHandlers = static_cast<int>(KeyHandler::Count);
 
-// handler(operator, args, kwargs): its answer becomes the call's results.
-void call_key_handler(Call& c, KeyHandler which);
+// handler(operator, args, kwargs): its answer becomes the call's results; false if it is NotImplemented.
+bool call_key_handler(Call& c, KeyHandler which);
 // handler(operator, args, kwargs, results): gives the results their tangents.
 void call_forward_handler(Call& c);
 // Whether calls go to Python now: those with `t`, or all (null).
@@ -24,5 +24,6 @@ bool set_key_handler(const char* name, PyObject* handler);  // false if there is
 void run_python_key(Call& c);
 void run_batched(Call& c);
 void run_functionalize(Call& c);
+void run_tracer(Call& c);
 
 }  // namespace mt

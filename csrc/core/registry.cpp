@@ -257,8 +257,11 @@ void Operator::resolve() {
             !formula)
             chosen = implicit_kernel;
         if (!chosen) chosen = Registry::get().fallback(k);
-        if (!chosen && (k == Key::Batched || k == Key::Functionalize || k == Key::Python)) {
-            derived.fn = k == Key::Batched ? run_batched : k == Key::Python ? run_python_key : run_functionalize;
+        if (!chosen && (k == Key::Batched || k == Key::Functionalize || k == Key::Python || k == Key::Tracer)) {
+            derived.fn = k == Key::Batched  ? run_batched
+                         : k == Key::Python ? run_python_key
+                         : k == Key::Tracer ? run_tracer
+                                            : run_functionalize;
             chosen = &derived;
         }
         if (!chosen || chosen->fallthrough) continue;

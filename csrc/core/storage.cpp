@@ -17,6 +17,7 @@
 
 #include "device_memory.h"
 #include "error.h"
+#include "foreign.h"
 #include "functional.h"
 
 namespace mt {
@@ -261,6 +262,13 @@ Storage* storage_wrap(void* data, size_t nbytes, Device device, void* context, v
     s->context = new Foreign{context, release_context};
     s->release = release_foreign;
     return s;
+}
+
+bool is_foreign(const Storage* s) { return s->release == release_foreign; }
+void* foreign_context(const Storage* s, void (*release)(void*)) {
+    if (!is_foreign(s)) return nullptr;
+    const Foreign* f = static_cast<const Foreign*>(s->context);
+    return f->release == release ? f->context : nullptr;
 }
 
 void storage_resize(Storage* s, size_t nbytes) {

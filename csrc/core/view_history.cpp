@@ -195,6 +195,7 @@ void check_creation(const Tensor& t, const char* other) {
 }  // namespace
 
 Node* grad_fn_of(Tensor& t) {
+    settle_pending(t);
     if (!t.autograd) return nullptr;
     AutogradMeta& a = *t.autograd;
     if (!a.view || a.view->version == t.version()) return a.grad_fn;

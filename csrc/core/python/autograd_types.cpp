@@ -265,6 +265,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
                       "run_backward(): expected tuples of tensors, gradients and inputs");
         MT_CHECK(PyTuple_GET_SIZE(tensors) == PyTuple_GET_SIZE(grads), "got ", PyTuple_GET_SIZE(tensors),
                  " tensors and ", PyTuple_GET_SIZE(grads), " gradients");
+        settle_all();
+        ExcludeKeys now(Key::Tracer);
         EngineRequest request;
         request.keep_graph = keep;
         request.create_graph = create;
@@ -331,12 +333,13 @@ PyObject* py_is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(g_th
 PyObject* py_set_inference(PyObject*, PyObject* o) {
     int v = PyObject_IsTrue(o);
     if (v < 0) return nullptr;
-    g_thread.inference_mode = v;
-    if (v)
-        g_thread.exclude = g_thread.exclude | kAutogradKeys | KeySet(Key::ADInplaceOrView);
-    else
-        g_thread.exclude = g_thread.exclude - (kAutogradKeys | KeySet(Key::ADInplaceOrView));
-    Py_RETURN_NONE;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        settle_all();
+        g_thread.inference_mode = v;
+        const KeySet recorded = kAutogradKeys | Key::ADInplaceOrView;
+        g_thread.exclude = v ? g_thread.exclude | recorded : g_thread.exclude - recorded;
+        Py_RETURN_NONE;
+    });
 }
 PyObject* py_is_inference(PyObject*, PyObject*) { return PyBool_FromLong(g_thread.inference_mode); }
 PyObject* py_push_saved_hooks(PyObject*, PyObject* args) {
@@ -344,6 +347,12 @@ PyObject* py_push_saved_hooks(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OO:_push_saved_tensors_default_hooks", &pack, &unpack_hook)) return nullptr;
     if (g_saved_hooks_disabled) {
         PyErr_SetString(PyExc_RuntimeError, g_saved_hooks_disabled);
+        return nullptr;
+    }
+    try {
+        settle_all();
+    } catch (...) {
+        raise_to_python();
         return nullptr;
     }
     Py_INCREF(pack);

@@ -53,6 +53,7 @@ bool unbox_int(PyObject* o, int64_t* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.numel() == 1) settle(t);
         if (t.numel() != 1 || hides_data(t) || is_floating(t.dtype) || is_complex(t.dtype) || t.device.is_meta())
             return false;
         if (t.autograd && requires_grad(t)) return false;
@@ -91,6 +92,7 @@ bool unbox_double(PyObject* o, double* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.numel() == 1) settle(t);
         if (t.numel() != 1 || hides_data(t) || is_complex(t.dtype) || t.device.is_meta()) return false;
         if (t.autograd && requires_grad(t)) return false;
         if (!t.is_cpu()) return unbox_item(o, [&](PyObject* number) { return unbox_double(number, v); });
@@ -143,6 +145,7 @@ bool unbox_scalar(PyObject* o, Value* v) {
     }
     if (tensor_check(o)) {
         Tensor& t = *reinterpret_cast<Tensor*>(o);
+        if (t.ndim == 0) settle(t);
         if (t.ndim != 0 || hides_data(t) || t.device.is_meta()) return false;
         if (!t.is_cpu()) return unbox_item(o, [&](PyObject* number) { return unbox_scalar(number, v); });
         if (is_complex(t.dtype)) {

@@ -337,6 +337,8 @@ PyObject* apply_recording(PyObject* cls, PyObject* const* args, Py_ssize_t n, Py
 
 PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        settle_all();
+        ExcludeKeys now(Key::Tracer);
         bool transformed = g_thread.transforms > 0;
         for (Py_ssize_t i = 0; i < n && !transformed; i++) transformed = needs_transform(args[i]);
         bool bind = false;
@@ -493,8 +495,11 @@ PyObject* set_defaults(PyObject*, PyObject* args) {
 PyObject* change_transforms(PyObject*, PyObject* args) {
     int change;
     if (!PyArg_ParseTuple(args, "i:_change_transforms", &change)) return nullptr;
-    g_thread.transforms += change;
-    return PyLong_FromLong(g_thread.transforms);
+    return guarded<PyObject*>(nullptr, [&] {
+        if (change) settle_all();
+        g_thread.transforms += change;
+        return PyLong_FromLong(g_thread.transforms);
+    });
 }
 PyMethodDef functions[] = {
     {"_set_function_defaults", set_defaults, METH_VARARGS, nullptr},

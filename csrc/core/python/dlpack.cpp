@@ -2,6 +2,7 @@
 #include <string>
 
 #include "../autograd.h"
+#include "deferred.h"
 #include "tensor_new.h"
 
 namespace mt {
@@ -109,9 +110,10 @@ struct Exported {
 };
 
 void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
+    settle_all();  // what was put off would see what others write
     check_data(t);
     e->storage = t.storage;
-    e->storage->retain();
+    note_export(e->storage);
     e->sizes.assign(t.sizes());
     e->strides.assign(t.strides());
     // Consumers may read strides of size-one dimensions: give them the plain ones.
@@ -128,7 +130,7 @@ void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
 
 void drop(void* context) {
     Exported* e = static_cast<Exported*>(context);
-    e->storage->drop();
+    forget_export(e->storage);
     delete e;
 }
 

@@ -255,6 +255,7 @@ class Indexing {
     }
 
     void apply_tensor(Tensor& t) {
+        if (t.dim() == 0 && is_integer(t.dtype)) settle(t);
         if (t.dim() == 0 && is_mask(t) && (hides_data(t) || t.is_meta())) {
             result_.view = unsqueeze_at(*result_.view, dim_);
             record(unsqueeze_at(t, 0), 1);

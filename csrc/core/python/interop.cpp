@@ -4,6 +4,7 @@
 
 #include "../autograd.h"
 #include "box.h"
+#include "deferred.h"
 #include "indexing.h"
 #include "operator_call.h"
 #include "tensor_new.h"
@@ -126,6 +127,7 @@ DType dtype_of_format(const char* format, int64_t size) {
 
 struct Exporter {
     PyObject_HEAD PyObject* tensor;
+    Storage* storage;
 };
 
 int exporter_getbuffer(PyObject* o, Py_buffer* view, int) {
@@ -152,6 +154,7 @@ int exporter_getbuffer(PyObject* o, Py_buffer* view, int) {
 }
 void exporter_releasebuffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
 void exporter_dealloc(PyObject* o) {
+    forget_export(reinterpret_cast<Exporter*>(o)->storage);
     Py_DECREF(reinterpret_cast<Exporter*>(o)->tensor);
     PyObject_Free(o);
 }
@@ -252,6 +255,7 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
 }
 
 PyObject* tensor_to_numpy(const Tensor& t) {
+    settle_all();  // what was put off would see what is written to the array
     check_data(t);
     MT_CHECK_TYPE(t.is_cpu(), "can't convert ", device_name(t.device),
                   " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
@@ -272,6 +276,8 @@ PyObject* tensor_to_numpy(const Tensor& t) {
     Exporter* e = PyObject_New(Exporter, exporter_type());
     if (!e) throw PythonError();
     e->tensor = Py_NewRef(t.py());
+    e->storage = t.storage;
+    note_export(e->storage);
     PyObject* array = PyObject_CallOneArg(asarray, reinterpret_cast<PyObject*>(e));
     Py_DECREF(reinterpret_cast<PyObject*>(e));
     if (!array) throw PythonError();

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "../autograd.h"
 #include "../promotion.h"
-#include "../registry.h"
 #include "types.h"
 
 namespace mt {
@@ -293,6 +293,7 @@ static PyObject* py_get_default_dtype(PyObject*, PyObject*) {
 }
 static PyObject* py_set_default_dtype(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        settle_all();
         DType t = dtype_from_python(o);
         MT_CHECK_TYPE(is_floating(t), "only floating-point types are supported as the default type");
         set_default_dtype(t);
@@ -352,6 +353,7 @@ static PyObject* py_get_default_device(PyObject*, PyObject*) {
 }
 static PyObject* py_set_default_device(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        settle_all();
         g_thread.device_given = o != Py_None;
         g_thread.default_device = o == Py_None ? Device() : device_from_python(o);
         Py_RETURN_NONE;

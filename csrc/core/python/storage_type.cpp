@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "../autograd.h"
 #include "../device_memory.h"
 #include "../functional.h"
+#include "deferred.h"
+#include "tensor_new.h"
 #include "types.h"
 
 namespace mt {
@@ -98,8 +101,19 @@ int storage_buffer(PyObject* o, Py_buffer* view, int flags) {
         PyErr_SetString(PyExc_BufferError, "a storage on a device has no buffer on the host: copy it to the CPU first");
         return -1;
     }
-    return PyBuffer_FillInfo(view, o, s->data ? s->data : nothing, static_cast<Py_ssize_t>(s->nbytes), 0, flags);
+    try {
+        settle_all();
+    } catch (...) {
+        raise_to_python();
+        return -1;
+    }
+    if (PyBuffer_FillInfo(view, o, s->data ? s->data : nothing, static_cast<Py_ssize_t>(s->nbytes), 0, flags) < 0)
+        return -1;
+    note_export(s);
+    return 0;
 }
+
+void storage_release_buffer(PyObject* o, Py_buffer*) { forget_export(get(o)); }
 
 Py_ssize_t storage_length(PyObject* o) { return static_cast<Py_ssize_t>(get(o)->nbytes); }
 
@@ -113,6 +127,7 @@ void release_slice(void* p) {
 }
 PyObject* storage_subscript(PyObject* o, PyObject* key) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        settle_all();
         Storage* s = get(o);
         if (PySlice_Check(key)) {
             Py_ssize_t start, stop, step;
@@ -137,6 +152,7 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
 }
 int storage_ass_subscript(PyObject* o, PyObject* key, PyObject* value) {
     return guarded<int>(-1, [&] {
+        settle_all();
         Storage* s = get(o);
         check_host(s);
         Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes);
@@ -161,11 +177,17 @@ int storage_ass_subscript(PyObject* o, PyObject* key, PyObject* value) {
 }
 
 PyObject* m_nbytes(PyObject* o, PyObject*) { return PyLong_FromSize_t(get(o)->nbytes); }
-PyObject* m_data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(get(o)->data); }
+PyObject* m_data_ptr(PyObject* o, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        settle_all();
+        return PyLong_FromVoidPtr(get(o)->data);
+    });
+}
 PyObject* m_resize(PyObject* o, PyObject* n) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         long long v = PyLong_AsLongLong(n);
         if (v == -1 && PyErr_Occurred()) throw PythonError();
+        settle_all();
         MT_CHECK(v >= 0, "resize_: size must not be negative, got ", v);
         storage_resize(get(o), static_cast<size_t>(v));
         Py_INCREF(o);
@@ -230,13 +252,6 @@ PyObject* m_from_file(PyObject*, PyObject* args, PyObject* kw) {
     });
 }
 
-void release_buffer(void* p) {
-    Py_buffer* view = static_cast<Py_buffer*>(p);
-    PyGILState_STATE g = PyGILState_Ensure();
-    PyBuffer_Release(view);
-    PyGILState_Release(g);
-    delete view;
-}
 PyObject* m_from_buffer(PyObject*, PyObject* args, PyObject*) {
     PyObject* source;
     if (!PyArg_ParseTuple(args, "O:from_buffer", &source)) return nullptr;
@@ -257,6 +272,7 @@ PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {
     if (!PyArg_ParseTupleAndKeywords(args, kw, "O|p:copy_", const_cast<char**>(names), &source, &non_blocking))
         return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
+        settle_all();
         Storage* s = storage_of(source);
         MT_CHECK_TYPE(s, "copy_ expects a storage");
         MT_CHECK(s->nbytes == get(o)->nbytes, "size does not match, self was ", get(o)->nbytes, " bytes but src was ",
@@ -306,6 +322,7 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},
                        {Py_mp_subscript, reinterpret_cast<void*>(storage_subscript)},
                        {Py_mp_ass_subscript, reinterpret_cast<void*>(storage_ass_subscript)},
                        {Py_bf_getbuffer, reinterpret_cast<void*>(storage_buffer)},
+                       {Py_bf_releasebuffer, reinterpret_cast<void*>(storage_release_buffer)},
                        {0, nullptr}};
 PyType_Spec spec = {"mindtorch_v2._C.StorageBase", sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                     slots};

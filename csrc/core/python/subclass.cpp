@@ -118,6 +118,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw) {
         MT_CHECK_TYPE(tensor_check(data), "_make_subclass(): argument 'data' must be Tensor, not ",
                       Py_TYPE(data)->tp_name);
         Tensor& d = as_tensor(data);
+        settle_pending(d);
         MT_CHECK(!grad || is_differentiable(d.dtype),
                  "Only Tensors of floating point and complex dtype can require gradients");
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls);

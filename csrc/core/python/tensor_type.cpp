@@ -53,6 +53,7 @@ int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
         Py_VISIT(reinterpret_cast<PyObject*>(a->physical));
         Py_VISIT(a->batch_levels);
         Py_VISIT(a->functional);
+        Py_VISIT(a->pending);
         if (a->tangents)
             for (const Tangent& g : *a->tangents) Py_VISIT(reinterpret_cast<PyObject*>(g.value));
         if (a->view) {
@@ -126,6 +127,8 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
     if (wanted < 0) return -1;
     return guarded<int>(-1, [&] {
         Tensor& t = as_tensor(o);
+        settle_all();
+        settle_pending(t);
         if (!is_leaf(t)) {  // it requires grad already
             MT_CHECK(wanted,
                      "you can only change requires_grad flags of leaf variables. If you want to use a computed "
@@ -141,7 +144,12 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
         return 0;
     });
 }
-PyObject* get_is_leaf(PyObject* o, void*) { return PyBool_FromLong(is_leaf(as_tensor(o))); }
+PyObject* get_is_leaf(PyObject* o, void*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        settle_pending(as_tensor(o));
+        return PyBool_FromLong(is_leaf(as_tensor(o)));
+    });
+}
 PyObject* get_grad_fn(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Node* n = grad_fn_of(as_tensor(o));
@@ -155,9 +163,12 @@ int set_grad_fn(PyObject* o, PyObject* v, void*) {
         PyErr_SetString(PyExc_RuntimeError, "_grad_fn can be only set to None");
         return -1;
     }
-    Tensor& t = as_tensor(o);
-    if (t.autograd) Py_CLEAR(t.autograd->grad_fn);
-    return 0;
+    return guarded<int>(-1, [&] {
+        Tensor& t = as_tensor(o);
+        settle_pending(t);
+        if (t.autograd) Py_CLEAR(t.autograd->grad_fn);
+        return 0;
+    });
 }
 PyObject* get_grad(PyObject* o, void*) {
     Tensor& t = as_tensor(o);
@@ -208,6 +219,7 @@ int set_grad(PyObject* o, PyObject* v, void*) {
 PyObject* get_data(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         Tensor& t = as_tensor(o);
+        settle_pending(t);
         if (t.keys.has(Key::Batched) || t.keys.has(Key::Python))
             return call_tensor(g_engine_ops.detach, {Value::of(&t)}).release()->py();
         TensorRef r =
@@ -222,6 +234,9 @@ int set_data(PyObject* o, PyObject* v, void*) {
                       v ? Py_TYPE(v)->tp_name : "nothing");
         Tensor &t = as_tensor(o), &s = as_tensor(v);
         if (&t == &s) return 0;
+        settle_all();
+        settle_pending(t);
+        settle_pending(s);
         s.storage->retain();
         Storage* old = t.storage;
         uint32_t version = t.version();
@@ -242,21 +257,25 @@ int set_data(PyObject* o, PyObject* v, void*) {
     });
 }
 PyObject* get_version(PyObject* o, void*) {
-    Tensor& t = as_tensor(o);
-    if (t.flags & kInference) {
-        PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
-        return nullptr;
-    }
-    return PyLong_FromUnsignedLong(t.version());
+    return guarded<PyObject*>(nullptr, [&] {
+        Tensor& t = as_tensor(o);
+        settle(t);
+        MT_CHECK(!(t.flags & kInference), "Inference tensors do not track version counter.");
+        return PyLong_FromUnsignedLong(t.version());
+    });
 }
 PyObject* get_base(PyObject* o, void*) {
-    Tensor& t = as_tensor(o);
-    PyObject* b = is_view(t) ? t.autograd->view->base->py() : Py_None;
-    Py_INCREF(b);
-    return b;
+    return guarded<PyObject*>(nullptr, [&] {
+        Tensor& t = as_tensor(o);
+        settle_pending(t);
+        return Py_NewRef(is_view(t) ? t.autograd->view->base->py() : Py_None);
+    });
 }
 PyObject* get_output_nr(PyObject* o, void*) {
-    return PyLong_FromUnsignedLong(as_tensor(o).autograd ? as_tensor(o).autograd->nr : 0);
+    return guarded<PyObject*>(nullptr, [&] {
+        settle_pending(as_tensor(o));
+        return PyLong_FromUnsignedLong(as_tensor(o).autograd ? as_tensor(o).autograd->nr : 0);
+    });
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_is_cpu(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).is_cpu()); }
@@ -273,6 +292,7 @@ PyObject* get_hooks(PyObject* o, void*) {
 }
 int set_hooks(PyObject* o, PyObject* v, void*) {
     return guarded<int>(-1, [&] {
+        settle_pending(as_tensor(o));
         AutogradMeta& a = autograd_of(as_tensor(o));
         PyObject* fresh = v && v != Py_None ? v : nullptr;
         Py_XINCREF(fresh);
@@ -296,11 +316,14 @@ PyObject* get_post_hooks(PyObject* o, void*) {
     return h;
 }
 int set_post_hooks(PyObject* o, PyObject* v, void*) {
-    AutogradMeta& a = autograd_of(as_tensor(o));
-    PyObject* fresh = v && v != Py_None ? v : nullptr;
-    Py_XINCREF(fresh);
-    Py_XSETREF(a.post_hooks, fresh);
-    return 0;
+    return guarded<int>(-1, [&] {
+        settle_pending(as_tensor(o));
+        AutogradMeta& a = autograd_of(as_tensor(o));
+        PyObject* fresh = v && v != Py_None ? v : nullptr;
+        Py_XINCREF(fresh);
+        Py_XSETREF(a.post_hooks, fresh);
+        return 0;
+    });
 }
 PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
 
@@ -380,6 +403,7 @@ PyObject* m_element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(as
 PyObject* m_data_ptr(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         Tensor& t = as_tensor(o);
+        if (t.keys.has(Key::Tracer) || putting_off()) run_put_off(&t, true);
         if (t.keys.has(Key::Functionalize) || (t.autograd && t.autograd->no_data)) return PyLong_FromLong(0);
         check_data(t);
         if (!t.storage->data || t.numel() == 0) return PyLong_FromLong(0);
@@ -408,11 +432,25 @@ PyObject* m_is_signed(PyObject* o, PyObject*) {
         !(t == DType::UInt8 || t == DType::Bool || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64));
 }
 PyObject* m_false(PyObject*, PyObject*) { Py_RETURN_FALSE; }
-PyObject* m_is_inference(PyObject* o, PyObject*) { return PyBool_FromLong(as_tensor(o).flags & kInference); }
-PyObject* m_is_view(PyObject* o, PyObject*) { return PyBool_FromLong(is_view(as_tensor(o))); }
+PyObject* m_is_inference(PyObject* o, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        settle_pending(as_tensor(o));
+        return PyBool_FromLong(as_tensor(o).flags & kInference);
+    });
+}
+PyObject* m_is_view(PyObject* o, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        settle_pending(as_tensor(o));
+        return PyBool_FromLong(is_view(as_tensor(o)));
+    });
+}
 PyObject* m_get_device(PyObject* o, PyObject*) { return PyLong_FromLong(as_tensor(o).device.index); }
 PyObject* m_untyped_storage(PyObject* o, PyObject*) {
-    return guarded<PyObject*>(nullptr, [&] { return storage_object(as_tensor(o).storage); });
+    return guarded<PyObject*>(nullptr, [&] {
+        Tensor& t = as_tensor(o);
+        if (t.keys.has(Key::Tracer) || putting_off()) run_put_off(&t, true);
+        return storage_object(t.storage);
+    });
 }
 PyObject* m_requires_grad_(PyObject* o, PyObject* args, PyObject* kw) {
     static const char* names[] = {"requires_grad", nullptr};
@@ -425,6 +463,7 @@ PyObject* m_requires_grad_(PyObject* o, PyObject* args, PyObject* kw) {
 PyObject* m_retain_grad(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(o);
+        settle_pending(t);
         MT_CHECK(requires_grad(t), "can't retain_grad on Tensor that has requires_grad=False");
         if (is_leaf(t)) Py_RETURN_NONE;
         AutogradMeta& a = *t.autograd;
@@ -445,6 +484,14 @@ PyObject* m_swap(PyObject* o, PyObject* other) {
         return nullptr;
     }
     Tensor &a = as_tensor(o), &b = as_tensor(other);
+    try {
+        settle_all();
+        settle_pending(a);
+        settle_pending(b);
+    } catch (...) {
+        raise_to_python();
+        return nullptr;
+    }
     if ((a.autograd && a.autograd->accumulator) || (b.autograd && b.autograd->accumulator)) {
         PyErr_SetString(PyExc_RuntimeError, "Trying to swap tensors that are used in a graph");
         return nullptr;
@@ -465,11 +512,17 @@ PyObject* m_swap(PyObject* o, PyObject* other) {
 PyObject* m_len(PyObject* o, PyObject*) { return PyLong_FromLongLong(as_tensor(o).ndim ? as_tensor(o).size(0) : 0); }
 // A second Python handle-free alias without history; used by detach-like code of the autograd layer.
 PyObject* m_shallow_alias(PyObject* o, PyObject*) {
-    return guarded<PyObject*>(nullptr, [&] { return shallow_alias(as_tensor(o)).release()->py(); });
+    return guarded<PyObject*>(nullptr, [&] {
+        settle_pending(as_tensor(o));
+        return shallow_alias(as_tensor(o)).release()->py();
+    });
 }
 PyObject* m_bump_version(PyObject* o, PyObject*) {
-    as_tensor(o).bump_version();
-    Py_RETURN_NONE;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        settle(as_tensor(o));
+        as_tensor(o).bump_version();
+        Py_RETURN_NONE;
+    });
 }
 
 #define FAST(name, fn) \

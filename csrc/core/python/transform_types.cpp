@@ -15,6 +15,7 @@ PyObject* make_batched(PyObject*, PyObject* args) {
     return guarded<PyObject*>(nullptr, [&] {
         MT_CHECK_TYPE(tensor_check(o), "_make_batched expects a Tensor");
         Tensor& t = as_tensor(o);
+        settle_pending(t);
         int64_t n = PyTuple_GET_SIZE(levels);
         MT_CHECK(!t.keys.has(Key::Batched) && n <= t.ndim && n > 0,
                  "_make_batched expects a plain tensor with a dimension for each level");
@@ -44,6 +45,9 @@ PyObject* py_set_tangent(PyObject*, PyObject* args) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(tensor_check(t) && (value == Py_None || tensor_check(value)),
                       "_set_tangent(tensor, level, tangent or None)");
+        settle_all();
+        settle_pending(as_tensor(t));
+        if (value != Py_None) settle_pending(as_tensor(value));
         set_tangent(as_tensor(t), level, value == Py_None ? nullptr : &as_tensor(value));
         Py_RETURN_NONE;
     });

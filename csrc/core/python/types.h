@@ -43,6 +43,7 @@ bool init_transform_types(PyObject* module);
 bool init_device_types(PyObject* module);
 bool init_functional_types(PyObject* module);
 bool init_check_types(PyObject* module);
+bool init_deferred(PyObject* module);
 
 // Entries of the tables that CPython wants of a type: functions of any signature.
 #define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}

@@ -1,5 +1,6 @@
 """`torch._dynamo`: the compiler's front end by PyTorch's names."""
 
+from mindtorch_v2._capture._deferred import run_what_waits
 from mindtorch_v2._dynamo import _control, config, eval_frame, exc, testing, utils
 from mindtorch_v2._dynamo.backends.registry import list_backends, lookup_backend, register_backend
 from mindtorch_v2._dynamo.eval_frame import OptimizedModule, disable, explain
@@ -91,11 +92,12 @@ def is_inductor_supported():
 
 
 def graph_break(msg=""):
-    """End the graph that is being captured here; nothing where none is."""
+    """End the graph that is being made of what runs here; nothing where none is."""
     if _control.is_capturing():
         from mindtorch_v2._capture import Uncapturable
 
         raise Uncapturable(f"Call to `torch._dynamo.graph_break()` {msg}".rstrip(), "graph_break")
+    run_what_waits(f"torch._dynamo.graph_break() {msg}".rstrip())
 
 
 graph_break._torchdynamo_disable = True

@@ -3,6 +3,8 @@
 import contextlib
 import threading
 
+from mindtorch_v2._capture._deferred import paused
+
 __all__ = ["STANCES", "capturing", "compiling_allowed", "disabled", "is_capturing", "stance", "thread"]
 
 STANCES = (
@@ -19,7 +21,6 @@ class _Thread(threading.local):
     def __init__(self):
         self.capturing = 0
         self.disabled = 0
-        self.deferring = 0
 
 
 class _Stance:
@@ -66,7 +67,8 @@ def disabled():
     """Within the block compiled functions run eagerly."""
     thread.disabled += 1
     try:
-        yield
+        with paused("a function that is kept out of graphs"):
+            yield
     finally:
         thread.disabled -= 1
 

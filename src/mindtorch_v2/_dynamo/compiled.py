@@ -1,6 +1,8 @@
 """A compiled function: its graphs, each with the guards under which it is used, and what happens where none fits."""
 
+import collections
 import itertools
+import linecache
 import logging
 import threading
 import weakref
@@ -8,6 +10,8 @@ import weakref
 import mindtorch_v2 as torch
 from mindtorch_v2 import _torch_dispatch
 from mindtorch_v2._capture import Uncapturable, capture
+from mindtorch_v2._capture._deferred import Region, Tree, active, paused
+from mindtorch_v2._capture._steps import place_in_program
 from mindtorch_v2._dynamo import _control, config, exc
 from mindtorch_v2._dynamo.backends.registry import lookup_backend
 from mindtorch_v2._dynamo.utils import counters
@@ -19,6 +23,7 @@ _log = logging.getLogger("torch._dynamo")
 _numbers = itertools.count()
 _all = weakref.WeakSet()
 _compiling = threading.RLock()  # one program is captured at a time
+_IN_PARTS = object()  # in the place of an entry: there is no graph of the whole
 
 
 class _Entry:
@@ -48,7 +53,8 @@ class CompiledFunction:
         self._broken = set()  # kinds of arguments with which the function cannot be captured whole
         self._over = False  # the limit is reached
         self._called = False
-        self._parts = {}  # Module inside of one that cannot be captured whole -> its compiled call
+        self._trees = {}  # back end -> what was put off where there is no graph of the whole
+        self._parts = collections.Counter()  # operators in a row -> the number of graphs of them
         self._lock = threading.RLock()
         _all.add(self)
 
@@ -57,6 +63,9 @@ class CompiledFunction:
     def __call__(self, args, kwargs):
         if not _control.compiling_allowed() or config.disable or _torch_dispatch.modes():
             return self.function(*args, **kwargs)
+        if active():
+            with paused(f"a call of {self.name}, which is compiled by itself"):
+                return self(args, kwargs)
         stance = _control.stance()
         if stance.name == "force_eager":
             return self.function(*args, **kwargs)
@@ -64,7 +73,9 @@ class CompiledFunction:
         if entry is None:
             entry = self._without_entry(args, kwargs, stance)
             if entry is None:
-                return self._eager(args, kwargs)
+                return self.function(*args, **kwargs)
+            if entry is _IN_PARTS:
+                return self._in_parts(args, kwargs, self._backend_of(stance))
         return entry.run(args, kwargs)
 
     def _backend_of(self, stance):
@@ -82,39 +93,39 @@ class CompiledFunction:
                 return entry
         return None
 
-    def _eager(self, args, kwargs):
-        """The call where there is no graph of the whole: it runs in Python, and the Modules that a Module calls are compiled."""
-        module = (
-            self.function if isinstance(self.function, torch.nn.Module) else getattr(self.function, "__self__", None)
-        )
-        if self._over or self.fullgraph or not isinstance(module, torch.nn.Module):
-            return self.function(*args, **kwargs)
-        attached = []
-        try:
-            for child in _called_children(module):
-                if child._compiled_call_impl is None:
-                    part = self._parts.get(child)
-                    if part is None:
-                        part = self._parts[child] = self._part(child)
-                    child.__dict__["_compiled_call_impl"] = part
-                    attached.append((child, part))
-            return self.function(*args, **kwargs)
-        finally:
-            for child, part in attached:
-                if child.__dict__.get("_compiled_call_impl") is part:
-                    del child.__dict__["_compiled_call_impl"]
+    def _in_parts(self, args, kwargs, backend):
+        """The call where there is no graph of the whole: Python runs it, and graphs are made of the calls it puts off."""
+        tree = self._trees.get(backend)
+        if tree is None:
+            tree = self._trees[backend] = Tree(lambda *found: self._compile_part(backend, *found))
+        return Region(tree).run(self.function, args, kwargs)
 
-    def _part(self, child):
-        """The compiled call of a Module inside this one."""
-        made = CompiledFunction(child._call_impl, backend=self.backend, dynamic=self.dynamic, options=self.options)
-
-        def call(*args, **kwargs):
-            return made(args, kwargs)
-
-        return call
+    def _compile_part(self, backend, path, graph, examples, reason):
+        """What the back end makes of calls that were put off, one after the other; None where it is not to be asked."""
+        stance = _control.stance().name
+        if stance == "fail_on_recompile":
+            raise RuntimeError(f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {self.name}")
+        if stance == "eager_on_recompile":
+            return None
+        if reason is not None:
+            counters["graph_break"][reason] += 1
+            artifact("graph_breaks", f"Graph break in {self.name}: {reason}{_said(place_in_program())}")
+        program = tuple(step.target for step in path)
+        self._parts[program] += 1
+        if self._parts[program] > 1:
+            why = f"calls from{_said(path[0].place)}\n  have other arguments, or others of their results are used"
+            self._recompiling([why])
+            if self._parts[program] > config.recompile_limit:
+                self._limit_hit([why])
+                return None
+        with _compiling:
+            self._tell(graph)
+            return self._compile(backend, graph, examples) or graph.forward
 
     def _without_entry(self, args, kwargs, stance):
-        """A new entry; None if the call is to be eager."""
+        """A new entry; None if the call is to be eager, _IN_PARTS if it has no graph of the whole."""
+        if self._broken and not self._over and _kind(args, kwargs) in self._broken:
+            return _IN_PARTS
         if stance.name == "fail_on_recompile":
             raise RuntimeError(
                 f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {self.name}: "
@@ -141,22 +152,25 @@ class CompiledFunction:
     def _add(self, args, kwargs, backend):
         kind = _kind(args, kwargs)
         if kind in self._broken:
-            return None
+            return _IN_PARTS
         if self._entries:
             reasons = self._reasons(args, kwargs)
-            counters["recompiles"][self.name] += 1
-            if is_on("recompiles") or is_on("recompiles_verbose"):
-                text = "\n    - ".join(reasons if is_on("recompiles_verbose") else reasons[:1])
-                artifact(
-                    "recompiles",
-                    f"Recompiling function {self.name}\n    triggered by the following guard failure(s):\n    - {text}",
-                )
-            if config.error_on_recompile:
-                raise exc.RecompileError(f"Recompiling function {self.name}: {'; '.join(reasons)}")
+            self._recompiling(reasons)
             if len(self._entries) >= config.recompile_limit:
                 self._limit_hit(reasons)
                 return None
         return self._capture(args, kwargs, backend, kind)
+
+    def _recompiling(self, reasons):
+        counters["recompiles"][self.name] += 1
+        if is_on("recompiles") or is_on("recompiles_verbose"):
+            text = "\n    - ".join(reasons if is_on("recompiles_verbose") else reasons[:1])
+            artifact(
+                "recompiles",
+                f"Recompiling function {self.name}\n    triggered by the following guard failure(s):\n    - {text}",
+            )
+        if config.error_on_recompile:
+            raise exc.RecompileError(f"Recompiling function {self.name}: {'; '.join(reasons)}")
 
     def _limit_hit(self, reasons):
         said = (
@@ -175,21 +189,20 @@ class CompiledFunction:
             with _control.capturing():
                 made = capture(self.function, args, kwargs, **self._sizes())
         except Uncapturable as reason:
-            counters["graph_break"][reason.reason] += 1
-            artifact("graph_breaks", f"Graph break in {self.name}: {reason}")
+            counters["not_captured_whole"][reason.reason] += 1
+            artifact("graph_breaks", f"No graph of the whole of {self.name}: {reason}")
             if self.fullgraph:
                 raise exc.Unsupported.of(reason) from None
             if len(self._broken) >= config.recompile_limit:
                 self._over = True
+                return None
             self._broken.add(kind)
-            return None
-        self._tell(made)
+            return _IN_PARTS
+        self._tell(made.graph, made.guards)
         counters["frames"]["ok"] += 1
-        counters["stats"]["unique_graphs"] += 1
-        counters["stats"]["calls_captured"] += sum("call" in node.op for node in made.graph.graph.nodes)
         compiled = self._compile(backend, made.graph, made.example_inputs)
         if compiled is None:
-            self._broken.add(kind)
+            self._over = True
             return None
         entry = _Entry(made, compiled, backend)
         self._entries = (entry, *self._entries)
@@ -205,22 +218,24 @@ class CompiledFunction:
         learn = dynamic is None and config.automatic_dynamic_shapes
         return {"dynamic": dynamic, "previous": [entry.capture for entry in self._entries] if learn else ()}
 
-    def _tell(self, made):
+    def _tell(self, graph, guards=None):
+        counters["stats"]["unique_graphs"] += 1
+        counters["stats"]["calls_captured"] += sum("call" in node.op for node in graph.graph.nodes)
         where = f"[{self.number}/{len(self._entries)}]"
         if is_on("graph_code"):
-            artifact("graph_code", f"{where} {made.graph.print_readable(print_output=False)}")
+            artifact("graph_code", f"{where} {graph.print_readable(print_output=False)}")
         if is_on("graph"):
-            rows = "\n".join(f"{n.op}  {n.name}  {n.target}  {n.args}  {n.kwargs}" for n in made.graph.graph.nodes)
+            rows = "\n".join(f"{n.op}  {n.name}  {n.target}  {n.args}  {n.kwargs}" for n in graph.graph.nodes)
             artifact("graph", f"{where}\n{rows}")
         if is_on("graph_sizes"):
             sizes = {
-                n.name: tuple(n.meta["val"].shape)
-                for n in made.graph.graph.nodes
-                if hasattr(n.meta.get("val"), "shape")
+                n.name: tuple(n.meta["example_value"].shape)
+                for n in graph.graph.nodes
+                if hasattr(n.meta.get("example_value"), "shape")
             }
             artifact("graph_sizes", f"{where} {sizes}")
-        if is_on("guards"):
-            artifact("guards", f"{where} GUARDS of {self.name}:\n{made.guards}")
+        if guards is not None and is_on("guards"):
+            artifact("guards", f"{where} GUARDS of {self.name}:\n{guards}")
 
     def _compile(self, backend, graph, examples):
         """What the back end makes of a graph; None if it fails and errors are suppressed."""
@@ -242,6 +257,7 @@ class CompiledFunction:
         with self._lock:
             self._entries, self._over, self._called = (), False, False
             self._broken.clear()
+            self._trees.clear()
             self._parts.clear()
 
 
@@ -262,13 +278,8 @@ def _kind(args, kwargs):
     return tuple(map(of, args)), tuple((name, of(value)) for name, value in kwargs.items()), torch.is_grad_enabled()
 
 
-def _called_children(module):
-    """The Modules right below, through those that are only containers."""
-    for child in module.children():
-        if type(child).forward is torch.nn.Module.forward:
-            yield from _called_children(child)
-        else:
-            yield child
+def _said(place):
+    return "" if place is None else "\n  at {}:{} in {}\n    {}".format(*place, linecache.getline(*place[:2]).strip())
 
 
 def forget_all():
