@@ -256,8 +256,12 @@ def _str_intern(tensor, *, tensor_contents=None):
 def _str(tensor, *, tensor_contents=None):
     """What `repr(tensor)` returns."""
     overrides_were_off = torch._C._disable_function_overrides(True)
+    torch._C._run_put_off()
+    include, exclude = torch._C._tls_keys()
+    torch._C._set_tls_keys(include, exclude | torch._C._key_bit("Tracer"))
     try:
         with torch.no_grad():
             return _str_intern(tensor, tensor_contents=tensor_contents)
     finally:
+        torch._C._set_tls_keys(include, exclude)
         torch._C._disable_function_overrides(overrides_were_off)

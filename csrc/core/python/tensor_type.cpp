@@ -145,10 +145,9 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
     });
 }
 PyObject* get_is_leaf(PyObject* o, void*) {
-    return guarded<PyObject*>(nullptr, [&] {
-        settle_pending(as_tensor(o));
-        return PyBool_FromLong(is_leaf(as_tensor(o)));
-    });
+    const Tensor& t = as_tensor(o);
+    // A pending tensor that requires grad is a result of calls.
+    return PyBool_FromLong(t.keys.has(Key::Tracer) ? !requires_grad(t) : is_leaf(t));
 }
 PyObject* get_grad_fn(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {

@@ -26,8 +26,10 @@ from mindtorch_v2._capture._steps import (
     graph_of,
     outside_of_all,
     place_in_program,
+    reason_of,
     rule_of,
     run_steps,
+    starts_with_grad,
     value,
 )
 
@@ -251,7 +253,7 @@ class Region:
         if self._path:
             harmless = handle.namespace == "aten" and not (handle.mutates or handle.random or self._written)
             if not harmless or any(_C._pending_of(t) is not None for t in _tensors((*args, *kwargs.values()))):
-                self.flush(f"{handle.namespace}::{handle.name} cannot be put off")
+                self.flush(reason_of(handle))
         for tensor in _tensors((*args, *kwargs.values())):
             _settle(tensor)
         return NotImplemented
@@ -303,7 +305,7 @@ class Region:
                 return
             step.graphs[numbers] = run
         inputs = [objects[number] for each in path for number in each.inputs]
-        _C._set_grad_enabled(path[0].grad)
+        _C._set_grad_enabled(starts_with_grad(path))
         draws = any(each.random for each in path)
         state = torch.get_rng_state() if draws else None
         versions = [tensor._version for tensor in inputs] if any(each.written for each in path) else None

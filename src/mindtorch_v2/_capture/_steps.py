@@ -16,7 +16,19 @@ from mindtorch_v2._torch_dispatch import overload_of
 from mindtorch_v2._torch_function import DisableTorchFunction
 from mindtorch_v2.amp import autocast_mode
 
-__all__ = ["Fakes", "New", "Step", "Value", "graph_of", "place_in_program", "rule_of", "run_steps", "value"]
+__all__ = [
+    "Fakes",
+    "New",
+    "Step",
+    "Value",
+    "graph_of",
+    "place_in_program",
+    "reason_of",
+    "rule_of",
+    "run_steps",
+    "starts_with_grad",
+    "value",
+]
 
 _PACKAGE = torch.__path__[0] + os.sep
 
@@ -86,6 +98,16 @@ def rule_of(handle):
     if rule is None:
         rule = _rules[handle] = _find_rule(handle)
     return rule
+
+
+def reason_of(handle):
+    """Why a call of an operator cannot be put off."""
+    name = f"{handle.namespace}::{handle.name}"
+    if handle.namespace == "aten" and handle.name in _GIVES_VALUES.split():
+        return f"the program asks for a value ({name})"
+    if handle.namespace == "aten" and handle.name in _SIZES_BY_VALUES.split():
+        return f"the size of a result depends on values ({name})"
+    return f"a call that cannot be put off ({name})"
 
 
 def _find_rule(handle):
@@ -277,6 +299,11 @@ def _memory(fake):
 # ---- the graph of a path ----
 
 
+def starts_with_grad(path):
+    """The grad mode in which the graph of a path is called: some back ends make no way back where it is off."""
+    return any(step.grad for step in path)
+
+
 def graph_of(path, objects, wanted):
     """A GraphModule of the steps, whose inputs are the tensors from outside and whose outputs the values of `wanted`.
 
@@ -288,7 +315,7 @@ def graph_of(path, objects, wanted):
         nodes[number] = graph.placeholder(f"input_{len(examples) + 1}")
         example = nodes[number].meta["example_value"] = mode.from_tensor(objects[number])
         examples.append(example)
-    grad, casts, entered = path[0].grad, None, None
+    grad, casts, entered = starts_with_grad(path), None, None
     for step in path:
         if step.casts != casts and entered is not None:
             graph.call_function(autocast_mode._exit_autocast, (entered,))
@@ -306,8 +333,8 @@ def graph_of(path, objects, wanted):
         _place_nodes(graph, node, step.results, nodes)
     if entered is not None:
         graph.call_function(autocast_mode._exit_autocast, (entered,))
-    if grad is not path[0].grad:
-        graph.call_function(torch._C._set_grad_enabled, (path[0].grad,))
+    if grad is not starts_with_grad(path):
+        graph.call_function(torch._C._set_grad_enabled, (not grad,))
     graph.output(tuple(nodes[number] for number in wanted))
     for node in reversed(graph.nodes):
         if node.target is operator.getitem and not node.users:

@@ -54,7 +54,9 @@ class CompiledFunction:
         self._over = False  # the limit is reached
         self._called = False
         self._trees = {}  # back end -> what was put off where there is no graph of the whole
-        self._parts = collections.Counter()  # operators in a row -> the number of graphs of them
+        self._parts = (
+            collections.Counter()
+        )  # operators in a row and where they are called -> the number of graphs of them
         self._lock = threading.RLock()
         _all.add(self)
 
@@ -110,7 +112,7 @@ class CompiledFunction:
         if reason is not None:
             counters["graph_break"][reason] += 1
             artifact("graph_breaks", f"Graph break in {self.name}: {reason}{_said(place_in_program())}")
-        program = tuple(step.target for step in path)
+        program = (path[0].place, path[-1].place, *(step.target for step in path))
         self._parts[program] += 1
         if self._parts[program] > 1:
             why = f"calls from{_said(path[0].place)}\n  have other arguments, or others of their results are used"
