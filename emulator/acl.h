@@ -12,6 +12,7 @@ using aclrtStream = void*;
 using aclrtEvent = void*;
 using aclrtContext = void*;
 using aclmdlRI = void*;
+using aclrtTaskGrp = void*;
 using aclFloat16 = uint16_t;
 
 struct aclrtExceptionInfo;  // about a task that failed
@@ -65,6 +66,7 @@ constexpr aclError kEventTimestamp = 107006;
 constexpr aclError kCaptureDependency = 107024, kStreamUnjoined = 107025, kModelCaptured = 107026;
 constexpr aclError kStreamCaptured = 107027, kEventCaptured = 107028, kStreamNotCaptured = 107029;
 constexpr aclError kCaptureModeNotSupported = 107030, kStreamCaptureImplicit = 107031, kStreamCaptureConflict = 107032;
+constexpr aclError kTaskGroupStatus = 107033;
 constexpr aclError kStreamCaptureUnmatched = 107036, kModelRunning = 107037, kStreamCaptureWrongThread = 107038;
 constexpr aclError kOutOfMemory = 207001, kMemoryFree = 207002;
 constexpr aclError kAicoreException = 507015, kStreamSyncTimeout = 507046;

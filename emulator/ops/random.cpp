@@ -24,10 +24,32 @@ struct Stream {
     double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
     double normal() { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); }
 };
+// Where an operator's numbers begin: numbers of the host, or what device memory holds when it runs, and a number to
+// add.
+struct Begin {
+    int64_t seed = 0, offset = 0;
+    View seed_cell, offset_cell;
+    bool in_memory = false;
+
+    Begin(int64_t seed, int64_t offset) : seed(seed), offset(offset) {}
+    Begin(T seed_tensor, T offset_tensor, int64_t more)
+        : offset(more),
+          seed_cell(need(seed_tensor, "seedTensor")),
+          offset_cell(need(offset_tensor, "offsetTensor")),
+          in_memory(true) {
+        for (const View* v : {&seed_cell, &offset_cell})
+            if (v->dtype != ACL_INT64 || v->numel() != 1)
+                reject("seed and offset have to be one int64 each, got ", v->numel(), " ", dtype_name(v->dtype));
+    }
+    Stream stream() const {
+        if (!in_memory) return Stream(seed, offset);
+        return Stream(load<int64_t>(seed_cell)[0], load<int64_t>(offset_cell)[0] + offset);
+    }
+};
 template <class F>
-Plan drawn(const View& v, int64_t seed, int64_t offset, F f) {
+Plan drawn(const View& v, Begin begin, F f) {
     return {[=] {
-        Stream s(seed, offset);
+        Stream s = begin.stream();
         std::vector<double> x(static_cast<size_t>(v.numel()));
         for (auto& e : x) e = f(s);
         store(v, x);
@@ -37,29 +59,43 @@ void check_probability(double p) {
     if (!(p >= 0 && p <= 1)) reject("a probability of ", p);
 }
 
-Plan InplaceNormal(O self, f32 mean, f32 std, i64 seed, i64 offset) {
-    return drawn(need(self, "selfRef"), seed, offset, [=](Stream& s) { return mean + std * s.normal(); });
+Plan normal(O self, f32 mean, f32 std, Begin begin) {
+    return drawn(need(self, "selfRef"), begin, [=](Stream& s) { return mean + std * s.normal(); });
 }
-Plan InplaceUniform(O self, f64 from, f64 to, u64 seed, u64 offset) {
+Plan InplaceNormal(O self, f32 mean, f32 std, i64 seed, i64 offset) { return normal(self, mean, std, {seed, offset}); }
+Plan InplaceNormalTensor(O self, f32 mean, f32 std, T seed, T offset, i64 more) {
+    return normal(self, mean, std, {seed, offset, more});
+}
+Plan uniform(O self, f64 from, f64 to, Begin begin) {
     View v = need(self, "selfRef");
     if (from > to) reject("from ", from, " to ", to);
     // Rounding to the dtype must not reach the upper end.
     double top = v.dtype == ACL_FLOAT
                      ? static_cast<double>(std::nextafterf(static_cast<float>(to), static_cast<float>(from)))
                      : to;
-    return drawn(v, static_cast<int64_t>(seed), static_cast<int64_t>(offset),
+    return drawn(v, begin,
                  [=](Stream& s) { return std::min(from + (to - from) * s.uniform(), from == to ? to : top); });
 }
-Plan InplaceRandom(O self, i64 from, i64 to, i64 seed, i64 offset) {
+Plan InplaceUniform(O self, f64 from, f64 to, u64 seed, u64 offset) {
+    return uniform(self, from, to, {static_cast<int64_t>(seed), static_cast<int64_t>(offset)});
+}
+Plan InplaceUniformTensor(O self, f64 from, f64 to, T seed, T offset, u64 more) {
+    return uniform(self, from, to, {seed, offset, static_cast<int64_t>(more)});
+}
+Plan whole(O self, i64 from, i64 to, Begin begin) {
     if (from >= to) reject("from ", from, " to ", to);
-    return drawn(need(self, "selfRef"), seed, offset, [=](Stream& s) {
+    return drawn(need(self, "selfRef"), begin, [=](Stream& s) {
         return static_cast<double>(from + static_cast<int64_t>(s.next() % static_cast<uint64_t>(to - from)));
     });
+}
+Plan InplaceRandom(O self, i64 from, i64 to, i64 seed, i64 offset) { return whole(self, from, to, {seed, offset}); }
+Plan InplaceRandomTensor(O self, i64 from, i64 to, T seed, T offset, i64 more) {
+    return whole(self, from, to, {seed, offset, more});
 }
 Plan InplaceBernoulli(O self, S prob, i64 seed, i64 offset) {
     double p = need_real(prob, "prob");
     check_probability(p);
-    return drawn(need(self, "selfRef"), seed, offset, [=](Stream& s) { return s.uniform() < p; });
+    return drawn(need(self, "selfRef"), Begin(seed, offset), [=](Stream& s) { return s.uniform() < p; });
 }
 Plan InplaceBernoulliTensor(O self, T prob, i64 seed, i64 offset) {
     View v = need(self, "selfRef"), p = need(prob, "prob");
@@ -81,7 +117,7 @@ Plan Randperm(i64 n, i64 seed, i64 offset, O out) {
         store(v, x);
     }};
 }
-Plan Multinomial(T self, i64 count, bool replacement, i64 seed, i64 offset, O out) {
+Plan chosen(T self, i64 count, bool replacement, Begin begin, O out) {
     View v = need(self, "self"), o = need(out, "out");
     if (v.rank < 1 || v.rank > 2) reject("probabilities of rank ", v.rank);
     Shape expected = shape_of(v);
@@ -90,7 +126,7 @@ Plan Multinomial(T self, i64 count, bool replacement, i64 seed, i64 offset, O ou
     same_shape(o, expected, "the output");
     if (!replacement && count > n) reject(count, " samples of ", n, " without replacement");
     return {[=] {
-        Stream s(seed, offset);
+        Stream s = begin.stream();
         auto p = load<double>(v);
         std::vector<int64_t> x;
         for (size_t row = 0; row * static_cast<size_t>(n) < p.size(); row++) {
@@ -107,6 +143,12 @@ Plan Multinomial(T self, i64 count, bool replacement, i64 seed, i64 offset, O ou
         store(o, x);
     }};
 }
+Plan Multinomial(T self, i64 count, bool replacement, i64 seed, i64 offset, O out) {
+    return chosen(self, count, replacement, {seed, offset}, out);
+}
+Plan MultinomialTensor(T self, i64 count, bool replacement, T seed, T offset, i64 more, O out) {
+    return chosen(self, count, replacement, {seed, offset, more}, out);
+}
 
 // ---- dropout: one bit an element, bytes padded to 128 elements ----
 
@@ -117,7 +159,7 @@ Plan DropoutGenMask(IA shape, f64 prob, i64 seed, i64 offset, O out) {
     View v = need(out, "out");
     if (v.dtype != ACL_UINT8 || v.numel() != mask_bytes(product(shape->values)))
         reject("the mask must be uint8 of ", mask_bytes(product(shape->values)), " elements");
-    return drawn(v, seed, offset, [=](Stream& s) {
+    return drawn(v, Begin(seed, offset), [=](Stream& s) {
         int bits = 0;
         for (int i = 0; i < 8; i++) bits |= (s.uniform() >= prob) << i;
         return bits;
@@ -151,3 +193,7 @@ ACLNN(Randperm, i64, i64, i64, O)
 ACLNN(Multinomial, T, i64, bool, i64, i64, O)
 ACLNN(DropoutGenMask, IA, f64, i64, i64, O)
 ACLNN(DropoutDoMask, T, T, f64, O)
+ACLNN(InplaceNormalTensor, O, f32, f32, T, T, i64)
+ACLNN(InplaceUniformTensor, O, f64, f64, T, T, u64)
+ACLNN(InplaceRandomTensor, O, i64, i64, T, T, i64)
+ACLNN(MultinomialTensor, T, i64, bool, T, T, i64, O)

@@ -10,6 +10,18 @@
 
 namespace emu {
 
+// A part of a recording that can be replaced.
+struct TaskGroup {
+    size_t begin = 0, end = 0;
+    Queue* queue = nullptr;
+    void* model = nullptr;  // once the capture has ended
+};
+// What takes the place of a group.
+struct Update {
+    TaskGroup* group;
+    std::vector<Work> tasks;
+};
+
 struct Capture {
     Queue* origin;
     aclmdlRICaptureMode mode;
@@ -18,14 +30,18 @@ struct Capture {
     std::set<Queue*> streams;
     std::set<Queue*> unjoined;  // streams with work that the origin does not wait for
     std::set<Event*> events;
-    std::string problem;  // why it is invalid, if it is
+    std::vector<TaskGroup*> groups;
+    TaskGroup* open = nullptr;  // the group that is being recorded
+    std::string problem;        // why it is invalid, if it is
     int code = 0;
 };
 
 namespace {
 
 struct Model {
+    std::mutex mutex;  // of the tasks
     std::vector<Work> tasks;
+    std::vector<TaskGroup*> groups;
     std::atomic<int> running{0};
 };
 
@@ -33,6 +49,7 @@ struct State {
     std::mutex mutex;
     std::set<Capture*> captures;
     std::set<Model*> models;
+    std::set<TaskGroup*> groups;
 };
 State& state() {
     static State* s = new State;
@@ -65,6 +82,13 @@ Model* model_of(aclmdlRI handle, const char* function, int* code) {
     return m;
 }
 
+void forget(const std::vector<TaskGroup*>& groups) {  // with the state locked
+    for (TaskGroup* g : groups) {
+        state().groups.erase(g);
+        delete g;
+    }
+}
+
 }  // namespace
 
 bool any_capture() { return g_captures.load(std::memory_order_relaxed) > 0; }
@@ -89,6 +113,10 @@ int refuse_unsafe(const char* function) {
 
 int record(Queue* q, Work w) {
     std::lock_guard<std::mutex> lock(state().mutex);
+    if (q->update) {
+        q->update->tasks.push_back(std::move(w));
+        return kSuccess;
+    }
     Capture* c = q->capture;
     if (c->code) return failed(c->code, c->problem);
     if (q != c->origin) c->unjoined.insert(q);
@@ -189,15 +217,19 @@ EMU_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) {
         spoil(c, kStreamUnjoined,
               text("aclmdlRICaptureEnd: stream ", (*c->unjoined.begin())->id, " joined the capture, and stream ",
                    c->origin->id, " does not wait for its last work"));
+    if (c->open) spoil(c, kTaskGroupStatus, "aclmdlRICaptureEnd: a task group was begun and not ended");
     for (Queue* joined : c->streams) joined->capture = nullptr;
     for (Event* e : c->events)
         if (e->capture == c) e->capture = nullptr;
     code = c->code;
     if (code) {
         failed(code, c->problem);
+        forget(c->groups);
     } else {
         auto* m = new Model;
         m->tasks = std::move(c->tasks);
+        m->groups = std::move(c->groups);
+        for (TaskGroup* g : m->groups) g->model = m;
         state().models.insert(m);
         count(kModels, 1);
         *model = m;
@@ -224,14 +256,23 @@ EMU_API aclError aclmdlRIExecuteAsync(aclmdlRI handle, aclrtStream stream) {
     Work w;
     w.name = "aclmdlRIExecuteAsync";
     std::set<std::pair<const void*, size_t>> memory;
-    for (const Work& task : m->tasks) memory.insert(task.memory.begin(), task.memory.end());
+    {
+        std::lock_guard<std::mutex> lock(m->mutex);
+        for (const Work& task : m->tasks) memory.insert(task.memory.begin(), task.memory.end());
+    }
     w.memory.assign(memory.begin(), memory.end());
     m->running++;
     w.run = [m]() -> std::string {
         std::string problem;
         for (size_t i = 0; i < m->tasks.size() && problem.empty(); i++) {
-            problem = m->tasks[i].run();
-            if (!problem.empty()) problem = text("task ", i, ", ", m->tasks[i].name, ": ", problem);
+            Work task;
+            {
+                std::lock_guard<std::mutex> lock(m->mutex);
+                task = m->tasks[i];
+            }
+            problem = Queue::check_memory(task);
+            if (problem.empty()) problem = task.run();
+            if (!problem.empty()) problem = text("task ", i, ", ", task.name, ": ", problem);
         }
         m->running--;
         return problem;
@@ -249,6 +290,7 @@ EMU_API aclError aclmdlRIDestroy(aclmdlRI handle) {
     if (m->running) return misused(kModelRunning, "aclmdlRIDestroy: the model is being executed");
     std::lock_guard<std::mutex> lock(state().mutex);
     state().models.erase(m);
+    forget(m->groups);
     count(kModels, -1);
     delete m;
     return kSuccess;
@@ -261,4 +303,89 @@ EMU_API aclError aclmdlRIDebugPrint(aclmdlRI handle) {
     if (!m) return code;
     for (size_t i = 0; i < m->tasks.size(); i++) std::printf("task %zu: %s\n", i, m->tasks[i].name.c_str());
     return kSuccess;
+}
+
+// ---- task groups ----
+
+EMU_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
+    EMU_ENTER("aclmdlRICaptureTaskGrpBegin");
+    int code = 0;
+    Queue* q = queue_of(stream, "aclmdlRICaptureTaskGrpBegin", &code);
+    if (!q) return code;
+    std::lock_guard<std::mutex> lock(state().mutex);
+    Capture* c = q->capture;
+    if (!c) return failed(kStreamNotCaptured, text("aclmdlRICaptureTaskGrpBegin: stream ", q->id, " is not captured"));
+    if (c->open) return spoil(c, kTaskGroupStatus, "aclmdlRICaptureTaskGrpBegin: a group was begun and not ended");
+    c->open = new TaskGroup;
+    c->open->begin = c->tasks.size();
+    c->open->queue = q;
+    c->groups.push_back(c->open);
+    state().groups.insert(c->open);
+    return kSuccess;
+}
+
+EMU_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* group) {
+    EMU_ENTER("aclmdlRICaptureTaskGrpEnd");
+    if (!group) return failed(kParamInvalid, "aclmdlRICaptureTaskGrpEnd: nowhere to put the group");
+    int code = 0;
+    Queue* q = queue_of(stream, "aclmdlRICaptureTaskGrpEnd", &code);
+    if (!q) return code;
+    std::lock_guard<std::mutex> lock(state().mutex);
+    Capture* c = q->capture;
+    if (!c) return failed(kStreamNotCaptured, text("aclmdlRICaptureTaskGrpEnd: stream ", q->id, " is not captured"));
+    if (!c->open || c->open->queue != q)
+        return spoil(c, kTaskGroupStatus, "aclmdlRICaptureTaskGrpEnd: no group was begun on this stream");
+    c->open->end = c->tasks.size();
+    *group = std::exchange(c->open, nullptr);
+    return kSuccess;
+}
+
+EMU_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp group) {
+    EMU_ENTER("aclmdlRICaptureTaskUpdateBegin");
+    int code = 0;
+    Queue* q = queue_of(stream, "aclmdlRICaptureTaskUpdateBegin", &code);
+    if (!q) return code;
+    std::lock_guard<std::mutex> lock(state().mutex);
+    auto* g = static_cast<TaskGroup*>(group);
+    if (!state().groups.count(g))
+        return misused(kInvalidHandle, text("aclmdlRICaptureTaskUpdateBegin: ", group, " is no task group"));
+    if (!g->model) return failed(kModelCaptured, "aclmdlRICaptureTaskUpdateBegin: the model is still being captured");
+    if (q->capture) return failed(kStreamCaptured, "aclmdlRICaptureTaskUpdateBegin: the stream is being captured");
+    if (q->update)
+        return failed(kTaskGroupStatus, "aclmdlRICaptureTaskUpdateBegin: the stream updates a group already");
+    q->update = new Update{g, {}};
+    return kSuccess;
+}
+
+EMU_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
+    EMU_ENTER("aclmdlRICaptureTaskUpdateEnd");
+    int code = 0;
+    Queue* q = queue_of(stream, "aclmdlRICaptureTaskUpdateEnd", &code);
+    if (!q) return code;
+    std::unique_ptr<Update> update;
+    Model* m = nullptr;
+    {
+        std::lock_guard<std::mutex> lock(state().mutex);
+        update.reset(std::exchange(q->update, nullptr));
+        if (!update) return failed(kTaskGroupStatus, "aclmdlRICaptureTaskUpdateEnd: the stream updates no group");
+        if (!state().groups.count(update->group))
+            return misused(kInvalidHandle, "aclmdlRICaptureTaskUpdateEnd: the model was destroyed meanwhile");
+        m = static_cast<Model*>(update->group->model);
+    }
+    size_t begin = update->group->begin, count = update->group->end - begin;
+    if (update->tasks.size() != count)
+        return failed(kParamInvalid,
+                      text("aclmdlRICaptureTaskUpdateEnd: ", update->tasks.size(), " tasks for a group of ", count));
+    for (size_t i = 0; i < count; i++)
+        if (update->tasks[i].name != m->tasks[begin + i].name)
+            return failed(kParamInvalid, text("aclmdlRICaptureTaskUpdateEnd: task ", i, " is ", update->tasks[i].name,
+                                              ", in the group it is ", m->tasks[begin + i].name));
+    Work w;
+    w.name = "aclmdlRICaptureTaskUpdateEnd";
+    w.run = [m, begin, tasks = std::move(update->tasks)] {
+        std::lock_guard<std::mutex> lock(m->mutex);
+        std::copy(tasks.begin(), tasks.end(), m->tasks.begin() + static_cast<std::ptrdiff_t>(begin));
+        return std::string();
+    };
+    return push(q, std::move(w));
 }

@@ -14,6 +14,7 @@
 namespace emu {
 
 struct Capture;
+struct Update;
 struct Queue;
 using Clock = std::chrono::steady_clock;
 
@@ -46,6 +47,7 @@ struct Queue {
     std::string error_text;
     unsigned random;
     Capture* capture = nullptr;  // what its work is recorded into instead of being done
+    Update* update = nullptr;    // the same for tasks that replace others
     std::thread thread;
 
     void loop() {

@@ -108,7 +108,7 @@ int wait_for(Queue* q, int timeout_ms) {
 }
 
 int push(Queue* q, Work w) {
-    if (q->capture) return record(q, std::move(w));
+    if (q->capture || q->update) return record(q, std::move(w));
     std::lock_guard<std::mutex> lock(q->mutex);
     t_last_task = w.task = ++q->tasks;
     q->waiting.push_back(std::move(w));

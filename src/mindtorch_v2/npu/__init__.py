@@ -15,7 +15,16 @@ from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu.ascendc import AscendCExtension, ascendc_load
 from mindtorch_v2._backends.npu.custom_kernel import AclnnLauncher, KernelLauncher, alloc_like, ascendc_op, tensor_ptr
 from mindtorch_v2._backends.npu.errors import NPUError, NPUOutOfMemoryError
-from mindtorch_v2._backends.npu.graph import NPUGraph, graph, graph_pool_handle, is_current_stream_capturing
+from mindtorch_v2._backends.npu.graph import (
+    NPUGraph,
+    graph,
+    graph_pool_handle,
+    graph_task_group_begin,
+    graph_task_group_end,
+    graph_task_update_begin,
+    graph_task_update_end,
+    is_current_stream_capturing,
+)
 from mindtorch_v2._backends.npu.stream import (
     Event,
     Stream,
@@ -49,6 +58,10 @@ __all__ = [
     "get_rng_state_all",
     "graph",
     "graph_pool_handle",
+    "graph_task_group_begin",
+    "graph_task_group_end",
+    "graph_task_update_begin",
+    "graph_task_update_end",
     "init",
     "initial_seed",
     "is_available",

@@ -182,7 +182,7 @@ def test_what_cannot_be_captured_says_so() -> None:
     for bad, message in (
         (lambda: x.sum().item(), "1070(27|30)"),
         (lambda: x + torch.ones(3).to("npu"), "107030"),
-        (lambda: torch.rand(3, device="npu"), "random numbers cannot be captured"),
+        (lambda: torch.randperm(3, device="npu"), "randperm cannot be captured"),
     ):
         graph = torch.npu.NPUGraph()
         with pytest.raises(RuntimeError, match=message), torch.npu.graph(graph):
@@ -221,3 +221,121 @@ def test_graphs_may_share_a_pool() -> None:
     first.replay()
     second.replay()
     assert a.tolist() == [2.0, 4.0, 6.0, 8.0] and b.tolist() == [3.0, 5.0, 7.0, 9.0]
+
+
+# ---- random numbers ----
+
+
+def _draws() -> list[Any]:
+    x = torch.zeros(3, 4, device="npu")
+    return [
+        torch.rand(3, 4, device="npu"),
+        torch.randn_like(x),
+        torch.randint(100, (3, 4), device="npu"),
+        x.uniform_(2, 3),
+        torch.multinomial(torch.ones(3, 50, device="npu"), 4, True),
+    ]
+
+
+def test_a_replay_draws_new_numbers_from_where_the_generator_is() -> None:
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        captured = _draws()
+    torch.npu.manual_seed(5)
+    expected = [[drawn.cpu() for drawn in _draws()] for _ in range(3)]
+    for expected_of_replay in (*expected, None):
+        if expected_of_replay is expected[0]:
+            torch.npu.manual_seed(5)
+        graph.replay()
+        found = [drawn.cpu() for drawn in captured]
+        if expected_of_replay is not None:
+            assert all(torch.equal(a, b) for a, b in zip(found, expected_of_replay, strict=True))
+    assert not torch.equal(found[0], expected[-1][0])
+    torch.npu.manual_seed(5)
+    graph.replay()
+    graph.replay()
+    after = torch.rand(3, 4, device="npu").cpu()  # eager work goes on behind the replays
+    torch.npu.manual_seed(5)
+    for _ in range(2):
+        _draws()
+    assert torch.equal(after, torch.rand(3, 4, device="npu").cpu())
+
+
+def test_generators_of_the_program_are_captured_too() -> None:
+    generator = torch.Generator("npu").manual_seed(3)
+    expected = torch.randn(5, device="npu", generator=generator.manual_seed(3)).cpu()
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        drawn = torch.randn(5, device="npu", generator=generator)
+    generator.manual_seed(3)
+    graph.replay()
+    assert torch.equal(drawn.cpu(), expected) and generator.get_offset() == 12
+
+
+def test_dropout_is_captured() -> None:
+    x = torch.ones(4000, device="npu")
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        y = torch.nn.functional.dropout(x, 0.25)
+        z = torch.bernoulli(x * 0.5)
+    kept = []
+    for _ in range(3):
+        graph.replay()
+        kept.append(y.cpu() != 0)
+        assert abs(kept[-1].float().mean().item() - 0.75) < 0.04 and abs(z.mean().item() - 0.5) < 0.04
+        assert torch.equal(y.cpu()[kept[-1]], torch.full((int(kept[-1].sum()),), 1 / 0.75))
+    assert not torch.equal(kept[0], kept[1]) and not torch.equal(kept[1], kept[2])
+
+
+# ---- task groups ----
+
+
+def _scaled_graph(x: Any, y: Any) -> tuple[Any, Any]:
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        torch.npu.graph_task_group_begin()
+        torch.mul(x, 2.0, out=y)
+        torch.add(y, 1.0, out=y)
+        group = torch.npu.graph_task_group_end()
+        y.neg_()
+    return graph, group
+
+
+def test_the_tasks_of_a_group_are_replaced() -> None:
+    x, y, other = torch.arange(3.0, device="npu"), torch.zeros(3, device="npu"), torch.full((3,), 10.0, device="npu")
+    graph, group = _scaled_graph(x, y)
+    graph.replay()
+    assert y.tolist() == [-1.0, -3.0, -5.0]
+    update = torch.npu.Stream()
+    for factor, source, expected in ((3.0, x, [-1.0, -4.0, -7.0]), (0.5, other, [-6.0, -6.0, -6.0])):
+        with torch.npu.stream(update):
+            torch.npu.graph_task_update_begin(update, group)
+            torch.mul(source, factor, out=y)
+            torch.add(y, 1.0, out=y)
+            torch.npu.graph_task_update_end(update)
+        update.synchronize()
+        for _ in range(2):
+            graph.replay()
+            assert y.tolist() == expected
+
+
+def test_misuse_of_task_groups() -> None:
+    x, y = torch.arange(3.0, device="npu"), torch.zeros(3, device="npu")
+    with pytest.raises(NPUError, match="107029"):
+        torch.npu.graph_task_group_begin(torch.npu.Stream())
+    for begins in (1, 2):
+        graph = torch.npu.NPUGraph()
+        with pytest.raises(NPUError, match="107033"), torch.npu.graph(graph):
+            for _ in range(begins):
+                torch.npu.graph_task_group_begin()
+    graph, group = _scaled_graph(x, y)
+    update = torch.npu.Stream()
+    for wrong, message in ((1, "1 tasks for a group of 2"), (2, "task 1 is aclnnMuls, in the group it is aclnnAdds")):
+        torch.npu.graph_task_update_begin(update, group)
+        with torch.npu.stream(update):
+            for _ in range(wrong):
+                torch.mul(x, 3.0, out=y)
+        with pytest.raises(NPUError, match=message):
+            torch.npu.graph_task_update_end(update)
+    graph.replay()
+    assert y.tolist() == [-1.0, -3.0, -5.0]

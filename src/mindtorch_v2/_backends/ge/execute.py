@@ -244,7 +244,7 @@ class Compiled:
                 value = what
             else:
                 if what not in draws:
-                    draws[what] = random_state(None, self.executable.index)
+                    draws[what] = random_state(self.executable.index)
                 value = tensor([draws[what][kind == "offset"]], dtype=int64)
             value = value.detach()
             fed.append(value if value.device == self.device else value.to(self.device))

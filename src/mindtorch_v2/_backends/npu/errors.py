@@ -29,6 +29,7 @@ _RUNTIME = {
     107030: "not allowed in this capture mode",
     107031: "the default stream cannot be captured",
     107032: "event and stream belong to different captures",
+    107033: "a task group is open, or none is",
     107036: "capture was begun on another stream",
     107037: "model is being executed",
     107038: "capture was begun by another thread",

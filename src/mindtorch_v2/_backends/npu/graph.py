@@ -14,8 +14,12 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from ..._dtype import DTYPES
+from ..._ops._table import aten
 from . import state
+from .aclnn import operator
 from .stream import Stream, current_stream, set_stream
+from .table import signed_state
 
 _MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
 _pools = itertools.count(1)
@@ -31,6 +35,30 @@ class _Pool:
     def __del__(self) -> None:
         if state.started() and not state.get().runtime.closed:
             state.get().memory[self.device].forget_pool(self.number)
+
+
+class _Draws:
+    """Seeds and offsets in device memory, for the random operators of a graph: each replay writes there what its numbers follow from."""
+
+    def __init__(self) -> None:
+        # generator -> (tensors of seed and offset, numbers that one replay draws)
+        self.of: dict[Any, tuple[Any, Any, int]] = {}
+
+    def next(self, generator: Any, numbers: int) -> tuple[Any, Any, int]:
+        """(seed, offset, what to add to the offset) for an operator that may draw so many numbers."""
+        if generator not in self.of:
+            cells = (aten.empty([1], dtype=DTYPES["int64"], device=generator.device) for _ in range(2))
+            self.of[generator] = *cells, 0
+        seed, offset, drawn = self.of[generator]
+        self.of[generator] = seed, offset, drawn + (numbers + 3) // 4 * 4
+        return seed, offset, drawn
+
+    def renew(self) -> None:
+        """Enqueue what a replay starts from; the generators move on."""
+        fill = operator("aclnnInplaceFillScalar").run
+        for generator, (seed, offset, drawn) in self.of.items():
+            for cell, number in zip((seed, offset), signed_state(generator, drawn), strict=True):
+                fill(cell, number)
 
 
 def is_current_stream_capturing() -> bool:
@@ -63,6 +91,7 @@ class NPUGraph:
         self._model = 0
         self._pool: _Pool | None = None
         self._stream: Stream | None = None
+        self._draws = _Draws()
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Record the current stream's work from here on. RuntimeError on the default stream or if there is a recording.
@@ -83,18 +112,18 @@ class NPUGraph:
         runtime.check("aclmdlRICaptureBegin", code)
         self._stream = stream
         self._pool = pool if pool is not None else _Pool(stream.device_index)
-        runtime.thread.pool = self._pool.number
+        runtime.thread.pool, runtime.thread.draws = self._pool.number, self._draws
 
     def capture_end(self) -> None:
         """End the recording. NPUError, and nothing is held, if something spoiled it."""
         if self._stream is None:
             raise RuntimeError("NPUGraph: capture_end without capture_begin")
         runtime, stream, self._stream = self._runtime, self._stream, None
-        runtime.thread.pool = None
+        runtime.thread.pool = runtime.thread.draws = None
         model = ctypes.c_void_p()
         code = runtime.aclmdlRICaptureEnd(stream.npu_stream, ctypes.byref(model))
         if code:
-            self._pool = None
+            self._pool, self._draws = None, _Draws()
             runtime.fail("aclmdlRICaptureEnd", code)
         self._model = model.value or 0
 
@@ -104,6 +133,7 @@ class NPUGraph:
             raise RuntimeError("NPUGraph: nothing was captured")
         runtime = self._runtime
         stream = current_stream()
+        self._draws.renew()
         runtime.activate(stream.device_index)
         code = runtime.aclmdlRIExecuteAsync(self._model, stream.npu_stream or None)
         if code:
@@ -118,7 +148,7 @@ class NPUGraph:
             self._runtime.synchronize(self._runtime.thread.device)
             model, self._model = self._model, 0
             self._runtime.check("aclmdlRIDestroy", self._runtime.aclmdlRIDestroy(model))
-        self._pool = None
+        self._pool, self._draws = None, _Draws()
 
     def pool(self) -> Any:
         """The pool of its memory, to be shared with another graph."""
@@ -138,8 +168,8 @@ def graph(
 ) -> Iterator[None]:
     """Record the work of a block into a graph, on a stream of its own unless one is named.
 
-    The block must not wait for the device, copy from pageable memory, or draw random numbers. If it raises, so does this, and
-    the graph holds nothing.
+    The block must not wait for the device or copy from pageable memory. Random numbers are drawn anew at each replay, from
+    where the generator then is. If the block raises, so does this, and the graph holds nothing.
     """
     runtime = state.get().runtime
     index = runtime.thread.device
@@ -161,3 +191,53 @@ def graph(
         npu_graph.capture_end()
     finally:
         set_stream(before)
+
+
+# ---- parts of a recording that can be replaced ----
+
+
+class TaskGroup:
+    """Tasks of a recording, from `graph_task_group_end`, that `graph_task_update_begin` replaces."""
+
+    def __init__(self, handle: int, pool: int):
+        self.handle, self.pool = handle, pool
+
+
+def _raw(stream: Stream | None) -> tuple[Any, int]:
+    runtime = state.get().runtime
+    stream = current_stream() if stream is None else stream
+    runtime.activate(stream.device_index)
+    return runtime, stream.npu_stream
+
+
+def graph_task_group_begin(stream: Stream | None = None) -> None:
+    """From here to `graph_task_group_end` the work of a stream that is captured is a group, which can be replaced later."""
+    runtime, handle = _raw(stream)
+    runtime.check("aclmdlRICaptureTaskGrpBegin", runtime.aclmdlRICaptureTaskGrpBegin(handle or None))
+
+
+def graph_task_group_end(stream: Stream | None = None) -> TaskGroup:
+    """End a group of tasks; it is given to `graph_task_update_begin`."""
+    runtime, handle = _raw(stream)
+    group = ctypes.c_void_p()
+    code = runtime.aclmdlRICaptureTaskGrpEnd(handle or None, ctypes.byref(group))
+    runtime.check("aclmdlRICaptureTaskGrpEnd", code)
+    return TaskGroup(group.value or 0, runtime.thread.pool or 0)
+
+
+def graph_task_update_begin(stream: Stream, group: TaskGroup) -> None:
+    """From here to `graph_task_update_end` the operators that a stream is given are not run: they take the group's place, one by one.
+
+    They must be those of the group, in their order, on memory that stays; numbers, and tensors of the same sizes, may be others.
+    """
+    runtime, handle = _raw(stream)
+    code = runtime.aclmdlRICaptureTaskUpdateBegin(handle or None, group.handle)
+    runtime.check("aclmdlRICaptureTaskUpdateBegin", code)
+    runtime.thread.pool = group.pool
+
+
+def graph_task_update_end(stream: Stream) -> None:
+    """End a replacement. Replays after the stream has come here do the new work."""
+    runtime, handle = _raw(stream)
+    runtime.thread.pool = None
+    runtime.check("aclmdlRICaptureTaskUpdateEnd", runtime.aclmdlRICaptureTaskUpdateEnd(handle or None))

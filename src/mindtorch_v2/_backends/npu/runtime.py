@@ -33,6 +33,10 @@ SIGNATURES: dict[str, tuple] = {
     "aclmdlRICaptureBegin": (c_void_p, c_int),
     "aclmdlRICaptureEnd": (c_void_p, c_void_p),
     "aclmdlRICaptureGetInfo": (c_void_p, c_void_p, c_void_p),
+    "aclmdlRICaptureTaskGrpBegin": (c_void_p,),
+    "aclmdlRICaptureTaskGrpEnd": (c_void_p, c_void_p),
+    "aclmdlRICaptureTaskUpdateBegin": (c_void_p, c_void_p),
+    "aclmdlRICaptureTaskUpdateEnd": (c_void_p,),
     "aclmdlRICaptureThreadExchangeMode": (c_void_p,),
     "aclmdlRIDebugPrint": (c_void_p,),
     "aclmdlRIDestroy": (c_void_p,),
@@ -79,7 +83,8 @@ class ThreadState:
         self.size_reference, self.executor_reference = ctypes.byref(self.size), ctypes.byref(self.executor)
         self.task = c_uint32()  # the last that this thread enqueued
         self.task_reference = ctypes.byref(self.task)
-        self.pool: int | None = None  # while it captures a graph: the number of the graph's pool
+        self.pool: int | None = None  # while it captures or updates a graph: the number of the graph's pool
+        self.draws: Any | None = None  # while it captures a graph: where random operators find seed and offset
         self.epoch: int | None = None  # while it calls an operator: which descriptors it may have found
 
 

@@ -43,19 +43,40 @@ def call_sized(symbol: str, position: int, *arguments: Any) -> tuple[int, ...]:
     return operator(symbol).sized(position, *arguments)
 
 
-def random_state(generator: Any, index: int) -> tuple[int, int]:
-    """(seed, offset) for one random operator on a device. Generators of other devices are refused."""
-    if state.get().runtime.thread.pool is not None:
-        raise RuntimeError("random numbers cannot be captured in an NPUGraph: each replay would draw the same")
+def call_random(symbol: str, before: tuple, generator: Any, index: int, after: tuple = ()) -> None:
+    """Enqueue a random operator: arguments, its seed and offset, arguments. Generators of other devices are refused.
+
+    While this thread captures a graph, it is the operator's form that reads both from device memory, so that a replay draws new
+    numbers.
+    """
     if generator is None:
         generator = state.get().generators[index or 0]
     elif generator.device.type != "npu":
         raise RuntimeError(f"Expected a 'npu' device type for generator but found '{generator.device.type}'")
-    return _signed(*generator._draw(_PHILOX))
+    draws = state.get().runtime.thread.draws
+    if draws is None:
+        call(symbol, *before, *signed_state(generator, _PHILOX), *after)
+    else:
+        call(f"{symbol}Tensor", *before, *draws.next(generator, _PHILOX), *after)
 
 
-def _signed(seed: int, offset: int) -> tuple[int, int]:
-    """As the operators take them, in int64."""
+def is_capturing() -> bool:
+    """Whether this thread captures a graph."""
+    return state.get().runtime.thread.draws is not None
+
+
+def random_state(index: int) -> tuple[int, int]:
+    """(seed, offset) of a device's own generator for work that reads them on the host, which cannot be captured."""
+    if is_capturing():
+        raise RuntimeError(
+            "random numbers of a GE graph cannot be captured in an NPUGraph: each replay would draw the same"
+        )
+    return signed_state(state.get().generators[index], _PHILOX)
+
+
+def signed_state(generator: Any, numbers: int) -> tuple[int, int]:
+    """(seed, offset) of a generator, which then moves on by `numbers`; in int64, as the operators take them."""
+    seed, offset = generator._draw(numbers)
     return (seed - (1 << 64) if seed >> 63 else seed), offset
 
 

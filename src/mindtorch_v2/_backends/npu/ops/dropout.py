@@ -1,6 +1,7 @@
 """Dropout: a mask of bools, drawn by the device, as PyTorch's operator returns it."""
 
-from ..table import call, kernel, random_state
+from ..table import call, kernel
+from .random import draw_bernoulli
 
 
 @kernel("native_dropout")
@@ -9,14 +10,14 @@ def native_dropout(input, p, train, out, mask):
         call("aclnnInplaceCopy", out, input)
         call("aclnnInplaceOne", mask)
         return
-    call("aclnnInplaceBernoulli", mask, 1.0 - p, *random_state(None, input.device.index))
+    draw_bernoulli(mask, 1.0 - p)
     call("aclnnMul", input, mask, out)
     call("aclnnMuls", out, 0.0 if p == 1 else 1.0 / (1.0 - p), out)
 
 
 @kernel("_fused_dropout")
 def fused_dropout(self, keep, generator, out, mask):
-    call("aclnnInplaceBernoulli", mask, float(keep), *random_state(generator, self.device.index))
+    draw_bernoulli(mask, float(keep), generator)
     call("aclnnMul", self, mask, out)
     call("aclnnMuls", out, 0.0 if keep == 0 else 1.0 / keep, out)
 

@@ -2,17 +2,29 @@
 
 import math
 
+from ...._C import TensorBase
 from ...._dtype import DTYPES
 from ...._ops._table import aten
-from ..table import call, kernel, random_state
+from ..table import call, call_random, is_capturing, kernel
 
 _LARGEST = {"float32": 1 << 24, "float16": 1 << 11, "bfloat16": 1 << 8, "float64": 1 << 53, "bool": 2}
 
 
 def _drawn(tensor, symbol, *arguments, generator=None):
     if tensor.numel():
-        call(symbol, tensor, *arguments, *random_state(generator, tensor.device.index))
+        call_random(symbol, (tensor, *arguments), generator, tensor.device.index)
     return tensor
+
+
+def draw_bernoulli(out, p, generator=None):
+    """Ones with a probability: a number, or a tensor of them. No form of the operators can be captured: uniform ones can."""
+    many = isinstance(p, TensorBase)
+    if not is_capturing():
+        return _drawn(out, f"aclnnInplaceBernoulli{'Tensor' if many else ''}", p, generator=generator)
+    if out.numel():
+        uniform = _drawn(aten.empty(out.shape, device=out.device), "aclnnInplaceUniform", 0.0, 1.0, generator=generator)
+        call("aclnnInplaceCopy", out, uniform < p)
+    return out
 
 
 @kernel("normal_")
@@ -33,22 +45,22 @@ def uniform_(self, low=0.0, high=1.0, *, generator=None):
 def bernoulli_(self, p=0.5, *, generator=None):
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return _drawn(self, "aclnnInplaceBernoulli", float(p), generator=generator)
+    return draw_bernoulli(self, float(p), generator)
 
 
 @kernel("bernoulli_.Tensor")
 def bernoulli_tensor_(self, p, *, generator=None):
-    return _drawn(self, "aclnnInplaceBernoulliTensor", p.to(self.device), generator=generator)
+    return draw_bernoulli(self, p.to(self.device), generator)
 
 
 @kernel("bernoulli")
 def bernoulli(self, generator, out):
-    _drawn(out, "aclnnInplaceBernoulliTensor", self, generator=generator)
+    draw_bernoulli(out, self, generator)
 
 
 @kernel("bernoulli.p")
 def bernoulli_p(self, p, generator, out):
-    _drawn(out, "aclnnInplaceBernoulli", float(p), generator=generator)
+    draw_bernoulli(out, float(p), generator)
 
 
 def _top(dtype):
@@ -134,14 +146,16 @@ def randint_like_low(self, low, high, *rest):
     random_from_(rest[-1], low, high)
 
 
-@kernel("randperm")
-def randperm(n, *rest):
-    call("aclnnRandperm", n, *random_state(None, rest[-1].device.index), rest[-1])
-
-
 @kernel("randperm.generator")
 def randperm_generator(n, generator, *rest):
-    call("aclnnRandperm", n, *random_state(generator, rest[-1].device.index), rest[-1])
+    if is_capturing():
+        raise NotImplementedError("randperm cannot be captured in an NPUGraph: aclnnRandperm has no form for it")
+    call_random("aclnnRandperm", (n,), generator, rest[-1].device.index, (rest[-1],))
+
+
+@kernel("randperm")
+def randperm(n, *rest):
+    randperm_generator(n, None, *rest)
 
 
 @kernel("exponential_")
@@ -154,7 +168,7 @@ def exponential_(self, lambd=1.0, *, generator=None):
 
 @kernel("multinomial")
 def multinomial(self, num_samples, replacement, generator, out):
-    call("aclnnMultinomial", self, num_samples, replacement, *random_state(generator, self.device.index), out)
+    call_random("aclnnMultinomial", (self, num_samples, replacement), generator, self.device.index, (out,))
 
 
 @kernel("log_normal_")
