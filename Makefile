@@ -7,6 +7,7 @@
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
 #   make fuzz       bad arguments to every operator, on that build (FUZZ_ARGS="--calls 100 --seed 7")
+#   make fuzz-library  made-up schemas and calls, on that build (FUZZ_ARGS="--schemas 1000000 --calls 1000000")
 #   make stubs      type stubs, from the operator rows
 #   make snapshots  expected values, from the real PyTorch
 #   make clean      removes environments and builds
@@ -25,7 +26,7 @@ SOURCES := $(shell find src csrc cmake -type f \( -name '*.py' -o -name '*.cpp' 
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live bench check sanitize fuzz stubs snapshots clean environment
+.PHONY: help demo test test-live bench check sanitize fuzz fuzz-library stubs snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -56,6 +57,9 @@ sanitize: .venv/test
 
 fuzz: .venv/test
 	$(RUN) scripts/sanitize .venv/bin/python fuzz $(FUZZ_ARGS)
+
+fuzz-library: .venv/test
+	$(RUN) scripts/sanitize .venv/bin/python fuzz-library $(FUZZ_ARGS)
 
 stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py

@@ -3,9 +3,11 @@
 import decimal
 import enum
 import fractions
+import gc
 import json
 import pathlib
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -533,7 +535,6 @@ else:
 """
     import os  # noqa: PLC0415
     import subprocess  # noqa: PLC0415
-    import sys  # noqa: PLC0415
 
     said = [
         subprocess.run(
@@ -578,36 +579,62 @@ class Hostile:
         raise ValueError("repr")
 
 
-def random_calls(draw, count):
-    """Calls of operators with random schemas with random values, results of random types: a result or an exception."""
-    values = list(_values().values())
+def hostile_values():
+    """Values of every kind, by name, and some that no caller should give."""
     recursive = []
     recursive.append(recursive)
-    values += [Hostile(), recursive, "\ud800", b"\xff", -(2**63), 1e400, [[[]]], {"a": {}}, ("x", ()), [Hostile()]]
-    done = 0
-    with torch.library._scoped_library("any_call", "FRAGMENT") as library:
-        operators = []
-        for number in range(30):
+    hostile = [Hostile(), recursive, "\ud800", b"\xff", -(2**63), 1e400, [[[]]], {"a": {}}, ("x", ()), [Hostile()]]
+    return _values() | {f"hostile {i}": value for i, value in enumerate(hostile)}
+
+
+class AnyCalls:
+    """Calls of operators with random schemas with random values, results of random types: a result or an exception.
+
+    Half of the values are of a kind that the argument takes. The operators are there as long as the object.
+    """
+
+    def __init__(self, draw, values, operators=30):
+        self.draw, self.values = draw, list(values.values())
+        taken = {row["type"]: [values[name] for name in row["takes"] if name in values] for row in CONVERSIONS}
+        self.library = torch.library.Library("any_call", "FRAGMENT")
+        self.operators = []
+        for number in range(operators):
             kinds = [draw.choice(TYPES) for _ in range(draw.randrange(1, 6))]
             star = draw.randrange(len(kinds) + 1)
             arguments = [f"{kind} a{i}" for i, kind in enumerate(kinds)]
             if star < len(kinds):
                 arguments.insert(star, "*")
             results = [draw.choice(TYPES) for _ in range(draw.randrange(0, 3))]
-            library.define(f"op{number}({', '.join(arguments)}) -> ({', '.join(results)})")
-            library.impl(f"op{number}", lambda *args, **kwargs: draw.choice(values), "CompositeExplicitAutograd")
-            operators.append((getattr(torch.ops.any_call, f"op{number}"), len(kinds), star))
-        while done < count:
-            operator, size, star = draw.choice(operators)
-            by_position = draw.randrange(0, size + 2)
-            args = [draw.choice(values) for _ in range(by_position)]
-            names = draw.sample([*(f"a{i}" for i in range(size)), "zz"], draw.randrange(0, size + 1))
-            kwargs = {name: draw.choice(values) for name in names if draw.random() < 0.7}
+            self.library.define(f"op{number}({', '.join(arguments)}) -> ({', '.join(results)})")
+            made = [taken.get(kind) or self.values for kind in results]
+            self.library.impl(f"op{number}", self._kernel(made), "CompositeExplicitAutograd")
+            operator = getattr(torch.ops.any_call, f"op{number}")
+            self.operators.append((operator, [taken.get(kind) or self.values for kind in kinds], star))
+
+    def _kernel(self, made):
+        def kernel(*args, **kwargs):
+            if self.draw.random() < 0.5:
+                return self.draw.choice(self.values)
+            results = tuple(self.draw.choice(values) for values in made)
+            return results[0] if len(results) == 1 else results or None
+
+        return kernel
+
+    def make(self, count):
+        """How many of `count` calls gave a result."""
+        draw, good = self.draw, 0
+        for _ in range(count):
+            operator, fitting, star = draw.choice(self.operators)
+            given = [draw.choice(values if draw.random() < 0.8 else self.values) for values in fitting]
             if draw.random() < 0.6:
-                args = [draw.choice(values) for _ in range(min(star, size))]
-                kwargs = {f"a{i}": draw.choice(values) for i in range(star, size)}
+                args, kwargs = given[:star], {f"a{i}": given[i] for i in range(star, len(given))}
+            else:
+                args = [draw.choice(self.values) for _ in range(draw.randrange(0, len(given) + 2))]
+                names = draw.sample([*(f"a{i}" for i in range(len(given))), "zz"], draw.randrange(0, len(given) + 1))
+                kwargs = {name: draw.choice(self.values) for name in names if draw.random() < 0.7}
             try:
                 operator(*args, **kwargs)
+                good += 1
             except (
                 RuntimeError,
                 TypeError,
@@ -618,9 +645,21 @@ def random_calls(draw, count):
                 UnicodeError,
             ):
                 pass
-            done += 1
+        return good
+
+    def close(self):
+        self.library._destroy()
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:Converting a tensor with")
 def test_any_call_is_a_result_or_an_exception():
-    random_calls(random.Random(0), 20_000)
+    values = hostile_values()
+    own = [value for value in values.values() if sys.getrefcount(value) < 20]  # not None, 1 and the like
+    calls = AnyCalls(random.Random(0), values)
+    calls.make(1000)
+    before = [sys.getrefcount(value) for value in own]
+    assert calls.make(20_000) > 2000
+    gc.collect()
+    assert [sys.getrefcount(value) for value in own] == before
+    calls.close()

@@ -128,7 +128,7 @@ def _handle(op: Any, args: tuple, kwargs: dict) -> Any:
     if own is not None:
         return _by_user(own, op, args, kwargs, batch.levels[-1])
     found = RULES.get(op)
-    return _loop(op, values, tensors) if found is None else found(batch, op, values)
+    return by_slices(op, values) if found is None else found(batch, op, values)
 
 
 class VmapInfo(NamedTuple):
@@ -249,7 +249,8 @@ _DYNAMIC = {"nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "un
             "repeat_interleave"}  # fmt: skip
 
 
-def _loop(op: Any, values: list, tensors: list) -> Any:
+def by_slices(op: Any, values: list) -> Any:
+    """One slice after the other, with a warning; an error for what has no slices or has results of different sizes."""
     if op.name in _DYNAMIC:
         raise RuntimeError(
             f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{op.name}. "
@@ -267,7 +268,7 @@ def _loop(op: Any, values: list, tensors: list) -> Any:
         UserWarning,
         stacklevel=2,
     )
-    return _sliced(op, values, Batch(op, tensors), lambda: None)
+    return _sliced(op, values, Batch(op, tensors_of(values)), lambda: None)
 
 
 def _sliced(op: Any, values: list, batch: Batch, before: Callable[[], None]) -> Any:
@@ -329,7 +330,7 @@ def _stacked(made: list, levels: tuple, sizes: tuple | None = None) -> Any:
 
 def _mark_random() -> None:
     for row in ROWS.values():
-        if row.family in ("random", "distribution", "dropout") and not row.name.endswith("backward"):
+        if row.family in ("random", "distribution", "dropout") and not row.name.endswith(("backward", "_masked_scale")):
             for handle in (row.handle, row.inplace, row.out):
                 if handle is not None and "CompositeImplicitAutograd" not in handle.kernels():
                     handle.random = True
@@ -337,3 +338,11 @@ def _mark_random() -> None:
 
 _mark_random()
 _C._set_key_handler("Batched", _handle)
+
+
+def register_composites() -> None:
+    """An implicit composite answers Batched by its own body; those with a rule have one that is simpler than the body."""
+    for row in ROWS.values():
+        if row.handle in RULES and "CompositeImplicitAutograd" in row.handle.kernels():
+            handle = row.handle
+            handle.impl("Batched", lambda *args, _op=handle, **kwargs: _handle(_op, args, kwargs))

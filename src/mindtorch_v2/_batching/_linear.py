@@ -1,4 +1,5 @@
-"""Products, convolutions, norms, and what works plane by plane: mapped dimensions are folded into one that batches already."""
+"""Products, convolutions, attention, and what works plane by plane: mapped dimensions are folded into one that batches
+already."""
 
 from __future__ import annotations
 
@@ -6,9 +7,8 @@ from typing import Any
 
 from .._autograd import batched
 from .._ops._table import ROWS, aten
-from ._call import RULES, Batch, _arguments, call, is_tensor, rule
+from ._call import Batch, _arguments, by_slices, call, is_tensor, rule
 from ._pointwise import lined_up
-from ._shapes import wrapped
 
 _matmul = ROWS["matmul"].handle
 
@@ -99,6 +99,9 @@ def _linear(batch: Batch, op: Any, values: list) -> Any:
 def _linear_backward(batch: Batch, op: Any, values: list) -> Any:
     x, gradient, weight, mask = values
     made = [None, None, None]
+    if weight.dim() == 1:  # one output, which the result has no dimension for
+        by_x, by_weight, by_bias = _linear_backward(batch, op, [x, gradient.unsqueeze(-1), weight.unsqueeze(0), mask])
+        return by_x, *(m if m is None else m.squeeze(0) for m in (by_weight, by_bias))
     if mask[0]:
         made[0] = aten.matmul(gradient, weight)
     rows = gradient.reshape(-1, gradient.shape[-1]) if gradient.dim() else gradient
@@ -112,23 +115,23 @@ def _linear_backward(batch: Batch, op: Any, values: list) -> Any:
 # ---- convolutions: the slices' channels side by side, in groups of their own ----
 
 
-def _channels(batch: Batch, x: Any) -> Any:
+def channels(batch: Batch, x: Any) -> Any:
     """(N, C, ...) of every slice as (N, slices * C, ...)."""
     flat = batch.flat(x)
     return flat.movedim(0, 1).reshape(x.shape[0], batch.count * x.shape[1], *x.shape[2:])
 
 
-def _channels_back(batch: Batch, x: Any) -> Any:
+def channels_back(batch: Batch, x: Any) -> Any:
     apart = x.reshape(x.shape[0], batch.count, x.shape[1] // batch.count, *x.shape[2:])
     return batch.unflat(apart.movedim(1, 0))
 
 
-def _first(batch: Batch, x: Any) -> Any:
+def first(batch: Batch, x: Any) -> Any:
     """(O, ...) of every slice as (slices * O, ...)."""
     return batch.flat(x).reshape(batch.count * x.shape[0], *x.shape[1:])
 
 
-def _first_back(batch: Batch, x: Any) -> Any:
+def first_back(batch: Batch, x: Any) -> Any:
     return batch.unflat(x.reshape(batch.count, x.shape[0] // batch.count, *x.shape[1:]))
 
 
@@ -137,25 +140,25 @@ def _convolution(batch: Batch, op: Any, values: list) -> Any:
     x, weight, bias, *rest, groups = values
     if not batched.levels_of(weight):
         own_bias = None if bias is not None and batched.levels_of(bias) else bias
-        made = _first_back(batch, op(_first(batch, x), weight, own_bias, *rest, groups))
+        made = first_back(batch, op(first(batch, x), weight, own_bias, *rest, groups))
         return made if own_bias is bias else made + bias.reshape(-1, *(1,) * (x.dim() - 2))
     made = op(
-        _channels(batch, x), _first(batch, weight), None if bias is None else _first(batch, bias), *rest,
+        channels(batch, x), first(batch, weight), None if bias is None else first(batch, bias), *rest,
         groups * batch.count,
     )  # fmt: skip
-    return _channels_back(batch, made)
+    return channels_back(batch, made)
 
 
 @rule("convolution_backward")
 def _convolution_backward(batch: Batch, op: Any, values: list) -> Any:
     gradient, x, weight, bias_sizes, *rest, groups, mask = values
     made = op(
-        _channels(batch, gradient), _channels(batch, x), _first(batch, weight),
+        channels(batch, gradient), channels(batch, x), first(batch, weight),
         None if bias_sizes is None else [batch.count * bias_sizes[0]], *rest, groups * batch.count, mask,
     )  # fmt: skip
     return tuple(
         None if m is None else back(batch, m)
-        for m, back in zip(made, (_channels_back, _first_back, _first_back), strict=True)
+        for m, back in zip(made, (channels_back, first_back, first_back), strict=True)
     )
 
 
@@ -168,13 +171,13 @@ _PLANES = (
     "adaptive_max_pool2d adaptive_max_pool2d_backward avg_pool2d avg_pool2d_backward max_pool2d_with_indices "
     "max_pool2d_with_indices_backward _adaptive_avg_pool3d _adaptive_avg_pool3d_backward adaptive_max_pool3d "
     "adaptive_max_pool3d_backward avg_pool3d avg_pool3d_backward max_pool3d_with_indices max_pool3d_with_indices_backward "
-    "im2col col2im grid_sampler_2d grid_sampler_2d_backward"
+    "grid_sampler_2d grid_sampler_2d_backward"
 ).split()
 
 
 def _planes(batch: Batch, op: Any, values: list) -> Any:
     """Every slice's first dimension (a batch, or the channels of a single one) with the mapped ones."""
-    first = next(v for v in values if is_tensor(v))
+    lead = next(v for v in values if is_tensor(v)).shape[0]
     count = batch.count
     args = []
     for (name, _), value in zip(_arguments(op)[0], values, strict=True):
@@ -185,7 +188,6 @@ def _planes(batch: Batch, op: Any, values: list) -> Any:
         else:
             args.append(value)
     made = call(op, args)
-    lead = first.shape[0]
     back = [
         m if m is None else batch.unflat(m.reshape(count, lead, *m.shape[1:]))
         for m in ((made,) if is_tensor(made) else made)
@@ -197,107 +199,55 @@ rule(*_PLANES)(_planes)
 rule(*(name for name, row in ROWS.items() if row.family == "upsample" and "CPU" in row.handle.kernels()))(_planes)
 
 
-# ---- norms ----
+@rule("im2col", "col2im")
+def _columns(batch: Batch, op: Any, values: list) -> Any:
+    """Of a single slice without a batch the mapped dimensions become one: its channels are mixed with the window."""
+    x, *rest = values
+    if x.dim() == (3 if op.name == "im2col" else 2):
+        return batch.unflat(call(op, [batch.flat(x), *rest]))
+    return _planes(batch, op, values)
 
 
-@rule("native_layer_norm")
-def _layer_norm(batch: Batch, op: Any, values: list) -> Any:
-    x, shape, weight, bias, eps = values
-    plain = all(v is None or not batched.levels_of(v) for v in (weight, bias))
-    made, mean, rstd = op(batch.full(x), shape, weight if plain else None, bias if plain else None, eps)
-    made = batch.wrap(made)
-    if not plain:
-        made = made if weight is None else made * weight
-        made = made if bias is None else made + bias
-    return made, batch.wrap(mean), batch.wrap(rstd)
-
-
-@rule("native_layer_norm_backward")
-def _layer_norm_backward(batch: Batch, op: Any, values: list) -> Any:
-    gradient, x, shape, mean, rstd, weight, bias, mask = values
-    normed = (x - mean) * rstd
-    lead = list(range(x.dim() - len(shape)))
-    inner = list(range(x.dim() - len(shape), x.dim()))
-    made = [None, None, None]
-    if mask[0]:
-        scaled = gradient if weight is None else gradient * weight
-        made[0] = rstd * (scaled - scaled.mean(inner, True) - normed * (scaled * normed).mean(inner, True))
-    if mask[1] and weight is not None:
-        made[1] = (gradient * normed).sum(lead) if lead else gradient * normed
-    if mask[2] and bias is not None:
-        made[2] = gradient.sum(lead) if lead else gradient
-    return tuple(made)
-
-
-@rule("native_group_norm")
-def _group_norm(batch: Batch, op: Any, values: list) -> Any:
-    x, weight, bias, n, channels, size, group, eps = values
-    plain = all(v is None or not batched.levels_of(v) for v in (weight, bias))
-    made, mean, rstd = op(
-        _first(batch, x),
-        weight if plain else None,
-        bias if plain else None,
-        n * batch.count,
-        channels,
-        size,
-        group,
-        eps,
-    )
-    made = _first_back(batch, made)
-    if not plain:
-        per_channel = [channels, *(1,) * (x.dim() - 2)]
-        made = made if weight is None else made * weight.reshape(per_channel)
-        made = made if bias is None else made + bias.reshape(per_channel)
-    return made, _first_back(batch, mean), _first_back(batch, rstd)
-
-
-# ---- matrices of linear algebra: stacks of matrices are what the kernels take anyway ----
-
-
-@rule("linalg_qr", "linalg_eig", "linalg_cholesky_ex", "linalg_inv_ex", "linalg_lu_factor_ex", "_linalg_eigh", "_linalg_svd",
-      "_linalg_det", "_linalg_slogdet", "linalg_pinv")  # fmt: skip
-def _matrices(batch: Batch, op: Any, values: list) -> Any:
-    return wrapped(batch, call(op, [batch.full(values[0]), *values[1:]]))
-
-
-@rule("_linalg_check_errors")
-def _check_errors(batch: Batch, op: Any, values: list) -> Any:
-    return op(batch.full(values[0]), values[1], is_matrix=False)
-
-
-@rule("_linalg_solve_ex")
-def _solve(batch: Batch, op: Any, values: list) -> Any:
-    a, b, *rest = values
-    vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and tuple(b.shape) == tuple(a.shape[:-1]))
-    b = b.unsqueeze(-1) if vector else b
-    dims = max(a.dim(), b.dim())
-    made, *others = call(op, [lined_up(batch, a, dims), lined_up(batch, b, dims), *rest])
-    return (batch.wrap(made.squeeze(-1) if vector else made), *map(batch.wrap, others))
-
-
-@rule("_solve_triangular")
-def _solve_triangular(batch: Batch, op: Any, values: list) -> Any:
-    a, b, *rest = values
-    return batch.wrap(op(batch.full(a), batch.full(b), *rest))
-
-
-# ---- attention ----
+# ---- attention: each slice's batch is part of one batch ----
 
 
 @rule("_fused_sdp_choice")
 def _attention_choice(batch: Batch, op: Any, values: list) -> Any:
-    """By separate operators, each of which has a rule."""
-    return 0
+    """Which kernel takes it: what decides is the same for all slices."""
+    return call(op, [batch.flat(v)[0] if is_tensor(v) and batch.count else v for v in values])
 
 
-# An implicit composite answers Batched by its own body; these have a rule that is simpler than what the body would do.
-def _register_composites() -> None:
-    from ._call import _handle
-
-    for row in ROWS.values():
-        if row.handle in RULES and "CompositeImplicitAutograd" in row.handle.kernels():
-            handle = row.handle
-            handle.impl("Batched", lambda *args, _op=handle, **kwargs: _handle(_op, args, kwargs))
+def _mask_of_all(batch: Batch, mask: Any, n: int) -> Any:
+    """An attention mask for the slices' batches in one; as it is where it serves all of them."""
+    if mask is None or (not batched.levels_of(mask) and (mask.dim() < 3 or mask.shape[0] == 1)):
+        return mask
+    mask = mask.reshape(*(1,) * (4 - mask.dim()), *mask.shape)
+    return first(batch, mask.expand(n, *mask.shape[1:]))
 
 
-_register_composites()
+@rule("_scaled_dot_product_flash_attention_for_cpu")
+def _attention(batch: Batch, op: Any, values: list) -> Any:
+    query, key, value, dropout, causal, mask, scale = values
+    mask = _mask_of_all(batch, mask, query.shape[0])
+    made = op(*(first(batch, t) for t in (query, key, value)), dropout, causal, attn_mask=mask, scale=scale)
+    return tuple(first_back(batch, m) for m in made)
+
+
+@rule("_scaled_dot_product_flash_attention_for_cpu_backward")
+def _attention_backward(batch: Batch, op: Any, values: list) -> Any:
+    *tensors, dropout, causal, mask, scale = values
+    mask = _mask_of_all(batch, mask, tensors[1].shape[0])
+    made = op(*(first(batch, t) for t in tensors), dropout, causal, attn_mask=mask, scale=scale)
+    return tuple(first_back(batch, m) for m in made)
+
+
+# ---- a recurrence: the slices' sequences side by side ----
+
+
+@rule("_lstm_scan")
+def _lstm_scan(batch: Batch, op: Any, values: list) -> Any:
+    gates, hx, cx, w_hh, reverse = values
+    if batched.levels_of(w_hh):
+        return by_slices(op, values)
+    made = op(channels(batch, gates), first(batch, hx), first(batch, cx), w_hh, reverse)
+    return tuple(channels_back(batch, m) if m.dim() == gates.dim() else first_back(batch, m) for m in made)

@@ -88,7 +88,7 @@ def _derive() -> None:
 _derive()
 for _name in ("_masked_scale", "mse_loss_backward", "smooth_l1_loss_backward"):
     RULES.pop(ROWS[_name].handle, None)
-rule("native_dropout_backward", "_masked_scale")(pointwise)
+rule("native_dropout_backward")(pointwise)
 
 
 @rule("clone", "_to_copy", "fill_.Scalar", "zero_", "zeros_like", "ones_like", "empty_like", "full_like", "alias", "detach",
@@ -105,7 +105,15 @@ def _copy(batch: Batch, op: Any, values: list) -> Any:
     return _in_place(batch, op, [target, source, *rest], max(target.dim(), source.dim()))
 
 
-@rule("equal")
+@rule("allclose")
+def _allclose(batch: Batch, op: Any, values: list) -> Any:
+    raise RuntimeError(
+        "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+        "need this feature."
+    )
+
+
+@rule("equal", "is_nonzero")
 def _equal(batch: Batch, op: Any, values: list) -> Any:
     raise RuntimeError(
         "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "

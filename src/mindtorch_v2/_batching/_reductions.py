@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._dtype import DTYPES
 from .._ops._native.loss import _cross_entropy_share
 from .._ops._table import aten
 from ._call import Batch, _arguments, call, is_tensor, rule
 from ._pointwise import pointwise
 from ._shapes import past, wrapped
+
+
+_BOOL, _UINT8 = DTYPES["bool"], DTYPES["uint8"]
 
 
 def _slice_dims(batch: Batch, whole: Any) -> list:
@@ -31,6 +35,8 @@ def _reduction(batch: Batch, op: Any, values: list) -> Any:
     if lift:
         whole = whole.unsqueeze(-1)
     everything = dim is None or (isinstance(dim, (list, tuple)) and not dim)
+    if everything and dim is not None and op.name in ("all", "any"):  # these reduce nothing then
+        return x.to(x.dtype if x.dtype == _UINT8 else _BOOL) if x.dtype != _BOOL else x.clone()
     args = list(values)
     if everything and op.name in ("argmax", "argmin", "count_nonzero", "aminmax"):
         whole = whole.reshape(*batch.sizes, -1)
@@ -95,7 +101,8 @@ def _loss_backward(batch: Batch, op: Any, values: list) -> Any:
     if values[place] == _MEAN:
         gradient = gradient / x.numel()
     shape = aten.broadcast_tensors([x, target])[0].shape
-    return pointwise(batch, op, [gradient.expand(shape), *values[1:place], _NONE, *values[place + 1 :]])
+    whole = [batch.wrap(batch.full(v)) if is_tensor(v) else v for v in (gradient.expand(shape), *values[1:place])]
+    return pointwise(batch, op, [*whole, _NONE, *values[place + 1 :]])
 
 
 @rule("_cross_entropy", "nll_loss_forward", "nll_loss2d_forward")

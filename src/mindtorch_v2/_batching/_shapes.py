@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -78,7 +79,7 @@ rule(
     "slice_backward", "diagonal_backward", "unfold_backward", "select_scatter", "slice_scatter", "diagonal_scatter",
     "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "sort.stable", "topk", "_softmax", "_log_softmax",
     "_softmax_backward_data", "_log_softmax_backward_data", "gather", "scatter.src", "scatter.value", "scatter_add",
-    "scatter.reduce", "scatter.value_reduce", "scatter_reduce.two", "constant_pad_nd",
+    "scatter.reduce", "scatter.value_reduce", "scatter_reduce.two", "constant_pad_nd", "_fft_c2c", "_fft_r2c", "_fft_c2r",
 )(_moved())  # fmt: skip
 rule("unsqueeze", "stack")(_moved(1))
 
@@ -181,6 +182,15 @@ def _as_strided(batch: Batch, op: Any, values: list) -> Any:
     )
 
 
+@rule("_as_strided_backward")
+def _as_strided_backward(batch: Batch, op: Any, values: list) -> Any:
+    """The storages that the slices' gradients are added into lie one after the other."""
+    gradient, input_sizes, size, stride, offset = values
+    steps = [math.prod(batch.sizes[i + 1 :]) * math.prod(input_sizes) for i in range(batch.n)]
+    sizes = batch.sizes
+    return batch.wrap(op(batch.full(gradient), [*sizes, *input_sizes], [*sizes, *size], [*steps, *stride], offset))
+
+
 @rule("roll")
 def _roll(batch: Batch, op: Any, values: list) -> Any:
     x, shifts, dims = values
@@ -250,15 +260,16 @@ def _spread(index: Any, x: Any, dim: int) -> Any:
     return index.reshape(shape).expand(sizes)
 
 
-@rule("index_add", "index_copy", "index_fill.int_Scalar", "index_fill.int_Tensor")
+@rule("index_add", "index_copy", "index_fill.int_Scalar", "index_fill.int_Tensor", "index_reduce")
 def _along_index(batch: Batch, op: Any, values: list) -> Any:
     x, dim, index, source, *rest = values
     if x.dim() == 0:
         x_lifted = x.unsqueeze(0)
-        source = source.reshape(1) if is_tensor(source) and "add" in op.name + op.overload + "copy" else source
+        source = source.reshape(1) if is_tensor(source) and not op.name.startswith("index_fill") else source
         made = _along_index(batch, op, [x_lifted, 0, index, source, *rest])
         return made.squeeze(0)
-    if not batched.levels_of(index):
+    own_fill = op.name.startswith("index_fill") and is_tensor(source) and batched.levels_of(source)
+    if not batched.levels_of(index) and not own_fill:
         whole = batch.full(source) if is_tensor(source) and source.dim() else source
         made = call(op, [batch.full(x), past(batch, dim, x.dim()), index, whole, *rest])
         return x if op.form == "inplace" else batch.wrap(made)
@@ -268,9 +279,12 @@ def _along_index(batch: Batch, op: Any, values: list) -> Any:
         made = aten.scatter_add(x, dim, where, source)
     elif op.name.startswith("index_copy"):
         made = aten.scatter(x, dim, where, source)
+    elif op.name.startswith("index_reduce"):
+        reduction, include_self = rest
+        made = aten.scatter_reduce(x, dim, where, source, reduction, include_self=include_self)
     else:
-        value = source if not is_tensor(source) else source.expand(where.shape)
-        made = aten.scatter(x, dim, where, value)
+        hit = aten.zeros(x.shape, dtype=_BOOL, device=x.device).scatter(dim, where, True)
+        made = aten.where(hit, source.to(x.dtype) if is_tensor(source) else source, x)
     return x.copy_(made) if op.form == "inplace" else made
 
 
