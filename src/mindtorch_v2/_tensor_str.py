@@ -3,9 +3,11 @@
 import contextlib
 import dataclasses
 import math
+import textwrap
 from math import inf
 
 import mindtorch_v2 as torch
+from mindtorch_v2._batching import active_levels
 
 
 @dataclasses.dataclass
@@ -220,7 +222,19 @@ def _functional_str(tensor):
     return f"_to_functional_tensor({value}{', requires_grad=True' if tensor.requires_grad else ''})"
 
 
+def _batched_str(tensor, levels):
+    """A tensor that vmap maps over shows all of it, and the depth of each vmap."""
+    depths = {level.number: depth for depth, level in enumerate(active_levels(), 1)}
+    text = repr(tensor)
+    for number in levels:
+        text = f"BatchedTensor(lvl={depths.get(number, 'dead')}, bdim=0, value=\n{textwrap.indent(text, '    ')}\n)"
+    return text
+
+
 def _str_intern(tensor, *, tensor_contents=None):
+    mapped = torch._C._batched_parts(tensor)
+    if mapped is not None:
+        return _batched_str(*mapped)
     if tensor.layout != torch.strided:
         raise NotImplementedError(f"printing a tensor of layout {tensor.layout}")
     if torch._C._functional_parts(tensor) is not None:

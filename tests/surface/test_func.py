@@ -80,3 +80,49 @@ def test_bad_input_is_named():
         torch.autograd.forward_ad.make_dual(x, x)
     with pytest.raises(NotImplementedError, match=r"torch\.optim\.SparseAdam"):
         torch.optim.SparseAdam([x])
+
+
+def test_a_mapped_tensor_shows_all_of_it():
+    shown = []
+    x = torch.arange(6.0).reshape(2, 3)
+    vmap(lambda row: (shown.append(repr(row)), row)[1])(x)
+    vmap(vmap(lambda number: (shown.append(repr(number)), number)[1]))(x)
+    assert shown == [  # PyTorch 2.13's
+        "BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[0., 1., 2.],\n            [3., 4., 5.]])\n)",
+        "BatchedTensor(lvl=2, bdim=0, value=\n    BatchedTensor(lvl=1, bdim=0, value=\n        tensor([[0., 1., 2.],\n"
+        "                [3., 4., 5.]])\n    )\n)",
+    ]
+
+
+def test_dimensions_change_in_place():
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for change, shape in (
+        (lambda v: v.transpose_(0, 1), (2, 4, 3)),
+        (lambda v: v.t_(), (2, 4, 3)),
+        (lambda v: v.unsqueeze_(0), (2, 1, 3, 4)),
+        (lambda v: v[:1].squeeze_(0), (2, 4)),
+        (lambda v: v[:1].squeeze_(), (2, 4)),
+    ):
+        made = vmap(change)(x)
+        assert made.shape == shape
+        assert torch.equal(made, torch.stack([change(v) for v in x.clone()]))
+
+
+def test_batch_norm_of_slices():
+    x, mean, variance = torch.randn(5, 4, 3), torch.zeros(5, 3), torch.ones(5, 3)
+    norm = torch.nn.functional.batch_norm
+    with pytest.raises(RuntimeError, match="running_mean or running_var, which will be updated in place, were not batched"):
+        vmap(lambda v: norm(v, torch.zeros(3), torch.ones(3), training=True))(x)
+    means, variances = mean.clone(), variance.clone()
+    expected = torch.stack([norm(v, m, s, training=True) for v, m, s in zip(x, means, variances, strict=True)])
+    got = vmap(lambda v, m, s: norm(v, m, s, training=True))(x, mean, variance)
+    assert torch.allclose(got, expected, atol=1e-6)
+    assert torch.allclose(mean, means) and torch.allclose(variance, variances)
+
+
+def test_one_hot_of_slices_needs_the_number_of_classes():
+    numbers = torch.tensor([[0, 1], [2, 1]])
+    one_hot = torch.nn.functional.one_hot
+    assert torch.equal(vmap(lambda v: one_hot(v, 3))(numbers), one_hot(numbers, 3))
+    with pytest.raises(RuntimeError, match="please provide an explicit positive num_classes argument"):
+        vmap(one_hot)(numbers)

@@ -1,9 +1,8 @@
-#include "bind.h"
+#include "bind_errors.h"
 
 #include <alloca.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "../autograd.h"
 #include "../generator.h"
@@ -60,145 +59,6 @@ bool names_argument(PyObject* given, const Argument& a) {
     return false;
 }
 
-std::string type_name(PyObject* o) {
-    const char* n = Py_TYPE(o)->tp_name;
-    if (tensor_check(o)) {
-        if (Py_TYPE(o) == tensor_type()) return "Tensor";
-    }
-    const char* dot = std::strrchr(n, '.');
-    std::string s = dot && !numpy_named(o) ? dot + 1 : n;
-    if (PyTuple_Check(o) || PyList_Check(o)) {
-        if (PySequence_Fast_GET_SIZE(o) > 0 && std::string(n).find("Size") == std::string::npos) return s;
-    }
-    return s;
-}
-
-// The types of a call, as "got (...)" shows them.
-std::string given_types(const CallInput& in) {
-    std::string s = "(";
-    Py_ssize_t total = in.nargs + (in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0);
-    auto show = [](PyObject* o) {
-        if (PyTuple_Check(o) || PyList_Check(o)) {
-            std::string t = PyTuple_Check(o) ? "tuple of (" : "list of [";
-            Py_ssize_t n = PySequence_Fast_GET_SIZE(o);  // not what a subclass says of itself
-            for (Py_ssize_t i = 0; i < n && i < 8; i++)
-                t += (i ? ", " : "") + type_name(PySequence_Fast_GET_ITEM(o, i));
-            if (n > 8) t += ", ...";
-            if (PyTuple_Check(o) && n == 1) t += ",";
-            return t + (PyTuple_Check(o) ? ")" : "]");
-        }
-        return type_name(o);
-    };
-    for (Py_ssize_t i = 0; i < total; i++) {
-        if (i) s += ", ";
-        if (i >= in.nargs) s += std::string(utf8_of(PyTuple_GET_ITEM(in.kwnames, i - in.nargs))) + "=";
-        s += show(in.args[i]);
-    }
-    return s + ")";
-}
-
-std::string python_type_text(const Argument& a) {
-    switch (a.kind) {
-        case ArgKind::IntList:
-            return "tuple of ints";
-        case ArgKind::FloatList:
-            return "tuple of floats";
-        case ArgKind::BoolList:
-            return "tuple of bools";
-        case ArgKind::TensorList:
-        case ArgKind::OptionalTensorList:
-            return "tuple of Tensors";
-        case ArgKind::ScalarList:
-            return "tuple of Scalars";
-        case ArgKind::Scalar:
-            return "Number";
-        case ArgKind::DType:
-            return "torch.dtype";
-        case ArgKind::Device:
-            return "torch.device";
-        case ArgKind::Layout:
-            return "torch.layout";
-        case ArgKind::MemoryFormat:
-            return "torch.memory_format";
-        case ArgKind::Generator:
-            return "torch.Generator";
-        case ArgKind::Tensor:
-            return "Tensor";
-        case ArgKind::Int:
-            return "int";
-        case ArgKind::Float:
-            return "float";
-        case ArgKind::Bool:
-            return "bool";
-        case ArgKind::Str:
-            return "str";
-        default:
-            return a.type_text;
-    }
-}
-
-std::string python_name(const Argument& a) { return a.name == "self" ? "input" : a.name; }
-
-}  // namespace
-
-std::string python_signature(const Operator& op) {
-    std::string s = "(";
-    bool star = false;
-    for (size_t i = 0; i < op.schema.args.size(); i++) {
-        const Argument& a = op.schema.args[i];
-        if (i) s += ", ";
-        if (a.keyword_only && !star) {
-            s += "*, ";
-            star = true;
-        }
-        s += python_type_text(a) + " " + python_name(a);
-        if (a.has_default) s += " = " + (a.default_text.empty() ? "None" : a.default_text);
-    }
-    return s + ")";
-}
-
-namespace {
-
-// ---- why a call does not fit ----
-
-std::string too_many_text(const Operator& op, Py_ssize_t given) {
-    int takes = op.schema.positional;
-    return concat(op.name, "() takes ", takes, " positional argument", takes == 1 ? "" : "s", " but ", given,
-                  given == 1 ? " was given" : " were given");
-}
-
-std::string missing_text(const Operator& op, const Argument& a) {
-    return concat(op.name, "() missing 1 required positional arguments: \"", python_name(a), "\"");
-}
-
-// `o` does not fit argument i.
-std::string mismatch_text(const Operator& op, int i, bool by_position, PyObject* o) {
-    const Argument& a = op.schema.args[static_cast<size_t>(i)];
-    std::string where = by_position ? concat(" (position ", i + 1, ")") : std::string();
-    if ((a.kind == ArgKind::TensorList || a.kind == ArgKind::IntList) && (PyTuple_Check(o) || PyList_Check(o))) {
-        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); k++) {
-            PyObject* item = PySequence_Fast_GET_ITEM(o, k);
-            std::string type = type_name(item);  // first: the conversion may run code that drops the item
-            int64_t ignored;
-            if (a.kind == ArgKind::TensorList) {
-                if (!tensor_check(item))
-                    return concat("expected Tensor as element ", k, " in argument ", i, ", but got ", type);
-            } else if (!unbox_int(item, &ignored)) {
-                return concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a),
-                              ", but found element of type ", type, " at pos ", k);
-            }
-        }
-    }
-    return concat(op.name, "(): argument '", python_name(a), "'", where, " must be ", python_type_text(a), ", not ",
-                  type_name(o));
-}
-
-std::string keyword_text(const Operator& op, PyObject* name, bool twice) {
-    const char* text = utf8_of(name);
-    if (twice) return concat(op.name, "() got multiple values for argument '", text, "'");
-    return concat(op.name, "() got an unexpected keyword argument '", text, "'");
-}
-
 }  // namespace
 
 bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
@@ -218,7 +78,7 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
                          (last == 0 || spec[0].kind == ArgKind::Tensor);
         }
         if (!one_by_one) {
-            if (why) *why = too_many_text(op, given);
+            if (why) *why = too_many_text(op, in);
             return false;
         }
     }
@@ -234,9 +94,13 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
                 // one or several loose ints
                 Py_ssize_t count = given - i;
                 int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(count)));
-                bool ok = true;
-                for (Py_ssize_t k = 0; k < count && ok; k++) ok = unbox_size(in.args[i + k], &out[k], a, c);
-                if (ok) {
+                Py_ssize_t fitting = 0;
+                while (fitting < count && unbox_size(in.args[i + fitting], &out[fitting], a, c)) fitting++;
+                if (fitting > 0 && fitting < count) {
+                    if (why) *why = unpack_text(op, i, fitting, in.args[i + fitting]);
+                    return false;
+                }
+                if (fitting == count) {
                     c.args[i].tag = Tag::IntList;
                     c.args[i].ints = out;
                     c.args[i].len = static_cast<uint32_t>(count);
@@ -245,7 +109,7 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
                 }
             }
             if (one_by_one && i == position - 1 && given > position) {
-                if (why) *why = too_many_text(op, given);
+                if (why) *why = too_many_text(op, in);
                 return false;
             }
         } else if (keywords) {
@@ -258,7 +122,7 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
         }
         if (!o) {
             if (!a.has_default) {
-                if (why) *why = missing_text(op, a);
+                if (why) *why = missing_text(op, in, i);
                 return false;
             }
             c.args[i] = a.default_value;
@@ -268,7 +132,7 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
         if (a.kind == ArgKind::Tensor && Py_TYPE(o) == tensor_type()) {
             c.args[i] = Value::of(reinterpret_cast<Tensor*>(o));
         } else if (!unbox(o, a, c, &c.args[i])) {
-            if (why) *why = mismatch_text(op, i, i < position, o);
+            if (why) *why = mismatch_text(op, in, i, i < position, o);
             return false;
         }
         c.source[i] = o;
@@ -349,25 +213,6 @@ Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
     return c;
 }
 
-[[noreturn]] void no_overload_fits(const char* name, Operator* const* ops, size_t n, const CallInput& in,
-                                   bool out_forms, Value* args, PyObject** source, Arena& arena) {
-    auto why = [&](Operator* op) {
-        Call c = call_of(op, args, source, arena);
-        std::string text;
-        bind(*op, in, c, &text);
-        return text;
-    };
-    std::vector<Operator*> candidates;
-    for (size_t i = 0; i < n; i++)
-        if (out_forms == (ops[i]->form == Form::Out)) candidates.push_back(ops[i]);
-    MT_CHECK_TYPE(!candidates.empty(), name, "() got an unexpected keyword argument 'out'");
-    if (candidates.size() == 1) MT_THROW(Type, why(candidates[0]));
-    std::string text = concat(name, "() received an invalid combination of arguments - got ", given_types(in),
-                              ", but expected one of:\n");
-    for (Operator* op : candidates) text += " * " + python_signature(*op) + "\n";
-    MT_THROW(Type, text);
-}
-
 }  // namespace
 
 PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in) {
@@ -427,7 +272,12 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             }
             return r;
         }
-        no_overload_fits(name, ops, n, in, wants_out || outs_by_name, args, source, arena);
+        throw_no_overload(name, ops, n, in, wants_out || outs_by_name, [&](Operator* op) {
+            Call c = call_of(op, args, source, arena);
+            std::string text;
+            mt::bind(*op, in, c, &text);
+            return text;
+        });
     } catch (...) {
         raise_to_python();
         return nullptr;

@@ -8,7 +8,8 @@ namespace mt {
 struct CallInput {
     PyObject* const* args;
     Py_ssize_t nargs;
-    PyObject* kwnames;  // tuple or null
+    PyObject* kwnames;    // tuple or null
+    bool method = false;  // args[0] is the tensor before the dot, which errors do not count
 };
 
 // Binds a call of a function of torch, as torch.add(...) or tensor.add(...), into c.args / c.source: `input`, `axis`
@@ -17,12 +18,15 @@ struct CallInput {
 bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why);
 // Binds a call of an operator, as torch.ops.aten.add(...): exactly the schema's names.
 bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string& why);
-std::string python_signature(const Operator& op);
 
 // Run the first of the overloads that fits. New reference, or null with the Python exception set: TypeError for a
 // function, RuntimeError for an operator.
 PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in);
 PyObject* call_operators(Operator* const* ops, size_t n, const CallInput& in);
+
+// A Python number as the tensor that stands for it in promotion; null, with the exception that is set kept, if `o` is
+// none.
+PyObject* number_tensor(PyObject* o);
 
 void check_inference(const Call& c);  // no writing to inference tensors outside of inference mode
 bool same_name(PyObject* a, PyObject* b);

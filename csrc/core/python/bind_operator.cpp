@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bind.h"
+#include "bind_errors.h"
 #include "operator_values.h"
 
 namespace mt {
@@ -67,6 +67,20 @@ PyObject* keyword(const CallInput& in, const Argument& a) {
 
 }  // namespace
 
+PyObject* number_tensor(PyObject* o) {
+    TensorRef t;
+    int overflow = 0;
+    if (PyBool_Check(o))
+        t = wrapped_number(o == Py_True);
+    else if (PyLong_Check(o))
+        t = wrapped_number(static_cast<int64_t>(PyLong_AsLongLongAndOverflow(o, &overflow)));
+    else if (PyFloat_Check(o))
+        t = wrapped_number(PyFloat_AS_DOUBLE(o));
+    else if (PyComplex_Check(o))
+        t = wrapped_number(c128(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+    return t && !overflow ? t.release()->py() : nullptr;
+}
+
 bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string& why) {
     const Schema& s = op.schema;
     const Py_ssize_t keywords = in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0, given = in.nargs;
@@ -99,8 +113,12 @@ bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string
             continue;
         }
         if (__builtin_expect(!operator_value(o, a, c, &c.args[i]), 0)) {
-            why = wrong_type(op, i, o);
-            return false;
+            PyObject* number = a.kind == ArgKind::Tensor && takes_numbers(op.name) ? number_tensor(o) : nullptr;
+            if (!number) {
+                why = wrong_type(op, i, o);
+                return false;
+            }
+            c.args[i] = Value::of(reinterpret_cast<Tensor*>(KeptObjects::keep(number)));
         }
         c.source[i] = o;
     }

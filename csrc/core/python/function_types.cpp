@@ -1,7 +1,7 @@
 // Functions and methods over sets of overloads, and who may take their calls over: __torch_function__ and modes.
 #include <vector>
 
-#include "bind.h"
+#include "bind_errors.h"
 #include "operator_object.h"
 #include "types.h"
 
@@ -125,22 +125,6 @@ bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t 
 
 namespace {
 
-// A Python number as the tensor that stands for it in promotion; null, with the exception that is set kept, if `o` is
-// none.
-PyObject* number_tensor(PyObject* o) {
-    TensorRef t;
-    int overflow = 0;
-    if (PyBool_Check(o))
-        t = wrapped_number(o == Py_True);
-    else if (PyLong_Check(o))
-        t = wrapped_number(static_cast<int64_t>(PyLong_AsLongLongAndOverflow(o, &overflow)));
-    else if (PyFloat_Check(o))
-        t = wrapped_number(PyFloat_AS_DOUBLE(o));
-    else if (PyComplex_Check(o))
-        t = wrapped_number(c128(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
-    return t && !overflow ? t.release()->py() : nullptr;
-}
-
 PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -151,7 +135,7 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
         PyObject* r = call_handler(o, args, n, kwnames, &handled);
         if (handled) return r;
     }
-    CallInput in{args, n, kwnames};
+    CallInput in{args, n, kwnames, Py_TYPE(o) == g_method_type};
     PyObject* r = call_overloads(f->name_text, f->ops, f->nops, in);
     if (__builtin_expect(!r && f->takes_numbers && PyErr_ExceptionMatches(PyExc_TypeError), 0)) {
         const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -167,7 +151,7 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
             PyErr_Clear();
             std::vector<PyObject*> all(args, args + n + named);
             all[static_cast<size_t>(first)] = number;
-            r = call_overloads(f->name_text, f->ops, f->nops, {all.data(), n, kwnames});
+            r = call_overloads(f->name_text, f->ops, f->nops, {all.data(), n, kwnames, in.method});
             Py_DECREF(number);
         }
     }

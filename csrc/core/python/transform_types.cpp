@@ -31,6 +31,27 @@ PyObject* make_batched(PyObject*, PyObject* args) {
         return r.release()->py();
     });
 }
+// _rebatch(tensor, physical): has the tensor that vmap made stand for another physical one of as many levels, as the
+// in-place forms of transpose and others do.
+PyObject* rebatch(PyObject*, PyObject* args) {
+    PyObject *o, *other;
+    if (!PyArg_ParseTuple(args, "OO:_rebatch", &o, &other)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK_TYPE(tensor_check(o) && tensor_check(other) && as_tensor(o).keys.has(Key::Batched),
+                      "_rebatch expects a tensor that vmap made, and a plain one");
+        Tensor &t = as_tensor(o), &physical = as_tensor(other);
+        AutogradMeta& a = *t.autograd;
+        int64_t n = PyTuple_GET_SIZE(a.batch_levels);
+        MT_CHECK(!physical.keys.has(Key::Batched) && n <= physical.ndim, "_rebatch expects a dimension for each level");
+        IntSpan sizes = physical.sizes(), strides = physical.strides();
+        set_sizes_strides(t, IntSpan(sizes.data + n, sizes.size - n), IntSpan(strides.data + n, strides.size - n));
+        Py_INCREF(other);
+        Tensor* before = a.physical;
+        a.physical = &physical;
+        Py_DECREF(before->py());
+        Py_RETURN_NONE;
+    });
+}
 // _batched_parts(tensor) -> (physical, levels), or None for a tensor that vmap did not make.
 PyObject* batched_parts(PyObject*, PyObject* o) {
     if (!tensor_check(o) || !as_tensor(o).keys.has(Key::Batched)) Py_RETURN_NONE;
@@ -112,6 +133,7 @@ PyObject* is_forward_mode(PyObject*, PyObject*) { return PyBool_FromLong(g_forwa
 
 PyMethodDef functions[] = {
     {"_make_batched", make_batched, METH_VARARGS, nullptr},
+    {"_rebatch", rebatch, METH_VARARGS, nullptr},
     {"_batched_parts", batched_parts, METH_O, nullptr},
     {"_set_tangent", py_set_tangent, METH_VARARGS, nullptr},
     {"_tangent", py_tangent, METH_VARARGS, "_tangent(tensor, level): a Tensor or None."},

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .. import _C
 from .._autograd import batched
 from .._dtype import DTYPES
 from .._ops._table import ROWS, aten
@@ -212,6 +213,15 @@ def _repeat(batch: Batch, op: Any, values: list) -> Any:
 @rule("trace")
 def _trace(batch: Batch, op: Any, values: list) -> Any:
     return batch.wrap(batch.full(values[0]).diagonal(0, -2, -1).sum(-1))
+
+
+@rule("transpose_", "t_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_")
+def _in_place(batch: Batch, op: Any, values: list) -> Any:
+    """The tensor stands for another view of its memory from now on."""
+    x, *rest = values
+    made = getattr(aten, op.name[:-1])(x, *rest)
+    _C._rebatch(x, batched.physical(made))
+    return x
 
 
 # ---- new tensors: the sizes are one slice's ----
