@@ -19,8 +19,12 @@
 #include "error.h"
 #include "foreign.h"
 #include "functional.h"
+#include "uninitialised.h"
 
 namespace mt {
+
+bool g_fill_uninitialised = false;
+
 namespace {
 
 constexpr size_t kAlign = 64;

@@ -1,7 +1,9 @@
 // New tensors: constants, ranges, identity, and complex numbers from their parts.
 #include <cmath>
+#include <limits>
 
 #include "core/kernel.h"
+#include "core/uninitialised.h"
 #include "cpu/memory_format.h"
 #include "cpu/strided_walk.h"
 
@@ -88,7 +90,22 @@ void empty_permuted_shape(ShapeCall& c) {
 
 void scalar_tensor_shape(ShapeCall& c) { c.output(0, IntSpan(), c.dtype_or(1, default_dtype())); }
 
-void uninitialised(Call&) {}
+// Memory as it was found; with torch.use_deterministic_algorithms(True) a value that shows when it is read.
+void uninitialised(Call& c) {
+    if (!g_fill_uninitialised) return;
+    Tensor& out = c.out();
+    const DType dtype = out.dtype;
+    if (is_floating(dtype) || is_complex(dtype)) {
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        fill(out, is_complex(dtype) ? Value::of(c128(nan, 0)) : Value::of(nan));
+    } else {
+        const bool is_signed =
+            dtype == DType::Int8 || dtype == DType::Int16 || dtype == DType::Int32 || dtype == DType::Int64;
+        const int unused = 64 - 8 * static_cast<int>(out.itemsize());
+        // -1 is the largest number of an unsigned type
+        fill(out, Value::of(dtype == DType::Bool ? int64_t(1) : is_signed ? INT64_MAX >> unused : int64_t(-1)));
+    }
+}
 void fill_zero(Call& c) {
     Tensor& out = c.out();
     if (out.is_non_overlapping_and_dense() && out.numel() > 0)

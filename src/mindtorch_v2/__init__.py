@@ -30,6 +30,7 @@ from ._C import (
     promote_types,
     result_type,
     set_default_dtype,
+    set_flush_denormal,
     set_num_threads,
     tensor,
 )

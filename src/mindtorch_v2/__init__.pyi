@@ -207,6 +207,7 @@ from ._C import set_default_dtype as set_default_dtype
 from ._namespace import set_default_tensor_type as set_default_tensor_type
 from ._namespace import set_deterministic_debug_mode as set_deterministic_debug_mode
 from ._namespace import set_float32_matmul_precision as set_float32_matmul_precision
+from ._C import set_flush_denormal as set_flush_denormal
 from ._autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from ._namespace import set_num_interop_threads as set_num_interop_threads
 from ._C import set_num_threads as set_num_threads
@@ -1252,6 +1253,8 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Degrees to radians."""
 def deg2rad_(input: Tensor) -> Tensor:
     """Degrees to radians."""
+def dequantize(input: Tensor) -> Tensor:
+    """The numbers of a tensor that is not quantised, in float32."""
 def det(input: Tensor) -> Tensor:
     """Determinant."""
 def detach(input: Tensor) -> Tensor:

@@ -146,6 +146,10 @@ def _multiply(a, b, done):
     a = a.sum(only_a, keepdim=True) if only_a else a
     b = b.sum(only_b, keepdim=True) if only_b else b
     dims = range(a.dim())
+    # The one with the first dimension that only one of them has gives the rows: the result is laid out in that order.
+    own = next((d for d in dims if d not in done and (a.shape[d] == 1) != (b.shape[d] == 1)), None)
+    if own is not None and a.shape[own] == 1:
+        a, b = b, a
     inner = [d for d in done if a.shape[d] != 1]
     if not inner:
         return a * b

@@ -6,6 +6,13 @@ import math
 from typing import Any
 
 from . import _C
+from ._deterministic import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    use_deterministic_algorithms,
+)
 from ._tensor import Tensor
 from ._torch_function import hand_over_locals, overridden
 
@@ -14,7 +21,7 @@ LAZY_MODULES = frozenset(
     "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
     "_subclasses _tensor_str "
-    "_utils _VF torch_version".split()
+    "_utils _VF __config__ torch_version".split()
 )
 """Submodules that `torch.<name>` loads when first asked for."""
 
@@ -165,39 +172,6 @@ def set_num_interop_threads(n: int) -> None:
     """Accepted for compatibility; operators run in program order."""
     if n <= 0:
         raise RuntimeError("Expected positive number of threads")
-
-
-_deterministic = {"on": False, "warn": False, "fill": True}
-
-
-def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """CPU kernels are deterministic in any case; the setting is kept for programs that read it."""
-    _deterministic["on"], _deterministic["warn"] = bool(mode), bool(warn_only)
-
-
-def are_deterministic_algorithms_enabled() -> bool:
-    """What ``use_deterministic_algorithms`` was last given."""
-    return _deterministic["on"]
-
-
-def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What ``use_deterministic_algorithms(warn_only=)`` was last given."""
-    return _deterministic["warn"]
-
-
-def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """0 or "default", 1 or "warn", 2 or "error"."""
-    level = (
-        {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode) if isinstance(debug_mode, str) else debug_mode
-    )
-    if level not in (0, 1, 2):
-        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2, default, warn, error but got {debug_mode}")
-    use_deterministic_algorithms(level > 0, warn_only=level == 1)
-
-
-def get_deterministic_debug_mode() -> int:
-    """The mode set by ``set_deterministic_debug_mode``."""
-    return 0 if not _deterministic["on"] else 1 if _deterministic["warn"] else 2
 
 
 _precision = {"float32_matmul": "highest"}

@@ -233,6 +233,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
         raise AssertionError("Torch not compiled with CUDA enabled")
 
+    def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
+        raise AssertionError("Torch not compiled with XPU enabled")
+
     def npu(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
         """The tensor on an NPU: the given one, or the current one."""
         if device is None or isinstance(device, int):

@@ -398,6 +398,8 @@ class Tensor(TensorBase):
         """Degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """Degrees to radians."""
+    def dequantize(self) -> Tensor:
+        """The numbers of a tensor that is not quantised, in float32."""
     def det(self) -> Tensor:
         """Determinant."""
     def detach(self) -> Tensor:
@@ -1472,6 +1474,8 @@ class Tensor(TensorBase):
     @overload
     def to(self, device: _device | str | _int | None = ..., dtype: _dtype | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """The tensor on another device, with another dtype."""
+    def to_dense(self, dtype: _dtype | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
+        """The tensor itself, which is dense already, or a copy of another dtype."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> return_types.topk:
         """The k largest (or smallest) elements along `dim`, in order, and their positions."""
     def trace(self) -> Tensor:
@@ -1690,3 +1694,4 @@ class Tensor(TensorBase):
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
     def where(self, condition: Any, other: Any) -> Any: ...
+    def xpu(self, *args: Any, **kwargs: Any) -> Tensor: ...

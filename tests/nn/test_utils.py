@@ -251,10 +251,17 @@ def test_what_is_not_implemented_says_so():
 
     with pytest.raises(NotImplementedError, match="flex_attention"):
         flex_attention.flex_attention(None, None, None)
-    with pytest.raises(NotImplementedError, match="DataParallel"):
-        nn.DataParallel(nn.Linear(1, 1))
     with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
         nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
+
+
+def test_data_parallel_without_devices_calls_the_module():
+    module = nn.Linear(3, 2)
+    wrapped = nn.DataParallel(module)
+    x = torch.ones(4, 3)
+    assert torch.equal(wrapped(x), module(x)) and torch.equal(nn.parallel.data_parallel(module, x), module(x))
+    assert wrapped.module is module and wrapped.device_ids == []
+    assert list(wrapped.state_dict()) == ["module.weight", "module.bias"]
 
 
 def test_parameter():

@@ -111,7 +111,9 @@ def test_dimensions_change_in_place():
 def test_batch_norm_of_slices():
     x, mean, variance = torch.randn(5, 4, 3), torch.zeros(5, 3), torch.ones(5, 3)
     norm = torch.nn.functional.batch_norm
-    with pytest.raises(RuntimeError, match="running_mean or running_var, which will be updated in place, were not batched"):
+    with pytest.raises(
+        RuntimeError, match="running_mean or running_var, which will be updated in place, were not batched"
+    ):
         vmap(lambda v: norm(v, torch.zeros(3), torch.ones(3), training=True))(x)
     means, variances = mean.clone(), variance.clone()
     expected = torch.stack([norm(v, m, s, training=True) for v, m, s in zip(x, means, variances, strict=True)])

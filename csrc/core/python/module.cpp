@@ -4,8 +4,13 @@
 #include <cstdlib>
 #include <string>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "../generator.h"
 #include "../registry.h"
+#include "../uninitialised.h"
 #include "tensor_new.h"
 #include "types.h"
 
@@ -86,15 +91,40 @@ PyObject* py_set_threads(PyObject*, PyObject* o) {
     set_num_threads(static_cast<int>(n));
     Py_RETURN_NONE;
 }
+PyObject* py_fill_uninitialised(PyObject*, PyObject* o) {
+    int on = PyObject_IsTrue(o);
+    if (on < 0) return nullptr;
+    g_fill_uninitialised = on == 1;
+    Py_RETURN_NONE;
+}
+PyObject* py_flush_denormal(PyObject*, PyObject* o) {
+    int on = PyObject_IsTrue(o);
+    if (on < 0) return nullptr;
+#ifdef __x86_64__
+    constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+#pragma omp parallel
+    {
+        unsigned state = _mm_getcsr() & ~(kFlushToZero | kDenormalsAreZero);
+        _mm_setcsr(on ? state | kFlushToZero | kDenormalsAreZero : state);
+    }
+    Py_RETURN_TRUE;
+#else
+    Py_RETURN_FALSE;
+#endif
+}
 PyObject* py_isa(PyObject*, PyObject*) { return PyUnicode_FromString(g_isa.c_str()); }
 
-PyMethodDef functions[] = {{"_cpu_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
-                           {"_cpu_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
-                           {"_cpu_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
-                           {"get_num_threads", py_get_threads, METH_NOARGS, "Threads that one operator may use."},
-                           {"set_num_threads", py_set_threads, METH_O, "Set the threads that one operator may use."},
-                           {"_cpu_isa", py_isa, METH_NOARGS, "'v4' (AVX-512), 'v3' (AVX2) or 'base'."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_cpu_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
+    {"_cpu_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
+    {"_cpu_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
+    {"get_num_threads", py_get_threads, METH_NOARGS, "Threads that one operator may use."},
+    {"set_num_threads", py_set_threads, METH_O, "Set the threads that one operator may use."},
+    {"_fill_uninitialised", py_fill_uninitialised, METH_O, "Whether new memory is filled with NaN."},
+    {"set_flush_denormal", py_flush_denormal, METH_O,
+     "Take denormal numbers for zero, if the processor can; whether it can."},
+    {"_cpu_isa", py_isa, METH_NOARGS, "'v4' (AVX-512), 'v3' (AVX2) or 'base'."},
+    {nullptr, nullptr, 0, nullptr}};
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "mindtorch_v2._C", "The native core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
 

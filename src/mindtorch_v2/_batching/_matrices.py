@@ -65,9 +65,7 @@ def _distances(batch: Batch, op: Any, values: list) -> Any:
     tensors = [v for v in values if is_tensor(v)]
     dims = max(t.dim() for t in tensors)
     lead = aten.broadcast_tensors([aten.empty([*t.shape[:-2], 1], device="meta") for t in tensors])[0].shape[:-1]
-    args = [
-        batch.full(v.expand(*lead, *v.shape[-2:]) if dims > 2 else v) if is_tensor(v) else v for v in values
-    ]
+    args = [batch.full(v.expand(*lead, *v.shape[-2:]) if dims > 2 else v) if is_tensor(v) else v for v in values]
     return batch.wrap(call(op, args))
 
 

@@ -11,7 +11,6 @@ from ._call import Batch, _arguments, call, is_tensor, rule
 from ._pointwise import pointwise
 from ._shapes import past, wrapped
 
-
 _BOOL, _UINT8 = DTYPES["bool"], DTYPES["uint8"]
 
 

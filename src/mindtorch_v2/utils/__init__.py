@@ -8,7 +8,7 @@ from mindtorch_v2 import _C
 __all__ = ["set_module", "swap_tensors"]
 
 _PARTS = frozenset(
-    "_contextlib _foreach_utils _python_dispatch _pytree _sympy benchmark checkpoint cpp_extension data dlpack flop_counter hooks "
+    "_contextlib _foreach_utils _python_dispatch _pytree _sympy benchmark checkpoint collect_env cpp_extension data deterministic dlpack flop_counter hooks "
     "model_zoo module_tracker weak".split()
 )
 

@@ -1,5 +1,6 @@
 """Casts and copies that are made of other operators."""
 
+from ..._dtype import DTYPES
 from .._table import S, T, aten, composite
 
 
@@ -34,3 +35,23 @@ def fill_tensor(self, value):
 @composite("zero(Tensor self) -> Tensor", "A tensor of the same size filled with 0.", samples=[S(3, 4)])
 def zero(self):
     return aten.zero_(aten.clone(self))
+
+
+@composite(
+    "to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor",
+    "The tensor itself, which is dense already, or a copy of another dtype.",
+    bind="method",
+    samples=[S(T(3, 4)), S(T(3, 4), DTYPES["float64"])],
+)
+def to_dense(self, dtype=None, *, masked_grad=None):
+    return self if dtype is None or dtype == self.dtype else aten._to_copy(self, dtype=dtype)
+
+
+@composite(
+    "dequantize.self(Tensor self) -> Tensor",
+    "The numbers of a tensor that is not quantised, in float32.",
+    bind="function method",
+    samples=[S(T(3, 4))],
+)
+def dequantize(self):
+    return self if self.dtype == DTYPES["float32"] else aten._to_copy(self, dtype=DTYPES["float32"])
