@@ -226,9 +226,11 @@ from ._C import strided as strided
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._namespace import sym_float as sym_float
 from ._namespace import sym_int as sym_int
+from ._namespace import sym_ite as sym_ite
 from ._namespace import sym_max as sym_max
 from ._namespace import sym_min as sym_min
 from ._namespace import sym_not as sym_not
+from ._namespace import sym_sum as sym_sum
 from ._C import tensor as tensor
 from .functional import tensordot as tensordot
 from ._namespace import typename as typename

@@ -13,6 +13,18 @@ from ._deterministic import (
     set_deterministic_debug_mode,
     use_deterministic_algorithms,
 )
+from ._symbolic.numbers import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sum,
+)
 from ._tensor import Tensor
 from ._torch_function import hand_over_locals, overridden
 
@@ -218,7 +230,7 @@ def _assert(condition: Any, message: str) -> None:
 def _check_error(kind: type, cond: Any, message: Any) -> None:
     if not isinstance(cond, (bool, Tensor)) and not hasattr(cond, "__bool__"):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
-    if cond:
+    if cond.node.shape_env.expect(cond.node.expr, cond.node.values) if isinstance(cond, SymBool) else cond:
         return
     if message is None:
         text = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request to PyTorch.)"
@@ -278,43 +290,6 @@ def _check_tensor_all(cond: Any, message: Any = None) -> None:
     _check_tensor_all_with(RuntimeError, cond, message)
 
 
-def sym_int(a: Any) -> int:
-    """``int(a)``: there are no symbolic numbers outside of tracing."""
-    return int(a)
-
-
-def sym_float(a: Any) -> float:
-    """``float(a)``."""
-    return float(a)
-
-
-def sym_not(a: Any) -> bool:
-    """``not a``."""
-    return not a
-
-
-def sym_max(a: Any, b: Any) -> Any:
-    """The greater of two numbers."""
-    return max(a, b)
-
-
-def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers."""
-    return min(a, b)
-
-
-class SymInt:
-    """The type of symbolic integers; none exist outside of tracing."""
-
-
-class SymFloat:
-    """The type of symbolic floats; none exist outside of tracing."""
-
-
-class SymBool:
-    """The type of symbolic booleans; none exist outside of tracing."""
-
-
 __all__ = [
     "SymBool",
     "SymFloat",
@@ -359,9 +334,11 @@ __all__ = [
     "set_warn_always",
     "sym_float",
     "sym_int",
+    "sym_ite",
     "sym_max",
     "sym_min",
     "sym_not",
+    "sym_sum",
     "typename",
     "use_deterministic_algorithms",
 ]

@@ -55,6 +55,19 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
         """Add the gradients of this tensor to the ``.grad`` of the leaves; ``gradient`` is needed unless it is a scalar."""
+        if _C._overridden(self):
+            from ._torch_function import hand_over  # it needs this class
+
+            hand_over(
+                Tensor.backward,
+                (self,),
+                self,
+                gradient=gradient,
+                retain_graph=retain_graph,
+                create_graph=create_graph,
+                inputs=inputs,
+            )
+            return
         _backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook: Callable) -> Any:

@@ -140,7 +140,7 @@ def test_recording_can_be_paused() -> None:
     assert [n.name for n in make_fx(f)(torch.ones(2)).graph.nodes] == ["x_1", "exp", "output"]
 
 
-@pytest.mark.parametrize("options", [{"tracing_mode": "symbolic"}, {"pre_dispatch": True}])
+@pytest.mark.parametrize("options", [{"pre_dispatch": True}])
 def test_what_is_missing_says_so(options: dict) -> None:
     with pytest.raises(NotImplementedError, match="make_fx"):
         make_fx(lambda x: x, **options)(torch.ones(2))

@@ -6,6 +6,7 @@ from mindtorch_v2 import _C, _functionalize
 from mindtorch_v2._dispatch.schema import schema_of
 from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
 from mindtorch_v2._tensor import Tensor
+from mindtorch_v2.random import get_rng_state, set_rng_state
 
 from .definition import CustomOpDef
 
@@ -24,9 +25,11 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
     - `test_schema`: what is written and what shares memory is what the schema says (marked but never written: a warning).
     - `test_autograd_registration`: a gradient is made at an autograd key, not inside the kernel of a device.
     - `test_faketensor`: the fake kernel gives the shapes, dtypes, strides and devices of the real results.
-    - `test_aot_dispatch_static`, `test_aot_dispatch_dynamic`: the operator gives the same results, effects and gradients
-      when its mutations are carried out functionally, and forward and backward work on fake tensors. Sizes are not
-      symbolic here: the two differ in name only.
+    - `test_aot_dispatch_static`: the operator gives the same results, effects and gradients when its mutations are carried out
+      functionally, and forward and backward work on fake tensors.
+    - `test_aot_dispatch_dynamic`: the same, and the call becomes one graph with open sizes (`make_fx(tracing_mode="symbolic")`),
+      forward and backward, which gives what the operator gives, for the sizes of the sample and for others: samples of
+      other sizes are made of the given values. Sizes that the operator refuses are left out.
 
     Args:
         op: an OpOverload, or what `custom_op` returns.
@@ -216,10 +219,10 @@ def _check_aliases(schema, values, outputs):
 
 
 class _without_gradient:  # noqa: N801  (a block, used with `with`)
-    """No recording while an operator writes to arguments that require grad."""
+    """No recording while an operator writes to arguments that require grad; or, without an operator, at all."""
 
-    def __init__(self, schema, values):
-        self._wanted = schema.is_mutable and any(tensor.requires_grad for tensor in _tensors(values))
+    def __init__(self, schema=None, values=()):
+        self._wanted = schema is None or schema.is_mutable and any(tensor.requires_grad for tensor in _tensors(values))
 
     def __enter__(self):
         self._before = _C.is_grad_enabled()
@@ -311,10 +314,9 @@ def _run(op, schema, values, call=_call):
 
 def _test_aot_dispatch(op, sample, tolerances):
     schema = schema_of(op._handle)
-    state = _C._default_generator.get_state() if hasattr(_C, "_default_generator") else None
+    state = get_rng_state()
     eager = _run(op, schema, sample.bound(schema))
-    if state is not None:
-        _C._default_generator.set_state(state)
+    set_rng_state(state)
     functional = _run(op, schema, sample.bound(schema), _call_functionally)
     for what, firsts, seconds in zip(("outputs", "arguments", "gradients"), eager, functional, strict=True):
         for number, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
@@ -332,12 +334,83 @@ def _test_aot_dispatch(op, sample, tolerances):
             raise AssertionError(f"{op}: the backward formula gives other gradients on fake tensors than on real ones")
 
 
+def _test_aot_dispatch_dynamic(op, sample, tolerances):
+    _test_aot_dispatch(op, sample, tolerances)
+    schema = schema_of(op._handle)
+    graph = _OpenGraph(lambda values: _flat(_run(op, schema, values, _call_functionally)), sample.bound(schema))
+    for number, values in enumerate(graph.samples()):
+        state = get_rng_state()
+        try:
+            expected = _flat(_run(op, schema, _map(_copy, values)))
+        except Exception:
+            if number == 0:
+                raise
+            continue  # the operator is not for arguments of these sizes
+        set_rng_state(state)
+        for first, second in zip(graph(values), expected, strict=True):
+            if first.shape != second.shape or not _close(first, second, tolerances):
+                sizes = [tuple(tensor.shape) for tensor in _tensors(values)]
+                raise AssertionError(
+                    f"{op}: traced with open sizes, it gives other results than the call itself, for arguments of the sizes {sizes}"
+                )
+
+
+def _flat(results):
+    """The outputs, mutated arguments and gradients that there are."""
+    return [tensor.detach() for each in results for tensor in each if tensor is not None]
+
+
+class _OpenGraph:
+    """`run(values)`, which returns a list of tensors, as a graph with open sizes."""
+
+    def __init__(self, run, values):
+        from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # slow to load, and only checks need it
+
+        self._values = values
+        self._tensors = list({id(tensor): tensor for tensor in _tensors(values)}.values())
+
+        def flat(*tensors):
+            return run(self._with(tensors))
+
+        self._module = make_fx(flat, tracing_mode="symbolic")(*self._tensors)
+
+    def _with(self, tensors):
+        """The arguments with other tensors."""
+        others = {id(own): other for own, other in zip(self._tensors, tensors, strict=True)}
+        return _map(lambda own: others[id(own)], self._values)
+
+    def samples(self):
+        """The arguments, then such of other sizes."""
+        from mindtorch_v2.fx.experimental._open_sizes import near_sizes, sizes_under
+
+        yield self._values
+        shown = [node.meta["val"] for node in self._module.graph.find_nodes(op="placeholder")]
+        for symbols in near_sizes(self._module.shape_env, 2):
+            yield self._with([_resized(t, *sizes_under(s, symbols)) for t, s in zip(self._tensors, shown, strict=True)])
+
+    def __call__(self, values):
+        """What the graph gives for copies of these arguments."""
+        given = {id(tensor): tensor for tensor in _tensors(values)}
+        with _without_gradient():
+            return self._module(*(_copy(tensor).requires_grad_(False) for tensor in given.values()))
+
+
+def _resized(tensor, sizes, strides):
+    """A tensor with other sizes: its numbers, over and over."""
+    made = _C._find_operator("aten::empty_strided", "")(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+    if tensor.numel() and not tensor.is_meta:
+        numbers = tensor.detach().reshape(-1)
+        times = -(-made.numel() // numbers.numel())
+        made.copy_(numbers.repeat(times)[: made.numel()].view(tuple(sizes)))
+    return made.requires_grad_(tensor.requires_grad)
+
+
 _TESTS = {
     "test_schema": _test_schema,
     "test_autograd_registration": _test_autograd_registration,
     "test_faketensor": _test_faketensor,
     "test_aot_dispatch_static": _test_aot_dispatch,
-    "test_aot_dispatch_dynamic": _test_aot_dispatch,
+    "test_aot_dispatch_dynamic": _test_aot_dispatch_dynamic,
 }
 DEFAULT_TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 """What `opcheck` runs unless told otherwise."""

@@ -179,7 +179,7 @@ class FakeTensorConverter:
     def _convert(self, mode, t, make_constant):
         if t.layout is not torch.strided:
             raise UnsupportedFakeTensorException("meta converter nyi")
-        if t._is_view() and t._base.dtype is t.dtype:
+        if mode._symbolic is None and t._is_view() and t._base.dtype is t.dtype:
             base = self.from_real_tensor(mode, t._base)
             with torch.set_grad_enabled(t.requires_grad):
                 return base.as_strided(t.shape, t.stride(), t.storage_offset())
@@ -187,7 +187,7 @@ class FakeTensorConverter:
             raise UnsupportedFakeTensorException(f"a fake tensor of a {type(t).__name__} is not supported")
         with torch.no_grad():
             elem = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
-        made = FakeTensor(mode, elem, t.device)
+        made = mode.wrap(elem, t.device)
         if make_constant and t.numel() <= 1 and t.device.type != "meta":
             mode._know(made, t)
         if t.requires_grad:
@@ -223,6 +223,9 @@ class FakeTensorMode(TorchDispatchMode):
     Real tensors among the arguments are an error (AssertionError) unless `allow_non_fake_inputs`. Numbers that
     `torch.tensor` was given stay known. A kernel that `torch.library.register_fake` registered serves its operator.
 
+    With a `shape_env` (`torch.fx.experimental.symbolic_shapes.ShapeEnv`) sizes are symbolic: `from_tensor` gives each size
+    a name, and what a program decides by them is noted as a guard.
+
     >>> with FakeTensorMode():
     ...     torch.ones(2, 3) @ torch.ones(3, 4)
     FakeTensor(..., size=(2, 4))
@@ -237,12 +240,19 @@ class FakeTensorMode(TorchDispatchMode):
         static_shapes=None,
         export=False,
     ):
-        if shape_env is not None or static_shapes is False:
-            raise NotImplementedError("FakeTensorMode(): symbolic shapes are not implemented in mindtorch_v2")
+        if shape_env is None and static_shapes is False:
+            raise AssertionError("FakeTensorMode(): static_shapes=False needs a shape_env")
         self.allow_non_fake_inputs = allow_non_fake_inputs
         self.allow_fallback_kernels = allow_fallback_kernels
-        self.shape_env = None
-        self.static_shapes = True
+        self.shape_env = shape_env
+        self.static_shapes = shape_env is None if static_shapes is None else static_shapes
+        self._symbolic = None
+        if shape_env is not None:
+            from mindtorch_v2._subclasses import _universes  # it needs this file
+
+            self._symbolic = _universes
+            self._numbers = _universes.SymbolicNumbers()
+            self.other_mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.fake_tensor_converter = FakeTensorConverter()
         self._known = weakref.WeakValueDictionary()  # by identity: the fake tensors whose value is known
         self._entered = []
@@ -252,31 +262,44 @@ class FakeTensorMode(TorchDispatchMode):
         active = [mode for mode in _torch_dispatch.modes() if isinstance(mode, FakeTensorMode)]
         again = bool(active) and active[-1] is self
         self._entered.append(again)
-        return self if again else super().__enter__()
+        if again:
+            return self
+        if self._symbolic is not None:
+            self._numbers.__enter__()
+        return super().__enter__()
 
     def __exit__(self, exc_type, exc_value, traceback):
         if not self._entered.pop():
             super().__exit__(exc_type, exc_value, traceback)
+            if self._symbolic is not None:
+                self._numbers.__exit__(exc_type, exc_value, traceback)
 
     @classmethod
     def is_infra_mode(cls):
         return True
 
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
-        """The fake tensor of a real one; each time the same. NotImplementedError for symbolic shapes.
+        """The fake tensor of a real one; each time the same.
 
-        UnsupportedFakeTensorException for a subclass of Tensor or another layout than strided.
+        Where the mode has a ShapeEnv and `static_shapes` is not set, its sizes are symbolic, each as `symbolic_context` (a
+        StatelessSymbolicContext) says; `source` names the tensor. UnsupportedFakeTensorException for a subclass of
+        Tensor or another layout than strided.
         """
-        if static_shapes is False or symbolic_context is not None:
-            raise NotImplementedError(
-                "FakeTensorMode.from_tensor(): symbolic shapes are not implemented in mindtorch_v2"
-            )
         if isinstance(tensor, FakeTensor):
             if tensor.fake_mode is self:
                 return tensor
             with _torch_dispatch.no_modes():
-                return FakeTensor(self, tensor._elem, tensor.device)
-        return self.fake_tensor_converter.from_real_tensor(self, tensor)
+                return self.wrap(tensor._elem, tensor.device)
+        known = self.fake_tensor_converter.tensor_memo.get(tensor)
+        if known is not None or self._symbolic is None:
+            return known if known is not None else self.fake_tensor_converter.from_real_tensor(self, tensor)
+        static = self.static_shapes if static_shapes is None else static_shapes
+        source = source or f"tensor{len(self.fake_tensor_converter.tensor_memo)}"
+        return self._symbolic.symbolic_fake(self, tensor, source, None if static else symbolic_context, static)
+
+    def wrap(self, elem, device):
+        """The fake tensor of this mode that shows `elem`, of the meta device, on `device`."""
+        return (FakeTensor if self._symbolic is None else self._symbolic.SymbolicFakeTensor)(self, elem, device)
 
     def is_our_fake(self, t):
         """Whether `t` is a fake tensor of this mode."""
@@ -294,7 +317,12 @@ class FakeTensorMode(TorchDispatchMode):
     # ---- one call ----
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
+        if self._symbolic is None:
+            return self._run(func, args, kwargs or {})
+        with self._symbolic.below():
+            return self._run(func, args, kwargs or {})
+
+    def _run(self, func, args, kwargs):
         name = func._qualified_op_name
         with _torch_dispatch.no_modes():
             if name in _LIFT and not isinstance(args[0], FakeTensor):
@@ -306,13 +334,20 @@ class FakeTensorMode(TorchDispatchMode):
             )
             if name in _VALUE:
                 if known is None:
-                    raise DataDependentOutputException(func)
+                    return self._value_of_data(func, name, args)
                 return known[0]
             self._refuse_shapes_by_values(func, name, args)
             result = self._on_meta(func, args, kwargs, fakes)
             if known is not None and isinstance(result, FakeTensor) and known[0].numel() <= 1:
                 self._know(result, known[0])
             return result
+
+    def _value_of_data(self, func, name, args):
+        if self._symbolic is not None and name == "aten::_local_scalar_dense":
+            value = self._symbolic.value_of_data(self.shape_env, args[0].dtype)
+            if value is not None:
+                return value
+        raise DataDependentOutputException(func)
 
     def _all_fake(self, func, args, kwargs):
         """The arguments with fake tensors for real ones, where that is allowed."""
@@ -399,7 +434,7 @@ class FakeTensorMode(TorchDispatchMode):
                     f"{func}: its Meta kernel returned a tensor on {elem.device}; elem.device.type must be 'meta', got "
                     f"{elem.device.type}. Make results with the arguments' device, as x.new_empty(...) does"
                 )
-            made = FakeTensor(self, elem, device)
+            made = self.wrap(elem, device)
             if func._handle.is_view and fakes[0]._elem.dtype is elem.dtype:
                 _share_storage(made, fakes[0])  # they have one version counter
             return made

@@ -97,3 +97,23 @@ def special_log_softmax(self, dim, *, dtype=None):
 )
 def special_logsumexp(self, dim, keepdim=False):
     return aten.logsumexp(self, dim, keepdim)
+
+
+@composite("sym_size.int(Tensor self, int dim) -> SymInt", "The size of a dimension: how graphs ask for it.")
+def _sym_size(self, dim):
+    return self.size(dim)
+
+
+@composite("sym_stride.int(Tensor self, int dim) -> SymInt", "The stride of a dimension: how graphs ask for it.")
+def _sym_stride(self, dim):
+    return self.stride(dim)
+
+
+@composite("sym_numel(Tensor self) -> SymInt", "The number of elements: how graphs ask for it.")
+def _sym_numel(self):
+    return self.numel()
+
+
+@composite("sym_storage_offset(Tensor self) -> SymInt", "Where the elements begin: how graphs ask for it.")
+def _sym_storage_offset(self):
+    return self.storage_offset()

@@ -10,8 +10,10 @@ import weakref
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _torch_dispatch
+from mindtorch_v2._subclasses import _universes
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from mindtorch_v2.fx._symbolic_trace import PH, Tracer
+from mindtorch_v2.fx.experimental import _open_sizes
 from mindtorch_v2.fx.graph_module import GraphModule
 from mindtorch_v2.fx.passes.shape_prop import _extract_tensor_metadata
 from mindtorch_v2.fx.proxy import Proxy
@@ -150,6 +152,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         kwargs = kwargs or {}
         if not self.enable_tracing:
             return func(*args, **kwargs)
+        with _universes.below() if self.tracing_mode == "symbolic" else contextlib.nullcontext():
+            return self._take(func, args, kwargs)
+
+    def _take(self, func, args, kwargs):
         rule = self.decomp_table.get(func)
         if rule is not None:
             with self:
@@ -169,6 +175,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if name == "aten::_local_scalar_dense" and any(known):
             if constants is not None:
                 return func(constants[0][0])
+            if self.tracing_mode == "symbolic":
+                return self._record_value(func, args)
             raise RuntimeError(
                 f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely "
                 "that this is caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic "
@@ -187,6 +195,15 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         proxy = self.tracer.create_proxy("call_function", target, *proxies, name=label)
         self._rename_written(func, args, kwargs, proxy)
         return track_tensor_tree(result, proxy, constant=constant, tracer=self.tracer)
+
+    def _record_value(self, func, args):
+        """An element of a tensor: a node that gives a number."""
+        value = func(*args)
+        proxy = self.tracer.create_proxy(
+            "call_function", func, (self._as_proxy(args[0]),), {}, name="_local_scalar_dense"
+        )
+        proxy.node.meta["val"] = _universes.state.told
+        return value
 
     def _as_proxy(self, value):
         known = self._known(value)
@@ -302,7 +319,10 @@ def _recording(f, tensors, tracer, mode):
         flat_proxies, flat_tensors = pytree.tree_leaves(proxies), pytree.tree_leaves(tensors)
         for proxy, value in zip(flat_proxies, flat_tensors):
             if isinstance(value, torch.Tensor):
-                track_tensor_tree(value, proxy, constant=None, tracer=tracer)
+                with _universes.below():
+                    track_tensor_tree(value, proxy, constant=None, tracer=tracer)
+            elif isinstance(value, torch.SymInt):
+                proxy.node.meta["val"] = value
         with mode:
             result = f(*tensors)
         return pytree.tree_map_only(
@@ -326,10 +346,13 @@ def make_fx(
 ):
     """A function that runs `f` with given arguments and returns the GraphModule of the operators that ran, below autograd.
 
-    `tracing_mode` "real" runs on the arguments, "fake" on fake tensors with their shapes. `decomposition_table` maps
-    operators (`torch.ops.aten.silu.default`) to functions that take their place. Tensors that `f` closes over become
-    attributes of the module. Numbers that depend on tensors are an error (RuntimeError), as the graph would be of one
-    value only. NotImplementedError for "symbolic" and `pre_dispatch`.
+    `tracing_mode` "real" runs on the arguments, "fake" on fake tensors with their shapes, "symbolic" on fake tensors whose
+    sizes are symbols (0 and 1 excepted), and so are numbers among the arguments: the graph is right for other sizes, as
+    long as the guards of `module.shape_env` hold. The program is then run several times, with sizes of several kinds.
+
+    `decomposition_table` maps operators (`torch.ops.aten.silu.default`) to functions that take their place. Tensors that `f`
+    closes over become attributes of the module. Numbers that depend on tensors are an error (RuntimeError), as the graph
+    would be of one value only; with "symbolic" integers may. NotImplementedError for `pre_dispatch`.
 
     >>> print(make_fx(lambda x: torch.sin(x) * x)(torch.ones(2)).code.strip())
     def forward(self, x_1):
@@ -339,27 +362,32 @@ def make_fx(
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"tracing_mode must be real/fake/symbolic, got {tracing_mode}")
-    if tracing_mode == "symbolic":
-        raise NotImplementedError('make_fx(tracing_mode="symbolic") is not implemented in mindtorch_v2')
     if pre_dispatch:
         raise NotImplementedError("make_fx(pre_dispatch=True) is not implemented in mindtorch_v2")
 
-    @functools.wraps(f)
-    def wrapped(*args):
+    def trace(args, fake_mode):
         tracer = PythonKeyTracer()
         tracer.record_stack_traces = record_stack_traces
-        fakes = [leaf.fake_mode for leaf in pytree.tree_leaves(args) if isinstance(leaf, FakeTensor)]
-        with contextlib.ExitStack() as stack:
-            if tracing_mode == "fake":
-                fake_mode = fakes[0] if fakes else FakeTensorMode(allow_non_fake_inputs=_allow_non_fake_inputs)
-                args = pytree.tree_map_only(torch.Tensor, fake_mode.from_tensor, args)
-                stack.enter_context(fake_mode)
+        with fake_mode or contextlib.nullcontext():
             code = getattr(inspect.unwrap(f), "__code__", None)
             plain = code is not None and not code.co_flags & inspect.CO_VARARGS
             named = f if plain else _with_names(f, len(args))
             mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
             recorded = _recording(named, args, tracer, mode)
             return dispatch_trace(recorded, tracer, tuple(pytree.tree_map(lambda _: PH, args)))
+
+    @functools.wraps(f)
+    def wrapped(*args):
+        if tracing_mode == "symbolic":
+            args, fake_mode = _open_sizes.symbolic_arguments(args, _allow_non_fake_inputs)
+            module = trace(args, fake_mode)
+            module.shape_env = fake_mode.shape_env
+            return _open_sizes.open_sizes(module, args, fake_mode, trace)
+        if tracing_mode == "fake":
+            fakes = [leaf.fake_mode for leaf in pytree.tree_leaves(args) if isinstance(leaf, FakeTensor)]
+            fake_mode = fakes[0] if fakes else FakeTensorMode(allow_non_fake_inputs=_allow_non_fake_inputs)
+            return trace(pytree.tree_map_only(torch.Tensor, fake_mode.from_tensor, args), fake_mode)
+        return trace(args, None)
 
     return wrapped
 
