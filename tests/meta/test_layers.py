@@ -15,6 +15,8 @@ LEVELS = {
     "_ops": 3, "_tensor_types": 3,
     # Ascend's graph back end stands on torch.compile, and kernels of one's own on torch.library.
     "_backends.ge": 6, "_backends.npu.custom_kernel": 6,
+    # It traces what it checks.
+    "_library.opcheck": 6,
     "_functionalize": 4, "_backends": 4, "_batching": 4,
     "library": 5, "_torch_dispatch": 5, "_library": 5, "_ops_namespace": 5, "_interop": 5,
 }  # fmt: skip
@@ -26,6 +28,7 @@ UPWARDS = {
     ("_tensor", "_utils"): "PyTorch's pickles name the functions there",
     ("_autograd.gradcheck", "func"): "checks backward of several gradients at once",
     ("_tensor", "utils.hooks"): "hooks return PyTorch's public handle",
+    ("library", "_library.opcheck"): "opcheck is public there",
     ("_tensor", "npu"): "page-locked memory is the accelerator's",
     ("_tensor", "_backends.npu"): "page-locked memory is the accelerator's",
 }
