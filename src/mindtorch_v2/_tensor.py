@@ -56,17 +56,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     ) -> None:
         """Add the gradients of this tensor to the ``.grad`` of the leaves; ``gradient`` is needed unless it is a scalar."""
         if _C._overridden(self):
-            from ._torch_function import hand_over  # it needs this class
+            from ._torch_function import hand_over_locals  # it needs this class
 
-            hand_over(
-                Tensor.backward,
-                (self,),
-                self,
-                gradient=gradient,
-                retain_graph=retain_graph,
-                create_graph=create_graph,
-                inputs=inputs,
-            )
+            hand_over_locals(Tensor.backward, locals())
             return
         _backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 

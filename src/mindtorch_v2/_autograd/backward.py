@@ -181,30 +181,18 @@ def grad(
     With ``is_grads_batched`` the first dimension of each of ``grad_outputs`` is a batch: the graph is run backward once
     for each slice, and the results get that dimension in front.
     """
-    roots, leaves = _tuple(outputs), _tuple(inputs)
-    if _C._overridden(*roots, *leaves):
-        from mindtorch_v2._torch_function import hand_over  # it needs Tensor, which needs this file
+    if _C._overridden(*_tuple(outputs), *_tuple(inputs)):
+        from mindtorch_v2._torch_function import hand_over_locals  # it needs Tensor, which needs this file
 
-        return hand_over(
-            grad,
-            (*roots, *leaves),
-            roots,
-            leaves,
-            grad_outputs=grad_outputs,
-            retain_graph=retain_graph,
-            create_graph=create_graph,
-            only_inputs=only_inputs,
-            allow_unused=allow_unused,
-            is_grads_batched=is_grads_batched,
-            materialize_grads=materialize_grads,
-        )
+        return hand_over_locals(grad, locals())
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    outputs, inputs = roots, leaves
+    outputs = _tuple(outputs)
+    inputs = _tuple(inputs)
     grads = (None,) * len(outputs) if grad_outputs is None else _tuple(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
