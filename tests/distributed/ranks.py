@@ -11,6 +11,13 @@ import tempfile
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 OURS = (sys.executable, "-m", "mindtorch_v2")
 PYTORCH = (sys.executable, "-W", "ignore")
+
+
+def emulated(*options):
+    """Our launcher on two emulated NPUs."""
+    return (sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--devices=2", *options, "--", *OURS)
+
+
 # What the snapshots hold: program, number of ranks, arguments.
 RUNS = {
     "collectives": ["collectives.py|2", "collectives.py|3"],

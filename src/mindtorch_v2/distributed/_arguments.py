@@ -55,7 +55,7 @@ def check_same_dtype(*groups):
 def check_root(function, rank, size, role="root"):
     """RuntimeError unless `rank` is one of the group."""
     if not 0 <= rank < size:
-        raise RuntimeError(f"ProcessGroupGloo::{function}: invalid {role} rank: {rank}")
+        raise RuntimeError(f"{function}: invalid {role} rank: {rank}")
 
 
 def check_like(function, tensor, others):
@@ -63,12 +63,11 @@ def check_like(function, tensor, others):
     for index, other in enumerate(others):
         if other.dtype != tensor.dtype:
             raise RuntimeError(
-                f"ProcessGroupGloo::{function}: invalid tensor type at index {index} "
-                f"(expected {tensor.dtype}, got {other.dtype})"
+                f"{function}: invalid tensor type at index {index} (expected {tensor.dtype}, got {other.dtype})"
             )
         if other.shape != tensor.shape:
             raise RuntimeError(
-                f"ProcessGroupGloo::{function}: invalid tensor size at index {index} "
+                f"{function}: invalid tensor size at index {index} "
                 f"(expected {size_text(tensor)}, got {size_text(other)})"
             )
 

@@ -70,7 +70,7 @@ class ProcessGroupGloo:
 
     def broadcast(self, tensor, root, asynchronous=False):
         """Copy `tensor` from the rank `root` to all."""
-        check_root("broadcast", root, self.size)
+        check_root("ProcessGroupGloo::broadcast", root, self.size)
 
         def run(exchange):
             with _contiguous(tensor, read=self.rank == root, write=self.rank != root) as flat:
@@ -84,7 +84,7 @@ class ProcessGroupGloo:
 
     def reduce(self, tensor, root, op, asynchronous=False):
         """Combine `tensor` over the ranks, in place, on the rank `root`."""
-        check_root("reduce", root, self.size)
+        check_root("ProcessGroupGloo::reduce", root, self.size)
         check_reducible("reduce", tensor, op)
 
         def run(exchange):
@@ -106,7 +106,7 @@ class ProcessGroupGloo:
                 "ProcessGroupGloo::allgather: invalid output tensor list at index 0 "
                 f"(expected length {self.size}, got {len(outputs)})"
             )
-        check_like("allgather", tensor, outputs)
+        check_like("ProcessGroupGloo::allgather", tensor, outputs)
 
         def run(exchange):
             own = _bytes(_packed(tensor))
@@ -121,14 +121,14 @@ class ProcessGroupGloo:
 
     def gather(self, tensor, outputs, root, asynchronous=False):
         """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
-        check_root("gather", root, self.size)
+        check_root("ProcessGroupGloo::gather", root, self.size)
         if self.rank == root:
             if len(outputs) != self.size:
                 raise RuntimeError(
                     f"ProcessGroupGloo::gather: Incorrect output list size {len(outputs)}. "
                     f"Output list size should be {self.size}, same as size of the process group."
                 )
-            check_like("gather", tensor, outputs)
+            check_like("ProcessGroupGloo::gather", tensor, outputs)
 
         def run(exchange):
             if self.rank == root:
@@ -141,14 +141,14 @@ class ProcessGroupGloo:
 
     def scatter(self, output, inputs, root, asynchronous=False):
         """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
-        check_root("scatter", root, self.size)
+        check_root("ProcessGroupGloo::scatter", root, self.size)
         if self.rank == root:
             if len(inputs) != self.size:
                 raise RuntimeError(
                     f"ProcessGroupGloo::scatter: Incorrect input list size {len(inputs)}. "
                     f"Input list size should be {self.size}, same as size of the process group."
                 )
-            check_like("scatter", output, inputs)
+            check_like("ProcessGroupGloo::scatter", output, inputs)
 
         def run(exchange):
             if self.rank == root:
@@ -165,7 +165,7 @@ class ProcessGroupGloo:
         """Combine the ranks' `inputs[rank]` into each rank's `output`."""
         if len(inputs) != self.size:
             raise RuntimeError("invalid input tensor list size, must be world size")
-        check_like("reduce_scatter", output, inputs)
+        check_like("ProcessGroupGloo::reduce_scatter", output, inputs)
         check_reducible("reduce_scatter", output, op)
 
         def run(exchange):
@@ -263,7 +263,7 @@ class ProcessGroupGloo:
     def send(self, tensor, rank, tag):
         """Send `tensor` to a rank; done when its bytes are on their way."""
         _check_contiguous(tensor)
-        check_root("send", rank, self.size, "destination")
+        check_root("ProcessGroupGloo::send", rank, self.size, "destination")
         outcome = self._mesh.send(rank, (DIRECT, tag, 0), b"send", _bytes(tensor))
         return self._direct(outcome, "send", tensor)
 
@@ -271,7 +271,7 @@ class ProcessGroupGloo:
         """Receive into `tensor` from a rank; None is any."""
         _check_contiguous(tensor)
         if rank is not None:
-            check_root("recv", rank, self.size, "source")
+            check_root("ProcessGroupGloo::recv", rank, self.size, "source")
         outcome = self._mesh.receive(rank, (DIRECT, tag, 0), b"send", _bytes(tensor))
         return self._direct(outcome, "recv", tensor)
 

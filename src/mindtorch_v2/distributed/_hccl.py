@@ -1,21 +1,311 @@
-"""The back end "hccl" by its name: collectives on NPUs are not implemented."""
+"""The back end "hccl": collectives on tensors of NPUs, by Ascend's library.
+
+Work is enqueued on the current stream of the tensor's device, behind what computes its operands. As everywhere on an NPU, an
+error of the work itself (a rank that has gone) appears where the program waits for it.
+"""
+
+import ctypes
+import math
+import os
+from concurrent.futures import Future as Outcome
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import hccl
+from mindtorch_v2.distributed._arguments import check_like, check_root, check_splits
+from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed._work import Work
 
 __all__ = ["ProcessGroupHCCL"]
 
+_OPS = {
+    RedOpType.SUM: hccl.SUM,
+    RedOpType.AVG: hccl.SUM,  # and a division
+    RedOpType.PRODUCT: hccl.PROD,
+    RedOpType.MAX: hccl.MAX,
+    RedOpType.MIN: hccl.MIN,
+}
+# Dtypes that HCCL does not combine, and another that holds their sums.
+_WIDER = {torch.bool: torch.int32, torch.uint8: torch.int32}
+
 
 class ProcessGroupHCCL:
-    """Raises NotImplementedError when it is asked for a collective."""
+    """A group of processes, each with tensors on an NPU. A communicator is made when a device is first used.
+
+    Args:
+        store: by which the ranks get the root's information.
+        rank: this process' rank.
+        size: how many there are.
+        timeout: how long a collective may take, unless HCCL_EXEC_TIMEOUT says so.
+    """
 
     name = "hccl"
 
     def __init__(self, store, rank, size, timeout):
         self.rank, self.size, self.timeout = rank, size, timeout
+        self._store = store
+        self._communicators = {}
+        self._library = None
 
-    def __getattr__(self, name):
-        raise NotImplementedError(f"{name} of NPU tensors (hccl) is not implemented in mindtorch_v2")
+    # ---- collectives: each returns a Work ----
+
+    def allreduce(self, tensor, op, asynchronous=False):
+        """Combine `tensor` over the ranks, in place, everywhere."""
+        return self._reduce("HcclAllReduce", tensor, op, ())
+
+    def reduce(self, tensor, root, op, asynchronous=False):
+        """Combine `tensor` over the ranks, in place, on the rank `root`."""
+        check_root("ProcessGroupHCCL::reduce", root, self.size)
+        return self._reduce("HcclReduce", tensor, op, (root,), write=self.rank == root)
+
+    def _reduce(self, function, tensor, op, more, write=True):
+        held = _reducible(tensor, op)
+        place = held.data_ptr()
+        self._on(tensor).call(function, place, place, held.numel(), _type(held), _OPS[op], *more)
+        if write:
+            _settle(tensor, held, op, self.size)
+        return self._started(tensor)
+
+    def broadcast(self, tensor, root, asynchronous=False):
+        """Copy `tensor` from the rank `root` to all."""
+        check_root("ProcessGroupHCCL::broadcast", root, self.size)
+        held = _plain(tensor)
+        self._on(tensor).call("HcclBroadcast", held.data_ptr(), held.numel(), _type(held), root)
+        _restore(tensor, held)
+        return self._started(tensor)
+
+    def allgather(self, outputs, tensor, asynchronous=False):
+        """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
+        if len(outputs) != self.size:
+            raise RuntimeError(
+                "ProcessGroupHCCL::allgather: invalid output tensor list at index 0 "
+                f"(expected length {self.size}, got {len(outputs)})"
+            )
+        check_like("ProcessGroupHCCL::allgather", tensor, outputs)
+        whole = torch.empty((self.size, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
+        self._gather(whole, tensor)
+        for output, part in zip(outputs, whole, strict=True):
+            output.detach().copy_(part)
+        return self._started(*outputs)
+
+    def allgather_into(self, output, tensor, asynchronous=False):
+        """Put the ranks' tensors one after the other, along the first dimension, into `output`."""
+        check_like("ProcessGroupHCCL::allgather", tensor, output.chunk(self.size))
+        self._gather(output, tensor)
+        return self._started(output)
+
+    def _gather(self, output, tensor):
+        held, landing = _plain(tensor), _plain(output)
+        place = landing.data_ptr()
+        self._on(tensor).call("HcclAllGather", held.data_ptr(), place, held.numel(), _type(held))
+        _restore(output, landing)
+
+    def gather(self, tensor, outputs, root, asynchronous=False):
+        """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
+        check_root("ProcessGroupHCCL::gather", root, self.size)
+        if self.rank != root:
+            return self.send(tensor, root, 0)
+        if len(outputs) != self.size:
+            raise RuntimeError(
+                f"ProcessGroupHCCL::gather: Incorrect output list size {len(outputs)}. "
+                f"Output list size should be {self.size}, same as size of the process group."
+            )
+        check_like("ProcessGroupHCCL::gather", tensor, outputs)
+        landing = [tensor.detach() if rank == root else torch.empty_like(tensor) for rank in range(self.size)]
+        self.batch([(False, landing[rank], rank, 0) for rank in range(self.size) if rank != root])
+        for output, part in zip(outputs, landing, strict=True):
+            output.detach().copy_(part)
+        return self._started(*outputs)
+
+    def scatter(self, output, inputs, root, asynchronous=False):
+        """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
+        check_root("ProcessGroupHCCL::scatter", root, self.size)
+        whole = output
+        if self.rank == root:
+            if len(inputs) != self.size:
+                raise RuntimeError(
+                    f"ProcessGroupHCCL::scatter: Incorrect input list size {len(inputs)}. "
+                    f"Input list size should be {self.size}, same as size of the process group."
+                )
+            check_like("ProcessGroupHCCL::scatter", output, inputs)
+            whole = torch.stack([each.detach() for each in inputs])
+        held, landing = _plain(whole), _plain(output)
+        self._on(output).call("HcclScatter", held.data_ptr(), landing.data_ptr(), landing.numel(), _type(held), root)
+        _restore(output, landing)
+        return self._started(output)
+
+    def reduce_scatter(self, output, inputs, op, asynchronous=False):
+        """Combine the ranks' `inputs[rank]` into each rank's `output`."""
+        if len(inputs) != self.size:
+            raise RuntimeError("invalid input tensor list size, must be world size")
+        check_like("ProcessGroupHCCL::reduce_scatter", output, inputs)
+        return self._reduce_scatter(output, torch.stack([each.detach() for each in inputs]), op)
+
+    def reduce_scatter_from(self, output, tensor, op, asynchronous=False):
+        """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
+        if output.shape[0] * self.size != tensor.shape[0]:
+            raise RuntimeError(
+                f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.shape[0] * self.size} vs. "
+                f"{tensor.shape[0]}). "
+            )
+        return self._reduce_scatter(output, tensor, op)
+
+    def _reduce_scatter(self, output, whole, op):
+        held, landing = _reducible(whole, op), _reducible(output, op)
+        place, count = landing.data_ptr(), landing.numel()
+        self._on(output).call("HcclReduceScatter", held.data_ptr(), place, count, _type(held), _OPS[op])
+        _settle(output, landing, op, self.size)
+        return self._started(output)
+
+    def alltoall(self, outputs, inputs, asynchronous=False):
+        """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
+        for name, tensors in (("output", outputs), ("input", inputs)):
+            if len(tensors) != self.size:
+                raise RuntimeError(
+                    f"ProcessGroupHCCL::alltoall: {name} tensor list size {len(tensors)} does not match world size "
+                    f"{self.size}"
+                )
+        held = _plain(torch.cat([each.detach().reshape(-1) for each in inputs]))
+        landing = torch.empty(sum(each.numel() for each in outputs), dtype=held.dtype, device=held.device)
+        sends, receives = ([each.numel() for each in tensors] for tensors in (inputs, outputs))
+        places = [hccl.counts([sum(sizes[:rank]) for rank in range(self.size)]) for sizes in (sends, receives)]
+        kind = _type(held)
+        out = held.data_ptr(), hccl.counts(sends), places[0], kind
+        into = landing.data_ptr(), hccl.counts(receives), places[1], kind
+        self._on(held).call("HcclAlltoAllV", *out, *into)
+        for output, part in zip(outputs, landing.split(receives), strict=True):
+            output.detach().copy_(part.view(output.shape))
+        return self._started(*outputs)
+
+    def alltoall_single(self, output, tensor, output_splits, input_splits, asynchronous=False):
+        """Copy the parts of `tensor` along its first dimension to the ranks; `output` gets theirs, one after the other."""
+        outputs = check_splits(output, output_splits, self.size)
+        inputs = check_splits(tensor, input_splits, self.size)
+        return self.alltoall(list(outputs), list(inputs))
+
+    def barrier(self, asynchronous=False):
+        """Wait until all ranks are there."""
+        communicator = self._communicator(torch.npu.current_device())
+        communicator.call("HcclBarrier")
+        return _Queued([], communicator.synchronize)
+
+    # ---- point to point: tags are not looked at, messages come in the order in which they were sent ----
+
+    def send(self, tensor, rank, tag):
+        """Send `tensor` to a rank. It is done when the rank receives it."""
+        return self.batch([(True, tensor, rank, tag)])[0]
+
+    def recv(self, tensor, rank, tag):
+        """Receive into `tensor` from a rank."""
+        if rank is None:
+            raise NotImplementedError("hccl does not receive from any rank: name it as src")
+        return self.batch([(False, tensor, rank, tag)])[0]
+
+    def batch(self, operations):
+        """Begin all of (whether it sends, tensor, rank, tag), in whatever order they can be done; a list of Work."""
+        held = []
+        for _, tensor, rank, _ in operations:
+            if not tensor.is_contiguous():
+                raise RuntimeError("input tensor has to be contiguous")
+            check_root("ProcessGroupHCCL::send", rank, self.size, "remote")
+            held.append(_plain(tensor))
+        items = (hccl.SendRecvItem * len(operations))()
+        for item, (sends, _, rank, _), tensor in zip(items, operations, held, strict=True):
+            item.kind, item.rank = hccl.SEND if sends else hccl.RECV, rank
+            item.buffer, item.count, item.type = tensor.data_ptr(), tensor.numel(), _type(tensor)
+        self._on(operations[0][1]).call("HcclBatchSendRecv", ctypes.byref(items), len(items))
+        return [self._started(tensor, source=None if sends else rank) for sends, tensor, rank, _ in operations]
+
+    # ---- lives ----
 
     def abort(self):
-        """Nothing is under way."""
+        """End the communicators, here and for the others."""
+        self.close()
 
     def close(self):
-        """Nothing is under way."""
+        """Finish what was started, and end the communicators."""
+        for communicator in self._communicators.values():
+            communicator.close()
+        self._communicators = {}
+
+    def _on(self, tensor):
+        return self._communicator(tensor.device.index)
+
+    def _communicator(self, device):
+        made = self._communicators.get(device)
+        if made is None:
+            if self._library is None:
+                os.environ.setdefault("HCCL_EXEC_TIMEOUT", str(math.ceil(self.timeout.total_seconds())))
+                self._library = hccl.Library()
+            key = f"root/{len(self._communicators)}"
+            if self.rank == 0:
+                self._store.set(key, self._library.root_info())
+            root = self._store.get(key)
+            made = hccl.Communicator(self._library, self.size, root, self.rank, device)
+            self._communicators[device] = made
+        return made
+
+    def _started(self, *tensors, source=None):
+        return _Queued(tensors, None, source)
+
+
+class _Queued(Work):
+    """Work on a stream: what is enqueued there later finds it done, so `wait` has to do something for other streams only."""
+
+    def __init__(self, result, finish=None, source=None):
+        outcome = Outcome()
+        outcome.set_result(source)
+        super().__init__(outcome, result, source=source)
+        self._finish = finish
+        self._device = result[0].device if result else None
+        self._event = torch.npu.Event() if result else None
+        if result:
+            self._event.record(torch.npu.current_stream(self._device))
+
+    def wait(self, timeout=None):
+        """Let the current stream wait for it; True."""
+        if self._event is not None:
+            torch.npu.current_stream(self._device).wait_event(self._event)
+        if self._finish is not None:
+            self._finish()
+        return True
+
+    def is_completed(self):
+        """Whether it is done."""
+        return self._event is None or self._event.query()
+
+    is_success = is_completed
+
+
+def _type(tensor):
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in hccl.TYPES:
+        raise TypeError(f"hccl has no data type for {tensor.dtype}")
+    return hccl.TYPES[name]
+
+
+def _plain(tensor):
+    """A tensor without gaps, truth values as bytes: the memory itself where that is possible."""
+    held = tensor.detach().contiguous()
+    return held.view(torch.uint8) if held.dtype is torch.bool else held
+
+
+def _restore(tensor, held):
+    """Put what was received into a tensor, if it is not there already."""
+    if held.data_ptr() != tensor.data_ptr():
+        tensor.detach().copy_(held.view(tensor.dtype))
+
+
+def _reducible(tensor, op):
+    """A tensor without gaps of a dtype that HCCL combines."""
+    if op not in _OPS:
+        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with HCCL")
+    held = tensor.detach()
+    return held.to(_WIDER[held.dtype]) if held.dtype in _WIDER else held.contiguous()
+
+
+def _settle(tensor, held, op, size):
+    """Put what was combined into its tensor."""
+    if op is RedOpType.AVG:
+        held.div_(size)
+    if held.data_ptr() != tensor.data_ptr():
+        tensor.detach().copy_(held)
