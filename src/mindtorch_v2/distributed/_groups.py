@@ -1,12 +1,11 @@
 """The process groups of this process: the default one, those made from it, and their ranks."""
 
 import datetime
+import importlib
 import os
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2.distributed._gloo import ProcessGroupGloo
-from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._stores import PrefixStore, seconds_of
 from mindtorch_v2.distributed.rendezvous import rendezvous
@@ -44,7 +43,8 @@ __all__ = [
 ]
 
 default_pg_timeout = datetime.timedelta(minutes=30)
-_BACKENDS = {"gloo": ProcessGroupGloo, "hccl": ProcessGroupHCCL}
+# Where each back end's class is: that of NPUs is loaded when it is asked for.
+_BACKENDS = {"gloo": ("_gloo", "ProcessGroupGloo"), "hccl": ("_hccl", "ProcessGroupHCCL")}
 _DEVICES = {"gloo": "cpu", "hccl": "npu"}
 _NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
 
@@ -295,7 +295,9 @@ def _make(name, ranks, rank, backend, timeout, description):
         if library not in _BACKENDS:
             raise AssertionError(f"Unknown c10d backend type {library.upper()}")
         store = PrefixStore(f"{name}/{library}", _world.store)
-        backends[device] = _BACKENDS[library](store, rank, len(ranks), timeout)
+        module, made = _BACKENDS[library]
+        kind = getattr(importlib.import_module(f"mindtorch_v2.distributed.{module}"), made)
+        backends[device] = kind(store, rank, len(ranks), timeout)
     shown = Backend.UNDEFINED if backend is None else Backend(backend) if ":" not in backend else "custom"
     made = ProcessGroup(name, list(ranks), rank, backends, shown, timeout, description or "undefined")
     _world.groups[made] = ",".join(f"{device}:{library}" for device, library in _configuration(backend).items())
