@@ -116,7 +116,6 @@ class OpOverloadPacket(_C.OperatorCallable):
         self._set_operators(self._handles)
         self.__name__ = name
         self.__module__ = f"torch.ops.{namespace}"
-        self._by_name = {}
 
     def __repr__(self):
         return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
@@ -140,14 +139,11 @@ class OpOverloadPacket(_C.OperatorCallable):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        overload = self._by_name.get(name)
-        if overload is None:
-            for handle in self._handles:
-                if (handle.overload or "default") == name:
-                    overload = self._by_name[name] = OpOverload(self, handle)
-                    return overload
-            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
-        return overload
+        for handle in self._handles:
+            if (handle.overload or "default") == name:
+                overload = self.__dict__[name] = OpOverload(self, handle)  # which is found without this function
+                return overload
+        raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
 
     def __dir__(self):
         return [*super().__dir__(), *self.overloads()]

@@ -286,3 +286,58 @@ def test_methods_and_optimizer_steps():
             parameter.grad = torch.arange(3.0) + number
             step()
     assert torch.allclose(parameters[0][0], parameters[1][0])
+
+
+def _caught(x, written):
+    written.add_(1)
+    try:
+        y = torch.ops.compile_tests.fails(torch.dropout(x, 0.5, True))
+    except NotImplementedError:
+        y = torch.dropout(x, 0.5, True)
+    return y
+
+
+def _not_needed(x, written):
+    written.add_(1)
+    try:
+        written.index_copy_(0, torch.tensor([0]), x[:1])
+    except (NotImplementedError, ImportError):
+        written[0] = x[0]
+    return written * 2
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("function", [_caught, _not_needed])
+def test_errors_that_depend_on_form_are_caught_in_programs_that_write(function, backend):
+    def fails(x):
+        raise NotImplementedError("no kernel")
+
+    with torch.library._scoped_library("compile_tests", "DEF") as lib:
+        lib.define("fails(Tensor x) -> Tensor")
+        lib.impl("fails", fails, "CPU")
+        torch.library.register_fake("compile_tests::fails", torch.empty_like, lib=lib)
+        compiled = torch.compile(function, backend=backend, fullgraph=True)
+        for seed in range(3):
+            x, mine, theirs = torch.randn(4), torch.zeros(4), torch.zeros(4)
+            torch.manual_seed(seed)
+            expected = function(x, theirs)
+            torch.manual_seed(seed)
+            assert torch.equal(compiled(x, mine), expected)
+            assert torch.equal(mine, theirs)
+
+
+def test_errors_that_depend_on_values_end_the_capture_of_programs_that_write():
+    def function(x, index):
+        index.add_(1)
+        try:
+            return x[index]
+        except IndexError:
+            return x
+
+    with pytest.raises(exc.Unsupported, match="block of a try statement"):
+        torch.compile(function, backend="eager", fullgraph=True)(torch.ones(3), torch.zeros(1, dtype=torch.int64))
+    compiled = torch.compile(function, backend="eager")
+    for first in (0, 1):
+        index = torch.full((1,), first)
+        assert compiled(torch.ones(3), index).tolist() == [1]
+        assert index.item() == first + 1

@@ -36,6 +36,8 @@ from mindtorch_v2._capture._steps import (
 __all__ = ["Region", "Tree", "active", "paused", "run_what_waits"]
 
 _LONGEST = 4096  # calls that wait: a program without an end is cut
+_Tensor, _reference = torch.Tensor, weakref.ref  # for each call
+_pending_of, _make_pending, _deferred_state = _C._pending_of, _C._make_pending, _C._deferred_state
 _TRACER = _C._key_bit("Tracer")
 _GRAD = 1  # in the state of a call: grad mode; the other bits are autocast's
 _BY_IDENTITY = frozenset((type(None), torch.dtype, torch.layout, torch.memory_format, str, int))
@@ -53,10 +55,10 @@ _thread = _Thread()
 class _Pending:
     """What a pending tensor waits for. `error` is why there will be no value."""
 
-    __slots__ = ("error", "number", "region")
+    __slots__ = ("error", "region", "value")
 
-    def __init__(self, region, number):
-        self.region, self.number, self.error = region, number, None
+    def __init__(self, region, value):
+        self.region, self.value, self.error = region, value, None
 
 
 class Tree:
@@ -98,7 +100,7 @@ class Region:
         self._objects = []  # by number: a tensor from outside, or a weak reference to a pending one
         self._inputs = {}  # id of a tensor from outside -> its number
         self._memory = {}  # memory of tensors from outside -> the number of the first
-        self._written = set()
+        self._writes = False  # to tensors from outside
 
     def run(self, function, args, kwargs):
         """The call. However it ends, nothing waits afterwards."""
@@ -123,7 +125,7 @@ class Region:
         if rule is SAME:
             return NotImplemented
         with self._lock:
-            state, settings = _C._deferred_state()
+            state, settings = _deferred_state()
             if settings != self._settings:
                 self.flush("a setting of the thread changed")
                 self._settings, self._step = settings, self._tree.root(settings)
@@ -135,7 +137,14 @@ class Region:
             try:
                 key = [handle, state, casts]
                 for each in args:
-                    key.append(self._key(each))
+                    kind = type(each)
+                    key.append(
+                        each
+                        if kind in _BY_IDENTITY
+                        else self._key_of_tensor(each)
+                        if kind is _Tensor
+                        else self._key(each)
+                    )
                 for name, each in kwargs.items():
                     key += (name, self._key(each))
                 key = tuple(key)
@@ -161,7 +170,7 @@ class Region:
             return _SHARED_NAME[given]
         if kind is float:
             return (float, given, math.copysign(1.0, given)) if given == given else "nan of a call"
-        if isinstance(given, torch.Tensor):
+        if isinstance(given, _Tensor):
             return self._key_of_tensor(given)
         if kind is list or kind is tuple:
             return (kind, *map(self._key, given))
@@ -170,10 +179,10 @@ class Region:
         raise _NotPlain
 
     def _key_of_tensor(self, tensor):
-        pending = _C._pending_of(tensor)
+        pending = _pending_of(tensor)
         if pending is not None:
             if pending.region is self and pending.error is None:
-                return value(pending.number)
+                return pending.value
             _settle(tensor)
         number = self._inputs.get(id(tensor))
         if number is not None:
@@ -195,7 +204,7 @@ class Region:
     def _template(self, given):
         if isinstance(given, torch.Tensor):
             pending = _C._pending_of(given)
-            return value(self._inputs[id(given)] if pending is None else pending.number)
+            return value(self._inputs[id(given)]) if pending is None else pending.value
         if type(given) in (list, tuple):
             return type(given)(map(self._template, given))
         return given
@@ -205,7 +214,6 @@ class Region:
         named = {name: self._template(each) for name, each in kwargs.items()}
         step = Step(handle, tuple(map(self._template, args)), named, grad, casts)
         step.inputs = tuple(range(first, len(self._objects)))
-        step.count = self._step.count + 1
         step.place = place_in_program()
         outside = set(self._inputs.values())
         try:
@@ -228,8 +236,7 @@ class Region:
             tensor = self._tensor(number)
             if tensor is not None:
                 _C._pending_requires_grad(tensor)
-        for number in step.written:
-            self._written.add(_C._plain_input(self._objects[number])[0])
+        self._writes = self._writes or step.writes_outside
         if len(self._path) >= _LONGEST:
             self.flush(f"{_LONGEST} calls wait")
         return results
@@ -241,8 +248,8 @@ class Region:
     def _results(self, template):
         kind = type(template)
         if kind is New:
-            made = _C._make_pending(_Pending(self, template.number), *template.form)
-            self._objects.append(weakref.ref(made))
+            made = _make_pending(_Pending(self, template.value), *template.form)
+            self._objects.append(_reference(made))
             return made
         if kind is Value:
             return self._tensor(template.number)
@@ -251,7 +258,7 @@ class Region:
     def _now(self, handle, args, kwargs):
         """Before a call that cannot be put off: whatever it may depend on runs."""
         if self._path:
-            harmless = handle.namespace == "aten" and not (handle.mutates or handle.random or self._written)
+            harmless = handle.namespace == "aten" and not (handle.mutates or handle.random or self._writes)
             if not harmless or any(_C._pending_of(t) is not None for t in _tensors((*args, *kwargs.values()))):
                 self.flush(reason_of(handle))
         for tensor in _tensors((*args, *kwargs.values())):
@@ -270,7 +277,7 @@ class Region:
             if pending is not None:
                 self.flush("the program asks for a value")
                 return
-            if self._path and (shown or self._written):
+            if self._path and (shown or self._writes):
                 self.flush("the program asks for the memory of a tensor")
             if shown:
                 plain = _C._plain_input(tensor)
@@ -290,8 +297,15 @@ class Region:
                     tensor = each()
                     if tensor is not None:
                         waiting[number] = tensor
-            with outside_of_all():
-                self._run_path(path, step, objects, waiting, reason)
+            try:
+                with outside_of_all():
+                    self._run_path(path, step, objects, waiting, reason)
+            except BaseException as error:
+                for tensor in waiting.values():
+                    pending = _C._pending_of(tensor)
+                    if pending is not None:
+                        pending.error = error
+                raise
 
     def _run_path(self, path, step, objects, waiting, reason):
         numbers = tuple(waiting)
@@ -308,12 +322,11 @@ class Region:
         _C._set_grad_enabled(starts_with_grad(path))
         draws = any(each.random for each in path)
         state = torch.get_rng_state() if draws else None
-        versions = [tensor._version for tensor in inputs] if any(each.written for each in path) else None
+        versions = [tensor._version for tensor in inputs] if any(each.writes_outside for each in path) else None
         try:
             results = list(run(*inputs))
-        except Exception as error:  # noqa: BLE001  (it is raised again below)
+        except Exception:  # noqa: BLE001  (it is raised again)
             if versions is not None and versions != [tensor._version for tensor in inputs]:
-                self._give_up(waiting, error)
                 raise
             # The graph stopped somewhere. Step by step, all that comes before the error gets its value.
             if draws:
@@ -324,21 +337,11 @@ class Region:
 
     def _by_steps(self, path, objects, waiting):
         values = {number: objects[number] for each in path for number in each.inputs}
-        failed = None
         try:
             run_steps(path, values)
-        except Exception as error:
-            failed = error
-            raise
         finally:
-            done = {number: tensor for number, tensor in waiting.items() if number in values}
-            _C._settled(list(done.values()), [values[number] for number in done])
-            self._give_up({number: t for number, t in waiting.items() if number not in done}, failed)
-
-    @staticmethod
-    def _give_up(waiting, error):
-        for tensor in waiting.values():
-            _C._pending_of(tensor).error = error
+            done = [number for number in waiting if number in values]
+            _C._settled([waiting[number] for number in done], [values[number] for number in done])
 
 
 def _tensors(given):

@@ -9,6 +9,7 @@ import types
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guards import is_constant
 from mindtorch_v2._capture._reading import Reader
+from mindtorch_v2._capture._rewrite import DECIDED_BY_FORM
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymInt, SymNumber, SymSize
 
@@ -75,16 +76,22 @@ class _Context:
 
 
 class _Trying:
-    """The block of a try statement with handlers: errors that calls in it make in a later run would be caught."""
+    """The block of a try statement with handlers: errors that calls in it make in a later run would be caught.
 
-    def __init__(self, trace):
+    `classes` are those of the handlers, where all are known not to depend on values: then it is the first run that shows.
+    """
+
+    def __init__(self, trace, classes):
         self.trace = trace
+        self.by_values = not classes or not all(each is DECIDED_BY_FORM.get(each.__name__) for each in classes)
 
     def __enter__(self):
-        self.trace.tries += 1
+        self.trace.tries += self.by_values
+        self.trace.tries_by_form += not self.by_values
 
     def __exit__(self, *error):
-        self.trace.tries -= 1
+        self.trace.tries -= self.by_values
+        self.trace.tries_by_form -= not self.by_values
 
 
 class Operators(Reader):
@@ -437,9 +444,9 @@ class Operators(Reader):
         self.alive()
         return _Context(self, manager)
 
-    def trying(self):
+    def trying(self, classes):
         """Around the block of a try statement."""
-        return _Trying(self)
+        return _Trying(self, classes)
 
     def caught(self):
         """At the begin of a handler: what makes the capture impossible cannot be caught."""

@@ -90,6 +90,8 @@ class Recorder:
         self.failed = None
         self.tries = 0  # blocks of try statements that the program is in
         self.recorded_in_try = False
+        self.tries_by_form = 0  # those whose handlers catch what does not depend on values
+        self.recorded_in_try_by_form = False
         self._last_input = None
         self.input_names = {}
         self.net = _Net(self)
@@ -290,6 +292,7 @@ class Recorder:
             return result
         node = self.graph.create_node(op, target, node_args, node_kwargs)
         self.recorded_in_try = self.recorded_in_try or self.tries > 0
+        self.recorded_in_try_by_form = self.recorded_in_try_by_form or self.tries_by_form > 0
         node.meta["example_value"] = result
         place = self.location()
         if place is not None:

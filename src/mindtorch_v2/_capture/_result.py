@@ -1,5 +1,7 @@
 """What a capture gives: a graph, the guards under which it holds, and how a call's result is made of the graph's."""
 
+import mindtorch_v2 as torch
+
 __all__ = ["Capture", "Guards", "Uncapturable"]
 
 
@@ -64,6 +66,21 @@ class Guards:
         return found
 
 
+class _Before:
+    """What a call may change before it fails: random numbers and the tensors that are given."""
+
+    def __init__(self, tensors):
+        self.random = torch.get_rng_state()
+        self.tensors = [(tensor, tensor.detach().clone()) for tensor in tensors]
+
+    def restore(self):
+        """Undo the changes."""
+        torch.set_rng_state(self.random)
+        with torch.no_grad():
+            for tensor, values in self.tensors:
+                tensor.copy_(values)
+
+
 class Capture:
     """A captured call.
 
@@ -71,7 +88,7 @@ class Capture:
     output is a flat tuple. `sources` are where the inputs come from at each call.
     """
 
-    def __init__(self, graph, example_inputs, guards, sources, recipe, effects, again=None):
+    def __init__(self, graph, example_inputs, guards, sources, recipe, effects, again=None, written=()):
         self.graph = graph
         self.example_inputs = example_inputs
         self.guards = guards
@@ -79,6 +96,7 @@ class Capture:
         self._recipe = recipe
         self._effects = effects
         self._again = again  # the program, where it may catch an error of the graph
+        self._written = written  # then: the places of inputs that are written, until a run has shown that there is none
         self._known = None
         self._fixed, self._moving, self._gather = [], (), None
 
@@ -98,12 +116,17 @@ class Capture:
 
     def run(self, compiled, args, kwargs):
         """The result of the program: `compiled(*inputs)` gives the graph's flat outputs, the rest is put round them."""
-        try:
-            outputs = compiled(*self.inputs(args, kwargs))
-        except Exception:
-            if self._again is None:
-                raise
-            return self._again(*args, **kwargs)
+        inputs = self.inputs(args, kwargs)
+        if self._again is None:
+            outputs = compiled(*inputs)
+        else:
+            before = _Before([inputs[place] for place in self._written])
+            try:
+                outputs = compiled(*inputs)
+            except Exception:  # noqa: BLE001  (the program itself decides what becomes of it)
+                before.restore()
+                return self._again(*args, **kwargs)
+            self._written = ()
         memo = {}
         result = self._recipe(outputs, args, kwargs, memo)
         for write, source, name, recipe in self._effects:

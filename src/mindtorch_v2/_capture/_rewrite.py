@@ -9,7 +9,12 @@ import types
 from mindtorch_v2._capture._find_source import file_of, find
 from mindtorch_v2._capture._result import Uncapturable
 
-__all__ = ["instrument"]
+__all__ = ["DECIDED_BY_FORM", "instrument"]
+
+DECIDED_BY_FORM = {
+    each.__name__: each for each in (AttributeError, ImportError, ModuleNotFoundError, NameError, NotImplementedError)
+}
+"""Errors that an operator raises, if at all, by what its arguments are like, whatever their values."""
 
 _BINARY = {
     ast.Add: "add",
@@ -126,6 +131,13 @@ class _Bound(ast.NodeVisitor):
         if node.rest:
             self.names.add(node.rest)
         self.generic_visit(node)
+
+
+def _classes_of(classes):
+    """The names in the head of a handler; None for what is no name."""
+    if isinstance(classes, ast.Tuple):
+        return [name for each in classes.elts for name in _classes_of(each)]
+    return [classes.id if isinstance(classes, ast.Name) else None]
 
 
 def _load(name):
@@ -503,7 +515,10 @@ class _Rewriter(ast.NodeTransformer):
         node.body = self.block(node.body)
         # Handlers that end by raising again catch nothing.
         if any(not isinstance(h.body[-1], ast.Raise) or h.body[-1].exc is not None for h in node.handlers):
-            trying = ast.With([ast.withitem(_h("trying"), None)], node.body)
+            names = [name for handler in node.handlers for name in _classes_of(handler.type)]
+            known = names if all(name in DECIDED_BY_FORM for name in names) else []
+            classes = ast.Tuple([self.visit(self.at(node, _load(name))) for name in known], ast.Load())
+            trying = ast.With([ast.withitem(_h("trying", classes), None)], node.body)
             node.body = [self.at(node, trying)]
         for handler in node.handlers:
             if handler.type is not None:

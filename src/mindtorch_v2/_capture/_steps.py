@@ -55,10 +55,10 @@ def value(number):
 class New:
     """A result that is a new tensor: what is known of it before it is computed."""
 
-    __slots__ = ("form", "number")
+    __slots__ = ("form", "number", "value")
 
     def __init__(self, number, fake):
-        self.number = number
+        self.number, self.value = number, value(number)
         self.form = (
             tuple(fake.shape),
             tuple(fake.stride()),
@@ -130,7 +130,6 @@ class Step:
     __slots__ = (
         "args",
         "casts",
-        "count",
         "examples",
         "gains_history",
         "grad",
@@ -142,7 +141,7 @@ class Step:
         "random",
         "results",
         "target",
-        "written",
+        "writes_outside",
     )
 
     def __init__(self, handle=None, args=(), kwargs=None, grad=True, casts=None):
@@ -152,10 +151,9 @@ class Step:
         self.inputs = ()  # numbers of the tensors from outside that it is the first to take
         self.results = self.examples = self.place = None
         self.gains_history = ()  # numbers of values that require grad from here on
-        self.written = ()  # numbers of the tensors from outside whose memory it writes to
+        self.writes_outside = False  # to the memory of tensors from outside
         self.next = {}
         self.graphs = {}  # numbers of the values that are asked for -> what was compiled
-        self.count = 0
 
 
 class _Casts:
@@ -248,7 +246,7 @@ class Fakes:
                     raise Refused("a tensor from outside gets a history")
                 if fake.requires_grad is not required:
                     step.gains_history += (number,)
-            step.written = tuple(number for number in outside if number in written)
+            step.writes_outside = not outside.isdisjoint(written)
         known = {id(fake): number for number, fake in fakes.items()}
         step.results = self._number(result, known, [first])
         step.examples = result

@@ -203,7 +203,8 @@ def _guard_memory(trace, inputs):
 
 def _finish(trace, result, function):
     trace.alive()
-    if trace.recorded_in_try and any(fake._version for _, _, _, fake in trace.inputs):
+    writes = any(fake._version for _, _, _, fake in trace.inputs)
+    if trace.recorded_in_try and writes:
         trace.refuse("a call in the block of a try statement, in a program that writes to its inputs", "try")
     rebuilding = Rebuilding(trace)
     recipe = rebuilding.recipe(result)
@@ -225,4 +226,6 @@ def _finish(trace, result, function):
         examples = [mode.from_tensor(real) for _, _, real, _ in kept]
     guards = Guards(trace.guards, None if shapes is None else (shapes, shape_sources))
     sources = [source for _, source, _, _ in kept]
-    return Capture(module, examples, guards, sources, recipe, effects, function if trace.recorded_in_try else None)
+    again = function if trace.recorded_in_try or trace.recorded_in_try_by_form else None
+    written = [place for place, (_, _, _, fake) in enumerate(kept) if fake._version] if again else []
+    return Capture(module, examples, guards, sources, recipe, effects, again, written)
