@@ -167,7 +167,8 @@ void run_python_key(Call& c) { answered(c, KeyHandler::Python); }
 // Python puts the call off, or it is run now. What is recorded in other ways is not put off besides.
 void run_tracer(Call& c) {
     const KeySet others = KeySet(Key::Python) | Key::Functionalize | Key::Batched;
-    if (g_thread.transforms || !g_forward_levels.empty() || !g_saved_hooks.empty() ||
+    const bool below_autograd = !g_thread.inference_mode && !(g_thread.exclude & kAutogradKeys).empty();
+    if (g_thread.transforms || !g_forward_levels.empty() || !g_saved_hooks.empty() || below_autograd ||
         !(g_thread.include & others).empty()) {
         for_each_tensor(c, [](Tensor& t) { settle_pending(t); });
         settle_all();

@@ -130,11 +130,11 @@ class Region:
                 self.flush("a setting of the thread changed")
                 self._settings, self._step = settings, self._tree.root(settings)
             casts = None
-            if state > _GRAD:
-                casts = _active_casts() if rule is COMPOSITE else None
-                state &= _GRAD
             first = len(self._objects)
             try:
+                if state > _GRAD:
+                    casts = _active_casts() if rule is COMPOSITE else None
+                    state &= _GRAD
                 key = [handle, state, casts]
                 for each in args:
                     kind = type(each)
@@ -353,11 +353,11 @@ def _tensors(given):
 
 
 def _active_casts():
-    """What `autocast` takes for the state of this thread; None if it is off."""
-    for device in ("cpu", "npu", "cuda"):
-        if torch.is_autocast_enabled(device):
-            return (device, torch.get_autocast_dtype(device), True, torch.is_autocast_cache_enabled())
-    return None
+    """What `autocast` takes for the state of this thread."""
+    on = [device for device in ("cpu", "npu", "cuda") if torch.is_autocast_enabled(device)]
+    if len(on) != 1:
+        raise _NotPlain
+    return (on[0], torch.get_autocast_dtype(on[0]), True, torch.is_autocast_cache_enabled())
 
 
 def _watch(on):

@@ -1,5 +1,6 @@
 """Scaled dot product attention: which way it is computed, and the way by separate operators."""
 
+import functools
 import math
 
 from ... import _C
@@ -11,8 +12,15 @@ ENABLED = {FLASH: True, MATH: True}
 
 _C._get_flash_sdp_enabled = lambda: ENABLED[FLASH]
 _C._get_math_sdp_enabled = lambda: ENABLED[MATH]
-_C._set_sdp_use_flash = lambda enabled: ENABLED.update({FLASH: bool(enabled)})
-_C._set_sdp_use_math = lambda enabled: ENABLED.update({MATH: bool(enabled)})
+
+
+def _switch(which, enabled):
+    _C._run_put_off()  # calls that wait were made before
+    ENABLED[which] = bool(enabled)
+
+
+_C._set_sdp_use_flash = functools.partial(_switch, FLASH)
+_C._set_sdp_use_math = functools.partial(_switch, MATH)
 
 _FUSED_DTYPES = "float16 bfloat16 float32 float64"
 
