@@ -23,18 +23,6 @@ REFUSALS = (
 )
 
 
-def _assert_same(found, expected):
-    assert found[0] == expected[0], (found, expected)
-    if expected[0] == "error":
-        assert found[1:] == expected[1:]
-        return
-    for mine, theirs in zip((*found[1], *found[2]), (*expected[1], *expected[2]), strict=True):
-        assert (mine is None) == (theirs is None)
-        if mine is not None:
-            assert mine.shape == theirs.shape
-            assert torch.allclose(mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True)
-
-
 def _check(program, aliasing, with_gradients, partition):
     """Runs a program both ways, twice: the second call finds the graphs of the first. Returns why it was not lowered."""
     function = mutating_programs.body(torch, program)
@@ -49,7 +37,7 @@ def _check(program, aliasing, with_gradients, partition):
     )
     for _ in range(2):
         found = mutating_programs.outcome(torch, lambda *args: lowering(*args), aliasing, with_gradients)
-        _assert_same(found, expected)
+        mutating_programs.assert_same(torch, found, expected, by_graph=True)
     for reason in refusals:
         assert reason.startswith(REFUSALS), reason
         if reason.startswith("run on fake tensors"):

@@ -6,6 +6,7 @@ nothing where they do not fit it, so that every list is a program. `run` carries
 """
 
 import random
+import re
 
 from hypothesis import strategies as st
 
@@ -118,32 +119,46 @@ def _fits(torch, t, u):
         return None
 
 
+def step(torch, tensors, kind, name, i, j, n):
+    """One instruction on tensor `i`, with tensor `j` (None: what fits) as the other one; new tensors join the list."""
+    t = tensors[i]
+    if kind == "view":
+        if t.dim():
+            tensors += VIEWS[name](t, n)
+    elif kind == "metadata":
+        METADATA[name](t, n)
+    elif kind == "write":
+        WRITES[name](t, torch.full((), 0.75, dtype=t.dtype) if j is None else tensors[j].clone(), n)
+    else:
+        tensors += PURE[name](torch, t, t if j is None else tensors[j], n)
+
+
+def carried_out(torch, program, tensors, writes_metadata=True):
+    """Carries a program out on a list of tensors, which grows; gives each step that fitted, as `step` takes it."""
+    given = len(tensors)
+    for kind, name, which, other, n in program:
+        i, j = which % len(tensors), other % len(tensors)
+        if not tensors[i].numel() or len(tensors) > 40:
+            continue
+        # Whether the caller's own tensor follows new sizes is a question of its own.
+        if kind == "metadata" and not (writes_metadata and i >= given):
+            continue
+        fits = kind in ("write", "pure") and _fits(torch, tensors[i], tensors[j]) is not None
+        found = (kind, name, i, j if fits else None, n)
+        try:
+            step(torch, tensors, *found)
+        except RuntimeError as error:
+            if kind == "view" and "view size is not compatible" in str(error):
+                continue
+            raise
+        yield found
+
+
 def run(torch, program, inputs, writes_metadata=True):
     """All the tensors that the program ends up with, the inputs among them."""
     tensors = list(inputs)
-    for kind, name, which, other, n in program:
-        t, u = tensors[which % len(tensors)], tensors[other % len(tensors)]
-        if not t.numel() or len(tensors) > 40:
-            continue
-        if kind == "view":
-            try:
-                made = VIEWS[name](t, n) if t.dim() else []
-            except RuntimeError as error:
-                if "view size is not compatible" not in str(error):
-                    raise
-                made = []
-            tensors += made
-            continue
-        if kind == "metadata":
-            # Whether the caller's own tensor follows is a question of its own.
-            if writes_metadata and which % len(tensors) >= len(inputs):
-                METADATA[name](t, n)
-            continue
-        u = _fits(torch, t, u)
-        if kind == "write":
-            WRITES[name](t, torch.full((), 0.75, dtype=t.dtype) if u is None else u.clone(), n)
-        else:
-            tensors += PURE[name](torch, t, t if u is None else u, n)
+    for _ in carried_out(torch, program, tensors, writes_metadata):
+        pass
     return tensors
 
 
@@ -187,6 +202,28 @@ def outcome(torch, function, aliasing, grad):
     except RuntimeError as error:
         return "error", type(error).__name__, str(error)
     return "ok", values, list(gradients)
+
+
+_MADE_BY = re.compile(r"which is output \d+ of \w+")
+
+
+def assert_same(torch, found, expected, by_graph=False):
+    """Two outcomes are the same. `by_graph` says that a graph gave the first: its results are made by the graph.
+
+    They are views like any other then, where eager refuses to write to one of several views of an operator.
+    """
+    if by_graph and expected[0] == "error" and "that returns multiple views" in expected[2]:
+        return
+    assert found[0] == expected[0], (found, expected)
+    if expected[0] == "error":
+        texts = [_MADE_BY.sub("", text) if by_graph else text for text in (found[2], expected[2])]
+        assert found[1] == expected[1] and texts[0] == texts[1]
+        return
+    for mine, theirs in zip((*found[1], *found[2]), (*expected[1], *expected[2]), strict=True):
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            assert mine.shape == theirs.shape
+            assert torch.allclose(mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
 def summary(found):
