@@ -215,9 +215,8 @@ def test_conversions(library, row):
 CALLS = _lines("calls.jsonl")
 
 
-@pytest.fixture(scope="module")
-def calls(library):
-    received = []
+def define_called(library, received):
+    """Operators whose kernels write what they are given into `received`."""
 
     def kernel(*args, **kwargs):
         received[:] = [args, kwargs]
@@ -230,6 +229,12 @@ def calls(library):
     ):
         library.define(schema)
         library.impl(schema.partition("(")[0], kernel, "CompositeExplicitAutograd")
+
+
+@pytest.fixture(scope="module")
+def calls(library):
+    received = []
+    define_called(library, received)
     return received
 
 

@@ -243,7 +243,8 @@ std::string mismatches(const Candidate& candidate, const CallInput& in) {
     auto show = [&](Py_ssize_t i, PyObject* o) {
         std::string name = keyword_name(in, i), type = type_name(o);
         const Argument* a = nullptr;
-        if (i < in.nargs) a = own[static_cast<size_t>(i) - self];
+        const size_t place = static_cast<size_t>(i) - self;
+        if (i < in.nargs && place < own.size()) a = own[place];
         for (const Argument* each : own)
             if (!name.empty() && python_name(*each) + "=" == name) a = each;
         bool fits = a && (type == python_type_text(*a) || (a->kind == ArgKind::Float && type == "int") ||
