@@ -112,6 +112,7 @@ struct AutogradMeta {
 };
 
 AutogradMeta& autograd_of(Tensor& t);  // made if absent
+void check_can_require_grad(DType dtype);
 void destroy_autograd(AutogradMeta* a);
 
 inline bool requires_grad(const Tensor& t) {

@@ -35,6 +35,10 @@ TensorRef engine_zeros(const InputMeta& m) {
 
 // ---- metadata ----
 
+void check_can_require_grad(DType dtype) {
+    MT_CHECK(is_differentiable(dtype), "Only Tensors of floating point and complex dtype can require gradients");
+}
+
 AutogradMeta& autograd_of(Tensor& t) {
     if (!t.autograd) t.autograd = new AutogradMeta;
     return *t.autograd;

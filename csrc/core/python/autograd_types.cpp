@@ -312,9 +312,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
             TensorRef& g = captured[static_cast<size_t>(i)];
             if (!g && !unreachable) {
                 Py_DECREF(r);
-                MT_THROW(Runtime,
-                         "One of the differentiated Tensors appears to not have been used in the graph. Set "
-                         "allow_unused=True if this is the desired "
+                MT_THROW(Runtime, "The differentiated Tensor at index ", i,
+                         " appears to not have been used in the graph. Set allow_unused=True if this is the desired "
                          "behavior.");
             }
             PyObject* o = g ? g.release()->py() : Py_NewRef(Py_None);

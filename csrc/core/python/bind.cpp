@@ -264,10 +264,14 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             if (op->factory && in.kwnames && r) {
                 PyObject* wanted = nullptr;
                 if (has_keyword(in, g_requires_grad, &wanted) && PyObject_IsTrue(wanted) == 1) {
-                    if (PyObject_SetAttr(r, g_requires_grad, Py_True) < 0) {
+                    Tensor& made = as_tensor(r);
+                    try {
+                        check_can_require_grad(made.dtype);
+                    } catch (...) {
                         Py_DECREF(r);
-                        return nullptr;
+                        throw;
                     }
+                    autograd_of(made).requires_grad = true;
                 }
             }
             return r;

@@ -16,7 +16,6 @@ struct Names {
 } g_names;
 
 FunctionNode* as_function(PyObject* o) { return static_cast<FunctionNode*>(reinterpret_cast<Node*>(o)); }
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
 
 class Ref {
   public:

@@ -64,8 +64,6 @@ namespace {
 
 PyObject* g_run_put_off = nullptr;  // callable(tensor or None, shown)
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 Dims dims_of(PyObject* tuple) {
     MT_CHECK_TYPE(PyTuple_Check(tuple), "expected a tuple of int");
     Dims dims;

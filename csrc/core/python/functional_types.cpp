@@ -7,8 +7,6 @@
 namespace mt {
 namespace {
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 void release_functional(Storage* s) {
     PyGILState_STATE held = PyGILState_Ensure();
     Py_DECREF(static_cast<PyObject*>(s->context));

@@ -11,8 +11,6 @@
 namespace mt {
 namespace {
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 // ---- what a tensor looks like ----
 
 struct Look {

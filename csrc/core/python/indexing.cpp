@@ -20,8 +20,6 @@ OperatorName op_alias("aten::alias"), op_select("aten::select", "int"), op_slice
     op_copy("aten::copy_"), op_fill("aten::fill_", "Scalar"), op_expand("aten::expand"), op_view("aten::view"),
     op_to_copy("aten::_to_copy"), op_scalar_tensor("aten::scalar_tensor");
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 bool is_integer_index(PyObject* o) {
     return (PyLong_Check(o) && !PyBool_Check(o)) ||
            (!PyLong_Check(o) && !tensor_check(o) && PyIndex_Check(o) && numpy_scalar_check(o));

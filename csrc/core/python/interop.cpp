@@ -15,8 +15,6 @@ namespace {
 OperatorName op_local_scalar("aten::_local_scalar_dense"), op_detach("aten::detach"), op_to_copy("aten::_to_copy"),
     op_resolve_conj("aten::resolve_conj");
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 // ---- NumPy's types, without importing NumPy: an object cannot be an array before somebody has imported it ----
 
 PyTypeObject *g_ndarray, *g_generic;

@@ -9,8 +9,6 @@
 namespace mt {
 namespace {
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 // Whether a class takes calls below autograd over, by a __torch_dispatch__ that is not Tensor's own.
 bool handles_dispatch(PyTypeObject* type) {
     if (type == tensor_type() || type == parameter_type()) return false;
@@ -76,8 +74,7 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args) {
         else
             ints(strides, steps);
         MT_CHECK(offset >= 0, "storage_offset must not be negative, got ", offset);
-        MT_CHECK(!grad || is_differentiable(dtype_from_python(dtype)),
-                 "Only Tensors of floating point and complex dtype can require gradients");
+        if (grad) check_can_require_grad(dtype_from_python(dtype));
         // Memory that nothing touches costs nothing; a kernel that is reached all the same finds it.
         MT_CHECK(sizes.size() == steps.size(), "dimensionality of sizes (", sizes.size(),
                  ") must match dimensionality of strides (", steps.size(), ")");
@@ -119,8 +116,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw) {
                       Py_TYPE(data)->tp_name);
         Tensor& d = as_tensor(data);
         settle_pending(d);
-        MT_CHECK(!grad || is_differentiable(d.dtype),
-                 "Only Tensors of floating point and complex dtype can require gradients");
+        if (grad) check_can_require_grad(d.dtype);
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls);
         Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
         if (!t) throw PythonError();

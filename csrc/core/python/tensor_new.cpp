@@ -15,8 +15,6 @@ namespace {
 OperatorName op_lift_fresh("aten::lift_fresh"), op_to_copy("aten::_to_copy"), op_clone("aten::clone"),
     op_detach("aten::detach");
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 // ---- arguments ----
 
 // Keyword arguments of one call, by name; positional ones first.
@@ -307,7 +305,7 @@ TensorRef announced(TensorRef t) {
 
 void set_requires_grad(Tensor& t, bool wanted) {
     if (!wanted) return;
-    MT_CHECK(is_differentiable(t.dtype), "Only Tensors of floating point and complex dtype can require gradients");
+    check_can_require_grad(t.dtype);
     autograd_of(t).requires_grad = true;
 }
 

@@ -13,8 +13,6 @@ PyTypeObject *g_tensor_type, *g_base_type, *g_parameter_type;
 
 namespace {
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 // ---- lifetime ----
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -118,7 +116,8 @@ PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(as_tensor(o).ndi
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(as_tensor(o).itemsize()); }
 PyObject* get_nbytes(PyObject* o, void*) { return PyLong_FromLongLong(as_tensor(o).itemsize() * as_tensor(o).numel()); }
 PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(requires_grad(as_tensor(o))); }
-int set_requires_grad(PyObject* o, PyObject* v, void*) {
+// `refusal`: what to say of dtypes without gradients; the attribute and the method say it differently.
+int change_requires_grad(PyObject* o, PyObject* v, const char* refusal) {
     if (!v) {
         PyErr_SetString(PyExc_AttributeError, "cannot delete requires_grad");
         return -1;
@@ -136,13 +135,15 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
                      "doesn't require differentiation use var_no_grad = var.detach().");
             return 0;
         }
-        MT_CHECK(!wanted || is_differentiable(t.dtype),
-                 "only Tensors of floating point and complex dtype can require gradients");
+        MT_CHECK(!wanted || is_differentiable(t.dtype), refusal);
         MT_CHECK(!wanted || !(t.flags & kInference) || g_thread.inference_mode,
                  "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
         if (wanted || t.autograd) autograd_of(t).requires_grad = wanted;
         return 0;
     });
+}
+int set_requires_grad(PyObject* o, PyObject* v, void*) {
+    return change_requires_grad(o, v, "only Tensors of floating point and complex dtype can require gradients");
 }
 PyObject* get_is_leaf(PyObject* o, void*) {
     const Tensor& t = as_tensor(o);
@@ -455,7 +456,7 @@ PyObject* m_requires_grad_(PyObject* o, PyObject* args, PyObject* kw) {
     static const char* names[] = {"requires_grad", nullptr};
     PyObject* v = Py_True;
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|O:requires_grad_", const_cast<char**>(names), &v)) return nullptr;
-    if (set_requires_grad(o, v, nullptr) < 0) return nullptr;
+    if (change_requires_grad(o, v, "only Tensors of floating point dtype can require gradients") < 0) return nullptr;
     Py_INCREF(o);
     return o;
 }

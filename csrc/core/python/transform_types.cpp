@@ -5,8 +5,6 @@
 namespace mt {
 namespace {
 
-Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }
-
 // _make_batched(physical, levels): a tensor whose leading dimensions, one a level, are hidden: each stands for a mapped
 // dimension of vmap. Its memory is that of the first slice; operators are given all of it.
 PyObject* make_batched(PyObject*, PyObject* args) {

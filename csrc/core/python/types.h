@@ -15,6 +15,7 @@ inline PyTypeObject* parameter_type() { return g_parameter_type; }  // null unti
 // An object of `tensor_type()` without data, and the end of one of any class that derives from TensorBase.
 Tensor* new_tensor_object();
 void free_tensor_object(PyObject* o);
+inline Tensor& as_tensor(PyObject* o) { return *reinterpret_cast<Tensor*>(o); }  // of an object that is one
 
 PyObject* size_object(IntSpan sizes);       // torch.Size, new reference
 PyObject* dtype_object(DType t);            // borrowed

@@ -11,8 +11,7 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly
 
 # From the submodule of the same name: imported here, a later import of it can't take the function's place.
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
-
-Variable = _C.TensorBase
+from .variable import Variable
 
 __all__ = [
     "Function",
@@ -38,6 +37,6 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("profiler", "profiler_util", "variable"):
+    if name in ("profiler", "profiler_util"):
         return _importlib.import_module(f"mindtorch_v2.autograd.{name}")
     raise AttributeError(f"module 'mindtorch_v2.autograd' has no attribute {name!r}")

@@ -1,6 +1,7 @@
 """New tensors made by other operators: ranges between tensors, windows, Vandermonde matrices."""
 
 import math
+import warnings
 
 from .._table import S, T, aten, composite
 
@@ -57,6 +58,12 @@ def range_(start, end, **options):
     bind="function",
 )
 def range_step(start, end, step=1, *, dtype=None, **options):
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
