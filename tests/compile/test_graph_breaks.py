@@ -433,3 +433,47 @@ def test_inner_compiled_functions_and_disabled_ones():
     assert torch.allclose(compiled(x), (x.sin().cos() + 1) * 2)
     assert inner.frame_count == 1
     assert outer.frame_count == 2
+
+
+def _without_source():
+    space = {"torch": torch}
+    exec("def function(x):\n    return torch.sin(x) * 2\n", space)
+    return space["function"]
+
+
+_kept, _count = set(), 0
+
+
+def _adds_to_a_set(x):
+    _kept.add(len(_kept))
+    return x * len(_kept)
+
+
+def _defines_a_class(x):
+    class Scale:
+        value = 2
+
+    return (x * Scale.value).relu()
+
+
+def _writes_a_global(x):
+    global _count
+    _count += 1
+    return x + _count
+
+
+@pytest.mark.parametrize(
+    ("function", "graphs"), [(_without_source(), 1), (_adds_to_a_set, 3), (_defines_a_class, 1), (_writes_a_global, 3)]
+)
+def test_what_the_capture_of_the_whole_refuses_is_compiled_in_parts(function, graphs):
+    global _count
+    x, outcomes = torch.randn(3), []
+    counter = CompileCounterWithBackend("aot_eager")
+    for run in (function, torch.compile(function, backend=counter)):
+        _kept.clear()
+        _count = 0
+        outcomes.append([run(x) for _ in range(3)])
+    for theirs, mine in zip(*outcomes, strict=True):
+        assert torch.equal(mine, theirs)
+    assert counter.frame_count == graphs
+    assert counters["not_captured_whole"]

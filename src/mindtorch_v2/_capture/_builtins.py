@@ -11,7 +11,7 @@ import typing
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
-from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymFloat, SymInt, SymNumber, SymSize, wrap_number
 

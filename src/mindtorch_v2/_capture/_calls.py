@@ -10,7 +10,7 @@ import types
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture import _known
-from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._operators import Operators
 from mindtorch_v2._capture._reading import BoundSlot, TensorMethod
 from mindtorch_v2._capture._result import Uncapturable

@@ -19,7 +19,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._capture import _custom_function
 from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort
-from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._capture._symbolic import SymNumber, wrap_number
 from mindtorch_v2._library.definition import CustomOpDef

@@ -7,7 +7,7 @@ import operator
 import types
 
 import mindtorch_v2 as torch
-from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._reading import Reader
 from mindtorch_v2._capture._rewrite import DECIDED_BY_FORM
 from mindtorch_v2._capture._sources import look_up

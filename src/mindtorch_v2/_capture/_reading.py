@@ -9,7 +9,7 @@ import types
 import weakref
 
 import mindtorch_v2 as torch
-from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._recording import Recorder
 from mindtorch_v2._capture._sources import Attribute, Constant, Dictionary, Item, OfClass, absent, look_up
 from mindtorch_v2._capture._symbolic import SymFloat, SymInt, SymNumber, SymSize

@@ -4,7 +4,7 @@ import collections
 import types
 
 import mindtorch_v2 as torch
-from mindtorch_v2._capture._guards import is_constant
+from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._symbolic import SymNumber, SymSize
 
 __all__ = ["Rebuilding"]

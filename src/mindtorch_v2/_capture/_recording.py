@@ -8,7 +8,8 @@ import sys
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import fx
-from mindtorch_v2._capture._guards import Guard, TensorMeta, is_constant
+from mindtorch_v2._capture._guard_kinds import TensorMeta, is_constant
+from mindtorch_v2._capture._guards import Guard
 from mindtorch_v2._capture._result import Uncapturable
 from mindtorch_v2._capture._symbolic import SymNumber, SymSize, plain, wrap_number
 from mindtorch_v2._subclasses.fake_tensor import (

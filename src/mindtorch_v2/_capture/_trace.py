@@ -7,7 +7,8 @@ import types
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, fx
 from mindtorch_v2._capture._calls import Calls
-from mindtorch_v2._capture._guards import Guard, active_modes, global_state, is_constant, same_constant
+from mindtorch_v2._capture._guard_kinds import active_modes, global_state, is_constant, same_constant
+from mindtorch_v2._capture._guards import Guard
 from mindtorch_v2._capture._rebuild import Rebuilding
 from mindtorch_v2._capture._result import Capture, Guards, Uncapturable
 from mindtorch_v2._capture._sources import Argument, Constant, Dictionary, Item, Keyword, absent
