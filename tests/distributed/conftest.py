@@ -19,7 +19,6 @@ def expected(request: pytest.FixtureRequest):
     def find(name: str, key: str):
         if request.config.getoption("--live"):
             return ranks.results(*key.split("|"), launcher=ranks.PYTORCH)
-        path = HERE.parent / "snapshots" / "distributed" / f"{name}.json"
-        return json.loads(path.read_text())[key]
+        return json.loads((ranks.SNAPSHOTS / f"{name}.json").read_text())[key]
 
     return find

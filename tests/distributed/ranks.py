@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
+SNAPSHOTS = pathlib.Path(__file__).parents[1] / "snapshots" / "distributed"
 OURS = (sys.executable, "-m", "mindtorch_v2")
 PYTORCH = (sys.executable, "-W", "ignore")
 
@@ -61,3 +62,11 @@ def results(program, size, *arguments, **options):
     for number, rank in enumerate(found):
         assert rank.status == 0, f"rank {number}: {rank.err[-4000:]}"
     return [json.loads(rank.out.splitlines()[-1]) for rank in found]
+
+
+def launch(program, launcher, size=2, seconds=180):
+    """What the first rank of a program printed last, as JSON, started by a launcher (a module)."""
+    command = [sys.executable, "-m", launcher, f"--nproc_per_node={size}", str(PROGRAMS / program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
