@@ -381,7 +381,7 @@ class FakeTensorMode(TorchDispatchMode):
     def _refuse_shapes_by_values(func, name, args):
         if name in _SHAPE_BY_VALUES:
             raise DynamicOutputShapeException(func)
-        if name == "aten::repeat_interleave" and func._overloadname == "Tensor":
+        if name in ("aten::repeat_interleave", "aten::_ctc_loss") and func._overloadname == "Tensor":
             raise DynamicOutputShapeException(func)
         if name == "aten::index" and any(
             isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8) for index in args[1]

@@ -1,5 +1,6 @@
 """Tables looked up by row: embedding and embedding_bag."""
 
+from ..._dtype import DTYPES
 from .._table import S, T, aten, op, rule
 
 
@@ -28,10 +29,21 @@ def _embedding_bag_backward(
     return for_weight, for_samples
 
 
+def _embedding_bag_meta(
+    weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+    include_last_offset=False, padding_idx=-1,
+):  # fmt: skip
+    bags = offsets.shape[0] - include_last_offset
+    winners = (bags, weight.shape[1]) if mode == 2 else (bags,)
+    numbers = [indices.new_empty(size, dtype=DTYPES["int64"]) for size in (indices.shape, (bags,), winners)]
+    return weight.new_empty((bags, weight.shape[1])), *numbers
+
+
 op(
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     "Sums, means or maxima of bags of table rows; also the bag of each index, bag sizes and winning rows.",
     bind="function",
+    meta_kernel=_embedding_bag_meta,
     grad={("weight", "per_sample_weights"): _embedding_bag_backward},
     nondiff=(1, 2, 3),
 )
@@ -45,6 +57,7 @@ op(
     "_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     "`_embedding_bag` for when no gradient is needed.",
     bind="function",
+    meta_kernel=_embedding_bag_meta,
     grad=None,
 )
 op(

@@ -159,11 +159,20 @@ op(
     meta=rule("contiguous_like", "self"),
     grad=None,
 )
+
+
+def _ctc_loss_meta(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False):
+    steps, batch, _ = log_probs.shape
+    longest = max(target_lengths, default=0)
+    return log_probs.new_empty((batch,)), log_probs.new_empty((batch, steps, 2 * longest + 1))
+
+
 op(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0,"
     " bool zero_infinity=False) -> (Tensor, Tensor)",
     "Negative log likelihoods of label sequences, and the forward variables.",
     bind="function",
+    meta_kernel=_ctc_loss_meta,
     grad={
         "log_probs": lambda grad, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, result0, result1: (
             aten._ctc_loss_backward(
@@ -191,6 +200,7 @@ op(
     "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,"
     " Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
     "The gradient of `_ctc_loss`.",
+    meta_kernel=lambda grad, log_probs, *_: log_probs.new_empty(log_probs.shape),
     grad=None,
 )
 op(
@@ -198,6 +208,7 @@ op(
     " Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False)"
     " -> Tensor",
     "The gradient of `_ctc_loss`, lengths given as tensors.",
+    meta_kernel=lambda grad, log_probs, *_: log_probs.new_empty(log_probs.shape),
     grad=None,
 )
 op(

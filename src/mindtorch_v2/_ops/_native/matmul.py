@@ -38,11 +38,20 @@ def _addbmm_batch2(grad, batch1, batch2, alpha):
     return _scaled(aten.bmm(_adjoint(batch1), wide), conj(alpha))
 
 
+def _grouped_mm_meta(self, mat2, offs=None, bias=None, out_dtype=None):
+    rows, columns = self.shape[-2], mat2.shape[-1]
+    if self.dim() == 3 and mat2.dim() == 3:
+        shape = (self.shape[0], rows, columns)
+    else:  # groups of the common dimension are summed each for itself, else groups of rows or columns stay in their places
+        shape = (offs.shape[0], rows, columns) if self.dim() == mat2.dim() else (rows, columns)
+    return self.new_empty(shape, dtype=out_dtype or self.dtype)
+
+
 op(
     "_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
     "Products of groups of rows (or columns) that end at `offs` with one matrix each.",
     bind="function",
-    meta=None,
+    meta_kernel=_grouped_mm_meta,
     grad={
         "self": lambda grad, mat2, offs: aten._grouped_mm(grad, mat2.transpose(-2, -1), offs),
         "mat2": lambda grad, self, offs: aten._grouped_mm(self.transpose(-2, -1), grad, offs),
