@@ -29,6 +29,7 @@ REFUSED = {
     "equal": "data-dependent control flow",
     "is_nonzero": "data-dependent control flow",
     "is_same_size": "must only return Tensors",
+    **dict.fromkeys(("sym_numel", "sym_size.int", "sym_storage_offset", "sym_stride.int"), "must only return Tensors"),
     "is_signed": "must only return Tensors",
     "istft": r"\.item\(\)",
     "masked_select": "dynamic shape",
