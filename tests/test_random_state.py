@@ -1,5 +1,8 @@
 """The default generator's state, and blocks that leave it as they found it."""
 
+import copy
+import pickle
+
 import pytest
 
 import mindtorch_v2 as torch
@@ -49,3 +52,21 @@ def test_state_follows_pytorch():
     torch.rand(3)
     reference.rand(3)
     assert torch.get_rng_state().tolist() == reference.get_rng_state().tolist()
+
+
+def test_a_generator_is_pickled():
+    generator = torch.Generator().manual_seed(5)
+    torch.rand(3, generator=generator)
+    again = pickle.loads(pickle.dumps(generator))
+    assert again.initial_seed() == 5
+    assert torch.equal(torch.rand(4, generator=again), torch.rand(4, generator=generator))
+    assert torch.equal(torch.rand(2, generator=copy.deepcopy(again)), torch.rand(2, generator=again))
+
+
+def test_pinned_memory_wants_an_accelerator():
+    if torch.accelerator.is_available():
+        pytest.skip("there is one")
+    for make in (torch.empty, torch.zeros, torch.rand, torch.tensor, torch.ones(1).new_zeros, torch.ones(1).new_tensor):
+        with pytest.raises(RuntimeError, match="pin_memory=True requires a CUDA or other accelerator backend"):
+            make([2], pin_memory=True)
+    assert torch.empty([2], pin_memory=True, device="meta").shape == (2,)

@@ -286,12 +286,19 @@ PyObject* generator_reduce(PyObject* self, PyObject*) {
         Value device;
         device.tag = Tag::Device;
         device.device = as_generator(self)->device;
-        PyObject* state = generator_get_state(self, nullptr);
-        if (!state) return nullptr;
+        // The class has PyTorch's name, by which it is found only where this package stands for torch.
+        PyObject* random = PyImport_ImportModule("mindtorch_v2.random");
+        PyObject* make = random ? PyObject_GetAttrString(random, "_generator") : nullptr;
+        Py_XDECREF(random);
+        PyObject* state = make ? generator_get_state(self, nullptr) : nullptr;
+        if (!state) {
+            Py_XDECREF(make);
+            return nullptr;
+        }
         const Generator& g = *as_generator(self);
         PyObject* offset = g.device.is_cpu() ? none() : PyLong_FromUnsignedLongLong(g.offset);
-        return Py_BuildValue("(O(N)(KNN))", reinterpret_cast<PyObject*>(Py_TYPE(self)), box(device),
-                             static_cast<unsigned long long>(g.initial_seed), offset, state);
+        return Py_BuildValue("(N(N)(KNN))", make, box(device), static_cast<unsigned long long>(g.initial_seed), offset,
+                             state);
     });
 }
 

@@ -231,6 +231,21 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """A copy in page-locked memory, from which an accelerator copies by itself; RuntimeError without one."""
         return _accelerators_memory().copy_of(self)
 
+    def _pinned_when_made(self) -> Tensor:
+        """The tensor that a factory with pin_memory=True gives for the one that it made: its copy in page-locked memory."""
+        if self.is_meta or type(self) is not Tensor:  # what stands for a tensor, as a fake one does, has no memory
+            return self
+        if not self.is_cpu:
+            raise RuntimeError("Only dense CPU tensors can be pinned")
+        from . import npu  # with an accelerator's libraries, which few programs ask for
+
+        if not npu.is_available():
+            raise RuntimeError(
+                "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
+                "this system."
+            )
+        return _accelerators_memory().copy_of(self).requires_grad_(self.requires_grad)
+
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the storage is page-locked memory."""
         return self.untyped_storage().is_pinned()

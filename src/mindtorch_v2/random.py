@@ -19,6 +19,11 @@ __all__ = [
 default_generator = torch.default_generator
 
 
+def _generator(device):
+    """What the pickle of a generator calls."""
+    return torch.Generator(device)
+
+
 def set_rng_state(new_state):
     """Sets the state of the CPU's generator, a uint8 tensor from `get_rng_state`."""
     default_generator.set_state(new_state)

@@ -6,7 +6,7 @@
 
 #include "../autograd.h"
 #include "../generator.h"
-#include "types.h"
+#include "tensor_new.h"
 
 namespace mt {
 
@@ -27,8 +27,8 @@ void check_inference(const Call& c) {
 namespace {
 
 PyObject* g_input;  // interned names that stand for another one in torch.* functions
-PyObject *g_axis, *g_dim, *g_keepdims, *g_keepdim, *g_self, *g_x, *g_x1, *g_x2, *g_other, *g_out, *g_requires_grad,
-    *g_names;
+PyObject *g_axis, *g_dim, *g_keepdims, *g_keepdim, *g_self, *g_x, *g_x1, *g_x2, *g_other, *g_out, *g_pin_memory,
+    *g_requires_grad, *g_names;
 
 void init_names() {
     if (g_input) return;
@@ -43,6 +43,7 @@ void init_names() {
     g_x2 = intern("x2");
     g_other = intern("other");
     g_out = intern("out");
+    g_pin_memory = intern("pin_memory");
     g_requires_grad = intern("requires_grad");
     g_names = intern("names");
     g_input = intern("input");
@@ -263,6 +264,8 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             if (r && PyList_CheckExact(r)) Py_SETREF(r, PyList_AsTuple(r));
             if (op->factory && in.kwnames && r) {
                 PyObject* wanted = nullptr;
+                if (has_keyword(in, g_pin_memory, &wanted) && wanted == Py_True && !(r = pinned_when_made(r)))
+                    return nullptr;
                 if (has_keyword(in, g_requires_grad, &wanted) && PyObject_IsTrue(wanted) == 1) {
                     Tensor& made = as_tensor(r);
                     try {

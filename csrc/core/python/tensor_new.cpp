@@ -335,6 +335,16 @@ TensorRef new_copy(PyObject* data, DType dtype, bool to_device, Device device, b
     return r;
 }
 
+}  // namespace
+
+PyObject* pinned_when_made(PyObject* made) {
+    PyObject* pinned = PyObject_CallMethod(made, "_pinned_when_made", nullptr);
+    Py_DECREF(made);
+    return pinned;
+}
+
+namespace {
+
 // ---- module functions ----
 
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
@@ -344,7 +354,8 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kw
         Arguments a("tensor", args, n, kwnames, {"data", "dtype", "device", "requires_grad", "pin_memory", "names"}, 1);
         Device device;
         bool to_device = a.device(2, &device);
-        return new_copy(a.required(0), a.dtype(1), to_device, device, a.truth(3)).release()->py();
+        PyObject* made = new_copy(a.required(0), a.dtype(1), to_device, device, a.truth(3)).release()->py();
+        return a.truth(4) ? pinned_when_made(made) : made;
     });
 }
 
@@ -358,7 +369,8 @@ PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObje
         DType dtype = a[1] ? a.dtype(1) : t.dtype;
         PyObject* data = a.required(0);
         if (tensor_check(data) && !a[1]) dtype = DType::Undefined;
-        return new_copy(data, dtype, true, device, a.truth(3)).release()->py();
+        PyObject* made = new_copy(data, dtype, true, device, a.truth(3)).release()->py();
+        return a.truth(5) ? pinned_when_made(made) : made;
     });
 }
 

@@ -17,6 +17,9 @@ bool numpy_array_check(PyObject* o);
 bool numpy_scalar_check(PyObject* o);
 TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable);
 void release_buffer(void* buffer);  // deleter of a storage over a Py_buffer, on any thread
+// The tensor of a factory that was told pin_memory=True, for the one that it made, which is let go; null with an
+// exception.
+PyObject* pinned_when_made(PyObject* made);
 PyObject* new_tensor_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 PyObject* tensor_to_numpy(const Tensor& t);
 PyObject* item_of(const Tensor& t, int64_t element_offset);  // the element as a Python number

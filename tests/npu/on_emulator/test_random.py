@@ -1,5 +1,8 @@
 """Generators of the device, pinned memory, and several devices."""
 
+import subprocess
+import sys
+
 import pytest
 
 import mindtorch_v2 as torch
@@ -89,3 +92,26 @@ def test_a_loader_pins_its_batches() -> None:
     for values, numbers in torch.utils.data.DataLoader(data, batch_size=3, pin_memory=True):
         assert values.is_pinned() and numbers.is_pinned()
         assert torch.equal(values.to("npu", non_blocking=True).cpu(), numbers.float())
+
+
+def test_factories_pin_what_they_make() -> None:
+    made = [
+        torch.empty(2, pin_memory=True),
+        torch.zeros(2, pin_memory=True, requires_grad=True),
+        torch.full((2,), 3.0, pin_memory=True),
+        torch.tensor([1.0, 2.0], pin_memory=True),
+        torch.ones(1).new_zeros(2, pin_memory=True),
+        torch.randn_like(torch.ones(2), pin_memory=True),
+    ]
+    assert all(tensor.is_pinned() and tensor.is_leaf and tensor.shape == (2,) for tensor in made)
+    assert made[1].requires_grad and made[3].npu(non_blocking=True).tolist() == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+        torch.empty(2, pin_memory=True, device="npu")
+
+
+def test_streams_come_from_a_pool_and_events_may_outlive_the_program() -> None:
+    streams = {torch.npu.Stream().npu_stream for _ in range(100)}
+    assert len(streams) == 32 and 0 not in streams
+    program = "import mindtorch_v2 as t; e = t.npu.Event(); e.record(); s = t.npu.Stream(); k = [s.record_event()]"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr == ""

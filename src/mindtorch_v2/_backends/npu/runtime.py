@@ -108,6 +108,7 @@ class Runtime:
         self.local = _Local(self._states)
         self.blocking = any(os.environ.get(n) == "1" for n in ("ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING"))
         self.finalizers: list = []
+        self.events: set[int] = set()  # those that are alive
         self.closed = False
         code = self.aclInit(None)
         if code not in (0, _ALREADY_INITIALISED):
@@ -228,7 +229,9 @@ class Runtime:
         handle = c_void_p()
         flags = EVENT_SYNC | (EVENT_TIMELINE if timing else 0)
         self.check("aclrtCreateEventExWithFlag", self.aclrtCreateEventExWithFlag(ctypes.byref(handle), flags))
-        return handle.value or 0
+        assert handle.value is not None
+        self.events.add(handle.value)
+        return handle.value
 
     def record_event(self, event: int, index: int, stream: int) -> None:
         self.activate(index)
@@ -240,7 +243,8 @@ class Runtime:
         return status.value == 1
 
     def destroy_event(self, event: int) -> None:
-        if not self.closed:
+        if event in self.events:
+            self.events.discard(event)
             self.check("aclrtDestroyEvent", self.aclrtDestroyEvent(event))
 
     def elapsed(self, first: int, second: int) -> float:
@@ -286,6 +290,8 @@ class Runtime:
             self.aclrtSynchronizeDevice()
         for finalize in reversed(self.finalizers):
             finalize()
+        for event in list(self.events):  # what the program holds to its end
+            self.destroy_event(event)
         self.closed = True
         self.aclrtSetExceptionInfoCallback(None)
         self.aclFinalize()

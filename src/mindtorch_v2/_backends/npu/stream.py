@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections import deque
 from typing import Any
 
 from ... import _C, _stream
@@ -22,8 +24,29 @@ def device_index(device: Any) -> int:
     return device
 
 
+_POOLED = 32
+_lock = threading.Lock()
+_pools: dict[tuple[int, int], deque[int]] = {}  # (device, priority) -> handles, the one that is given next at the front
+
+
+def _pooled(device: int, priority: int) -> int:
+    """A handle from the pool of a device: streams are a scarce thing of the hardware, and live as long as the process."""
+    runtime = state.get().runtime
+    with _lock:
+        pool = _pools.setdefault((device, priority), deque())
+        if len(pool) < _POOLED:
+            handle = runtime.create_stream(device, priority)
+            runtime.finalizers.append(lambda: runtime.aclrtDestroyStream(handle))
+        else:
+            handle = pool.popleft()
+        pool.append(handle)
+        return handle
+
+
 class Stream(_stream.Stream):
     """A queue of work on a device, in order in itself and independent of other streams.
+
+    A device has 32 of each priority; the next one made is the first again.
 
     Args:
         device: where; None is the current device.
@@ -31,13 +54,9 @@ class Stream(_stream.Stream):
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, handle: int | None = None):
-        runtime = state.get().runtime
         self.device_index = device_index(device)
         self.priority = priority
-        self._owned = handle is None
-        self.npu_stream = runtime.create_stream(self.device_index, priority) if handle is None else handle
-        if self._owned:
-            runtime.finalizers.append(self._close)
+        self.npu_stream = _pooled(self.device_index, priority) if handle is None else handle
 
     @property
     def device(self) -> Any:
@@ -46,9 +65,6 @@ class Stream(_stream.Stream):
     @property
     def stream_id(self) -> int:
         return self.npu_stream
-
-    def _close(self) -> None:
-        state.get().runtime.aclrtDestroyStream(self.npu_stream)
 
     def synchronize(self) -> None:
         """Wait until the stream has nothing left to do; raises the error of work that failed."""
@@ -148,7 +164,7 @@ class Event(_stream.Event):
         return state.get().runtime.elapsed(self.npu_event, end_event.npu_event)
 
     def __del__(self) -> None:
-        if self.npu_event and not state.get().runtime.closed:
+        if self.npu_event:
             state.get().runtime.destroy_event(self.npu_event)
 
 
