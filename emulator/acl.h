@@ -68,6 +68,7 @@ constexpr aclError kStreamCaptured = 107027, kEventCaptured = 107028, kStreamNot
 constexpr aclError kCaptureModeNotSupported = 107030, kStreamCaptureImplicit = 107031, kStreamCaptureConflict = 107032;
 constexpr aclError kTaskGroupStatus = 107033;
 constexpr aclError kStreamCaptureUnmatched = 107036, kModelRunning = 107037, kStreamCaptureWrongThread = 107038;
+constexpr aclError kFeatureNotSupported = 207000;
 constexpr aclError kOutOfMemory = 207001, kMemoryFree = 207002;
 constexpr aclError kAicoreException = 507015, kStreamSyncTimeout = 507046;
 constexpr aclnnStatus kParamNull = 161001, kOpParamInvalid = 161002, kRuntimeError = 361001;

@@ -201,6 +201,7 @@ Pool pool_of(const View& input, const View& output, IA kernel, IA stride, IA pad
 Plan MaxPool2dWithIndices(T self, IA kernel, IA stride, IA padding, IA dilation, bool, O out, O indices) {
     View x = need(self, "self"), y = need(out, "out"), i = need(indices, "indices");
     same_shape(i, shape_of(y), "indices");
+    if (!is_recent_soc()) reject("not supported on ", settings().soc);
     Pool p = pool_of(x, y, kernel, stride, padding, dilation);
     return {[=] {
         with_float(kind_of(x.dtype), [&](auto kind) {
@@ -228,7 +229,7 @@ Plan MaxPool2dWithIndices(T self, IA kernel, IA stride, IA padding, IA dilation,
         });
     }};
 }
-Plan MaxPool2dWithIndicesBackward(T grad, T self, T indices, IA, IA, IA, IA, bool, O out) {
+Plan to_places(T grad, T self, T indices, O out) {
     View g = need(grad, "gradOutput"), x = need(self, "self"), i = need(indices, "indices"), y = need(out, "gradInput");
     same_shape(y, shape_of(x), "gradInput");
     same_shape(i, shape_of(g), "indices");
@@ -244,6 +245,10 @@ Plan MaxPool2dWithIndicesBackward(T grad, T self, T indices, IA, IA, IA, IA, boo
             store(y, to);
         });
     }};
+}
+Plan MaxPool2dWithIndicesBackward(T grad, T self, T indices, IA, IA, IA, IA, bool, O out) {
+    if (!is_recent_soc()) reject("not supported on ", settings().soc);
+    return to_places(grad, self, indices, out);
 }
 
 // How many places an average counts: those inside, or those inside the padded input too.
@@ -349,9 +354,7 @@ Plan AdaptiveMaxPool2d(T self, IA, O out, O indices) {
         });
     }};
 }
-Plan AdaptiveMaxPool2dBackward(T grad, T self, T indices, O out) {
-    return MaxPool2dWithIndicesBackward(grad, self, indices, nullptr, nullptr, nullptr, nullptr, false, out);
-}
+Plan AdaptiveMaxPool2dBackward(T grad, T self, T indices, O out) { return to_places(grad, self, indices, out); }
 
 // ---- windows as columns: [samples, channels * taps, output places] ----
 

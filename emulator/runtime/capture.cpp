@@ -167,6 +167,8 @@ EMU_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mo
     EMU_ENTER("aclmdlRICaptureBegin");
     if (mode < kCaptureGlobal || mode > kCaptureRelaxed)
         return failed(kParamInvalid, text("aclmdlRICaptureBegin: mode ", int(mode)));
+    if (!is_recent_soc() && settings().soc.rfind("Ascend310P", 0) != 0)
+        return failed(kFeatureNotSupported, text("aclmdlRICaptureBegin: not supported on ", settings().soc));
     int code = 0;
     Queue* q = queue_of(stream, "aclmdlRICaptureBegin", &code);
     if (!q) return code;

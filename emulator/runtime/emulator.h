@@ -38,9 +38,12 @@ struct Settings {
     unsigned shuffle;  // seed of random delays; 0 for none
     bool poison;       // fill memory on allocation and on free
     bool strict;       // abort on misuse
+    std::string soc;   // the name of the chip
     bool noop;         // operators check nothing and do nothing: what is left is the cost of calling them
 };
 EMU_SHARED const Settings& settings();
+// Whether the chip is of the generations A2, A3 or 950, which have more operators than those before.
+EMU_SHARED bool is_recent_soc();
 
 // ---- device memory ----
 

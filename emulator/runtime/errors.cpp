@@ -143,10 +143,19 @@ const Settings& settings() {
         made.shuffle = static_cast<unsigned>(number("ASCEND_EMULATOR_SHUFFLE", 0));
         made.poison = number("ASCEND_EMULATOR_POISON", 0) != 0;
         made.strict = number("ASCEND_EMULATOR_STRICT", 0) != 0;
+        const char* soc = std::getenv("ASCEND_EMULATOR_SOC");
+        made.soc = soc && *soc ? soc : "Ascend910B1";
         made.noop = number("ASCEND_EMULATOR_NOOP", 0) != 0;
         return made;
     }();
     return s;
+}
+
+bool is_recent_soc() {
+    const std::string& soc = settings().soc;
+    for (const char* family : {"Ascend910B", "Ascend910_", "Ascend950"})
+        if (soc.rfind(family, 0) == 0) return true;
+    return false;
 }
 
 namespace {

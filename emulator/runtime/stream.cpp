@@ -219,7 +219,10 @@ EMU_API aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch)
     *patch = 0;
     return kSuccess;
 }
-EMU_API const char* aclrtGetSocName() { return "Ascend910B1-emulated"; }
+EMU_API const char* aclrtGetSocName() {
+    static const std::string name = settings().soc + "-emulated";
+    return name.c_str();
+}
 EMU_API aclError aclrtGetDeviceCount(uint32_t* n) {
     EMU_ENTER("aclrtGetDeviceCount");
     *n = static_cast<uint32_t>(settings().devices);

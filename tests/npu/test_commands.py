@@ -84,6 +84,27 @@ def test_delays_and_poison_change_nothing() -> None:
     assert shaken.stdout == plain.stdout
 
 
+_OLD_CHIP = """
+import mindtorch_v2 as torch
+x = torch.arange(16.0, device="npu").view(1, 1, 4, 4)
+print(torch.npu.get_device_name(), torch.nn.functional.max_pool2d(x, 2).flatten().tolist())
+try:
+    with torch.npu.graph(torch.npu.NPUGraph()):
+        pass
+except torch.npu.NPUError as error:
+    print(error.code)
+"""
+
+
+@needs_emulator
+def test_a_chip_without_an_operator_has_it_replaced() -> None:
+    for soc, code in (("Ascend910A", "207000\n"), ("Ascend310P3", "")):
+        done = _emulate("-c", _OLD_CHIP, options=("--soc", soc))
+        assert done.stdout == f"{soc}-emulated [5.0, 7.0, 13.0, 15.0]\n{code}", done.stderr
+    doctor = _emulate("-m", "mindtorch_v2.npu", "doctor", options=("--soc=Ascend910A",))
+    assert "_max_pool2d is called instead" in doctor.stdout
+
+
 @needs_emulator
 def test_following_a_device_address_ends_the_program() -> None:
     program = "import mindtorch_v2 as t, ctypes; x = t.ones(4, device='npu'); ctypes.string_at(x.data_ptr(), 4)"

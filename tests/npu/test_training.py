@@ -45,6 +45,19 @@ def test_fine_tuning_bert_on_real_text_takes_the_course_of_the_cpu() -> None:
     assert found == pytest.approx(expected, rel=1e-4)
 
 
+def test_more_families_train_and_generate_as_on_the_cpu() -> None:
+    names = "clip distilbert longformer mistral qwen3_moe roberta segformer t5 wav2vec2 whisper".split()
+    launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--", sys.executable, "-m", "mindtorch_v2"]
+    command = [*launcher, str(_PROGRAMS / "families.py"), *names]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0 and "[emulator]" not in done.stderr, done.stderr[-4000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert list(found) == names
+    for name, courses in found.items():
+        assert courses["npu"]["losses"] == pytest.approx(courses["cpu"]["losses"], rel=1e-4), name
+        assert courses["npu"]["written"] == courses["cpu"]["written"], name
+
+
 def test_ten_thousand_steps_leave_nothing_behind() -> None:
     launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--", sys.executable]
     command = [*launcher, str(_PROGRAMS / "long_run.py"), "10000"]

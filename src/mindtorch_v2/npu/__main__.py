@@ -3,7 +3,7 @@
     python -m mindtorch_v2.npu emulate [options] -- command ...    run a command with the emulator as its CANN
     python -m mindtorch_v2.npu doctor                              inspect this host
 
-Options of `emulate`: --devices N, --memory SIZE (as 512M or 8G), --delay MICROSECONDS before every task on a stream,
+Options of `emulate`: --soc NAME (Ascend910B1), --devices N, --memory SIZE (as 512M or 8G), --delay MICROSECONDS before every task on a stream,
 --shuffle SEED (random delays), --order SEED (in which the operators of GE graphs run), --poison (fill memory on allocation),
 --strict (stop at the first misuse), --inject FUNCTION:NTH:CODE,... (let calls fail), --noop (operators do nothing: what is left is the cost of calling them).
 """
@@ -13,7 +13,7 @@ import sys
 
 from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime
 
-_VALUES = ("devices", "memory", "delay", "shuffle", "inject", "order")
+_VALUES = ("devices", "memory", "delay", "shuffle", "inject", "order", "soc")
 _FLAGS = ("noop", "poison", "strict")
 
 

@@ -1,5 +1,6 @@
 """The device as a program meets it: copies, views, errors, memory, streams, events, random numbers, training."""
 
+import ctypes
 import sys
 from typing import Any
 
@@ -239,3 +240,21 @@ def test_what_fails_in_the_gradient_names_the_line_of_backward(emulator: Any) ->
 
 def _line_of_caller() -> int:
     return sys._getframe(1).f_lineno
+
+
+def test_products_of_a_rank_that_the_operator_rejects_go_batch_by_batch() -> None:
+    a, b = torch.randn(2, 1, 3, 1, 2, 1, 4, 5), torch.randn(3, 1, 1, 2, 5, 3)
+    torch.testing.assert_close((a.npu() @ b.npu()).cpu(), a @ b, rtol=1e-5, atol=1e-5)
+    vector = torch.randn(5)
+    torch.testing.assert_close((a.npu() @ vector.npu()).cpu(), a @ vector, rtol=1e-5, atol=1e-5)
+    with pytest.raises(RuntimeError, match="same dtype|scalar type|161002"):
+        a.npu() @ b.npu().long()
+    assert (torch.ones(2, 1, 1, 1, 2, 2, device="npu") @ torch.ones(2, 2, device="npu")).sum().item() == 16
+
+
+def test_determinism_is_what_the_program_asked_for(emulator: Any) -> None:
+    acl, value = emulator.runtime.libraries.acl, ctypes.c_int64(-1)
+    for wanted in (True, False):
+        torch.use_deterministic_algorithms(wanted)
+        acl.aclrtGetSysParamOpt(0, ctypes.byref(value))
+        assert value.value == wanted

@@ -95,6 +95,32 @@ def test_a_view_beyond_its_memory_is_misuse(acl: Any, report: Any, emulator: Any
     acl.aclrtFree(ctypes.c_void_p(address))
 
 
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "padding", "dilation", "ceil"),
+    [(9, 3, 2, 1, 1, False), (8, 2, 2, 0, 1, False), (10, (3, 2), (2, 1), (1, 0), 2, True), (7, 3, 3, 1, 1, True)],
+)
+def test_the_replacement_of_max_pooling(
+    emulator: Any, monkeypatch: Any, size: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> None:
+    found = quirks.applying("Ascend910A-emulated", (1, 13, 0))
+    assert set(found) == {"aclnnMaxPool2dWithIndices", "aclnnMaxPool2dWithIndicesBackward"}
+    assert quirks.applying("Ascend310P3", (1, 13, 0)) and not quirks.applying("Ascend910_9391", (1, 13, 0))
+    monkeypatch.setattr(emulator.caller, "quirks", found)
+    for name in found:  # as in a process that has not called it yet
+        operator = aclnn.operator(name)
+        monkeypatch.setattr(operator, "run", operator._first_run)
+    x = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0))
+    x[0, 0] = -torch.inf
+    grads = []
+    for device in ("cpu", "npu"):
+        there = x.to(device).requires_grad_()
+        values, places = torch.nn.functional.max_pool2d(there, kernel, stride, padding, dilation, ceil, True)
+        (grad,) = torch.autograd.grad(values.clamp(min=-9).square().sum(), there)
+        grads.append((values.detach().cpu(), places.cpu(), grad.cpu()))
+    for ours, theirs in zip(*grads, strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def test_a_quirk_is_called_in_an_operators_place(emulator: Any, monkeypatch: Any) -> None:
     doubled = quirks.Quirk(
         "aclnnAbs",

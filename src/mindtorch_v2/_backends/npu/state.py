@@ -7,11 +7,14 @@ from collections import deque
 from typing import Any
 
 from ... import _C
+from ..._namespace import are_deterministic_algorithms_enabled, deterministic_listeners
 from . import runtime as _runtime
 from .aclnn import Caller, operator
 from .allocator import Allocator
 from .pinned import PinnedMemory
 from .runtime import D2D, D2H, H2D
+
+_DETERMINISTIC = 0  # aclSysParamOpt
 
 
 class State:
@@ -31,11 +34,19 @@ class State:
         self.pinned = PinnedMemory(self.runtime)
 
         self.runtime.finalizers.append(self._let_go)
+        if are_deterministic_algorithms_enabled():
+            self._set_deterministic(True)
+        deterministic_listeners.append(self._set_deterministic)
 
     def _let_go(self) -> None:
         """Destroy the events of copies that were waited for at the end of the process."""
         while self.in_flight:
             self.runtime.destroy_event(self.in_flight.popleft()[0])
+
+    def _set_deterministic(self, on: bool) -> None:
+        """Whether operators have to give the same numbers each time; their first phase reads it."""
+        code = self.runtime.aclrtSetSysParamOpt(_DETERMINISTIC, int(on))
+        self.runtime.check("aclrtSetSysParamOpt", code)
 
     # ---- what the core asks for ----
 

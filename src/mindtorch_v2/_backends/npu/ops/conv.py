@@ -1,47 +1,12 @@
 """Convolution."""
 
-from ..table import aclnn, call, kernel
+from ..table import aclnn
 
+_GEOMETRY = "stride padding dilation transposed output_padding groups"
 
-@kernel("convolution_backward")
-def convolution_backward(
-    grad_output,
-    input,
-    weight,
-    bias_sizes,
-    stride,
-    padding,
-    dilation,
-    transposed,
-    output_padding,
-    groups,
-    output_mask,
-    grad_input,
-    grad_weight,
-    grad_bias,
-):
-    call(
-        "aclnnConvolutionBackward",
-        grad_output,
-        input,
-        weight,
-        bias_sizes,
-        stride,
-        padding,
-        dilation,
-        transposed,
-        output_padding,
-        groups,
-        output_mask,
-        1,
-        grad_input,
-        grad_weight,
-        grad_bias,
-    )
-
-
+aclnn("convolution", "aclnnConvolution", f"input weight bias {_GEOMETRY} out cube")
 aclnn(
-    "convolution",
-    "aclnnConvolution",
-    "input weight bias stride padding dilation transposed output_padding groups out cube",
+    "convolution_backward",
+    "aclnnConvolutionBackward",
+    f"grad_output input weight bias_sizes {_GEOMETRY} output_mask cube out0 out1 out2",
 )

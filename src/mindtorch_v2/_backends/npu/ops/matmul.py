@@ -1,29 +1,40 @@
 """Products of matrices.
 
 cubeMathType 1 is what Ascend's own adaptor uses by default: float32 may be multiplied in a shorter format where the
-hardware has no other. Above rank 6, which ACLNN rejects, batches are flattened first.
+hardware has no other.
 """
 
 from ...._ops._table import aten
+from ..errors import NPUError
 from ..table import aclnn, call, kernel
 
 _CUBE = 1
-_MAX_RANK = 6
+_INVALID = 161002  # what an operator returns for operands that it does not take
+_highest = {"rank": 8}  # of operands that aclnnMatmul has not rejected
 
 
 def _product(a, b, out):
     call("aclnnMatmul", a, b, out, _CUBE)
 
 
+def _batch(operand, rank, i):
+    """An operand's part for an index of the first batch dimension; all of it if it has no such dimension."""
+    return operand if operand.dim() < rank else operand.select(0, min(i, operand.shape[0] - 1))
+
+
 @kernel("matmul")
 def matmul(self, other, out):
-    if max(self.dim(), other.dim()) <= _MAX_RANK:
-        _product(self, other, out)
-        return
-    batch = out.shape[:-2]
-    left = self.expand(*batch, *self.shape[-2:]).reshape(-1, *self.shape[-2:])
-    right = other.expand(*batch, *other.shape[-2:]).reshape(-1, *other.shape[-2:])
-    call("aclnnBatchMatMul", left, right, out.view(-1, *out.shape[-2:]), _CUBE)
+    rank = max(self.dim(), other.dim())
+    if rank <= _highest["rank"]:
+        try:
+            _product(self, other, out)
+            return
+        except NPUError as error:
+            if error.code != _INVALID or rank <= 2:
+                raise
+    for i in range(out.shape[0]):  # for each index of the first batch dimension, over which both are broadcast
+        matmul(_batch(self, rank, i), _batch(other, rank, i), out.select(0, i))
+    _highest["rank"] = min(_highest["rank"], rank - 1)  # it was the rank: the parts were taken
 
 
 def _rows(tensor):
