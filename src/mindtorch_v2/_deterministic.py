@@ -1,18 +1,24 @@
 """Deterministic algorithms, as far as there is a choice: what programs asked for, and memory that is filled."""
 
+from collections.abc import Callable
+
 from . import _C
 
 _state = {"on": False, "warn": False, "fill": True}
+listeners: list[Callable[[bool], None]] = []  # back ends that have a choice; each is given whether it is on
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Have new memory filled, so that reading it gives the same each time; CPU kernels are deterministic in any case.
+    """Have new memory filled, so that reading it gives the same each time, and let NPU operators be deterministic, as CPU
+    kernels are in any case.
 
     ``torch.empty`` and its kin then give NaN or the largest number, unless
     ``torch.utils.deterministic.fill_uninitialized_memory`` is False.
     """
     _state["on"], _state["warn"] = bool(mode), bool(warn_only)
     _C._fill_uninitialised(_state["on"] and _state["fill"])
+    for listener in listeners:
+        listener(_state["on"])
 
 
 def set_fill_uninitialized_memory(fill: bool) -> None:

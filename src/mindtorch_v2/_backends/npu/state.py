@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from ... import _C
-from ..._namespace import are_deterministic_algorithms_enabled, deterministic_listeners
+from ..._deterministic import are_deterministic_algorithms_enabled, listeners
 from . import runtime as _runtime
 from .aclnn import Caller, operator
 from .allocator import Allocator
@@ -36,7 +36,7 @@ class State:
         self.runtime.finalizers.append(self._let_go)
         if are_deterministic_algorithms_enabled():
             self._set_deterministic(True)
-        deterministic_listeners.append(self._set_deterministic)
+        listeners.append(self._set_deterministic)
 
     def _let_go(self) -> None:
         """Destroy the events of copies that were waited for at the end of the process."""
