@@ -9,6 +9,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional as with_gradients
 
 CASES = {}
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool")
@@ -183,6 +184,33 @@ def objects(rank, size):
     own = [None]
     dist.scatter_object_list(own, [[i] for i in range(size)] if rank == 0 else None, src=0)
     return [gathered, at_root, everywhere, own]
+
+
+@case
+def gradients(rank, size):
+    """Through collectives: results and the gradients of their sums of squares."""
+    found = {}
+    for name, call in {
+        "all_reduce": lambda x: [with_gradients.all_reduce(x * 2)],
+        "all_gather": with_gradients.all_gather,
+        "broadcast": lambda x: [with_gradients.broadcast(x * 1, 1)],
+        "all_to_all": lambda x: with_gradients.all_to_all(
+            [torch.zeros(2, device=DEVICE) for _ in range(size)], list(x)
+        ),
+        "all_to_all_single": lambda x: [with_gradients.all_to_all_single(torch.zeros_like(x), x * 1)],
+        "reduce_scatter": lambda x: [
+            with_gradients.reduce_scatter(torch.zeros_like(x), [x * (i + 1) for i in range(size)])
+        ],
+        "gather": lambda x: with_gradients.gather(x * 1, 0),
+        "scatter": lambda x: [with_gradients.scatter([x * (i + 1) for i in range(size)], 0)],
+        "reduce": lambda x: [with_gradients.reduce(x * 1, 0)],
+    }.items():
+        x = (torch.arange(2.0 * size, device=DEVICE).view(size, 2) + rank).requires_grad_()
+        outputs = call(x)
+        sum((output * (rank + 1.0 + i)).square().sum() for i, output in enumerate(outputs)).backward()
+        whole = rank == 0 or name != "reduce"  # elsewhere PyTorch's is what it happens to be
+        found[name] = [[output for output in outputs if whole], x.grad]
+    return found
 
 
 @case

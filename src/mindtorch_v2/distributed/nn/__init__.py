@@ -1,0 +1,27 @@
+"""`torch.distributed.nn`: collectives through which gradients flow."""
+
+from mindtorch_v2.distributed.nn import functional
+from mindtorch_v2.distributed.nn.functional import (
+    all_gather,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    broadcast,
+    gather,
+    reduce,
+    reduce_scatter,
+    scatter,
+)
+
+__all__ = [
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "broadcast",
+    "functional",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+]

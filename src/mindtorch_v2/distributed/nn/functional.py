@@ -1,0 +1,131 @@
+"""Collectives through which gradients flow: each returns its result, and backward is the collective that goes the other way.
+
+All ranks have to call backward, as its collectives need them all.
+"""
+
+import mindtorch_v2 as torch
+from mindtorch_v2.autograd import Function
+from mindtorch_v2.distributed import _groups as groups
+from mindtorch_v2.distributed import _operations as collectives
+from mindtorch_v2.distributed._reduce_op import ReduceOp
+
+__all__ = [
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+]
+
+
+class _AllReduce(Function):
+    @staticmethod
+    def forward(ctx, op, group, tensor):
+        ctx.op, ctx.group = op, group
+        result = tensor.clone(memory_format=torch.contiguous_format)
+        collectives.all_reduce(result, op, group)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, None, _AllReduce.apply(ctx.op, ctx.group, grad)
+
+
+class _AllToAll(Function):
+    """What each rank has for each: both a gather and a scatter are one with parts that are not there."""
+
+    @staticmethod
+    def forward(ctx, group, shapes, *tensors):
+        ctx.group, ctx.shapes = group, [tensor.shape for tensor in tensors]
+        outputs = [torch.empty(shape, dtype=tensors[0].dtype, device=tensors[0].device) for shape in shapes]
+        collectives.all_to_all(outputs, [tensor.contiguous() for tensor in tensors], group)
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return None, None, *_AllToAll.apply(ctx.group, ctx.shapes, *grads)
+
+
+def _only_for(root, tensor, group):
+    """The parts for all ranks: the tensor for the root, nothing for the others; and the shapes of what comes."""
+    size, rank = groups.get_world_size(group), groups.get_rank(group)
+    nothing = tensor.new_empty(0)
+    parts = [tensor if other == root else nothing.clone() for other in range(size)]
+    return parts, [tensor.shape if rank == root else (0,)] * size
+
+
+def all_reduce(tensor, op=ReduceOp.SUM, group=None):
+    """`tensor` combined over all ranks. Its gradient is combined likewise, which is right for SUM and AVG."""
+    return _AllReduce.apply(op, group, tensor)
+
+
+def all_gather(tensor, group=None):
+    """The `tensor` of each rank, as a tuple. Its gradient is the sum of what the ranks have for it."""
+    size = groups.get_world_size(group)
+    return _AllToAll.apply(group, [tensor.shape] * size, *([tensor] * size))
+
+
+def all_to_all(output_tensor_list, input_tensor_list, group=None):
+    """What each rank has for this one, as a tuple, in the shapes of `output_tensor_list`."""
+    return _AllToAll.apply(group, [tensor.shape for tensor in output_tensor_list], *input_tensor_list)
+
+
+def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None):
+    """The ranks' parts of their `input` for this one, one after the other, along the first dimension."""
+    size = groups.get_world_size(group)
+    sends = input.split(input_split_sizes or input.shape[0] // size)
+    shapes = [part.shape for part in output.split(output_split_sizes or output.shape[0] // size)]
+    return torch.cat(_AllToAll.apply(group, shapes, *sends))
+
+
+def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None):
+    """The ranks' `input_list[rank]`, summed, for each rank. NotImplementedError for another `op` than SUM."""
+    if op != ReduceOp.SUM:
+        raise NotImplementedError(f"torch.distributed.nn.functional.reduce_scatter: {op} has no gradient here")
+    return torch.stack(_AllToAll.apply(group, [output.shape] * len(input_list), *input_list)).sum(0)
+
+
+def broadcast(tensor, src, group=None):
+    """The `tensor` of the rank `src` of the job. Its gradient is the sum of all ranks'."""
+    root = groups.get_group_rank(group, src)
+    size = groups.get_world_size(group)
+    parts = [tensor] * size if groups.get_rank(group) == root else [tensor.new_empty(0) for _ in range(size)]
+    shapes = [tensor.shape if rank == root else (0,) for rank in range(size)]
+    # A rank that sends nothing still has to take part in backward: its tensor hangs on by nothing.
+    return _AllToAll.apply(group, shapes, *_attached(parts, tensor))[root]
+
+
+def gather(tensor, dst=0, group=None):
+    """The `tensor` of each rank, as a tuple, on the rank `dst` of the job; zeros elsewhere."""
+    root = groups.get_group_rank(group, dst)
+    parts, shapes = _only_for(root, tensor, group)
+    found = _AllToAll.apply(group, shapes, *_attached(parts, tensor))
+    if groups.get_rank(group) == root:
+        return found
+    return tuple(torch.zeros_like(tensor) + part.sum() for part in found)
+
+
+def scatter(tensors, src=0, group=None):
+    """The part for this rank of the list of the rank `src` of the job; the other ranks give lists of the same shapes."""
+    root = groups.get_group_rank(group, src)
+    own = groups.get_rank(group)
+    parts = list(tensors) if own == root else [tensor.new_empty(0) for tensor in tensors]
+    shapes = [tensors[own].shape if rank == root else (0,) for rank in range(len(tensors))]
+    return _AllToAll.apply(group, shapes, *_attached(parts, tensors[own]))[root]
+
+
+def reduce(tensor, dst, op=ReduceOp.SUM, group=None):
+    """`tensor` summed over all ranks on the rank `dst` of the job; zeros elsewhere. NotImplementedError for another `op`."""
+    if op != ReduceOp.SUM:
+        raise NotImplementedError(f"torch.distributed.nn.functional.reduce: {op} has no gradient here")
+    found = gather(tensor, dst, group)
+    return torch.stack(found).sum(0) if groups.get_rank(group) == groups.get_group_rank(group, dst) else found[0]
+
+
+def _attached(parts, tensor):
+    """The parts, those that are empty as parts of the tensor: so that backward reaches this rank too."""
+    return [part if part.numel() else tensor.reshape(-1)[:0] for part in parts]
