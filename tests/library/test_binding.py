@@ -668,3 +668,28 @@ def test_any_call_is_a_result_or_an_exception():
     gc.collect()
     assert [sys.getrefcount(value) for value in own] == before
     calls.close()
+
+
+def test_a_conversion_that_raises_keeps_nothing():
+    with torch.library._scoped_library("raising", "FRAGMENT") as library:
+        hostile = Hostile()
+        calls = []
+        for name, kind, value in (
+            ("lists", "int[][]", [[1], hostile]),
+            ("pair", "(int, int[])", (1, hostile)),
+            ("named", "Dict(str, int[])", {"k": hostile}),
+        ):
+            library.define(f"{name}({kind} v) -> ()")
+            library.impl(name, lambda v: None, "CompositeExplicitAutograd")
+            calls.append((getattr(torch.ops.raising, name), value))
+
+        def objects(rounds):
+            for _ in range(rounds):
+                for operator, value in calls:
+                    with pytest.raises(ValueError, match="iter"):
+                        operator(value)
+            gc.collect()
+            return len(gc.get_objects())
+
+        before = objects(5)
+        assert objects(200) - before < 20

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "../generator.h"
@@ -254,47 +255,55 @@ bool tensor_list(PyObject* o, bool optional, Call& c, Value* v) {
     return true;
 }
 
+// A reference of one's own, given up when the scope ends: also when a conversion throws what the object raised.
+class Held {
+  public:
+    explicit Held(PyObject* o) : object_(o) {}
+    ~Held() { Py_XDECREF(object_); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    explicit operator bool() const { return object_ != nullptr; }
+    PyObject* get() const { return object_; }
+    PyObject* release() { return std::exchange(object_, nullptr); }
+
+  private:
+    PyObject* object_;
+};
+
 PyObject* list_object(PyObject* o, const Type& item) {
     Items items(o, item.is(TypeKind::Int) || item.is(TypeKind::Float) || item.is(TypeKind::Bool));
     if (!items) return nullptr;
-    PyObject* list = PyList_New(0);
-    for (Py_ssize_t i = 0; list && i < items.size(); i++) {
-        PyObject* each = operator_object(items[i], item);
-        if (!each || PyList_Append(list, each) < 0) Py_CLEAR(list);
-        Py_XDECREF(each);
+    Held list(PyList_New(0));
+    for (Py_ssize_t i = 0; i < items.size(); i++) {
+        Held each(operator_object(items[i], item));
+        if (!each || PyList_Append(list.get(), each.get()) < 0) return nullptr;
     }
-    return list;
+    return list.release();
 }
 PyObject* tuple_object(PyObject* o, const Type& type) {
     Items items(o, false);
     Py_ssize_t n = static_cast<Py_ssize_t>(type.items.size());
     if (!items || items.size() != n) return nullptr;
-    PyObject* tuple = PyTuple_New(n);
+    Held tuple(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject* each = i < items.size() ? operator_object(items[i], *type.items[static_cast<size_t>(i)]) : nullptr;
-        if (!each) {
-            Py_DECREF(tuple);
-            return nullptr;
-        }
-        PyTuple_SET_ITEM(tuple, i, each);
+        if (!each) return nullptr;
+        PyTuple_SET_ITEM(tuple.get(), i, each);
     }
-    return tuple;
+    return tuple.release();
 }
 PyObject* dict_object(PyObject* o, const Type& type) {
     if (PyList_Check(o) && PyList_GET_SIZE(o) == 0) return PyDict_New();
     if (!PyDict_Check(o)) return nullptr;
-    PyObject* copy = PyDict_Copy(o);  // conversions run Python code, which may change the dict
-    PyObject* dict = copy ? PyDict_New() : nullptr;
+    Held copy(PyDict_Copy(o)), dict(PyDict_New());  // conversions run Python code, which may change the dict
     PyObject *key, *value;
-    for (Py_ssize_t at = 0; dict && PyDict_Next(copy, &at, &key, &value);) {
-        PyObject* k = operator_object(key, *type.items[0]);
-        PyObject* v = k ? operator_object(value, *type.items[1]) : nullptr;
-        if (!v || PyDict_SetItem(dict, k, v) < 0) Py_CLEAR(dict);
-        Py_XDECREF(k);
-        Py_XDECREF(v);
+    for (Py_ssize_t at = 0; PyDict_Next(copy.get(), &at, &key, &value);) {
+        Held k(operator_object(key, *type.items[0]));
+        if (!k) return nullptr;
+        Held v(operator_object(value, *type.items[1]));
+        if (!v || PyDict_SetItem(dict.get(), k.get(), v.get()) < 0) return nullptr;
     }
-    Py_XDECREF(copy);
-    return dict;
+    return dict.release();
 }
 // A Union takes what is of a member's own type; nothing is converted from one number type to another.
 PyObject* union_object(PyObject* o, const Type& type) {
