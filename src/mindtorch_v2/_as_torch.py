@@ -18,6 +18,8 @@ TORCH_VERSION = "2.13.0"
 
 VARIABLE = "MINDTORCH_AS_TORCH"
 _PACKAGE = "mindtorch_v2"
+# What PyTorch's distribution brings, and what stands for it.
+_OWN = {"torch": _PACKAGE, "functorch": f"{_PACKAGE}._functorch.names"}
 # Names beside torch that Ascend's programs import, and what stands for them where nothing of the name is installed. Libraries
 # take the presence of torch_npu for that of its fused kernels, so that it has a switch of its own, MINDTORCH_AS_TORCH_NPU=1.
 _COMPANIONS = {"torchair": "mindtorch_v2.torchair", "torch_npu": "mindtorch_v2.npu.torch_npu"}
@@ -73,13 +75,13 @@ def alias_loaded():
 
 
 class TorchFinder:
-    """Finds `torch` and `torch.*` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
+    """Finds `torch`, `torch.*` and `functorch` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
     if nobody else has them."""
 
     def find_spec(self, fullname, path=None, target=None):
         root = fullname.partition(".")[0]
-        own_root = _PACKAGE if root == "torch" else _COMPANIONS.get(root)
-        if own_root is None or (root != "torch" and not _stands_in(root, own_root)):
+        own_root = _OWN.get(root) or _COMPANIONS.get(root)
+        if own_root is None or (root not in _OWN and not _stands_in(root, own_root)):
             return None
         own_name = own_root + fullname[len(root) :]
         spec = _own_spec(own_name)

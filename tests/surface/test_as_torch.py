@@ -47,6 +47,23 @@ def test_modules_are_the_same_objects():
     assert output(code=code) == "2.13.0"
 
 
+def test_functorch_is_ours_too():
+    code = ON + textwrap.dedent(
+        """
+        from functorch import vmap
+        from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition, nop
+        import functorch.compile, torch
+        assert vmap is torch.func.vmap and functorch.compile.nop is nop
+        x = torch.ones(2, requires_grad=True)
+        compiled = aot_function(lambda x: x.sin() * 2, nop, partition_fn=min_cut_rematerialization_partition)
+        compiled(x).sum().backward()
+        assert torch.equal(x.grad, 2 * torch.ones(2).cos())
+        print(nop(torch.fx.symbolic_trace(lambda x: x * 2), None)([torch.ones(1)]))
+        """
+    )
+    assert output(code=code) == "tensor([2.])"
+
+
 def test_a_function_stays_where_a_module_has_its_name():
     code = ON + textwrap.dedent(
         """
