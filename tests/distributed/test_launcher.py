@@ -35,6 +35,12 @@ def test_all_are_started_again():
     assert len(done.stdout.splitlines()) == 2
 
 
+def test_spawned_functions_find_each_other():
+    done = _launch(PROGRAM.replace("launched", "spawned"), command=[sys.executable])
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert sorted(done.stdout.splitlines()) == ["0 3.0", "1 3.0", "ValueError: after the work"]
+
+
 def test_what_it_refuses():
     for arguments, text in (
         (["--nnodes=1:2"], "a changing number of machines"),

@@ -438,11 +438,13 @@ def destroy_process_group(group=None):
         raise AssertionError("Process group cannot be None")
     if ended not in _world.groups:
         raise ValueError("Invalid process group specified")
-    for each in list(_world.groups) if ended is _world.default else [ended]:
-        del _world.groups[each]
-        each.shutdown()
+    all_of_them = list(_world.groups) if ended is _world.default else [ended]
     if ended is _world.default:
         _world.default, _world.store, _world.made = None, None, 0
+    for each in all_of_them:
+        del _world.groups[each]
+    for each in all_of_them:
+        each.shutdown()
 
 
 # ---- questions ----
