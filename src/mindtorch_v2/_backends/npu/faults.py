@@ -40,17 +40,15 @@ class Origin(NamedTuple):
 class Faults:
     """The tasks that failed and that no error has told of yet."""
 
-    def __init__(self, acl: ctypes.CDLL, stream_id: Callable[[int, int], int]):
+    def __init__(self, told: list[Callable[[int], int]], stream_id: Callable[[int, int], int]):
+        self.told = told  # functions of what the callback is given: device, stream and task
         self.stream_id = stream_id  # (device, handle) -> the number that the runtime gives the stream
         self.failed: deque[tuple[int, int, int]] = deque(maxlen=64)  # (device, stream, task)
-        self._told = [getattr(acl, f"aclrtGet{what}IdFromExceptionInfo") for what in ("Device", "Stream", "Task")]
-        for function in self._told:
-            function.argtypes, function.restype = (c_void_p,), ctypes.c_uint32
         self.callback = _CALLBACK(self._note)  # kept: the runtime calls it from threads of its own
         _C._note_calls_outside(_PACKAGE)
 
     def _note(self, info: int) -> None:
-        device, stream, task = (function(info) for function in self._told)
+        device, stream, task = (function(info) for function in self.told)
         self.failed.append((device, stream, task))
 
     def origin(self) -> Origin | None:

@@ -49,8 +49,11 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtFree": (c_void_p,),
     "aclrtFreeHost": (c_void_p,),
     "aclrtGetDeviceCount": (c_void_p,),
+    "aclrtGetDeviceIdFromExceptionInfo": (c_void_p,),
     "aclrtGetMemInfo": (c_int, c_void_p, c_void_p),
     "aclrtGetSocName": (),
+    "aclrtGetStreamIdFromExceptionInfo": (c_void_p,),
+    "aclrtGetTaskIdFromExceptionInfo": (c_void_p,),
     "aclrtGetThreadLastTaskId": (c_void_p,),
     "aclrtGetVersion": (c_void_p, c_void_p, c_void_p),
     "aclrtMalloc": (c_void_p, c_size_t, c_int),
@@ -68,7 +71,11 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtSynchronizeEvent": (c_void_p,),
     "aclrtSynchronizeStream": (c_void_p,),
 }
-RESULTS = {"aclGetRecentErrMsg": c_char_p, "aclrtGetSocName": c_char_p}
+RESULTS = {
+    "aclGetRecentErrMsg": c_char_p,
+    "aclrtGetSocName": c_char_p,
+    **dict.fromkeys((name for name in SIGNATURES if name.endswith("ExceptionInfo")), c_uint32),
+}
 
 
 class ThreadState:
@@ -119,7 +126,8 @@ class Runtime:
         if self.device_count == 0:
             raise RuntimeError("No NPU: aclrtGetDeviceCount found no device")
         self.activate(0)
-        self.faults = Faults(self.libraries.acl, self._stream_id)
+        told = (getattr(self, f"aclrtGet{what}IdFromExceptionInfo") for what in ("Device", "Stream", "Task"))
+        self.faults = Faults(list(told), self._stream_id)
         self.check("aclrtSetExceptionInfoCallback", self.aclrtSetExceptionInfoCallback(self.faults.callback))
         atexit.register(self.close)
 
