@@ -84,6 +84,25 @@ def test_delays_and_poison_change_nothing() -> None:
     assert shaken.stdout == plain.stdout
 
 
+_OLD_LIBRARY = """
+from mindtorch_v2._backends.npu import runtime
+runtime.SIGNATURES["aclrtOfTomorrow"] = ()
+from mindtorch_v2.npu.__main__ import doctor
+assert doctor() == 0
+try:
+    runtime.get().aclrtOfTomorrow()
+except NotImplementedError as error:
+    print(error)
+"""
+
+
+@needs_emulator
+def test_a_function_that_cann_lacks_is_named() -> None:
+    done = _emulate("-c", _OLD_LIBRARY)
+    assert "functions that libascendcl.so lacks: aclrtOfTomorrow;" in done.stdout, done.stderr
+    assert done.stdout.endswith("libascendcl.so of this CANN has no aclrtOfTomorrow\n")
+
+
 _OLD_CHIP = """
 import mindtorch_v2 as torch
 x = torch.arange(16.0, device="npu").view(1, 1, 4, 4)

@@ -62,6 +62,10 @@ def doctor():
     for index in range(started.device_count):
         free, total = started.memory_info(index)
         print(f"npu:{index}: {free >> 20} of {total >> 20} MiB free")
+    if started.missing:
+        print(
+            f"functions that libascendcl.so lacks: {' '.join(started.missing)}; what needs them raises NotImplementedError"
+        )
     missing = [
         name
         for name in aclnn.signatures()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import os
 import threading
 import weakref
@@ -78,6 +79,10 @@ RESULTS = {
 }
 
 
+def _absent(name: str, *arguments: Any) -> int:
+    raise NotImplementedError(f"libascendcl.so of this CANN has no {name}")
+
+
 class ThreadState:
     """What each thread has of its own: its device, its current stream on each, and room for what calls return."""
 
@@ -106,8 +111,13 @@ class Runtime:
 
     def __init__(self) -> None:
         self.libraries = Libraries()
+        self.missing: list[str] = []  # functions that this version of CANN does not have
         for name, argtypes in SIGNATURES.items():
-            function = getattr(self.libraries.acl, name)
+            function = getattr(self.libraries.acl, name, None)
+            if function is None:
+                self.missing.append(name)
+                setattr(self, name, functools.partial(_absent, name))
+                continue
             function.argtypes = argtypes
             function.restype = RESULTS.get(name, c_int)
             setattr(self, name, function)
