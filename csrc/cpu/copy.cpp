@@ -45,10 +45,9 @@ void transpose(const StridedLoop& w, int64_t across) {
     });
 }
 
-// Short rows of elements that only move: an odometer over the outer dimensions without a call per row.
-template <class T>
-void move_short_rows(const StridedLoop& w, int64_t begin, int64_t end) {
-    int64_t n0 = w.sizes[0], s0 = w.strides[0][0], s1 = w.strides[1][0];
+// Rows of elements that only move: an odometer over the outer dimensions, and move(to, from) for each row.
+template <class F>
+void move_rows(const StridedLoop& w, int64_t begin, int64_t end, const F& move) {
     constexpr int64_t kMaxDims = 64;
     int64_t index[kMaxDims];
     int64_t p = begin;
@@ -61,7 +60,7 @@ void move_short_rows(const StridedLoop& w, int64_t begin, int64_t end) {
         s += index[k] * w.strides[1][k];
     }
     for (int64_t row = begin; row < end; row++) {
-        for (int64_t i = 0; i < n0; i++) std::memcpy(d + i * s0, s + i * s1, sizeof(T));
+        move(d, s);
         for (int64_t k = 1; k < w.ndim; k++) {
             d += w.strides[0][k];
             s += w.strides[1][k];
@@ -71,6 +70,26 @@ void move_short_rows(const StridedLoop& w, int64_t begin, int64_t end) {
             index[k] = 0;
         }
     }
+}
+
+// Short rows, whatever their strides, and such as are contiguous in both tensors: without a call by dtype per row.
+bool moved_by_rows(const StridedLoop& w, int64_t size) {
+    constexpr int64_t kShort = 16, kLong = 8192;
+    const int64_t n = w.sizes[0], to = w.strides[0][0], from = w.strides[1][0];
+    const bool dense = to == size && from == size;
+    if (w.ndim < 2 || n > (dense ? kLong : kShort)) return false;
+    parallel_for(w.numel / n, grain_for(n), [&](int64_t begin, int64_t end) {
+        if (dense && n * size >= 32)
+            return move_rows(w, begin, end, [bytes = static_cast<size_t>(n * size)](char* d, const char* s) {
+                std::memcpy(d, s, bytes);
+            });
+        visit_size(size, [&]<class T>() {
+            move_rows(w, begin, end, [=](char* d, const char* s) {
+                for (int64_t i = 0; i < n; i++) std::memcpy(d + i * to, s + i * from, sizeof(T));
+            });
+        });
+    });
+    return true;
 }
 
 bool same_dense_layout(const Tensor& a, const Tensor& b) {
@@ -108,13 +127,7 @@ void copy_cpu(Tensor& dst, const Tensor& src) {
             if (across && w.sizes[0] >= 8 && w.sizes[across] >= 8)
                 return visit_size(ds, [&]<class T>() { transpose<T>(w, across); });
         }
-        if (w.sizes[0] < 16 && w.ndim > 1) {
-            int64_t rows = w.numel / w.sizes[0];
-            return visit_size(ds, [&]<class T>() {
-                parallel_for(rows, grain_for(w.sizes[0]),
-                             [&](int64_t begin, int64_t end) { move_short_rows<T>(w, begin, end); });
-            });
-        }
+        if (moved_by_rows(w, ds)) return;
     }
     parallel_for(w.numel, kGrain, [&](int64_t begin, int64_t end) {
         w.each_row(begin, end, [&](int64_t, int64_t m, const int64_t* at) {

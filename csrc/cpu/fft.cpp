@@ -24,10 +24,12 @@ void each_row(const Tensor& t, int64_t d, const F& f) {
     });
 }
 
+// In numbers, of which a complex one is two.
 std::vector<int64_t> starts_of_rows(const Tensor& t, int64_t d) {
     std::vector<int64_t> rows;
     rows.reserve(static_cast<size_t>(t.numel() / std::max<int64_t>(1, t.size(d))));
-    each_row(t, d, [&](int64_t at) { rows.push_back(at); });
+    const int64_t numbers = is_complex(t.dtype) ? 2 : 1;
+    each_row(t, d, [&](int64_t at) { rows.push_back(numbers * at); });
     return rows;
 }
 
@@ -35,7 +37,7 @@ std::vector<int64_t> starts_of_rows(const Tensor& t, int64_t d) {
 // read together; long ones are better off alone in the cache.
 int64_t rows_at_once(int64_t n, bool adjacent, int64_t rows) {
     constexpr int64_t kMost = 16, kPoints = 1 << 15;
-    if (adjacent && n > 512) return 1;
+    if (adjacent && n > 100) return 1;
     return std::max<int64_t>(1, std::min({kMost, rows, kPoints / n}));
 }
 
@@ -55,38 +57,57 @@ class Buffers {
     std::unique_ptr<R[]> numbers_;
 };
 
-// Pairs of numbers to and from the two parts. `starts`: where each of `width` rows begins, in pairs; `step`: from one
-// pair of a row to the next.
+// f(row, begin, end) for all points of all rows: some points of every row before the next ones, since points lie side
+// by side in the buffers of which the cache does not hold all.
+template <class F>
+void by_points(int64_t width, int64_t n, const F& f) {
+    constexpr int64_t kPoints = 32;
+    for (int64_t i = 0; i < n; i += kPoints)
+        for (int64_t r = 0; r < width; r++) f(r, i, std::min(n, i + kPoints));
+}
+
+// Where the rows of pairs of numbers lie: `starts` of the rows, the steps from one pair of a row to the next, and from
+// a pair's first number to its second.
+struct Pairs {
+    const int64_t* starts;
+    int64_t step, gap;
+    bool adjacent() const { return step == 2 && gap == 1; }
+    bool side_by_side(int64_t width) const {
+        return width > 1 && gap == 1 && starts[width - 1] == starts[0] + 2 * (width - 1);
+    }
+};
+
+// Pairs to and from the two parts.
 template <class R>
-void load_pairs(const R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, Split<R> x) {
-    if (width == 1 && step == 1) {
-        const R* from = data + 2 * starts[0];
+void load_pairs(const R* data, const Pairs& p, int64_t width, int64_t n, Split<R> x) {
+    if (width == 1 && p.adjacent()) {
+        const R* from = data + p.starts[0];
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) x.re[i] = from[2 * i], x.im[i] = from[2 * i + 1];
-    } else if (width > 1 && starts[width - 1] == starts[0] + width - 1) {  // side by side
+    } else if (p.side_by_side(width)) {
         for (int64_t i = 0; i < n; i++) {
-            const R* from = data + 2 * (starts[0] + i * step);
+            const R* from = data + p.starts[0] + i * p.step;
 #pragma GCC ivdep
             for (int64_t r = 0; r < width; r++)
                 x.re[i * width + r] = from[2 * r], x.im[i * width + r] = from[2 * r + 1];
         }
     } else {
-        for (int64_t r = 0; r < width; r++) {
-            const R* from = data + 2 * starts[r];
-            for (int64_t i = 0; i < n; i++)
-                x.re[i * width + r] = from[2 * i * step], x.im[i * width + r] = from[2 * i * step + 1];
-        }
+        by_points(width, n, [=](int64_t r, int64_t begin, int64_t end) {
+            const R* from = data + p.starts[r];
+            for (int64_t i = begin; i < end; i++)
+                x.re[i * width + r] = from[i * p.step], x.im[i * width + r] = from[i * p.step + p.gap];
+        });
     }
 }
 template <class R>
-void store_pairs(R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, Split<R> y, R scale) {
-    if (width == 1 && step == 1) {
-        R* to = data + 2 * starts[0];
+void store_pairs(R* data, const Pairs& p, int64_t width, int64_t n, Split<R> y, R scale) {
+    if (width == 1 && p.adjacent()) {
+        R* to = data + p.starts[0];
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) to[2 * i] = y.re[i] * scale, to[2 * i + 1] = y.im[i] * scale;
-    } else if (width > 1 && starts[width - 1] == starts[0] + width - 1) {
+    } else if (p.side_by_side(width)) {
         for (int64_t i = 0; i < n; i++) {
-            R* to = data + 2 * (starts[0] + i * step);
+            R* to = data + p.starts[0] + i * p.step;
 #pragma GCC ivdep
             for (int64_t r = 0; r < width; r++) {
                 to[2 * r] = y.re[i * width + r] * scale;
@@ -94,13 +115,13 @@ void store_pairs(R* data, const int64_t* starts, int64_t width, int64_t n, int64
             }
         }
     } else {
-        for (int64_t r = 0; r < width; r++) {
-            R* to = data + 2 * starts[r];
-            for (int64_t i = 0; i < n; i++) {
-                to[2 * i * step] = y.re[i * width + r] * scale;
-                to[2 * i * step + 1] = y.im[i * width + r] * scale;
+        by_points(width, n, [=](int64_t r, int64_t begin, int64_t end) {
+            R* to = data + p.starts[r];
+            for (int64_t i = begin; i < end; i++) {
+                to[i * p.step] = y.re[i * width + r] * scale;
+                to[i * p.step + p.gap] = y.im[i * width + r] * scale;
             }
-        }
+        });
     }
 }
 
@@ -125,11 +146,11 @@ void transform_in_place(Tensor& t, int64_t d, bool forward, double factor) {
     const int64_t count = static_cast<int64_t>(rows.size()), at_once = rows_at_once(n, step == 1, count);
     const R scale = static_cast<R>(factor);
     in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
-        const int64_t* starts = rows.data() + first;
+        const Pairs pairs{rows.data() + first, 2 * step, 1};
         const Split<R> x = buffers.first(), y = buffers.second();
-        load_pairs<R>(data, starts, width, n, step, forward ? x : x.swapped());
+        load_pairs<R>(data, pairs, width, n, forward ? x : x.swapped());
         const Split<R> z = plan->run(x, y, width);
-        store_pairs<R>(data, starts, width, n, step, forward ? z : z.swapped(), scale);
+        store_pairs<R>(data, pairs, width, n, forward ? z : z.swapped(), scale);
     });
 }
 
@@ -142,19 +163,25 @@ void transform(Tensor& t, IntSpan dims, bool forward, double factor) {
     });
 }
 
-// A transform z of n pairs of reals to the points 0 .. n of the 2 n reals' transform, times 2. z holds the transforms e
-// and o of the even and of the odd places as e + i o; the point is e + w o.
-template <class R>
-void unpack(Split<R> z, Split<R> to, Split<const R> w, int64_t n, int64_t width) {
+// 2 n reals as n pairs: from the pairs' transform z to points 0 .. n of the reals', times 2, or back. z holds the
+// transforms e and o of the even and of the odd places as e + i o, and point k is e + w o; the way back differs in one
+// sign, and in points 0 and n, which stand for themselves: they are real.
+template <bool kBack, class R>
+void pairs_and_points(Split<R> z, Split<R> to, Split<const R> w, int64_t n, int64_t width) {
     auto point = [](R ar, R ai, R br, R bi, R wr, R wi, R& re, R& im) __attribute__((always_inline)) {
         const R sr = ar + br, si = ai - bi, dr = ar - br, di = ai + bi;
+        if (kBack) wr = -wr;
         re = sr + (di * wr + dr * wi), im = si + (di * wi - dr * wr);
     };
     const R *zr = z.re, *zi = z.im, *wr = w.re, *wi = w.im;
     R* __restrict re = to.re, * __restrict im = to.im;
     for (int64_t r = 0; r < width; r++) {
-        re[r] = 2 * (zr[r] + zi[r]), re[n * width + r] = 2 * (zr[r] - zi[r]);
-        im[r] = im[n * width + r] = 0;
+        if (kBack) {
+            re[r] = zr[r] + zr[n * width + r], im[r] = zr[r] - zr[n * width + r];
+        } else {
+            re[r] = 2 * (zr[r] + zi[r]), re[n * width + r] = 2 * (zr[r] - zi[r]);
+            im[r] = im[n * width + r] = 0;
+        }
     }
     if (width == 1) {
 #pragma GCC ivdep
@@ -169,39 +196,18 @@ void unpack(Split<R> z, Split<R> to, Split<const R> w, int64_t n, int64_t width)
     }
 }
 
-// The way back: points 0 .. n to the n pairs' transform, times 2. Points 0 and n stand for themselves: real.
-template <class R>
-void pack(Split<R> x, Split<R> to, Split<const R> w, int64_t n, int64_t width) {
-    auto pair = [](R ar, R ai, R br, R bi, R wr, R wi, R& re, R& im) __attribute__((always_inline)) {
-        const R sr = ar + br, si = ai - bi, dr = ar - br, di = ai + bi;
-        re = sr - (di * wr - dr * wi), im = si + (dr * wr + di * wi);
-    };
-    const R *xr = x.re, *xi = x.im, *wr = w.re, *wi = w.im;
-    R* __restrict re = to.re, * __restrict im = to.im;
-    for (int64_t r = 0; r < width; r++) re[r] = xr[r] + xr[n * width + r], im[r] = xr[r] - xr[n * width + r];
-    if (width == 1) {
-#pragma GCC ivdep
-        for (int64_t k = 1; k < n; k++) pair(xr[k], xi[k], xr[n - k], xi[n - k], wr[k], wi[k], re[k], im[k]);
-        return;
-    }
-    for (int64_t k = 1; k < n; k++) {
-        const int64_t a = k * width, b = (n - k) * width;
-#pragma GCC ivdep
-        for (int64_t r = 0; r < width; r++)
-            pair(xr[a + r], xi[a + r], xr[b + r], xi[b + r], wr[k], wi[k], re[a + r], im[a + r]);
-    }
-}
-
-// Single numbers to and from one part; see load_pairs.
+// Single numbers to and from one part.
 template <class R>
 void load_reals(const R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, R* x) {
-    for (int64_t r = 0; r < width; r++)
-        for (int64_t i = 0; i < n; i++) x[i * width + r] = data[starts[r] + i * step];
+    by_points(width, n, [=](int64_t r, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) x[i * width + r] = data[starts[r] + i * step];
+    });
 }
 template <class R>
 void store_reals(R* data, const int64_t* starts, int64_t width, int64_t n, int64_t step, const R* y, R scale) {
-    for (int64_t r = 0; r < width; r++)
-        for (int64_t i = 0; i < n; i++) data[starts[r] + i * step] = y[i * width + r] * scale;
+    by_points(width, n, [=](int64_t r, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) data[starts[r] + i * step] = y[i * width + r] * scale;
+    });
 }
 
 // Real rows of n to the first n / 2 + 1 points of their transforms. An even number of reals is transformed as half as
@@ -219,22 +225,18 @@ void real_transform(const Tensor& in, Tensor& out, int64_t d, double factor) {
     in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
         const Split<R> x = buffers.first(), y = buffers.second();
         const int64_t *starts = from.data() + first, *ends = to.data() + first;
-        if (even && width == 1 && step == 1) {
-            const int64_t here = 0;
-            load_pairs<R>(source + starts[0], &here, 1, points, 1, x);
-        } else if (even) {
-            load_reals<R>(source, starts, width, points, 2 * step, x.re);
-            load_reals<R>(source + step, starts, width, points, 2 * step, x.im);
+        if (even) {
+            load_pairs<R>(source, {starts, 2 * step, step}, width, points, x);
         } else {
             load_reals<R>(source, starts, width, points, step, x.re);
             std::fill(x.im, x.im + points * width, R(0));
         }
         const Split<R> z = plan->run(x, y, width), free = z.re == x.re ? y : x;
         if (even)
-            unpack<R>(z, free, plan->half_turns(), points, width);
+            pairs_and_points<false, R>(z, free, plan->half_turns(), points, width);
         else
             std::fill(z.im, z.im + width, R(0));
-        store_pairs<R>(target, ends, width, known, out_step, even ? free : z,
+        store_pairs<R>(target, {ends, 2 * out_step, 1}, width, known, even ? free : z,
                        static_cast<R>(even ? factor / 2 : factor));
     });
 }
@@ -268,9 +270,9 @@ void inverse_real_transform(const Tensor& in, Tensor& out, int64_t d, double fac
     in_blocks<R>(*plan, count, at_once, [&](Buffers<R>& buffers, int64_t first, int64_t width) {
         Split<R> x = buffers.first(), y = buffers.second();
         const int64_t *starts = from.data() + first, *ends = to.data() + first;
-        load_pairs<R>(source, starts, width, known, step, x);
+        load_pairs<R>(source, {starts, 2 * step, 1}, width, known, x);
         if (even) {
-            pack<R>(x, y, plan->half_turns(), points, width);
+            pairs_and_points<true, R>(x, y, plan->half_turns(), points, width);
             std::swap(x, y);
         } else {
             std::fill(x.im, x.im + width, R(0));
@@ -281,15 +283,10 @@ void inverse_real_transform(const Tensor& in, Tensor& out, int64_t d, double fac
                 }
         }
         const Split<R> z = plan->run(x.swapped(), y.swapped(), width).swapped();
-        if (even && width == 1 && out_step == 1) {
-            const int64_t here = 0;
-            store_pairs<R>(target + ends[0], &here, 1, points, 1, z, scale);
-        } else if (even) {
-            store_reals<R>(target, ends, width, points, 2 * out_step, z.re, scale);
-            store_reals<R>(target + out_step, ends, width, points, 2 * out_step, z.im, scale);
-        } else {
+        if (even)
+            store_pairs<R>(target, {ends, 2 * out_step, out_step}, width, points, z, scale);
+        else
             store_reals<R>(target, ends, width, points, out_step, z.re, scale);
-        }
     });
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "vecmath.h"
+
 namespace mt::special {
 
 // Recurrence up to x >= 10, then the asymptotic series; reflection for negative x.
@@ -65,31 +67,72 @@ double zeta(double s, double q) {
     return sum;
 }
 
+// The derivative of digamma, in the same way.
+static double trigamma(double x) {
+    if (x < 0.5) {
+        double s = std::sin(kPi * (x - std::nearbyint(x)));
+        return kPi * kPi / (s * s) - trigamma(1 - x);
+    }
+    double sum = 0;
+    for (; x < 10; x += 1) sum += 1 / (x * x);
+    double z = 1 / (x * x);
+    double series =
+        1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730 - z * 7 / 6)))));
+    return sum + 1 / x + z / 2 + z / x * series;
+}
+
 double polygamma(int64_t n, double x) {
     if (n == 0) return digamma(x);
+    if (n == 1) return trigamma(x);
     double sign = n % 2 ? 1 : -1;
-    if (n == 1 && x < 0.5) {  // reflection: pi^2 / sin^2(pi x)
-        double s = std::sin(kPi * x);
-        return kPi * kPi / (s * s) - zeta(2, 1 - x);
-    }
     return sign * std::exp(std::lgamma(static_cast<double>(n) + 1)) * zeta(static_cast<double>(n) + 1, x);
 }
 
-// A first guess (Winitzki), then Halley steps on erf or, near the ends, erfc.
-double erfinv(double y) {
-    if (y != y || y < -1 || y > 1) return kNan;
-    if (y == 1) return kInf;
-    if (y == -1) return -kInf;
-    if (y == 0) return y;
-    double a = std::fabs(y);
-    double l = std::log1p(-a * a), t = 2 / (kPi * 0.147) + l / 2;
-    double x = std::sqrt(std::sqrt(t * t - l / 0.147) - t);
-    for (int i = 0; i < 3; i++) {
-        double error = a < 0.5 ? std::erf(x) - a : (1 - a) - std::erfc(x);
-        double step = error / (1.1283791670955125739 * std::exp(-x * x));
-        x -= step / (1 + x * step);
+template <size_t N>
+static double polynomial(const double (&c)[N], double x) {
+    double sum = c[N - 1];
+    for (size_t i = N - 1; i > 0; i--) sum = vec::fma(sum, x, c[i - 1]);
+    return sum;
+}
+
+// The normal distribution's quantile of 1/2 + q by three rational functions (Wichura, Applied Statistics algorithm
+// 241); `tail` is 1/2 - |q|, which the caller knows better than this difference tells.
+static double normal_quantile(double q, double tail) {
+    static constexpr double kMiddle[2][8] = {
+        {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+         4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
+        {1, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
+         3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}};
+    static constexpr double kOuter[2][8] = {
+        {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
+         1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4},
+        {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
+         1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9}};
+    static constexpr double kFar[2][8] = {
+        {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1,
+         2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7},
+        {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
+         1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15}};
+    if (std::fabs(q) <= 0.425) {
+        double r = 0.180625 - q * q;
+        return q * polynomial(kMiddle[0], r) / polynomial(kMiddle[1], r);
     }
-    return std::copysign(x, y);
+    double r = std::sqrt(-std::log(tail));
+    double x = r <= 5 ? polynomial(kOuter[0], r - 1.6) / polynomial(kOuter[1], r - 1.6)
+                      : polynomial(kFar[0], r - 5) / polynomial(kFar[1], r - 5);
+    return std::copysign(x, q);
+}
+
+double erfinv(double y) {
+    if (!(std::fabs(y) <= 1)) return kNan;
+    if (std::fabs(y) == 1) return std::copysign(kInf, y);
+    return 0.70710678118654752440 * normal_quantile(y / 2, (1 - std::fabs(y)) / 2);
+}
+
+double ndtri(double p) {
+    if (!(p >= 0 && p <= 1)) return kNan;
+    if (p == 0 || p == 1) return p ? kInf : -kInf;
+    return normal_quantile(p - 0.5, p < 0.5 ? p : 1 - p);
 }
 
 double erfcx(double x) {
@@ -102,30 +145,6 @@ double erfcx(double x) {
     double f = x;
     for (int k = terms; k > 0; k--) f = x + 0.5 * k / f;
     return 0.56418958354775628695 / f;
-}
-
-double ndtri(double p) {
-    if (p != p || p < 0 || p > 1) return kNan;
-    if (p == 0) return -kInf;
-    if (p == 1) return kInf;
-    if (p > 0.5) {
-        if (p < 0.75) return 1.41421356237309504880 * erfinv(2 * p - 1);
-        return -ndtri(1 - p);
-    }
-    if (p > 0.25) return 1.41421356237309504880 * erfinv(2 * p - 1);
-    // log p as a function of x is nearly quadratic in the tail: Newton on it converges from a rough guess.
-    double l = std::log(p), x = -std::sqrt(-2 * l);
-    double guess = x;
-    if (l < -2) guess = -std::sqrt(-2 * l - std::log(-2 * l) - 1.837877066409345483 + 0.0);
-    x = guess == guess ? guess : x;
-    for (int i = 0; i < 8; i++) {
-        double f = log_ndtr(x);
-        double slope = std::exp(-0.5 * x * x - 0.91893853320467274178 - f);
-        double step = (f - l) / slope;
-        x -= step;
-        if (std::fabs(step) < 1e-15 * std::fabs(x)) break;
-    }
-    return x;
 }
 
 double log_ndtr(double x) {
