@@ -108,15 +108,20 @@ void threshold_cpu(Call& c) {
                  []<class T>(T a, T limit, T value) -> T { return a <= limit ? value : a; });
 }
 
-// Second output: e^-|x|, which the backward needs.
+// Second output: e^-|x|, which the backward needs. In float and double the first is made of it.
 void log_sigmoid_forward_cpu(Call& c) {
-    unary(c, Floats{}, []<class T>(T a) -> T { return -vec::softplus(-a); });
     const Tensor& self = c.tensor(0);
     DType compute = computing_type(Floats{}, self.dtype, c.name());
-    Operand o[2] = {{&c.out(1), nullptr, compute}, {&self, nullptr, compute}};
+    const bool exact = compute == self.dtype && c.out(1).dtype == compute;
+    if (!exact) unary(c, Floats{}, []<class T>(T a) -> T { return -vec::softplus(-a); });
+    Operand o[3] = {{&c.out(1), nullptr, compute}, {&self, nullptr, compute}, {&c.out(1), nullptr, compute}};
     visit(Floats{}, compute, c.name(), [&]<class T>() {
-        auto f = [](T a) -> T { return vec::exp(a > 0 ? -a : a); };
-        run_pointwise(o, 2, 1, detail::loop_of<decltype(f), T, 1>, &f);
+        auto decay = [](T a) -> T { return vec::exp(a > 0 ? -a : a); };
+        run_pointwise(o, 2, 1, detail::loop_of<decltype(decay), T, 1>, &decay);
+        if (!exact) return;
+        auto value = [](T a, T e) -> T { return (a > 0 ? T(0) : a) - vec::log1p(e); };
+        o[0] = {&c.out(0), nullptr, compute};
+        run_pointwise(o, 3, 1, detail::loop_of<decltype(value), T, 2>, &value);
     });
 }
 

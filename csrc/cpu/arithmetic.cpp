@@ -1,6 +1,7 @@
 // Sums, products, and what is built from them.
 #include "number.h"
 #include "pointwise.h"
+#include "rounded.h"
 
 namespace mt {
 namespace {
@@ -21,10 +22,12 @@ void add_cpu(Call& c) {
     const int args[2] = {0, 1};
     const Value& alpha = c.scalar(2);
     DType t = promoted(c, args, 2);
+    Rounded rounded(c, t, {0, 1, 2});
     if (is_one(alpha) && alpha.tag == Tag::Int)
-        return pointwise_as(c, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::add(a, b); });
+        return pointwise_as(rounded.call, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::add(a, b); });
     check_alpha(alpha, t);
-    pointwise_as(c, Numbers{}, t, {0, 1, 2}, [](auto a, auto b, auto k) { return num::add(a, num::mul(k, b)); });
+    pointwise_as(rounded.call, Numbers{}, t, {0, 1, 2},
+                 [](auto a, auto b, auto k) { return num::add(a, num::mul(k, b)); });
 }
 
 void check_subtraction(const Call& c) {
@@ -46,10 +49,12 @@ void sub_cpu(Call& c) {
     const int args[2] = {0, 1};
     const Value& alpha = c.scalar(2);
     DType t = promoted(c, args, 2);
+    Rounded rounded(c, t, {0, 1, 2});
     if (is_one(alpha) && alpha.tag == Tag::Int)
-        return pointwise_as(c, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::sub(a, b); });
+        return pointwise_as(rounded.call, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::sub(a, b); });
     check_alpha(alpha, t);
-    pointwise_as(c, Numbers{}, t, {0, 1, 2}, [](auto a, auto b, auto k) { return num::sub(a, num::mul(k, b)); });
+    pointwise_as(rounded.call, Numbers{}, t, {0, 1, 2},
+                 [](auto a, auto b, auto k) { return num::sub(a, num::mul(k, b)); });
 }
 
 void rsub_cpu(Call& c) {
@@ -57,7 +62,9 @@ void rsub_cpu(Call& c) {
     const int args[2] = {0, 1};
     DType t = promoted(c, args, 2);
     check_alpha(c.scalar(2), t);
-    pointwise_as(c, Numbers{}, t, {0, 1, 2}, [](auto a, auto b, auto k) { return num::sub(b, num::mul(k, a)); });
+    Rounded rounded(c, t, {0, 1, 2});
+    pointwise_as(rounded.call, Numbers{}, t, {0, 1, 2},
+                 [](auto a, auto b, auto k) { return num::sub(b, num::mul(k, a)); });
 }
 
 void mul_cpu(Call& c) {

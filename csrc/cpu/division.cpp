@@ -2,6 +2,7 @@
 #include "guarded.h"
 #include "number.h"
 #include "pointwise.h"
+#include "rounded.h"
 
 namespace mt {
 namespace {
@@ -112,8 +113,9 @@ void remainder_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "remainder_cpu");
     check_divisor(c, t);
-    if (run(c, Remainder{}, t)) return;
-    pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::remainder(a, b); });
+    Rounded rounded(c, t, {0, 1});
+    if (run(rounded.call, Remainder{}, t)) return;
+    pointwise_as(rounded.call, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::remainder(a, b); });
 }
 
 void fmod_cpu(Call& c) {
@@ -121,8 +123,9 @@ void fmod_cpu(Call& c) {
     DType t = promoted(c, args, 2);
     check_not_bool(t, "fmod_cpu");
     check_divisor(c, t);
-    if (run(c, Fmod{}, t)) return;
-    pointwise_as(c, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::fmod(a, b); });
+    Rounded rounded(c, t, {0, 1});
+    if (run(rounded.call, Fmod{}, t)) return;
+    pointwise_as(rounded.call, Reals{}, t, {0, 1}, [](auto a, auto b) { return num::fmod(a, b); });
 }
 
 void pow_scalar_exponent(Call& c, DType t, const Value& e) {
@@ -147,11 +150,12 @@ void pow_scalar_exponent(Call& c, DType t, const Value& e) {
 void pow_cpu(Call& c) {
     const int args[2] = {0, 1};
     DType t = promoted(c, args, 2);
-    const Value& e = c.args[1];
-    if (e.is_scalar()) return pow_scalar_exponent(c, t, e);
+    Rounded rounded(c, t, {0, 1});
+    const Value& e = rounded.call.args[1];
+    if (e.is_scalar()) return pow_scalar_exponent(rounded.call, t, e);
     if (!is_differentiable(t))
         return pointwise_as(c, Types<int64_t>{}, t, {0, 1}, [](auto a, auto b) { return num::int_pow(a, b); });
-    pointwise_as(c, FloatsComplex{}, t, {0, 1}, [](auto a, auto b) { return num::pow(a, b); });
+    pointwise_as(rounded.call, FloatsComplex{}, t, {0, 1}, [](auto a, auto b) { return num::pow(a, b); });
 }
 
 KERNELS

@@ -2,6 +2,7 @@
 #include "guarded.h"
 #include "number.h"
 #include "pointwise.h"
+#include "rounded.h"
 #include "wide_unary.h"
 
 extern "C" __attribute__((simd("notinbranch"), const)) double hypot(double, double) noexcept;
@@ -84,11 +85,15 @@ MT_GUARDED(log10, Log10)
 #undef MT_GUARDED
 
 void atan2_cpu(Call& c) {
-    pointwise_float(c, Floats{}, {0, 1}, [](auto a, auto b) { return vec::atan2(a, b); });
+    const int args[2] = {0, 1};
+    Rounded rounded(c, promoted(c, args, 2), args);
+    pointwise_float(rounded.call, Floats{}, {0, 1}, [](auto a, auto b) { return vec::atan2(a, b); });
 }
 
 void hypot_cpu(Call& c) {
-    pointwise(c, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
+    const int args[2] = {0, 1};
+    Rounded rounded(c, promoted(c, args, 2), args);
+    pointwise(rounded.call, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
         if constexpr (std::is_same_v<T, float>)
             return std::isinf(a) || std::isinf(b) ? std::numeric_limits<float>::infinity()
                                                   : static_cast<float>(__builtin_sqrt(double(a) * a + double(b) * b));

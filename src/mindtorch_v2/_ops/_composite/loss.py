@@ -22,9 +22,10 @@ def _reduced(loss, reduction: int):
 )
 def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     log_sigmoid = aten.log_sigmoid(self)
-    positive = target if pos_weight is None else target * pos_weight
+    if pos_weight is not None:
+        log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
     # -t log s(x) - (1 - t) log s(-x), with log s(-x) = log s(x) - x
-    loss = (1 - target) * self - (positive + (1 - target)) * log_sigmoid
+    loss = (1 - target) * self - log_sigmoid
     if weight is not None:
         loss = loss * weight
     return _reduced(loss, reduction)
