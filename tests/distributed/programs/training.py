@@ -29,12 +29,14 @@ class Net(torch.nn.Module):
         return self.second(hidden) + (self.extra(hidden) if extra else 0)
 
 
-VARIANTS = ("plain", "views", "small buckets", "unused", "no_sync", "buffers", "sixteen bits")
+VARIANTS = ("plain", "views", "small buckets", "unused", "no_sync", "unused at last", "buffers", "sixteen bits")
 
 
 def wrap(net, variant):
     options = {"views": {"gradient_as_bucket_view": True}, "small buckets": {"bucket_cap_mb": 0.0001}}.get(variant, {})
-    model = torch.nn.parallel.DistributedDataParallel(net, find_unused_parameters=variant == "unused", **options)
+    model = torch.nn.parallel.DistributedDataParallel(
+        net, find_unused_parameters=variant.startswith("unused"), **options
+    )
     if variant == "sixteen bits":
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     return model
@@ -56,7 +58,9 @@ def train(rank, size, device, variant):
         x, y = data[step][mine], labels[step][mine]
         # "unused": in the first steps nobody uses the branch, later only the last rank does.
         extra = variant != "unused" or (step >= 3 and rank == size - 1)
-        accumulate = variant == "no_sync" and step % 2 == 0
+        accumulate = variant in ("no_sync", "unused at last") and step % 2 == 0
+        if variant == "unused at last":  # its gradient is that of the pass before, but on the last rank
+            extra = accumulate or rank == size - 1
         with model.no_sync() if accumulate and size > 1 else contextlib.nullcontext():
             loss = torch.nn.functional.cross_entropy(model(x, extra), y)
             loss.backward()

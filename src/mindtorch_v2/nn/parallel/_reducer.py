@@ -129,18 +129,17 @@ class Reducer:
             self._mark(parameter)
 
     def _mark(self, parameter):
-        """Take a parameter's gradient, zeros if it has none in this pass; start its bucket if that was the last one."""
+        """Take a parameter's gradient (of this pass, or of passes under `no_sync`); start its bucket if that was the last."""
         if id(parameter) in self.ready:
             raise RuntimeError(
                 "Expected to mark a variable ready only once. This error is caused by one of the following reasons: "
                 "a parameter is used in several reentrant backward passes, or outside of `forward`. Parameter at index "
                 f"{next(i for i, each in enumerate(self.parameters) if each is parameter)}"
             )
-        unused = not self.begun or (self.used is not None and parameter.grad is None)
         self.ready.add(id(parameter))
         bucket, number = self.place[id(parameter)]
         view = bucket.views[number]
-        if unused:
+        if parameter.grad is None:
             view.zero_()
         elif self.hook is not None:
             if parameter.grad is not view:
