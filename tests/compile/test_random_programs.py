@@ -80,4 +80,17 @@ def test_most_programs_are_captured():
         if steps is not None and aliasing == "none":
             mutating_programs.outcome(torch, torch.compile(_function(steps), backend="eager"), aliasing, False)
     frames = counters["frames"]
-    assert frames["ok"] >= 0.7 * frames["total"] > 0, counters["graph_break"]
+    assert frames["ok"] >= 0.7 * frames["total"] > 0, counters["not_captured_whole"]
+
+
+def test_programs_in_parts_have_graphs():
+    programs = 0
+    for seed in range(0, SEEDS, 10):
+        steps, aliasing = _steps(seed)
+        if steps is not None and aliasing == "none":
+            programs += 1
+            mutating_programs.outcome(
+                torch, torch.compile(_function(steps, breaks=True), backend="eager"), aliasing, False
+            )
+    assert counters["stats"]["unique_graphs"] >= programs > 0
+    assert sum(counters["graph_break"].values()) >= programs

@@ -204,7 +204,7 @@ def outcome(torch, function, aliasing, grad):
     return "ok", values, list(gradients)
 
 
-_MADE_BY = re.compile(r"which is output \d+ of \w+")
+_MADE_BY = re.compile(r"which is output \d+ of \w+, is at version \d+; expected version \d+")
 
 
 def assert_same(torch, found, expected, by_graph=False):
