@@ -112,6 +112,8 @@ KeySet dispatch_keys(const Call& c) {
                 if (v.tensors[i]) keys = keys | v.tensors[i]->keys;
         }
     }
+    // A pending tensor has no data for a kernel: no exclusion gets past it.
+    const KeySet exclude = g_thread.exclude - (keys & Key::Tracer);
     if ((keys & kBackendKeys).empty()) {
         Device d = g_thread.default_device;
         if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device)
@@ -127,7 +129,7 @@ KeySet dispatch_keys(const Call& c) {
     } else if (keys.has(Key::Meta) && !(keys & (KeySet(Key::CPU) | Key::NPU | Key::CUDA)).empty()) {
         keys = keys - (KeySet(Key::CPU) | Key::NPU | Key::CUDA);
     }
-    return (keys | Key::BackendSelect | g_thread.include) - g_thread.exclude;
+    return (keys | Key::BackendSelect | g_thread.include) - exclude;
 }
 
 void missing_kernel(const Call& c, KeySet keys) {

@@ -168,10 +168,13 @@ void run_python_key(Call& c) { answered(c, KeyHandler::Python); }
 void run_tracer(Call& c) {
     const KeySet others = KeySet(Key::Python) | Key::Functionalize | Key::Batched;
     const bool below_autograd = !g_thread.inference_mode && !(g_thread.exclude & kAutogradKeys).empty();
-    if (g_thread.transforms || !g_forward_levels.empty() || !g_saved_hooks.empty() || below_autograd ||
-        !(g_thread.include & others).empty()) {
-        for_each_tensor(c, [](Tensor& t) { settle_pending(t); });
+    if (g_thread.exclude.has(Key::Tracer) || g_thread.transforms || !g_forward_levels.empty() ||
+        !g_saved_hooks.empty() || below_autograd || !(g_thread.include & others).empty()) {
         settle_all();
+        for_each_tensor(c, [](Tensor& t) {
+            settle_pending(t);
+            MT_CHECK(!t.keys.has(Key::Tracer), "a tensor is used whose value is being computed");
+        });
     } else if (call_key_handler(c, KeyHandler::Tracer)) {
         return;
     }

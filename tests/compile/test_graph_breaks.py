@@ -343,6 +343,14 @@ def test_an_error_in_a_graph_leaves_what_came_before():
     with pytest.raises(RuntimeError, match="has failed"):
         kept[1].tolist()
 
+    class Uses(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + kept[1]  # where nothing is put off
+
+    with pytest.raises(RuntimeError, match="has failed"):
+        Uses.apply(torch.ones(1))
+
 
 def test_a_module_with_a_counter():
     class Counted(nn.Module):
