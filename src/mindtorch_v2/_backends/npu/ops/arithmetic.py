@@ -1,5 +1,6 @@
 """Arithmetic. A number of the host beside a tensor takes the operator's form for numbers."""
 
+from ..aclnn import operator
 from ..table import call, kernel, pointwise
 
 
@@ -10,21 +11,28 @@ def _is_number(tensor):
 
 def _with_numbers(name, symbol, number, swapped=None):
     """`symbol(self, other, out)`, or `number(self, other, out)`; `swapped` takes a number on the left."""
+    tensors = operator(symbol)
 
+    @kernel(name, alias=True)
     def compute(self, other, out):
-        if _is_number(other):
+        if not (self.is_cpu or other.is_cpu):
+            tensors.run(self, other, out)
+        elif _is_number(other):
             call(number, self, other.item(), out)
         elif swapped is not None and _is_number(self):
             call(swapped, other, self.item(), out)
         else:
             call(symbol, self, other, out)
 
-    kernel(name, alias=True)(compute)
+
+_ADD, _SUB = operator("aclnnAdd"), operator("aclnnSub")
 
 
 @kernel("add.Tensor", alias=True)
 def add(self, other, alpha, out):
-    if _is_number(other):
+    if not (self.is_cpu or other.is_cpu):
+        _ADD.run(self, other, alpha, out)
+    elif _is_number(other):
         call("aclnnAdds", self, other.item(), alpha, out)
     elif _is_number(self) and alpha == 1:
         call("aclnnAdds", other, self.item(), alpha, out)
@@ -34,7 +42,9 @@ def add(self, other, alpha, out):
 
 @kernel("sub.Tensor", alias=True)
 def sub(self, other, alpha, out):
-    if _is_number(other):
+    if not (self.is_cpu or other.is_cpu):
+        _SUB.run(self, other, alpha, out)
+    elif _is_number(other):
         call("aclnnSubs", self, other.item(), alpha, out)
     elif _is_number(self):
         call("aclnnRsubs", other, self.item(), alpha, out)
