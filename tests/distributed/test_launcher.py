@@ -29,6 +29,7 @@ def test_a_process_that_fails_ends_the_others():
     assert "rank 1 (local rank 1, pid " in done.stderr and "ended with exit code 7" in done.stderr
 
 
+@pytest.mark.slow
 def test_all_are_started_again():
     done = _launch("--nproc_per_node=2", "--max_restarts=1", PROGRAM, "fail")
     assert done.returncode == 0, done.stderr[-3000:]
