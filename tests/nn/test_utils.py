@@ -251,8 +251,6 @@ def test_what_is_not_implemented_says_so():
 
     with pytest.raises(NotImplementedError, match="flex_attention"):
         flex_attention.flex_attention(None, None, None)
-    with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
-        nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
 
 
 def test_data_parallel_without_devices_calls_the_module():

@@ -16,10 +16,8 @@ namespace {
 struct Look {
     PyTypeObject* kind;
     KeySet keys;
+    uint64_t form;
     int32_t ndim;
-    DType dtype;
-    Device device;
-    uint8_t flags;
     bool requires_grad, leaf;
     bool dynamic;  // some sizes may differ (they are -1); then the tensor is contiguous
 };
@@ -30,15 +28,31 @@ struct TensorGuard {
 };
 constexpr uint8_t kGuardedFlags = kInference | kWrappedNumber;
 
+// The number of dimensions, dtype, device and flags in one number, which compilers load as one.
+uint64_t form_of(const Tensor& t) {
+    auto byte = [](auto value) { return static_cast<uint64_t>(static_cast<uint8_t>(value)); };
+    return static_cast<uint32_t>(t.ndim) | byte(t.dtype) << 32 | byte(t.device.type) << 40 |
+           byte(t.device.index) << 48 | byte(t.flags & kGuardedFlags) << 56;
+}
+
+// Sizes and strides of up to this many dimensions are compared without a branch that depends on how many there are: the
+// weights and biases of a model take turns. So many numbers can always be read, on both sides.
+constexpr int kFewDims = 2;
+constexpr uint64_t kCounts[kFewDims + 1][2 * kFewDims] = {{}, {~0ull, ~0ull}, {~0ull, ~0ull, ~0ull, ~0ull}};
+static_assert(kFewDims <= Tensor::kInlineDims);
+
 bool looks_so(const Look& g, const int64_t* sizes, PyObject* o) {
     if (Py_TYPE(o) != g.kind) return false;
     const Tensor& t = as_tensor(o);
-    if (t.keys.bits != g.keys.bits || t.dtype != g.dtype || !(t.device == g.device) || t.ndim != g.ndim ||
-        (t.flags & kGuardedFlags) != g.flags)
-        return false;
+    if (t.keys.bits != g.keys.bits || form_of(t) != g.form) return false;
     if (requires_grad(t) != g.requires_grad || is_leaf(t) != g.leaf) return false;
     const int64_t* found = t.dims_;
     if (!g.dynamic) {
+        if (g.ndim <= kFewDims) {
+            const uint64_t* counts = kCounts[g.ndim];
+            auto differ = [&](int i) { return static_cast<uint64_t>(found[i] ^ sizes[i]) & counts[i]; };
+            return !(differ(0) | differ(1) | differ(2) | differ(3));
+        }
         for (int64_t i = 0; i < 2 * g.ndim; ++i)
             if (found[i] != sizes[i]) return false;
         return true;
@@ -69,13 +83,11 @@ PyObject* guard_new(PyTypeObject* type, PyObject* args, PyObject*) {
     g->call = guard_call;
     g->look.kind = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(o))));
     g->look.keys = t.keys;
-    g->look.dtype = t.dtype;
-    g->look.device = t.device;
-    g->look.flags = t.flags & kGuardedFlags;
+    g->look.form = form_of(t);
     g->look.requires_grad = requires_grad(t);
     g->look.leaf = is_leaf(t);
     g->look.ndim = t.ndim;
-    g->sizes = static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * (2 * t.ndim + 1)));
+    g->sizes = static_cast<int64_t*>(PyMem_Calloc(2 * t.ndim + 2 * kFewDims, sizeof(int64_t)));
     if (!g->sizes) {
         Py_DECREF(g);
         return PyErr_NoMemory();
@@ -329,6 +341,7 @@ PyObject* watch_arm(PyObject* self, PyObject* args) {
             s->known_memory.push_back(as_tensor(tensor).storage);
             if (with_memory) s->memory.push_back(as_tensor(tensor).storage);
         }
+        s->sizes.resize(s->sizes.size() + 2 * kFewDims);
         // Memory is gone through in its order.
         std::sort(s->dicts.begin(), s->dicts.end());
         std::sort(s->known_tensors.begin(), s->known_tensors.end());
