@@ -72,6 +72,31 @@ def check_like(function, tensor, others):
             )
 
 
+def check_one_for_each(function, role, tensors, size):
+    """RuntimeError unless a list ("input" or "output" of gather and scatter) has a tensor for each rank."""
+    if len(tensors) != size:
+        raise RuntimeError(
+            f"{function}: Incorrect {role} list size {len(tensors)}. "
+            f"{role.capitalize()} list size should be {size}, same as size of the process group."
+        )
+
+
+def check_gathered(function, outputs, tensor, size):
+    """RuntimeError unless `outputs` has a tensor like `tensor` for each rank."""
+    if len(outputs) != size:
+        raise RuntimeError(
+            f"{function}: invalid output tensor list at index 0 (expected length {size}, got {len(outputs)})"
+        )
+    check_like(function, tensor, outputs)
+
+
+def check_exchanged(function, outputs, inputs, size):
+    """RuntimeError unless both lists have a tensor for each rank."""
+    for role, tensors in (("output", outputs), ("input", inputs)):
+        if len(tensors) != size:
+            raise RuntimeError(f"{function}: {role} tensor list size {len(tensors)} does not match world size {size}")
+
+
 def check_reducible(function, tensor, op):
     """RuntimeError or ValueError unless Gloo combines such tensors in that way."""
     if tensor.is_complex():

@@ -11,7 +11,10 @@ from concurrent.futures import Future as Outcome
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._arguments import (
+    check_exchanged,
+    check_gathered,
     check_like,
+    check_one_for_each,
     check_reducible,
     check_root,
     check_splits,
@@ -101,12 +104,7 @@ class ProcessGroupGloo:
 
     def allgather(self, outputs, tensor, asynchronous=False):
         """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
-        if len(outputs) != self.size:
-            raise RuntimeError(
-                "ProcessGroupGloo::allgather: invalid output tensor list at index 0 "
-                f"(expected length {self.size}, got {len(outputs)})"
-            )
-        check_like("ProcessGroupGloo::allgather", tensor, outputs)
+        check_gathered("ProcessGroupGloo::allgather", outputs, tensor, self.size)
 
         def run(exchange):
             own = _bytes(_packed(tensor))
@@ -123,11 +121,7 @@ class ProcessGroupGloo:
         """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
         check_root("ProcessGroupGloo::gather", root, self.size)
         if self.rank == root:
-            if len(outputs) != self.size:
-                raise RuntimeError(
-                    f"ProcessGroupGloo::gather: Incorrect output list size {len(outputs)}. "
-                    f"Output list size should be {self.size}, same as size of the process group."
-                )
+            check_one_for_each("ProcessGroupGloo::gather", "output", outputs, self.size)
             check_like("ProcessGroupGloo::gather", tensor, outputs)
 
         def run(exchange):
@@ -143,11 +137,7 @@ class ProcessGroupGloo:
         """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
         check_root("ProcessGroupGloo::scatter", root, self.size)
         if self.rank == root:
-            if len(inputs) != self.size:
-                raise RuntimeError(
-                    f"ProcessGroupGloo::scatter: Incorrect input list size {len(inputs)}. "
-                    f"Input list size should be {self.size}, same as size of the process group."
-                )
+            check_one_for_each("ProcessGroupGloo::scatter", "input", inputs, self.size)
             check_like("ProcessGroupGloo::scatter", output, inputs)
 
         def run(exchange):
@@ -189,12 +179,7 @@ class ProcessGroupGloo:
 
     def alltoall(self, outputs, inputs, asynchronous=False):
         """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
-        for name, tensors in (("output", outputs), ("input", inputs)):
-            if len(tensors) != self.size:
-                raise RuntimeError(
-                    f"ProcessGroupGloo::alltoall: {name} tensor list size {len(tensors)} does not match world size "
-                    f"{self.size}"
-                )
+        check_exchanged("ProcessGroupGloo::alltoall", outputs, inputs, self.size)
 
         def run(exchange):
             packed = [_packed(each) for each in inputs]

@@ -11,7 +11,14 @@ from concurrent.futures import Future as Outcome
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import hccl
-from mindtorch_v2.distributed._arguments import check_like, check_root, check_splits
+from mindtorch_v2.distributed._arguments import (
+    check_exchanged,
+    check_gathered,
+    check_like,
+    check_one_for_each,
+    check_root,
+    check_splits,
+)
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._work import Work
 
@@ -75,12 +82,7 @@ class ProcessGroupHCCL:
 
     def allgather(self, outputs, tensor, asynchronous=False):
         """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
-        if len(outputs) != self.size:
-            raise RuntimeError(
-                "ProcessGroupHCCL::allgather: invalid output tensor list at index 0 "
-                f"(expected length {self.size}, got {len(outputs)})"
-            )
-        check_like("ProcessGroupHCCL::allgather", tensor, outputs)
+        check_gathered("ProcessGroupHCCL::allgather", outputs, tensor, self.size)
         whole = torch.empty((self.size, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
         self._gather(whole, tensor)
         for output, part in zip(outputs, whole, strict=True):
@@ -104,11 +106,7 @@ class ProcessGroupHCCL:
         check_root("ProcessGroupHCCL::gather", root, self.size)
         if self.rank != root:
             return self.send(tensor, root, 0)
-        if len(outputs) != self.size:
-            raise RuntimeError(
-                f"ProcessGroupHCCL::gather: Incorrect output list size {len(outputs)}. "
-                f"Output list size should be {self.size}, same as size of the process group."
-            )
+        check_one_for_each("ProcessGroupHCCL::gather", "output", outputs, self.size)
         check_like("ProcessGroupHCCL::gather", tensor, outputs)
         landing = [tensor.detach() if rank == root else torch.empty_like(tensor) for rank in range(self.size)]
         self.batch([(False, landing[rank], rank, 0) for rank in range(self.size) if rank != root])
@@ -121,11 +119,7 @@ class ProcessGroupHCCL:
         check_root("ProcessGroupHCCL::scatter", root, self.size)
         whole = output
         if self.rank == root:
-            if len(inputs) != self.size:
-                raise RuntimeError(
-                    f"ProcessGroupHCCL::scatter: Incorrect input list size {len(inputs)}. "
-                    f"Input list size should be {self.size}, same as size of the process group."
-                )
+            check_one_for_each("ProcessGroupHCCL::scatter", "input", inputs, self.size)
             check_like("ProcessGroupHCCL::scatter", output, inputs)
             whole = torch.stack([each.detach() for each in inputs])
         held, landing = _plain(whole), _plain(output)
@@ -158,12 +152,7 @@ class ProcessGroupHCCL:
 
     def alltoall(self, outputs, inputs, asynchronous=False):
         """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
-        for name, tensors in (("output", outputs), ("input", inputs)):
-            if len(tensors) != self.size:
-                raise RuntimeError(
-                    f"ProcessGroupHCCL::alltoall: {name} tensor list size {len(tensors)} does not match world size "
-                    f"{self.size}"
-                )
+        check_exchanged("ProcessGroupHCCL::alltoall", outputs, inputs, self.size)
         held = _plain(torch.cat([each.detach().reshape(-1) for each in inputs]))
         landing = torch.empty(sum(each.numel() for each in outputs), dtype=held.dtype, device=held.device)
         sends, receives = ([each.numel() for each in tensors] for tensors in (inputs, outputs))
