@@ -47,6 +47,7 @@ from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
+from . import quasirandom as quasirandom
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal
@@ -725,6 +726,8 @@ def _histogramdd_from_bin_cts(input: Tensor, bins: _Sequence[_int], *, range: _S
     """How many points fall into each box of even bins."""
 def _histogramdd_from_bin_tensors(input: Tensor, bins: _Sequence[Tensor], *, weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """How many points fall into each box between the edges."""
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The product of two matrices of 8-bit whole numbers, in int32."""
 def _is_all_true(input: Tensor) -> Tensor:
     """Whether every element of a boolean tensor is true, as a 0-dim tensor."""
 def _is_any_true(input: Tensor) -> Tensor:
@@ -757,6 +760,8 @@ def _sample_dirichlet(input: Tensor, generator: _Generator | None = ...) -> Tens
     """Points of a Dirichlet distribution."""
 def _scaled_dot_product_attention_math(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., dropout_mask: Tensor | None = ..., *, scale: _float | None = ..., enable_gqa: _bool = ...) -> tuple[Tensor, Tensor]:
     """Attention by separate operators: output and weights."""
+def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: _dtype | None = ..., use_fast_accum: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The product of two float8 matrices, each times its scale: one number, or one for each row of the product (M, 1) and each column (1, N)."""
 def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum."""
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype) -> Tensor:
@@ -2487,6 +2492,8 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = .
 @overload
 def searchsorted(sorted_sequence: Tensor, input: _Number, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ...) -> Tensor:
     """Where a number would be inserted to keep a sequence sorted."""
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ..., out: Tensor | None = ...) -> Tensor:
+    """The sum, mean, max, min or prod of each of the segments of `data` along `axis`, given by lengths or offsets."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One position of a dimension, which goes away."""
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:

@@ -30,7 +30,7 @@ from ._torch_function import hand_over_locals, overridden
 
 LAZY_MODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
-    "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler random return_types "
+    "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler quasirandom random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
     "_subclasses _tensor_str "
     "_utils _VF __config__ torch_version".split()

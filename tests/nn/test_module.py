@@ -400,3 +400,13 @@ def test_containers_repr():
     values = nn.ParameterDict(OrderedDict(a=torch.ones(2), b=3))
     assert list(values.keys()) == ["a", "b"] and values["b"] == 3
     assert [n for n, _ in values.named_parameters()] == ["a"]
+
+
+def test_adaptive_softmax_with_one_target_in_a_cluster():
+    torch.manual_seed(0)
+    layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, [2, 5])
+    x, target = torch.randn(3, 16), torch.tensor([3, 0, 7])
+    whole = layer(x, target)
+    torch.testing.assert_close(whole.output, layer.log_prob(x).gather(1, target.unsqueeze(1)).squeeze(1))
+    torch.testing.assert_close(layer(x[:1], target[:1]).output, whole.output[:1])
+    torch.testing.assert_close(layer(x[2], target[2]).output, whole.output[2])

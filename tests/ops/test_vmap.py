@@ -17,7 +17,7 @@ from mindtorch_v2._ops._table import ROWS
 
 LOOPS = {
     "_grouped_mm", "bincount", "fractional_max_pool2d", "fractional_max_pool3d", "histc", "histogram.bin_ct",
-    "histogram.bins_tensor", "_lstm_scan", "lstm.input", "nonzero_static",
+    "histogram.bins_tensor", "_lstm_scan", "lstm.input", "nonzero_static", "segment_reduce",
 }  # fmt: skip
 # What PyTorch refuses under vmap too, and how: results whose size or existence depends on values.
 REFUSED = {

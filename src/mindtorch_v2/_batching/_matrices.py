@@ -92,7 +92,7 @@ def _distances_within_backward(batch: Batch, op: Any, values: list) -> Any:
 # ---- operators whose bodies are written with operators that have rules ----
 
 
-@rule("cholesky_inverse", "cholesky_solve", "linalg_cross", "linalg_pinv.atol_rtol_float",
+@rule("_int_mm", "cholesky_inverse", "cholesky_solve", "linalg_cross", "linalg_pinv.atol_rtol_float",
       "linalg_pinv.atol_rtol_tensor", "_safe_softmax")  # fmt: skip
 def _by_its_body(batch: Batch, op: Any, values: list) -> Any:
     named, positional = _arguments(op)

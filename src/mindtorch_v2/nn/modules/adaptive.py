@@ -94,7 +94,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i in range(len(cutoff_values) - 1):
             low_idx = cutoff_values[i]
             high_idx = cutoff_values[i + 1]
-            row_indices = ((target >= low_idx) & (target < high_idx)).nonzero().squeeze()
+            row_indices = ((target >= low_idx) & (target < high_idx)).nonzero().squeeze(1)
             if row_indices.numel() == 0:
                 continue
             if i == 0:
