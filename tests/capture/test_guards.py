@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import threading
 import types
 import weakref
 
@@ -151,6 +152,76 @@ def test_a_change_of_a_parameter_is_seen(change):
     assert not guards.check(x, {})
 
 
+def changes_in_place():
+    def becomes_a_parameter(b):
+        b.__class__ = nn.Parameter
+
+    def gets_a_history(b):
+        b.add_(torch.ones(1, requires_grad=True))
+
+    def reserved(b):
+        b.set_(torch.ones(3, 3))
+
+    return [
+        becomes_a_parameter,
+        gets_a_history,
+        reserved,
+        lambda b: b.transpose_(0, -1),
+        lambda b: b.unsqueeze_(0),
+        lambda b: b.resize_(1),
+        lambda b: b.requires_grad_(),
+    ]
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("change", changes_in_place())
+def test_each_of_many_tensors_is_looked_at(change, ndim):
+    if ndim == 1 and "transpose_" in change.__code__.co_names:
+        pytest.skip("nothing changes")
+    shape = range(2, 2 + ndim)
+    buffers = [torch.ones(*shape) for _ in range(3)]
+    x = (torch.ones(2),)
+    guards = captured(lambda x: x * sum(b.sum() for b in buffers), *x)
+    change(buffers[1])
+    assert not guards.check(x, {})
+
+
+def test_arguments_by_keyword():
+    x, y = torch.ones(2), torch.ones(3)
+    guards = capture(lambda x, **others: x.sum() + others["a"].sum() * others["b"], (x,), {"a": y, "b": 2}).guards
+    first = {"a": y, "b": 2}
+    assert guards.check((x,), first) and guards.check((x,), {"a": torch.zeros(3), "b": 2})
+    assert guards.check is guards._watching._watch
+    assert not guards.check((x,), {"b": 2, "a": y})
+    assert not guards.check((x,), {"a": y, "c": 2})
+    assert not guards.check((x,), {"a": y})
+    assert not guards.check((x,), {"a": x, "b": 2})
+    assert not guards.check((y,), first)
+    assert not guards.check((y, x), first)
+    same = torch.ones(3)
+    twice = capture(lambda x, y: x + y, (same, y), {}).guards
+    assert twice.check((same, y), {}) and not twice.check((same, same), {})
+
+
+def test_settings_of_autocast_are_those_of_the_thread():
+    x = (torch.ones(2),)
+    guards = captured(lambda x: x * 2, *x)
+    found = []
+
+    def in_a_thread():
+        found.append(guards.check(x, {}))
+        torch.set_autocast_dtype("cpu", torch.float16)
+        found.append(guards.check(x, {}))
+        torch.set_autocast_dtype("cpu", torch.bfloat16)
+        torch.set_autocast_cache_enabled(False)
+        found.append(guards.check(x, {}))
+
+    thread = threading.Thread(target=in_a_thread)
+    thread.start()
+    thread.join()
+    assert found == [True, False, False] and guards.check(x, {})
+
+
 def test_states_of_the_framework():
     x = (torch.ones(2),)
     guards = captured(lambda x: x * 2, *x)
@@ -219,9 +290,22 @@ def test_the_natives_refuse_what_they_cannot_use():
     with pytest.raises(TypeError):
         watch.apart(True)
     with pytest.raises(TypeError):
-        watch.arm([1], [], [], [], [], [], [], [], [], False)
-    with pytest.raises(TypeError):
-        watch.arm([], [], [], [], [], [], [], [], [torch.ones(2)], False)
-    with pytest.raises(TypeError):
-        watch.arm([], [1], [], [], [], [], [], [], [], False)
+        watch((), {})
+
+    def arm(dicts=(), instances=(), tensors=(), keywords=(), looks=(), apart=()):
+        state = ([*dicts], [*instances], [], [], [], [], [])
+        call = (0, keywords, [*looks], [*apart], False, None, None)
+        return watch.arm(state, [], [*tensors], False, call)
+
+    x = torch.ones(2)
+    for wrong in ({"dicts": [1]}, {"tensors": [x]}, {"instances": [1]}, {"looks": [(0, 1)]}, {"keywords": ["k"]}):
+        with pytest.raises(TypeError):
+            arm(**wrong)
+    for wrong in ({"apart": [0]}, {"looks": [(0, _C._TensorGuard(x, ()))]}):
+        with pytest.raises(TypeError):
+            arm(**wrong)
+    with pytest.raises(ValueError):
+        arm(apart=["k"])
+    with pytest.raises(IndexError):
+        arm(apart=[-1])
     assert not watch.check()

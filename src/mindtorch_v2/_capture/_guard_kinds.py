@@ -452,6 +452,22 @@ class Arguments(Kind):
         return f"len(args) == {guard.value[0]} and tuple(kwargs) == {writer.constant(guard.value[1])}"
 
 
+class Shapes(Kind):
+    """Sizes by which the program decides the same: a function of `(args, kwargs)` that tells."""
+
+    @staticmethod
+    def text(guard):
+        return "the program decides the same by the sizes"
+
+    @staticmethod
+    def condition(writer, of, guard):
+        return f"{writer.constant(guard.value)}(args, kwargs)"
+
+    @classmethod
+    def why(cls, guard, args, kwargs):
+        return "the program decides something else by these sizes"
+
+
 class State(Kind):
     """The settings of the thread."""
 

@@ -1,6 +1,5 @@
 """Guards: what must hold for a captured graph to be used, and the function that checks it, made as Python code."""
 
-import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import KINDS, names
 from mindtorch_v2._capture._sources import absent, look_up, sequence_item
 
@@ -78,22 +77,9 @@ def _compile(writer, name, lines, otherwise):
     return writer.space[name]
 
 
-def compile_check(guards, watch=None):
-    """A function of `(args, kwargs)`: whether every guard holds.
-
-    `watch` is `(check, full, casts, dtypes, cache_enabled)`: where `check()` is false, or autocast's settings are not
-    these, `full(args, kwargs)` decides.
-    """
+def compile_check(guards):
+    """A function of `(args, kwargs)`: whether every guard holds."""
     writer = _Writer()
-    if watch is not None:
-        check, full, casts, dtypes, cache = watch
-        deterministic = torch.are_deterministic_algorithms_enabled
-        writer.space.update(watch=check, full=full, casts=casts, dtypes=dtypes, deterministic=deterministic)
-        changed = (
-            f"not watch() or casts.dtypes != dtypes or casts.cache_enabled is not {cache} "
-            f"or deterministic() is not {deterministic()}"
-        )
-        writer.lines.append(f"if {changed}: return full(args, kwargs)")
     for guard in guards:
         condition = writer.condition(guard)
         writer.lines.append(f"if not ({condition}): return False")

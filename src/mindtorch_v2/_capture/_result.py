@@ -34,6 +34,7 @@ class Guards:
         self._shapes = shapes  # (ShapeProgram, sources of its inputs), where sizes may differ
         self._watching = None
         self._gather = None
+        self.check = self._first_check  # whether the graph may be used for a call with these `(args, kwargs)`
 
     @property
     def lines(self):
@@ -46,11 +47,15 @@ class Guards:
     def __len__(self):
         return len(self.guards)
 
-    def check(self, args, kwargs):
-        """Whether the graph may be used for a call with these arguments."""
-        if self._watching is None:
-            self._watching = Watching(self.guards)
-        return self._watching.check(args, kwargs) and (self._shapes is None or self._shapes_hold(args, kwargs))
+    def _all(self):
+        return self.guards if self._shapes is None else [*self.guards, Guard("shapes", None, self._shapes_hold)]
+
+    def _first_check(self, args, kwargs):
+        self._watching = Watching(self._all(), self._publish)
+        return self.check(args, kwargs)
+
+    def _publish(self, check):
+        self.check = check
 
     def _shapes_hold(self, args, kwargs):
         program, sources = self._shapes
@@ -60,10 +65,7 @@ class Guards:
 
     def failures(self, args, kwargs):
         """Why not: a text for the first guard that does not hold; an empty list if all hold."""
-        found = first_failure(self.guards, args, kwargs)
-        if not found and self._shapes is not None and not self._shapes_hold(args, kwargs):
-            return ["the program decides something else by these sizes"]
-        return found
+        return first_failure(self._all(), args, kwargs)
 
 
 class _Before:
@@ -134,5 +136,5 @@ class Capture:
         return result
 
 
-from ._guards import compile_gather, first_failure  # noqa: E402  (which needs nothing of this file)
+from ._guards import Guard, compile_gather, first_failure  # noqa: E402  (which needs nothing of this file)
 from ._watching import Watching  # noqa: E402

@@ -9,10 +9,9 @@ touched, all guards are evaluated; if they hold, the watch begins anew.
 import collections
 import types
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _deterministic
 from mindtorch_v2._capture._guards import Guard, compile_check
 from mindtorch_v2._capture._sources import Argument, Attribute, Constant, Dictionary, Item, Keyword, OfClass
-from mindtorch_v2._ops import _autocast
 
 __all__ = ["Watching"]
 
@@ -56,7 +55,7 @@ class _Collected:
 
     def lists(self):
         """What the native watch is armed with."""
-        return [*([*self.found[name].values()] for name in self.NAMES), self.guards, self.tensors]
+        return tuple([*self.found[name].values()] for name in self.NAMES), self.guards, self.tensors
 
     def value(self, source):
         """The value of a source that the call does not bring; what lies on the way is watched."""
@@ -99,7 +98,7 @@ class _Collected:
         if kind == "super":
             self.add("types", guard.value[1])
             return
-        if kind in ("result", "state", "arguments"):
+        if kind in ("result", "state", "arguments", "shapes"):
             raise _Unwatchable
         value = self.value(guard.source)
         if kind in ("constant", "identity", "lookup"):
@@ -131,19 +130,27 @@ class _Collected:
 
 
 class Watching:
-    """The check of a list of guards: `check(args, kwargs)`, which is another function once the guards held."""
+    """The check of a list of guards: `check(args, kwargs)`, which is another function once the guards held.
 
-    def __init__(self, guards):
+    `publish` is told each time which one it is.
+    """
+
+    def __init__(self, guards, publish):
         self.fixed = [g for g in guards if not self._of_call(g)]
         self.of_call = [g for g in guards if self._of_call(g)]
         self._check_all = compile_check(guards)
         self._watch = _C._Watch()
-        self.check = self.full
+        self._publish = publish
+        self._becomes(self.full)
         self.values = {}  # source -> tensor: those that are as they were as long as the watch sees no change
+
+    def _becomes(self, check):
+        self.check = check
+        self._publish(check)
 
     @staticmethod
     def _of_call(guard):
-        if guard.kind in ("arguments", "distinct", "separate"):
+        if guard.kind in ("arguments", "distinct", "separate", "shapes"):
             return True
         return any(isinstance(_root(s), (Argument, Keyword)) for s in _sources(guard))
 
@@ -155,33 +162,62 @@ class Watching:
         return True
 
     def _arm(self):
-        collected = _Collected()
-        each_time, memory = [], False
+        collected, call = _Collected(), _OfCall()
+        collected.add("dicts", _deterministic._state)
+        memory = any(guard.kind == "separate" for guard in self.of_call)
         for guard in (*self.of_call, *self.fixed):
-            if guard.kind == "state":
+            if guard.kind == "state" or call.takes(guard):
                 continue
             try:
                 if guard.kind in ("distinct", "separate"):
-                    each_time += self._apart(collected, guard)
-                    memory = memory or guard.kind == "separate"
-                elif guard.kind == "tensor" and isinstance(_root(guard.source), (Argument, Keyword)):
-                    each_time.append(Guard("looks", guard.source, guard.value.native))
+                    call.others += self._apart(collected, call, guard)
                 else:
                     collected.guard(guard)
             except _Unwatchable:
-                each_time.append(guard)
-        casts = dict(_autocast._state.dtypes), _autocast._state.cache_enabled
-        if self._watch.arm(*collected.lists(), memory):
+                call.others.append(guard)
+        if self._watch.arm(*collected.lists(), memory, (*call.lists(), self.full)):
             self.values = dict(zip(collected.of_tensors, collected.tensors))
-            self.check = compile_check(each_time, (self._watch.check, self.full, _autocast._state, *casts))
+            self._becomes(self._watch)
         else:
             self.values = {}
-            self.check = self.full
+            self._becomes(self.full)
 
-    def _apart(self, collected, guard):
+    def _apart(self, collected, call, guard):
         """The guard that the tensors of a call are apart; those found by the program itself are known to the watch."""
+        memory = guard.kind == "separate"
+        moving = []
         for source in guard.value:
-            if not isinstance(_root(source), (Argument, Keyword)):
+            if isinstance(_root(source), (Argument, Keyword)):
+                moving.append(source)
+            else:
                 collected.value(source)
-        moving = tuple(s for s in guard.value if isinstance(_root(s), (Argument, Keyword)))
-        return [Guard("apart", None, (self._watch.apart, guard.kind == "separate", moving))] if moving else []
+        if all(isinstance(source, (Argument, Keyword)) for source in moving):
+            call.apart[memory] = [source.key for source in moving]
+            return []
+        return [Guard("apart", None, (self._watch.apart, memory, tuple(moving)))]
+
+
+class _OfCall:
+    """What is looked at in each call: by the native watch where it is about arguments themselves."""
+
+    def __init__(self):
+        self.positional, self.keywords, self.looks, self.apart, self.others = 0, (), [], {}, []
+
+    def takes(self, guard):
+        """Whether the native watch can look at it; then it does."""
+        if guard.kind == "arguments":
+            self.positional, self.keywords = guard.value
+            return True
+        if guard.kind == "tensor" and isinstance(_root(guard.source), (Argument, Keyword)):
+            if isinstance(guard.source, (Argument, Keyword)):
+                self.looks.append((guard.source.key, guard.value.native))
+            else:
+                self.others.append(Guard("looks", guard.source, guard.value.native))
+            return True
+        return False
+
+    def lists(self):
+        """What the native watch is armed with."""
+        apart = self.apart.get(False, self.apart.get(True, []))
+        rest = compile_check(self.others) if self.others else None
+        return self.positional, self.keywords, self.looks, apart, True in self.apart, rest

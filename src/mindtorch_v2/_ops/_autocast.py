@@ -5,6 +5,8 @@ floating but not float64, and calls the operator again with the key excluded. Ab
 through the casts. Which operators belong to which policy is PyTorch's choice, device by device.
 """
 
+import itertools
+import operator
 import threading
 
 from mindtorch_v2 import _C
@@ -44,6 +46,13 @@ class _State(threading.local):
 
 
 _state = _State()
+_numbers = {((), True): 0}  # of each combination of settings: guards of graphs compare them in one number
+_fresh = itertools.count(1)
+
+
+def _tell_guards():
+    settings = tuple(sorted(_state.dtypes.items(), key=operator.itemgetter(0))), _state.cache_enabled
+    _C._set_cast_settings(_numbers.setdefault(settings, next(_fresh)))
 
 
 def _bit(device_type):
@@ -77,6 +86,7 @@ def get_dtype(device_type):
 def set_dtype(device_type, dtype):
     """Sets the dtype that autocast casts to, in this thread."""
     _state.dtypes[device_type] = dtype
+    _tell_guards()
 
 
 def is_cache_enabled():
@@ -87,6 +97,7 @@ def is_cache_enabled():
 def set_cache_enabled(enabled):
     """Sets whether casts of parameters are kept."""
     _state.cache_enabled = bool(enabled)
+    _tell_guards()
 
 
 def clear_cache():
