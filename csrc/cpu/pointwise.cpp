@@ -2,6 +2,7 @@
 #include "pointwise.h"
 
 #include "convert.h"
+#include "narrow.h"
 #include "strided.h"
 
 namespace mt {
@@ -209,7 +210,67 @@ struct Strided {
     }
 };
 
+// What a run over 16-bit floats is given: float's loop, and where its inputs come from.
+struct Narrow {
+    LoopFn loop;
+    const void* f;
+    int inputs;
+    int64_t item;              // bytes of a result that stays as the loop gives it; 0: a float, to be rounded
+    int source[kMaxOperands];  // which run an input is; 0 (that of the output): it is a number
+    bool wide[kMaxOperands];   // float already
+    float number[kMaxOperands];
+};
+
+// Small enough for all blocks to lie in the first-level cache, long enough for the calls of the loop not to count.
+constexpr int64_t kNarrowBlock = 256;
+
+template <class D>
+void narrow_loop(char* const* p, int64_t n, const void* f) {
+    const Narrow& job = *static_cast<const Narrow*>(f);
+    alignas(64) float x[kMaxOperands][kNarrowBlock];  // the results first, as the loop has them
+    char* block[kMaxOperands];
+    for (int k = 0; k <= job.inputs; k++) {
+        block[k] = reinterpret_cast<char*>(x[k]);
+        if (k > 0 && job.source[k] == 0) std::fill(x[k], x[k] + std::min(kNarrowBlock, n), job.number[k]);
+    }
+    for (int64_t i = 0; i < n; i += kNarrowBlock) {
+        const int64_t m = std::min(kNarrowBlock, n - i);
+        for (int k = 1; k <= job.inputs; k++) {
+            if (job.source[k] == 0) continue;
+            char* from = p[job.source[k]];
+            if (job.wide[k])
+                block[k] = from + i * 4;
+            else
+                widen(reinterpret_cast<const D*>(from) + i, x[k], m);
+        }
+        if (job.item) block[0] = p[0] + i * job.item;
+        job.loop(block, m, job.f);
+        if (!job.item) narrow(x[0], reinterpret_cast<D*>(p[0]) + i, m);
+    }
+}
+
 }  // namespace
+
+void run_narrow(const Operand* operands, int count, DType narrow, LoopFn loop, const void* f) {
+    Narrow job{loop, f, count - 1, 0, {}, {}, {}};
+    Operand tensors[kMaxOperands] = {operands[0]};
+    int used = 1;
+    if (operands[0].dtype == DType::Float32)
+        tensors[0].dtype = narrow;
+    else
+        job.item = itemsize(operands[0].dtype);
+    for (int k = 1; k < count; k++) {
+        const Operand& o = operands[k];
+        if (!o.t) {
+            job.number[k] = o.scalar->to<float>();
+            continue;
+        }
+        job.source[k] = used;
+        job.wide[k] = o.t->dtype != narrow;
+        tensors[used++] = {o.t, nullptr, job.wide[k] ? DType::Float32 : narrow};
+    }
+    run_pointwise(tensors, used, 1, narrow == DType::BFloat16 ? narrow_loop<BFloat16> : narrow_loop<Half>, &job);
+}
 
 void run_pointwise(const Operand* operands, int count, int outputs, LoopFn loop, const void* f) {
     if (operands[0].t->numel_ == 0) return;

@@ -15,7 +15,6 @@
 
 #include "core/kernel.h"
 #include "core/promotion.h"
-#include "cpu/narrow.h"
 
 namespace mt {
 
@@ -36,6 +35,9 @@ struct Operand {
 // Contiguous runs: outputs first, then inputs.
 using LoopFn = void (*)(char* const* p, int64_t n, const void* f);
 void run_pointwise(const Operand* operands, int count, int outputs, LoopFn loop, const void* f);
+// The same of one output for a loop over float where `narrow`, a 16-bit float, is promoted to: its tensors are widened
+// and its results rounded a block at a time. The output is `narrow` where the loop gives float.
+void run_narrow(const Operand* operands, int count, DType narrow, LoopFn loop, const void* f);
 
 // Promoted dtype of arguments (tensors and numbers).
 inline DType promoted(const Call& c, const int* args, int n) {
@@ -94,71 +96,6 @@ void loop_of(char* const* p, int64_t n, const void* fp) {
     loop<F, T, R>(p, n, fp, std::make_index_sequence<N>());
 }
 
-// 16-bit floats D: widened, computed and rounded a few registers at a time. As other conversions go, by whole buffers
-// one after the other, it takes twice as long.
-template <class F, size_t N>
-struct Narrow {
-    F f;
-    int source[N];  // which run of the loop an input is; 0 (that of the output): it is a number
-    bool wide[N];   // float already
-    float number[N];
-};
-
-template <class F, class D, class R, size_t... I>
-void narrow_loop(char* const* p, int64_t n, const void* fp, std::index_sequence<I...>) {
-    constexpr int64_t kBlock = 64;
-    const auto& job = *static_cast<const Narrow<F, sizeof...(I)>*>(fp);
-    const F f = job.f;
-    using Out = std::conditional_t<std::is_same_v<R, float>, D, R>;
-    alignas(64) float x[sizeof...(I)][kBlock];
-    alignas(64) R y[kBlock];
-    (std::fill(x[I], x[I] + std::min(kBlock, n), job.number[I]), ...);
-    auto fetch = [&](size_t k, int64_t i, int64_t m) {
-        const char* from = p[job.source[k]];
-        if (job.wide[k])
-            widen(reinterpret_cast<const float*>(from) + i, x[k], m);
-        else if (job.source[k])
-            widen(reinterpret_cast<const D*>(from) + i, x[k], m);
-    };
-    for (int64_t i = 0; i < n; i += kBlock) {
-        const int64_t m = std::min(kBlock, n - i);
-        m == kBlock ? (fetch(I, i, kBlock), ...) : (fetch(I, i, m), ...);
-#pragma GCC ivdep
-        for (int64_t j = 0; j < m; j++) y[j] = f(x[I][j]...);
-        Out* out = reinterpret_cast<Out*>(p[0]) + i;
-        if constexpr (std::is_same_v<R, float>)
-            m == kBlock ? narrow(y, out, kBlock) : narrow(y, out, m);
-        else
-            std::copy(y, y + m, out);
-    }
-}
-
-template <class F, class D, size_t N>
-void narrow_loop_of(char* const* p, int64_t n, const void* fp) {
-    using R = decltype(result_of<F, float>(std::make_index_sequence<N>()));
-    narrow_loop<F, D, R>(p, n, fp, std::make_index_sequence<N>());
-}
-
-// Runs f over operands that are to be computed in float, tensors of the 16-bit D as they are.
-template <class F, class D, size_t N>
-void run_narrow(const Operand (&operands)[N], const F& f) {
-    Narrow<F, N - 1> job{f, {}, {}, {}};
-    Operand tensors[N] = {operands[0]};
-    int count = 1;
-    if (operands[0].dtype == DType::Float32) tensors[0].dtype = dtype_of<D>::value;
-    for (size_t k = 0; k + 1 < N; k++) {
-        const Operand& o = operands[k + 1];
-        if (!o.t) {
-            job.number[k] = o.scalar->to<float>();
-            continue;
-        }
-        job.source[k] = count;
-        job.wide[k] = o.t->dtype != dtype_of<D>::value;
-        tensors[count++] = {o.t, nullptr, job.wide[k] ? DType::Float32 : dtype_of<D>::value};
-    }
-    run_pointwise(tensors, count, 1, narrow_loop_of<F, D, N - 1>, &job);
-}
-
 }  // namespace detail
 
 // Runs `f` over `args` (positions of tensors or numbers), all converted to the computing type of `dtype`.
@@ -175,8 +112,8 @@ void pointwise_as(Call& c, Types<T...> list, DType dtype, const int (&args)[N], 
         operands[0] = {&c.out(0), nullptr, dtype_of<R>::value};
         if constexpr (std::is_same_v<U, float>) {
             const bool stored = !std::is_same_v<R, float> || c.out(0).dtype == dtype;
-            if (dtype == DType::BFloat16 && stored) return detail::run_narrow<F, BFloat16>(operands, f);
-            if (dtype == DType::Float16 && stored) return detail::run_narrow<F, Half>(operands, f);
+            if (is_reduced_float(dtype) && stored)
+                return run_narrow(operands, N + 1, dtype, detail::loop_of<F, U, N>, &f);
         }
         run_pointwise(operands, N + 1, 1, detail::loop_of<F, U, N>, &f);
     });

@@ -45,46 +45,25 @@ void wide_loop(char* const* p, int64_t n, const void* fp) {
     if (i < n) store_part(out + i, f(load_part(in + i, n - i)), n - i);
 }
 
-// The same on 16-bit floats, of which a register is widened at a time.
-template <class D, class F>
-void wide_narrow_loop(char* const* p, int64_t n, const void* fp) {
-    constexpr int64_t kLanes = 16;
-    const F& f = *static_cast<const F*>(fp);
-    D* out = reinterpret_cast<D*>(p[0]);
-    const D* in = reinterpret_cast<const D*>(p[1]);
-    alignas(64) float x[2 * kLanes] = {};
-    for (int64_t i = 0; i < n; i += 2 * kLanes) {
-        const int64_t m = std::min(2 * kLanes, n - i);
-        m == 2 * kLanes ? widen(in + i, x, 2 * kLanes) : widen(in + i, x, m);
-        for (int64_t j = 0; j < 2 * kLanes; j += kLanes) {
-            wide::Float v;
-            std::memcpy(&v, x + j, sizeof v);
-            v = f(v);
-            std::memcpy(x + j, &v, sizeof v);
-        }
-        m == 2 * kLanes ? narrow(x, out + i, 2 * kLanes) : narrow(x, out + i, m);
-    }
-}
-
 }  // namespace detail
 
 template <class F>
 bool unary_wide(Call& c, const F& f) {
     DType t = c.tensor(0).dtype;
     if (!is_differentiable(t)) t = default_dtype();
-    LoopFn loop = nullptr;
-    if constexpr (std::is_invocable_v<F, wide::Float>) {
-        if (is_reduced_float(t) && c.out(0).dtype != t) t = DType::Float32;
-        if (t == DType::Float32) loop = detail::wide_loop<wide::Float, F>;
-        if (t == DType::BFloat16) loop = detail::wide_narrow_loop<BFloat16, F>;
-        if (t == DType::Float16) loop = detail::wide_narrow_loop<Half, F>;
-    }
+    auto run = [&](DType compute, LoopFn loop) {
+        const Operand operands[2] = {{&c.out(0), nullptr, compute}, {&c.tensor(0), nullptr, compute}};
+        if (t != compute && c.out(0).dtype == t)
+            run_narrow(operands, 2, t, loop, &f);
+        else
+            run_pointwise(operands, 2, 1, loop, &f);
+        return true;
+    };
+    if constexpr (std::is_invocable_v<F, wide::Float>)
+        if (t == DType::Float32 || is_reduced_float(t)) return run(DType::Float32, detail::wide_loop<wide::Float, F>);
     if constexpr (std::is_invocable_v<F, wide::Double>)
-        if (t == DType::Float64) loop = detail::wide_loop<wide::Double, F>;
-    if (!loop) return false;
-    Operand operands[2] = {{&c.out(0), nullptr, t}, {&c.tensor(0), nullptr, t}};
-    run_pointwise(operands, 2, 1, loop, &f);
-    return true;
+        if (t == DType::Float64) return run(DType::Float64, detail::wide_loop<wide::Double, F>);
+    return false;
 }
 
 }  // namespace mt
