@@ -49,12 +49,10 @@ class UntypedStorage(_C.StorageBase):
         state = sys.modules.get("mindtorch_v2._backends.npu.state")
         return state is not None and state.started() and self.data_ptr() in state.get().pinned.blocks
 
-    def is_shared(self) -> bool:
-        return bool(getattr(self, "_shared", False))
-
     def share_memory_(self) -> UntypedStorage:
-        """Marked only: processes exchange storages by value or file."""
-        self._shared = True
+        """Moves the bytes to memory that other processes can map; processes started after that write to the same bytes."""
+        if self.device.type == "cpu":
+            self._share_fd_cpu_()
         return self
 
     def get_device(self) -> int:

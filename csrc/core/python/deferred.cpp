@@ -8,6 +8,7 @@
 
 #include "../autograd.h"
 #include "../foreign.h"
+#include "../shared_memory.h"
 #include "tensor_new.h"
 #include "types.h"
 
@@ -20,10 +21,6 @@ std::mutex g_exports_mutex;
 std::unordered_map<const Storage*, int>& exports() {
     static auto* counts = new std::unordered_map<const Storage*, int>;
     return *counts;
-}
-bool is_exported(const Storage* s) {
-    std::lock_guard<std::mutex> lock(g_exports_mutex);
-    return exports().count(s) > 0;
 }
 
 // Whether anything but a storage holds the object that its bytes belong to.
@@ -51,8 +48,13 @@ void forget_export(Storage* s) {
     s->drop();
 }
 
+bool is_exported(const Storage* s) {
+    std::lock_guard<std::mutex> lock(g_exports_mutex);
+    return exports().count(s) > 0;
+}
+
 bool is_exposed(const Tensor& t) {
-    if (is_exported(t.storage)) return true;
+    if (is_exported(t.storage) || shared_descriptor(t.storage) >= 0) return true;
     if (!is_foreign(t.storage)) return false;
     const void* buffer = foreign_context(t.storage, release_buffer);
     return !buffer || is_shared(static_cast<const Py_buffer*>(buffer)->obj);

@@ -10,6 +10,7 @@
 #include "../autograd.h"
 #include "../device_memory.h"
 #include "../functional.h"
+#include "../shared_memory.h"
 #include "deferred.h"
 #include "tensor_new.h"
 #include "types.h"
@@ -285,6 +286,23 @@ PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {
     });
 }
 
+PyObject* m_is_shared(PyObject* o, PyObject*) { return PyBool_FromLong(shared_descriptor(get(o)) >= 0); }
+PyObject* m_share(PyObject* o, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        settle_all();
+        Storage* s = get(o);
+        share_storage(s, is_exported(s));
+        return Py_BuildValue("in", shared_descriptor(s), static_cast<Py_ssize_t>(s->nbytes));
+    });
+}
+PyObject* m_new_shared(PyObject*, PyObject* args) {
+    int fd;
+    Py_ssize_t nbytes;
+    if (!PyArg_ParseTuple(args, "in:_new_shared_fd_cpu", &fd, &nbytes)) return nullptr;
+    return guarded<PyObject*>(nullptr,
+                              [&] { return wrap(made_type(), shared_storage(fd, static_cast<size_t>(nbytes))); });
+}
+
 PyObject* get_device(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] { return device_object(shown_device(get(o)->device)); });
 }
@@ -305,6 +323,11 @@ PyMethodDef methods[] = {
     {"from_buffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_from_buffer)),
      METH_VARARGS | METH_KEYWORDS | METH_STATIC,
      "from_buffer(object): a storage over the memory of an object with the buffer protocol, without a copy."},
+    {"is_shared", m_is_shared, METH_NOARGS, "Whether the bytes lie in memory that other processes can map."},
+    {"_share_fd_cpu_", m_share, METH_NOARGS,
+     "Move the bytes to shared memory, unless they are there: its descriptor, which the storage keeps, and its size."},
+    {"_new_shared_fd_cpu", m_new_shared, METH_VARARGS | METH_STATIC,
+     "_new_shared_fd_cpu(fd, nbytes): a storage over shared memory, which keeps the descriptor."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
                         {"_cdata", get_cdata, nullptr, nullptr, nullptr},

@@ -1,11 +1,16 @@
 """`torch.multiprocessing`: Python's own module, with `spawn` for groups of processes.
 
-Tensors sent between processes are copied (pickled); PyTorch would share their memory.
+Tensors sent between processes share their memory: sending one moves its storage to shared memory, and so does
+`Tensor.share_memory_()` beforehand. A tensor that is shared when a process is forked stays shared with it.
+
+    >>> torch.ones(2).share_memory_().is_shared()
+    True
 """
 
 import multiprocessing as _multiprocessing
 from multiprocessing import *  # noqa: F403  (PyTorch's module is a superset of Python's)
 
+from mindtorch_v2.multiprocessing.reductions import init_reductions
 from mindtorch_v2.multiprocessing.spawn import (
     ENV_VAR_PARALLEL_START,
     ProcessContext,
@@ -31,20 +36,30 @@ __all__ = [
 ]
 
 
+_strategy = "file_descriptor"
+
+
 def get_all_sharing_strategies():
-    """How tensors travel between processes: by pickling."""
-    return {"pickle"}
+    """The names of PyTorch's ways to share memory."""
+    return {"file_descriptor", "file_system"}
 
 
 def get_sharing_strategy():
-    """How tensors travel between processes: by pickling."""
-    return "pickle"
+    """The name that was set."""
+    return _strategy
 
 
 def set_sharing_strategy(new_strategy):
-    """Choose how tensors travel; raises NotImplementedError for PyTorch's shared-memory strategies."""
+    """Accepted for programs that choose one: memory is shared through descriptors under either name.
+
+    What programs want "file_system" for, that batches from a DataLoader's workers use up no descriptors, holds anyway.
+    """
+    global _strategy
     if new_strategy not in get_all_sharing_strategies():
-        raise NotImplementedError(
-            f"torch.multiprocessing: the sharing strategy {new_strategy!r} is not implemented in "
-            "mindtorch_v2; tensors are copied between processes"
+        raise AssertionError(
+            f"invalid sharing strategy {new_strategy!r}, expected one of {get_all_sharing_strategies()}"
         )
+    _strategy = new_strategy
+
+
+init_reductions()

@@ -1,0 +1,57 @@
+"""How tensors go through the queues and arguments of processes: their memory is shared, and its descriptor travels.
+
+Sending a tensor on the CPU moves its storage to shared memory, in place; the receiver maps the same memory. The sender
+must live until the receiver has it.
+"""
+
+from multiprocessing.reduction import DupFd, ForkingPickler
+
+import mindtorch_v2 as torch
+
+__all__ = ["init_reductions", "rebuild_storage_fd", "rebuild_tensor", "reduce_storage", "reduce_tensor"]
+
+
+def rebuild_storage_fd(descriptor, size):
+    """The storage over the shared memory that a sent descriptor names."""
+    return torch.UntypedStorage._new_shared_fd_cpu(descriptor.detach(), size)
+
+
+def reduce_storage(storage):
+    """What is sent of an untyped storage on the CPU; one elsewhere is copied."""
+    if storage.device.type != "cpu":
+        return storage.__reduce__()
+    descriptor, size = storage._share_fd_cpu_()
+    return rebuild_storage_fd, (DupFd(descriptor), size)
+
+
+def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad):
+    """A tensor of class `cls`, or the Parameter, over a received storage."""
+    tensor = torch.empty(0, dtype=dtype).set_(storage, offset, size, stride)
+    if cls is torch.nn.Parameter:
+        return cls(tensor, requires_grad)
+    return tensor.requires_grad_(requires_grad)
+
+
+def reduce_tensor(tensor):
+    """What is sent of a tensor; RuntimeError for one that autograd has made."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
+            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
+            "(e.g., putting it on the queue)."
+        )
+    torch.utils.hooks.warn_if_has_hooks(tensor)
+    if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+        return tensor.__reduce_ex__(2)
+    size, stride = tuple(tensor.size()), tensor.stride()
+    storage = tensor.untyped_storage()
+    return rebuild_tensor, (
+        type(tensor), storage, tensor.dtype, tensor.storage_offset(), size, stride, tensor.requires_grad
+    )  # fmt: skip
+
+
+def init_reductions():
+    """Lets Python's `multiprocessing` send tensors this way."""
+    ForkingPickler.register(torch.UntypedStorage, reduce_storage)
+    ForkingPickler.register(torch.Tensor, reduce_tensor)
+    ForkingPickler.register(torch.nn.Parameter, reduce_tensor)
