@@ -61,6 +61,8 @@ def test_ranks_that_do_not_do_the_same_are_told():
         assert text in first[case]
         assert second[case] != "no error"
     assert first["and then"] == second["and then"] == 3.0
+    assert first["gathered"] == [[[0, 3], [1, 4], [2, 5]], [[1, 4], [2, 5], [3, 6]]]
+    assert first["barrier"] == [False, True]
 
 
 def test_a_rank_that_dies():

@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+from mindtorch_v2.distributed import run
+from mindtorch_v2.distributed.elastic.multiprocessing.errors import ProcessFailure
+
 PROGRAM = str(pathlib.Path(__file__).parent / "programs" / "launched.py")
 OURS = [sys.executable, "-m", "mindtorch_v2.distributed.run"]
 
@@ -42,10 +45,21 @@ def test_spawned_functions_find_each_other():
     assert sorted(done.stdout.splitlines()) == ["0 3.0", "1 3.0", "ValueError: after the work"]
 
 
-def test_what_it_refuses():
-    for arguments, text in (
-        (["--nnodes=1:2"], "a changing number of machines"),
-        (["--nproc_per_node=x"], "Unsupported"),
-    ):
-        done = _launch(*arguments, PROGRAM)
-        assert done.returncode == 1 and text in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "kind", "text"),
+    [
+        (["--nnodes=1:2"], NotImplementedError, "a changing number of machines"),
+        (["--nproc_per_node=x"], ValueError, "Unsupported nproc_per_node value: x"),
+        (["--nnodes=2"], ValueError, "several machines need --master_port"),
+        (["--nnodes=2", "--master_port=1", "--node_rank=2"], ValueError, "--node_rank=2 is not one of the 2 machines"),
+        (["--nnodes=2", "--rdzv_endpoint=h:1", "--rdzv_backend=c10d"], ValueError, "give each its --node_rank"),
+    ],
+)
+def test_what_it_refuses(arguments, kind, text):
+    with pytest.raises(kind, match=text):
+        run.run(run.parse_args([*arguments, PROGRAM]))
+
+
+def test_how_a_process_ended():
+    ends = {7: "exit code 7", -9: "signal SIGKILL", -40: "signal 40"}
+    assert {code: ProcessFailure(0, 1, code, "").how() for code in ends} == ends

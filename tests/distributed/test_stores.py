@@ -1,6 +1,7 @@
 """The stores, and how processes find each other."""
 
 import datetime
+import resource
 import threading
 
 import pytest
@@ -49,10 +50,11 @@ def test_keys_and_values(store):
 
 
 def test_a_key_is_waited_for(store):
-    threading.Timer(0.05, store.set, ("late", "x")).start() if not isinstance(
-        store, dist.TCPStore
-    ) else threading.Timer(0.05, store.clone().set, ("late", "x")).start()
+    other = store.clone() if isinstance(store, dist.TCPStore) else store
+    later = threading.Timer(0.05, other.set, ("late", "x"))
+    later.start()
     assert store.get("late") == b"x"
+    later.join()
 
 
 def test_waiting_in_vain(store):
@@ -76,6 +78,34 @@ def test_the_last_user_removes_the_file(tmp_path):
     assert (tmp_path / "store").exists()
     second.close()
     assert not (tmp_path / "store").exists()
+
+
+def test_a_full_disk_leaves_no_part_of_a_change(tmp_path):
+    first, second = (dist.FileStore(tmp_path / "store", -1) for _ in range(2))
+    first.set("key", "x")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "store").stat().st_size + 20, before[1]))
+    try:
+        with pytest.raises(OSError, match="No space left on device"):
+            first.set("key", "y" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [first.get("key"), second.get("key")] == [b"x", b"x"]
+    second.set("other", "z")
+    assert first.get("other") == b"z"
+
+
+def test_a_server_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr("mindtorch_v2.distributed._tcp_store._GRACE", 0)
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    client = server.clone()
+    with server._server.table._changed:
+        client.set_timeout(SOON)
+        with pytest.raises(dist.DistNetworkError, match=f"timed out .the store at 127.0.0.1:{server.port}"):
+            client.num_keys()
+    with pytest.raises(dist.DistNetworkError):  # its answer is not taken for another's
+        client.get("key")
+    server.close()
 
 
 def test_errors_of_a_tcp_store():
@@ -108,6 +138,7 @@ def test_errors_of_a_tcp_store():
         ({"init_method": "env://", "store": True}, AssertionError, "Cannot specify both init_method and store."),
         ({"store": True}, AssertionError, "world_size must be positive if using store"),
         ({"store": True, "world_size": 1}, AssertionError, "rank must be non-negative if using store"),
+        ({"store": True, "world_size": 1, "rank": 1}, ValueError, "rank 1 is not one of the 1"),
         (
             {"store": True, "world_size": 1, "rank": 0, "timeout": 3},
             TypeError,
@@ -155,5 +186,13 @@ def test_a_group_of_one():
         assert dist.all_reduce(value, async_op=True).get_future().wait()[0] is value
         with pytest.raises(RuntimeError, match="No backend type associated with device type meta"):
             dist.all_reduce(torch.ones(1, device="meta"))
+        elsewhere = [torch.ones(1, device="meta")]
+        for call in (
+            lambda: dist.all_gather(elsewhere, torch.ones(1)),
+            lambda: dist.reduce_scatter(torch.ones(1), elsewhere),
+            lambda: dist.all_to_all(elsewhere, [torch.ones(1)]),
+        ):
+            with pytest.raises(RuntimeError, match=r"invalid device at index \d \(expected cpu, got meta\)"):
+                call()
     finally:
         dist.destroy_process_group()

@@ -58,8 +58,18 @@ def check_root(function, rank, size, role="root"):
         raise RuntimeError(f"{function}: invalid {role} rank: {rank}")
 
 
+def check_device(function, tensor, others):
+    """RuntimeError unless all `others` are where `tensor` is: a back end is handed the memory of one kind of device."""
+    for index, other in enumerate(others):
+        if other.device != tensor.device:
+            raise RuntimeError(
+                f"{function}: invalid device at index {index} (expected {tensor.device}, got {other.device})"
+            )
+
+
 def check_like(function, tensor, others):
-    """RuntimeError unless all `others` have the dtype and the size of `tensor`."""
+    """RuntimeError unless all `others` have the device, the dtype and the size of `tensor`."""
+    check_device(function, tensor, others)
     for index, other in enumerate(others):
         if other.dtype != tensor.dtype:
             raise RuntimeError(
@@ -91,10 +101,18 @@ def check_gathered(function, outputs, tensor, size):
 
 
 def check_exchanged(function, outputs, inputs, size):
-    """RuntimeError unless both lists have a tensor for each rank."""
+    """RuntimeError unless both lists have a tensor for each rank, all on one device."""
     for role, tensors in (("output", outputs), ("input", inputs)):
         if len(tensors) != size:
             raise RuntimeError(f"{function}: {role} tensor list size {len(tensors)} does not match world size {size}")
+    check_device(function, inputs[0], (*inputs, *outputs))
+
+
+def check_one_of_parts(output, tensor, size):
+    """RuntimeError unless `tensor` has, along its first dimension, as many rows as all ranks' `output` together."""
+    rows, total = (each.shape[0] if each.dim() else 1 for each in (output, tensor))
+    if rows * size != total:
+        raise RuntimeError(f"Check failed: outputShape[0] * worldSize == inputShape[0] ({rows * size} vs. {total}). ")
 
 
 def check_reducible(function, tensor, op):

@@ -15,6 +15,7 @@ from mindtorch_v2.distributed._arguments import (
     check_gathered,
     check_like,
     check_one_for_each,
+    check_one_of_parts,
     check_reducible,
     check_root,
     check_splits,
@@ -170,11 +171,7 @@ class ProcessGroupGloo:
 
     def reduce_scatter_from(self, output, tensor, op, asynchronous=False):
         """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
-        if output.shape[0] * self.size != tensor.shape[0]:
-            raise RuntimeError(
-                f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.shape[0] * self.size} vs. "
-                f"{tensor.shape[0]}). "
-            )
+        check_one_of_parts(output, tensor, self.size)
         return self.reduce_scatter(output, list(tensor.chunk(self.size)), op, asynchronous)
 
     def alltoall(self, outputs, inputs, asynchronous=False):
@@ -265,7 +262,6 @@ class ProcessGroupGloo:
         return [(self.send if sends else self.recv)(tensor, rank, tag) for sends, tensor, rank, tag in operations]
 
     def _direct(self, outcome, description, tensor):
-        outcome.tensor = tensor  # its memory is in use until then
         return Work(outcome, [tensor], description, self.timeout.total_seconds(), on_timeout=self._mesh.abort)
 
     # ---- lives ----
@@ -386,9 +382,12 @@ def _packed(tensor):
 
 
 def _bytes(tensor):
-    """The memory of a contiguous tensor. Whoever holds it has to hold the tensor too."""
+    """The memory of a contiguous tensor, which lives as long as this view of it."""
     nbytes = tensor.numel() * tensor.element_size()
-    memory = (ctypes.c_char * nbytes).from_address(tensor.data_ptr()) if nbytes else bytearray()
+    if not nbytes:
+        return memoryview(bytearray())
+    memory = (ctypes.c_char * nbytes).from_address(tensor.data_ptr())
+    memory.owner = tensor
     return memoryview(memory).cast("B")
 
 

@@ -1,5 +1,7 @@
 """The process groups of this process: the default one, those made from it, and their ranks."""
 
+import collections
+import contextlib
 import datetime
 import importlib
 import os
@@ -112,9 +114,10 @@ def is_torchelastic_launched():
 class ProcessGroup:
     """Some of the job's processes, with a back end for each kind of device. Made by `init_process_group` and `new_group`."""
 
-    def __init__(self, name, ranks, rank, backends, backend_name, timeout, description):
+    def __init__(self, name, ranks, rank, backends, asked_for, timeout, description):
         self._name, self._ranks, self._rank = name, ranks, rank
-        self._backends, self._backend_name = backends, backend_name
+        self._backends = backends  # {device type: back end}
+        self._asked_for = asked_for  # the argument `backend` that it was made with
         self._timeout, self._description = timeout, description
 
     def rank(self):
@@ -127,7 +130,7 @@ class ProcessGroup:
 
     def name(self):
         """The back end's name."""
-        return self._backend_name
+        return self._get_backend_name()
 
     @property
     def group_name(self):
@@ -145,7 +148,9 @@ class ProcessGroup:
         return None
 
     def _get_backend_name(self):
-        return self._backend_name
+        if self._asked_for is None:
+            return Backend.UNDEFINED
+        return "custom" if ":" in self._asked_for else Backend(self._asked_for)
 
     def _get_backend(self, device):
         """The back end for a device; RuntimeError if the group has none."""
@@ -195,13 +200,13 @@ def _only(tensors):
 
 
 class _World:
-    """The groups by what names them; the first is the default one."""
+    """The groups that this process is in."""
 
     def __init__(self):
         self.default = None
-        self.groups = {}  # ProcessGroup -> its backend's configuration
+        self.groups = {}  # ProcessGroup -> its back ends by device, as text
         self.store = None
-        self.made = 0
+        self.made = collections.Counter()  # how many groups got a name that begins so: no name is used twice
 
 
 _world = _World()
@@ -242,7 +247,7 @@ def resolve(group):
 
 def outside(group):
     """Whether this process is not in the group."""
-    return group is GroupMember.NON_GROUP_MEMBER or group == GroupMember.NON_GROUP_MEMBER
+    return group == GroupMember.NON_GROUP_MEMBER
 
 
 def warn_outside(function):
@@ -271,11 +276,11 @@ def is_initialized():
     return _world.default is not None
 
 
-def _configuration(backend):
-    """{device type: back end} for what a program named; None is what each kind of device has."""
+def _libraries(backend):
+    """{device type: library} for what a program named; None is what each kind of device has."""
     if backend in (None, Backend.UNDEFINED):
-        return dict(Backend.default_device_backend_map)
-    if ":" in backend:
+        named = Backend.default_device_backend_map
+    elif ":" in backend:
         pairs = [part.split(":") for part in backend.lower().split(",")]
         if any(len(pair) != 2 for pair in pairs):
             raise ValueError(
@@ -283,24 +288,28 @@ def _configuration(backend):
                 "                Custom backend string is an experimental feature where the backend string must be in the format:\n"
                 "                \"<device_type1>:<backend1>,<device_type2>:<backend2>...\". e.g. 'cpu:gloo,cuda:nccl'"
             )
-        return dict(pairs)
-    return {_DEVICES.get(backend.lower(), "cpu"): backend.lower()}
-
-
-def _make(name, ranks, rank, backend, timeout, description):
-    backends = {}
-    for device, library in _configuration(backend).items():
+        named = dict(pairs)
+    else:
+        named = {_DEVICES.get(backend.lower(), "cpu"): backend.lower()}
+    for library in named.values():
         if library in ("nccl", "mpi", "ucc", "xccl"):
             raise RuntimeError(f"Distributed package doesn't have {library.upper()} built in")
         if library not in _BACKENDS:
             raise AssertionError(f"Unknown c10d backend type {library.upper()}")
-        store = PrefixStore(f"{name}/{library}", _world.store)
-        module, made = _BACKENDS[library]
-        kind = getattr(importlib.import_module(f"mindtorch_v2.distributed.{module}"), made)
-        backends[device] = kind(store, rank, len(ranks), timeout)
-    shown = Backend.UNDEFINED if backend is None else Backend(backend) if ":" not in backend else "custom"
-    made = ProcessGroup(name, list(ranks), rank, backends, shown, timeout, description or "undefined")
-    _world.groups[made] = ",".join(f"{device}:{library}" for device, library in _configuration(backend).items())
+    return named
+
+
+def _make(name, ranks, rank, backend, timeout, description):
+    backends, libraries = {}, _libraries(backend)
+    with contextlib.ExitStack() as failed:
+        for device, library in libraries.items():
+            module, made = _BACKENDS[library]
+            kind = getattr(importlib.import_module(f"mindtorch_v2.distributed.{module}"), made)
+            backends[device] = kind(PrefixStore(f"{name}/{library}", _world.store), rank, len(ranks), timeout)
+            failed.callback(backends[device].close)
+        failed.pop_all()
+    made = ProcessGroup(name, list(ranks), rank, backends, backend, timeout, description or "undefined")
+    _world.groups[made] = ",".join(f"{device}:{library}" for device, library in libraries.items())
     return made
 
 
@@ -342,9 +351,10 @@ def init_process_group(
     if store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
         store.set_timeout(timeout)
-    if rank >= world_size:
-        raise ValueError(f"rank {rank} is not below the world size {world_size}")
-    _world.store = store
+    if not 0 <= rank < world_size:
+        raise ValueError(f"rank {rank} is not one of the {world_size} of the world size")
+    # A store may outlive the group (a launcher's does): what the ranks said in an earlier one must not be taken for this one's.
+    _world.store = PrefixStore(f"default_pg/{store.add(f'default_pg/{rank}', 1)}", store)
     try:
         _world.default = _make("default_pg", range(world_size), rank, backend, timeout, "default_pg")
     except BaseException:
@@ -383,18 +393,12 @@ def new_group(
         raise ValueError(f"ranks list must not contain duplicate entries, got {ranks}")
     timeout = default._timeout if timeout is None else timeout
     seconds_of(timeout)
-    if use_local_synchronization:
-        name = "local/" + "_".join(map(str, ranks)) + f"/{sum(group._ranks == ranks for group in _world.groups)}"
-    else:
-        _world.made += 1
-        name = str(_world.made)
+    kind = "of_" + "_".join(map(str, ranks)) if use_local_synchronization else "group"
+    _world.made[kind] += 1
     if default.rank() not in ranks:
         return GroupMember.NON_GROUP_MEMBER
-    backend = (_world.groups[default] if backend is None else backend) or None
-    made = _make(name, ranks, ranks.index(default.rank()), backend, timeout, group_desc)
-    if ":" in made._backend_name or backend == _world.groups[default]:
-        made._backend_name = default._backend_name
-    return made
+    backend = default._asked_for if backend is None else backend
+    return _make(f"{kind}/{_world.made[kind]}", ranks, ranks.index(default.rank()), backend, timeout, group_desc)
 
 
 def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None):
@@ -440,7 +444,8 @@ def destroy_process_group(group=None):
         raise ValueError("Invalid process group specified")
     all_of_them = list(_world.groups) if ended is _world.default else [ended]
     if ended is _world.default:
-        _world.default, _world.store, _world.made = None, None, 0
+        _world.default, _world.store = None, None
+        _world.made.clear()
     for each in all_of_them:
         del _world.groups[each]
     for each in all_of_them:
@@ -462,7 +467,7 @@ def get_world_size(group=None):
 
 def get_backend(group=None):
     """The name of a group's back end."""
-    return Backend(_known(group)._backend_name)
+    return Backend(_known(group).name())
 
 
 def get_backend_config(group=None):

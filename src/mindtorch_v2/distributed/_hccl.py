@@ -16,6 +16,7 @@ from mindtorch_v2.distributed._arguments import (
     check_gathered,
     check_like,
     check_one_for_each,
+    check_one_of_parts,
     check_root,
     check_splits,
 )
@@ -105,10 +106,11 @@ class ProcessGroupHCCL:
         """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
         check_root("ProcessGroupHCCL::gather", root, self.size)
         if self.rank != root:
-            return self.send(tensor, root, 0)
+            return self.send(tensor.contiguous(), root, 0)
         check_one_for_each("ProcessGroupHCCL::gather", "output", outputs, self.size)
         check_like("ProcessGroupHCCL::gather", tensor, outputs)
-        landing = [tensor.detach() if rank == root else torch.empty_like(tensor) for rank in range(self.size)]
+        plain = {"dtype": tensor.dtype, "device": tensor.device}
+        landing = [tensor.detach() if rank == root else torch.empty(tensor.shape, **plain) for rank in range(self.size)]
         self.batch([(False, landing[rank], rank, 0) for rank in range(self.size) if rank != root])
         for output, part in zip(outputs, landing, strict=True):
             output.detach().copy_(part)
@@ -136,11 +138,7 @@ class ProcessGroupHCCL:
 
     def reduce_scatter_from(self, output, tensor, op, asynchronous=False):
         """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
-        if output.shape[0] * self.size != tensor.shape[0]:
-            raise RuntimeError(
-                f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.shape[0] * self.size} vs. "
-                f"{tensor.shape[0]}). "
-            )
+        check_one_of_parts(output, tensor, self.size)
         return self._reduce_scatter(output, tensor, op)
 
     def _reduce_scatter(self, output, whole, op):
@@ -173,9 +171,9 @@ class ProcessGroupHCCL:
 
     def barrier(self, asynchronous=False):
         """Wait until all ranks are there."""
-        communicator = self._communicator(torch.npu.current_device())
-        communicator.call("HcclBarrier")
-        return _Queued([], communicator.synchronize)
+        device = torch.npu.current_device()
+        self._communicator(device).call("HcclBarrier")
+        return _Barrier((), device)
 
     # ---- point to point: tags are not looked at, messages come in the order in which they were sent ----
 
@@ -234,35 +232,38 @@ class ProcessGroupHCCL:
         return made
 
     def _started(self, *tensors, source=None):
-        return _Queued(tensors, None, source)
+        return _Queued(tensors, tensors[0].device, source)
 
 
 class _Queued(Work):
     """Work on a stream: what is enqueued there later finds it done, so `wait` has to do something for other streams only."""
 
-    def __init__(self, result, finish=None, source=None):
+    def __init__(self, result, device, source=None):
         outcome = Outcome()
         outcome.set_result(source)
         super().__init__(outcome, result, source=source)
-        self._finish = finish
-        self._device = result[0].device if result else None
-        self._event = torch.npu.Event() if result else None
-        if result:
-            self._event.record(torch.npu.current_stream(self._device))
+        self._device, self._event = device, torch.npu.Event()
+        self._event.record(torch.npu.current_stream(device))
 
     def wait(self, timeout=None):
         """Let the current stream wait for it; True."""
-        if self._event is not None:
-            torch.npu.current_stream(self._device).wait_event(self._event)
-        if self._finish is not None:
-            self._finish()
+        torch.npu.current_stream(self._device).wait_event(self._event)
         return True
 
     def is_completed(self):
         """Whether it is done."""
-        return self._event is None or self._event.query()
+        return self._event.query()
 
     is_success = is_completed
+
+
+class _Barrier(_Queued):
+    """A barrier, for which the host waits as well."""
+
+    def wait(self, timeout=None):
+        """Wait until all ranks are there; True."""
+        self._event.synchronize()
+        return True
 
 
 def _type(tensor):

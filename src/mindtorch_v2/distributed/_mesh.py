@@ -21,6 +21,7 @@ from mindtorch_v2.distributed._tcp_store import TCPStore, receive_exactly
 _HEADER = struct.Struct("<BBQHQ")
 _PIECE = 1 << 20
 _TURNS = 8  # pieces that one connection moves before the others have their turn
+_PATIENCE = 5  # seconds that one who connects has to say who it is
 
 COLLECTIVE, DIRECT = 0, 1
 """What a message belongs to: the collective of a number, or point-to-point traffic under a tag."""
@@ -54,26 +55,31 @@ class Mesh:
     """
 
     def __init__(self, store, rank, size, seconds):
-        self.rank, self.size = rank, size
+        self.rank, self.size, self._seconds = rank, size, seconds
+        # Held while bytes are moved too: what has failed is never written to again, as its memory may be another's by then.
         self._lock = threading.RLock()
         self._waiting = {}  # (rank or None for anyone, kind, number, round) -> messages waited for
         self._kept = {}  # (rank, kind, number, round) -> messages nobody waits for yet
         self._peers = {}
-        self._closing = False
+        self._hanging_up = None  # until when what is queued is sent, once `close` was called
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = socket.socketpair()
         for end in (self._wake, self._woken):
             end.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ, None)
-        if size > 1:
-            self._connect(store, seconds)
+        try:
+            if size > 1:
+                self._connect(store)
+        except BaseException:
+            self._release()
+            raise
         self._thread = threading.Thread(target=self._move, name="torch.distributed", daemon=True)
         self._thread.start()
 
     # ---- finding each other ----
 
-    def _connect(self, store, seconds):
-        deadline = time.monotonic() + seconds
+    def _connect(self, store):
+        deadline = time.monotonic() + self._seconds
         address = _own_address(store)
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         # The word keeps strangers out: it stands in the store only.
@@ -82,8 +88,13 @@ class Mesh:
             store.set(f"address/{self.rank}", f"{address} {listener.getsockname()[1]}")
             for other in range(self.rank):
                 host, port = store.get(f"address/{other}").decode().split(" ")
-                connection = socket.create_connection((host, int(port)), max(0.01, deadline - time.monotonic()))
-                connection.sendall(word + self.rank.to_bytes(4, "little"))
+                try:
+                    connection = socket.create_connection((host, int(port)), max(0.01, deadline - time.monotonic()))
+                    connection.sendall(word + self.rank.to_bytes(4, "little"))
+                except OSError as error:
+                    raise DistNetworkError(
+                        f"rank {self.rank} cannot reach rank {other} at [{host}]:{port}: {error}"
+                    ) from None
                 self._add(other, connection)
             while len(self._peers) < self.size - 1:
                 self._accept(listener, word, deadline)
@@ -95,7 +106,7 @@ class Mesh:
         except TimeoutError:
             missing = [rank for rank in range(self.size) if rank != self.rank and rank not in self._peers]
             raise DistNetworkError(f"rank {self.rank} of {self.size} waited in vain for ranks {missing}") from None
-        connection.settimeout(max(0.01, deadline - time.monotonic()))
+        connection.settimeout(max(0.01, min(_PATIENCE, deadline - time.monotonic())))
         try:
             said = receive_exactly(connection, len(word) + 4)
         except (OSError, DistNetworkError):
@@ -170,8 +181,8 @@ class Mesh:
         self._notify()
 
     def close(self):
-        """Send what is queued and hang up."""
-        self._closing = True
+        """Send what is queued, as long as others may take to connect, and hang up."""
+        self._hanging_up = time.monotonic() + self._seconds
         self._notify()
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -185,7 +196,7 @@ class Mesh:
             pass  # it is awake (its socket is full), or has ended
 
     def _move(self):
-        while not self._closing or any(peer.outgoing for peer in self._peers.values()):
+        while self._has_to_do():
             for peer in self._peers.values():
                 if peer.error and not peer.closed:
                     self._selector.unregister(peer.connection)
@@ -195,7 +206,8 @@ class Mesh:
                     if wanted != peer.events:
                         peer.events = wanted
                         self._selector.modify(peer.connection, wanted, peer)
-            for ready, events in self._selector.select():
+            patience = None if self._hanging_up is None else max(0, self._hanging_up - time.monotonic())
+            for ready, events in self._selector.select(patience):
                 if ready.data is None:
                     self._woken.recv(4096)
                 else:
@@ -203,6 +215,14 @@ class Mesh:
         with self._lock:
             for peer in self._peers.values():
                 self._fail(peer, RuntimeError("the process group was destroyed"))
+        self._release()
+
+    def _has_to_do(self):
+        if self._hanging_up is None:
+            return True
+        return time.monotonic() < self._hanging_up and any(peer.outgoing for peer in self._peers.values())
+
+    def _release(self):
         for peer in self._peers.values():
             peer.close()
         self._selector.close()
@@ -211,10 +231,10 @@ class Mesh:
 
     def _serve(self, peer, events):
         try:
-            if events & selectors.EVENT_WRITE and not peer.error:
-                peer.write()
-            if events & selectors.EVENT_READ and not peer.error:
-                peer.read()
+            if events & selectors.EVENT_WRITE:
+                peer.move(peer.write)
+            if events & selectors.EVENT_READ:
+                peer.move(peer.read)
         except MismatchError as error:
             self.abort(error)
         except FarewellError as error:
@@ -315,35 +335,42 @@ class _Peer:
             with contextlib.suppress(OSError):
                 self.connection.send(_HEADER.pack(_FAREWELL, 0, 0, len(label), 0) + label)
 
-    def write(self):
-        """Send what the socket takes."""
+    def move(self, step):
+        """Write or read some pieces, while there are any and nothing has failed."""
         for _ in range(_TURNS):
-            if not self.outgoing:
-                return
-            view, future = self.outgoing[0]
-            try:
-                sent = self.connection.send(view[:_PIECE])
-            except BlockingIOError:
-                return
-            if sent < len(view):
-                self.outgoing[0] = view[sent:], future
-            else:
-                self.outgoing.popleft()
-                if future is not None:
-                    future.set_result(self.rank)
+            with self.mesh._lock:
+                if self.error or not step():
+                    return
+
+    def write(self):
+        """Send what the socket takes of a piece; whether it took anything."""
+        if not self.outgoing:
+            return False
+        view, future = self.outgoing[0]
+        try:
+            sent = self.connection.send(view[:_PIECE])
+        except BlockingIOError:
+            return False
+        if sent < len(view):
+            self.outgoing[0] = view[sent:], future
+        else:
+            self.outgoing.popleft()
+            if future is not None:
+                future.set_result(self.rank)
+        return True
 
     def read(self):
-        """Take what has come."""
-        for _ in range(_TURNS):
-            try:
-                count = self.connection.recv_into(self._room[:_PIECE])
-            except BlockingIOError:
-                return
-            if not count:
-                raise ConnectionError
-            self._room = self._room[count:]
-            while not len(self._room):
-                self._room = next(self._steps)
+        """Take a piece of what has come; whether there was any."""
+        try:
+            count = self.connection.recv_into(self._room[:_PIECE])
+        except BlockingIOError:
+            return False
+        if not count:
+            raise ConnectionError
+        self._room = self._room[count:]
+        while not len(self._room):
+            self._room = next(self._steps)
+        return True
 
     def _messages(self):
         """Yields the buffers that are to be filled, one after the other, for ever."""
@@ -356,12 +383,10 @@ class _Peer:
             yield memoryview(label)
             if kind == _FAREWELL:
                 raise FarewellError(bytes(label).decode())
-            with mesh._lock:
-                self.incoming = mesh._begin(self.rank, (kind, number, turn), bytes(label), size)
+            self.incoming = mesh._begin(self.rank, (kind, number, turn), bytes(label), size)
             yield self.incoming.buffer
-            with mesh._lock:
-                message, self.incoming = self.incoming, None
-                mesh._end(self.rank, message)
+            message, self.incoming = self.incoming, None
+            mesh._end(self.rank, message)
 
 
 def _take(table, key):

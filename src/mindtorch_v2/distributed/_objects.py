@@ -1,19 +1,10 @@
 """Collectives on Python objects, which travel pickled. As with every pickle: only between processes that trust each other."""
 
-import io
 import pickle
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._groups import get_rank, get_world_size, outside, resolve, root_in, warn_outside
-from mindtorch_v2.distributed._operations import (
-    all_gather,
-    broadcast,
-    check_only_on,
-    gather,
-    recv,
-    scatter,
-    send,
-)
+from mindtorch_v2.distributed._operations import all_gather, broadcast, gather, only_on, recv, scatter, send
 
 __all__ = [
     "all_gather_object",
@@ -30,16 +21,29 @@ def _device(group, device=None):
     return torch.device(next(iter(resolve(group)._backends))) if device is None else torch.device(device)
 
 
-def _pack(obj, device):
-    """An object's pickle as a tensor of bytes, and the number of bytes as another."""
-    buffer = io.BytesIO()
-    pickle.Pickler(buffer).dump(obj)
-    contents = torch.frombuffer(bytearray(buffer.getvalue()), dtype=torch.uint8)
-    return contents.to(device), torch.tensor([contents.numel()], dtype=torch.int64, device=device)
+def _pack(objects, device):
+    """The pickles of objects, one after the other, as a tensor of bytes; and the size of each as another tensor."""
+    pickles = [pickle.dumps(each) for each in objects]
+    sizes = torch.tensor([len(each) for each in pickles], dtype=torch.int64, device=device)
+    if not pickles:
+        return _room(0, device), sizes
+    return torch.frombuffer(bytearray(b"".join(pickles)), dtype=torch.uint8).to(device), sizes
+
+
+def _room(count, device):
+    """Where so many bytes can be received."""
+    return torch.empty(count, dtype=torch.uint8, device=device)
 
 
 def _unpack(contents, size):
-    return pickle.loads(bytes(contents[:size].cpu().tolist()))
+    return pickle.loads(contents[:size].cpu().numpy().tobytes())
+
+
+def _unpack_all(contents, sizes, object_list):
+    """Put the objects whose pickles lie one after the other into a list."""
+    counts = sizes.tolist()
+    for index, part in enumerate(contents.split(counts)):
+        object_list[index] = _unpack(part, counts[index])
 
 
 def _padded(contents, size):
@@ -59,9 +63,9 @@ def all_gather_object(object_list, obj, group=None):
     if outside(group):
         return warn_outside("all_gather_object")
     device = _device(group)
-    contents, size = _pack(obj, device)
+    contents, size = _pack([obj], device)
     sizes = _sizes(size, group, device)
-    landing = [torch.empty(max(sizes), dtype=torch.uint8, device=device) for _ in sizes]
+    landing = [_room(max(sizes), device) for _ in sizes]
     all_gather(landing, _padded(contents, max(sizes)), group)
     for rank, (bytes_there, count) in enumerate(zip(landing, sizes, strict=True)):
         object_list[rank] = _unpack(bytes_there, count)
@@ -73,12 +77,12 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
     if outside(group):
         return warn_outside("gather_object")
     root = root_in(group, dst, group_dst, default=0)
-    check_only_on(root, object_gather_list, "gather_list", "destination", group)
+    only_on(root, object_gather_list, "gather_list", "destination", group)
     device = _device(group)
-    contents, size = _pack(obj, device)
+    contents, size = _pack([obj], device)
     sizes = _sizes(size, group, device)
     here = get_rank(group) == root
-    landing = [torch.empty(max(sizes), dtype=torch.uint8, device=device) for _ in sizes] if here else None
+    landing = [_room(max(sizes), device) for _ in sizes] if here else None
     gather(_padded(contents, max(sizes)), landing, group=group, group_dst=root)
     for rank, (bytes_there, count) in enumerate(zip(landing or [], sizes, strict=here)):
         object_gather_list[rank] = _unpack(bytes_there, count)
@@ -92,22 +96,16 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
     root = root_in(group, src, group_src, default=0)
     device = _device(group, device)
     here = get_rank(group) == root
-    packed = [_pack(each, device) for each in object_list] if here else []
-    sizes = (
-        torch.cat([size for _, size in packed])
-        if packed
-        else torch.empty(len(object_list), dtype=torch.int64, device=device)
-    )
+    if here:
+        contents, sizes = _pack(object_list, device)
+    else:
+        sizes = torch.empty(len(object_list), dtype=torch.int64, device=device)
     broadcast(sizes, group=group, group_src=root)
-    counts = [int(count) for count in sizes.tolist()]
-    total = sum(counts)
-    contents = (
-        torch.cat([each for each, _ in packed]) if packed else torch.empty(total, dtype=torch.uint8, device=device)
-    )
+    if not here:
+        contents = _room(int(sizes.sum()), device)
     broadcast(contents, group=group, group_src=root)
     if not here:
-        for index, part in enumerate(contents.split(counts)):
-            object_list[index] = _unpack(part, counts[index])
+        _unpack_all(contents, sizes, object_list)
     return None
 
 
@@ -122,11 +120,13 @@ def scatter_object_list(
     root = root_in(group, src, group_src, default=0)
     device = _device(group)
     here = get_rank(group) == root
-    packed = [_pack(each, device) for each in scatter_object_input_list] if here else []
+    if here and scatter_object_input_list is None:
+        raise ValueError("source rank must provide non-None scatter_object_input_list")
+    packed = [_pack([each], device) for each in scatter_object_input_list] if here else []
     largest = torch.tensor([max((int(size.item()) for _, size in packed), default=0)], dtype=torch.int64, device=device)
     broadcast(largest, group=group, group_src=root)
     longest = int(largest.item())
-    landing = torch.empty(longest, dtype=torch.uint8, device=device)
+    landing = _room(longest, device)
     scatter(landing, [_padded(each, longest) for each, _ in packed] or None, group=group, group_src=root)
     size = torch.zeros(1, dtype=torch.int64, device=device)
     scatter(size, [each for _, each in packed] or None, group=group, group_src=root)
@@ -138,9 +138,9 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
     """Send the objects of a list to a rank, which calls `recv_object_list`."""
     if outside(group):
         return warn_outside("send_object_list")
-    packed = [_pack(each, _device(group, device)) for each in object_list]
-    send(torch.cat([size for _, size in packed]), dst, group, group_dst=group_dst)
-    send(torch.cat([contents for contents, _ in packed]), dst, group, group_dst=group_dst)
+    contents, sizes = _pack(object_list, _device(group, device))
+    send(sizes, dst, group, group_dst=group_dst)
+    send(contents, dst, group, group_dst=group_dst)
     return None
 
 
@@ -152,9 +152,7 @@ def recv_object_list(object_list, src=None, group=None, device=None, group_src=N
     device = _device(group, device)
     sizes = torch.empty(len(object_list), dtype=torch.int64, device=device)
     sender = recv(sizes, src, group, group_src=group_src)
-    counts = sizes.tolist()
-    contents = torch.empty(sum(counts), dtype=torch.uint8, device=device)
+    contents = _room(int(sizes.sum()), device)
     recv(contents, sender, group)
-    for index, part in enumerate(contents.split(counts)):
-        object_list[index] = _unpack(part, counts[index])
+    _unpack_all(contents, sizes, object_list)
     return sender

@@ -5,7 +5,7 @@ group it warns and returns None.
 """
 
 from mindtorch_v2.distributed._arguments import check_same_dtype, check_tensor, check_tensor_list
-from mindtorch_v2.distributed._groups import get_rank, outside, resolve, root_in, warn_outside
+from mindtorch_v2.distributed._groups import get_global_rank, get_rank, outside, resolve, root_in, warn_outside
 from mindtorch_v2.distributed._reduce_op import ReduceOp, reduce_type
 
 __all__ = [
@@ -66,9 +66,9 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
         group_src: its rank in the group.
     """
     check_tensor(tensor, "tensor")
-    root = root_in(group, src, group_src) if not outside(group) else 0
     if outside(group):
         return warn_outside("broadcast")
+    root = root_in(group, src, group_src)
     return _finish(_backend(group, tensor).broadcast(tensor, root, async_op), async_op)
 
 
@@ -107,42 +107,38 @@ all_gather_single = all_gather_into_tensor
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
     """Copy the `tensor` of each rank into `gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`."""
     check_tensor(tensor, "tensor")
-    if gather_list:
-        check_tensor_list(gather_list, "gather_list")
-    else:
-        gather_list = []
+    gather_list = gather_list or []
+    check_tensor_list(gather_list, "gather_list")
     check_same_dtype(tensor, gather_list)
     if outside(group):
         return warn_outside("gather")
     root = root_in(group, dst, group_dst, default=0)
-    check_only_on(root, gather_list, "gather_list", "destination", group)
-    outputs = gather_list if get_rank(group) == root else None
+    outputs = only_on(root, gather_list, "gather_list", "destination", group)
     return _finish(_backend(group, tensor).gather(tensor, outputs, root, async_op), async_op)
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
     """Copy `scatter_list[rank]` of one rank (0, `src` of the job, or `group_src`) into the `tensor` of each."""
     check_tensor(tensor, "tensor")
-    if scatter_list:
-        check_tensor_list(scatter_list, "scatter_list")
-    else:
-        scatter_list = []
+    scatter_list = scatter_list or []
+    check_tensor_list(scatter_list, "scatter_list")
     check_same_dtype(tensor, scatter_list)
     if outside(group):
         return warn_outside("scatter")
     root = root_in(group, src, group_src, default=0)
-    check_only_on(root, scatter_list, "scatter_list", "source", group)
-    inputs = scatter_list if get_rank(group) == root else None
+    inputs = only_on(root, scatter_list, "scatter_list", "source", group)
     return _finish(_backend(group, tensor).scatter(tensor, inputs, root, async_op), async_op)
 
 
-def check_only_on(root, values, name, role, group):
-    """ValueError unless a list is given on the root, and nowhere else."""
-    if get_rank(group) == root:
-        if not values:
-            raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
-    elif values:
-        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+def only_on(root, values, name, role, group):
+    """A list that is given on the root, and nowhere else (ValueError); None there."""
+    if get_rank(group) != root:
+        if values:
+            raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+        return None
+    if not values:
+        raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+    return values
 
 
 def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
@@ -175,6 +171,8 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
     check_same_dtype(output_tensor_list, input_tensor_list)
     if outside(group):
         return warn_outside("all_to_all")
+    if not input_tensor_list:
+        raise RuntimeError("all_to_all: input_tensor_list is empty")
     backend = _backend(group, input_tensor_list[0])
     return _finish(backend.alltoall(output_tensor_list, input_tensor_list, async_op), async_op)
 
@@ -291,7 +289,7 @@ class P2POp:
         check_tensor(tensor, "tensor")
         self.op, self.tensor, self.group, self.tag = op, tensor, resolve(group), tag
         self.group_peer = root_in(group, peer, group_peer)
-        self.peer = self.group._ranks[self.group_peer]
+        self.peer = get_global_rank(self.group, self.group_peer)
 
     def __repr__(self):
         return f"P2POp({self.op.__name__}, peer={self.peer}, {list(self.tensor.shape)} {self.tensor.dtype})"
@@ -305,5 +303,9 @@ def batch_isend_irecv(p2p_op_list):
         raise ValueError("All ops need to use the same group.")
     if not p2p_op_list:
         raise IndexError("list index out of range")
-    backend = p2p_op_list[0].group._get_backend(p2p_op_list[0].tensor.device)
-    return backend.batch([(each.op is isend, each.tensor, each.group_peer, each.tag) for each in p2p_op_list])
+    backends = [each.group._get_backend(each.tensor.device) for each in p2p_op_list]
+    if any(backend is not backends[0] for backend in backends):
+        raise ValueError(
+            "batch_isend_irecv: the tensors are of several back ends: begin those of each in a call of its own"
+        )
+    return backends[0].batch([(each.op is isend, each.tensor, each.group_peer, each.tag) for each in p2p_op_list])

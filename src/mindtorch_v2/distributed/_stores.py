@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import errno
 import fcntl
 import os
 import threading
@@ -206,9 +207,19 @@ class _Changes:
             self._catch_up(file)
             result = getattr(self._table, operation)(*arguments)
             if operation in Table.CHANGES:
-                file.write(record)
-                self._position += len(record)
+                self._write(file, record)
             return result
+
+    def _write(self, file, record):
+        try:
+            if file.write(record) != len(record):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+        except OSError:
+            # Nobody is to read a part of a change, nor this process to have made it alone.
+            file.truncate(self._position)
+            self._table, self._position = Table(), 0
+            raise
+        self._position += len(record)
 
     def _catch_up(self, file):
         file.seek(self._position)

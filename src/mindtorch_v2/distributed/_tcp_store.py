@@ -13,6 +13,7 @@ from mindtorch_v2.distributed._tables import Table
 __all__ = ["TCPStore"]
 
 _LARGEST = 1 << 30
+_GRACE = 10  # seconds by which an answer of the server may be late
 _OPERATIONS = (*sorted(Table.CHANGES), "check", "count", "get", "length", "wait")
 _NOTHING, _VALUE, _FALSE, _TRUE, _NUMBER, _ERROR = range(6)  # what an answer is
 
@@ -72,8 +73,8 @@ class _Server:
 
     def _serve(self, client):
         with client:
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 while True:
                     _send(client, self._answer(*_receive(client)))
             except (DistNetworkError, OSError, UnicodeDecodeError):
@@ -93,7 +94,7 @@ class _Server:
                 result = self.table.check(*(key.decode() for key in arguments))
             else:
                 result = getattr(self.table, name)(*(key.decode() for key in arguments[:1]), *arguments[1:])
-        except ValueError as error:  # add to what is no number
+        except (TypeError, ValueError) as error:  # add to what is no number; arguments that no client sends
             return [bytes([_ERROR]), str(error).encode()]
         if isinstance(result, bool):
             return [bytes([_TRUE if result else _FALSE])]
@@ -135,6 +136,7 @@ class TCPStore(Store):
     """
 
     _servers = {}  # port -> server, of those that may be shared
+    _connection = _server = _pid = None
 
     def __init__(
         self,
@@ -150,29 +152,34 @@ class TCPStore(Store):
     ):
         super().__init__()
         self.set_timeout(timeout)
-        self._host, self._world_size = host_name, world_size
-        self._server = None
-        if is_master:
-            self._server = self._servers.get(port) if multi_tenant else None
-            if self._server is None:
-                try:
-                    self._server = _Server(port, master_listen_fd)
-                except OSError as error:
-                    raise DistNetworkError(
-                        "The server socket has failed to listen on any local network address. "
-                        f"port: {port}, error: {error}"
-                    ) from None
-                if multi_tenant:
-                    self._servers[self._server.port] = self._server
-            port = self._server.port
-        self._port = port
+        self._host, self._port, self._world_size = host_name, port, world_size
         self._lock = threading.Lock()
         self._pid = os.getpid()
-        self._connection = self._connect()
-        if wait_for_workers:
-            joined = self.add("init/", 1)
-            if is_master and world_size:
-                self._wait_for_workers(joined)
+        try:
+            if is_master:
+                self._serve(multi_tenant, master_listen_fd)
+            self._connection = self._connect()
+            if wait_for_workers:
+                joined = self.add("init/", 1)
+                if is_master and world_size:
+                    self._wait_for_workers(joined)
+        except BaseException:
+            self.close()
+            raise
+
+    def _serve(self, multi_tenant, listen_fd):
+        self._server = self._servers.get(self._port) if multi_tenant else None
+        if self._server is None:
+            try:
+                self._server = _Server(self._port, listen_fd)
+            except OSError as error:
+                raise DistNetworkError(
+                    "The server socket has failed to listen on any local network address. "
+                    f"port: {self._port}, error: {error}"
+                ) from None
+            if multi_tenant:
+                self._servers[self._server.port] = self._server
+        self._port = self._server.port
 
     def _connect(self):
         seconds = self._timeout.total_seconds()
@@ -188,7 +195,6 @@ class TCPStore(Store):
                         f"({self._host}, {self._port})."
                     ) from None
                 time.sleep(0.05)
-        made.settimeout(None)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made
 
@@ -228,12 +234,13 @@ class TCPStore(Store):
 
     def close(self):
         """Close the connection, and the server if it is this one's."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
         if self._server is not None and self._servers.get(self._port) is not self._server:
             self._server.close()
 
     def __del__(self):
-        if "_connection" in self.__dict__ and self._pid == os.getpid():
+        if self._pid == os.getpid():
             self.close()
 
     def __repr__(self):
@@ -245,19 +252,26 @@ class TCPStore(Store):
         return DistStoreError(f"wait timeout after {milliseconds}ms, keys: {', '.join('/' + key for key in keys)}")
 
     def _wait(self, keys, timeout):
-        if not self._ask("wait", repr(seconds_of(timeout)), *keys):
+        seconds = seconds_of(timeout)
+        if not self._ask(seconds, "wait", repr(seconds), *keys):
             raise self._timed_out(keys, timeout)
 
     def _call(self, operation, *arguments):
-        return self._ask(operation, *arguments)
+        return self._ask(self._timeout.total_seconds(), operation, *arguments)
 
-    def _ask(self, *fields):
+    def _ask(self, seconds, *fields):
         with self._lock:
             try:
+                self._connection.settimeout(min(seconds + _GRACE, threading.TIMEOUT_MAX))
                 _send(self._connection, [field.encode() if isinstance(field, str) else field for field in fields])
                 kind, *value = _receive(self._connection)
-            except OSError as error:
-                raise DistNetworkError(f"{error.strerror or error} (the store at {self._host}:{self._port})") from None
+            except BaseException as error:
+                # The answer may come yet: it must not be taken for that to the next question.
+                self._connection.close()
+                if isinstance(error, OSError):
+                    place = f"the store at {self._host}:{self._port}"
+                    raise DistNetworkError(f"{error.strerror or error} ({place})") from None
+                raise
         if kind[0] == _ERROR:
             raise DistStoreError(value[0].decode())
         return {_NOTHING: None, _FALSE: False, _TRUE: True}.get(kind[0], value[0] if value else None)

@@ -4,7 +4,7 @@ from mindtorch_v2.distributed import _errors, _groups, _objects, _operations
 from mindtorch_v2.distributed._errors import *  # noqa: F403
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo
 from mindtorch_v2.distributed._groups import *  # noqa: F403
-from mindtorch_v2.distributed._groups import _get_default_group, _get_default_store, _world, resolve
+from mindtorch_v2.distributed._groups import _get_default_group, _get_default_store, _world
 from mindtorch_v2.distributed._objects import *  # noqa: F403
 from mindtorch_v2.distributed._operations import *  # noqa: F403
 from mindtorch_v2.distributed._operations import (
@@ -37,7 +37,6 @@ __all__ = [
     "_get_default_store",
     "_reduce_scatter_base",
     "_world",
-    "resolve",
     "register_rendezvous_handler",
     "rendezvous",
 ]

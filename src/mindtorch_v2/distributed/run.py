@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import uuid
 
 from mindtorch_v2.distributed._tcp_store import TCPStore
@@ -37,7 +38,7 @@ def get_args_parser():
 
     option("nnodes", default="1", help="how many machines")
     option("nproc_per_node", default="1", help='processes on each: a number, "auto", "cpu" or "gpu"')
-    option("node_rank", type=int, default=0, help="which machine this is")
+    option("node_rank", type=int, default=None, help="which machine this is; 0 unless it is given")
     option("master_addr", default="127.0.0.1", help="the address of machine 0")
     option("master_port", type=int, default=0, help="a port of machine 0; a free one if there is one machine only")
     option("standalone", action="store_true", help="one machine, any free port")
@@ -101,21 +102,23 @@ def run(args):
     nodes, local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
     address, port = args.master_addr, args.master_port
     if args.rdzv_endpoint:
-        address, _, text = (
-            args.rdzv_endpoint.rpartition(":") if ":" in args.rdzv_endpoint else (args.rdzv_endpoint, "", "")
-        )
-        port = int(text or port)
-    if args.standalone or nodes == 1:
-        address = "127.0.0.1" if args.standalone or not address else address
-        port = 0 if args.standalone else port
-    elif not port:
+        endpoint = urllib.parse.urlsplit(f"//{args.rdzv_endpoint}")
+        address, port = endpoint.hostname, endpoint.port or port
+    if args.standalone:
+        address, port = "127.0.0.1", 0
+    if nodes > 1 and not port:
         raise ValueError("several machines need --master_port (or --rdzv_endpoint)")
+    node = args.node_rank or 0
+    if not 0 <= node < nodes:
+        raise ValueError(f"--node_rank={node} is not one of the {nodes} machines of --nnodes")
+    if args.node_rank is None and nodes > 1 and args.rdzv_backend != "static":
+        raise ValueError(f"--rdzv_backend={args.rdzv_backend} does not number machines here: give each its --node_rank")
     for attempt in range(args.max_restarts + 1):
         # A new store each time: the keys of processes that failed are of no use to those that follow.
-        store = TCPStore(address, port, is_master=True, wait_for_workers=False) if args.node_rank == 0 else None
+        store = TCPStore(address, port, is_master=True, wait_for_workers=False) if node == 0 else None
         environment = {
             **os.environ,
-            "GROUP_RANK": str(args.node_rank),
+            "GROUP_RANK": str(node),
             "GROUP_WORLD_SIZE": str(nodes),
             "LOCAL_WORLD_SIZE": str(local),
             "MASTER_ADDR": address,
@@ -133,36 +136,35 @@ def run(args):
         if local > 1:
             environment.setdefault("OMP_NUM_THREADS", "1")
         try:
-            return _run_once(args, environment, local)
+            _run_once(args, environment, local, first=node * local)
+            return
         except ChildFailedError:
             if attempt == args.max_restarts:
                 raise
         finally:
             if store is not None:
                 store.close()
-    return None
 
 
-def _run_once(args, environment, local):
+def _run_once(args, environment, local, first):
     with tempfile.TemporaryDirectory(prefix="torch_run_") as place, contextlib.ExitStack() as ends:
         processes = []
         ends.callback(_end, processes)
         before = signal.signal(signal.SIGTERM, _terminated)
         ends.callback(signal.signal, signal.SIGTERM, before)
         for number in range(local):
-            rank = args.node_rank * local + number
             own = {
                 "LOCAL_RANK": str(number),
-                "RANK": str(rank),
-                "ROLE_RANK": str(rank),
+                "RANK": str(first + number),
+                "ROLE_RANK": str(first + number),
                 "TORCHELASTIC_ERROR_FILE": f"{place}/{number}.json",
             }
             out, err = _files(args, ends, number)
             processes.append(subprocess.Popen(_command(args), env={**environment, **own}, stdout=out, stderr=err))
-        _watch(args, processes, place)
+        _watch(args.training_script, processes, first, place)
 
 
-def _watch(args, processes, place):
+def _watch(name, processes, first, place):
     """Wait for all processes. ChildFailedError when one has failed; those that failed because of it may be named too."""
     running = {os.pidfd_open(process.pid): process for process in processes}
     try:
@@ -171,14 +173,12 @@ def _watch(args, processes, place):
                 os.close(ended)
                 running.pop(ended).wait()
             failures = {
-                args.node_rank * len(processes) + number: ProcessFailure(
-                    number, process.pid, process.returncode, f"{place}/{number}.json"
-                )
+                first + number: ProcessFailure(number, process.pid, process.returncode, f"{place}/{number}.json")
                 for number, process in enumerate(processes)
                 if process.poll()
             }
             if failures:
-                raise ChildFailedError(args.training_script, failures)
+                raise ChildFailedError(name, failures)
     finally:
         for descriptor in running:
             os.close(descriptor)

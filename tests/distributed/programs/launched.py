@@ -1,4 +1,4 @@
-"""What a process that was launched knows: launched.py [fail]."""
+"""What a process that was launched knows, in the second group that it makes: launched.py [fail]."""
 
 import os
 import sys
@@ -6,6 +6,12 @@ import sys
 import torch
 import torch.distributed as dist
 
+dist.init_process_group("gloo")
+for _ in range(2):
+    pair = dist.new_group([0, 1], use_local_synchronization=True)
+    dist.barrier(pair)
+    dist.destroy_process_group(pair)
+dist.destroy_process_group()
 dist.init_process_group("gloo")
 total = torch.tensor([dist.get_rank() + 1.0])
 dist.all_reduce(total)

@@ -1,4 +1,4 @@
-"""What two ranks on NPUs are told when one fails: npu_failures.py STORE RANK SIZE DEVICE [dies]. Prints {case: text} as JSON.
+"""What two ranks on NPUs are told when one fails, and what they do with gaps and barriers: npu_failures.py STORE RANK SIZE DEVICE [dies]. Prints {case: text} as JSON.
 
 Each case has a group of its own; HCCL_EXEC_TIMEOUT is a few seconds.
 """
@@ -56,6 +56,16 @@ def main(store, rank, *options):
     total = torch.tensor([rank + 1.0], device="npu")
     dist.all_reduce(total)
     found["and then"] = total.item()
+    columns = torch.arange(6.0, device="npu").view(2, 3).t()
+    landing = [torch.zeros(3, 2, device="npu").t().contiguous().t() for _ in range(2)]
+    dist.gather(columns + rank, landing if rank == 0 else None)
+    found["gathered"] = [each.tolist() for each in landing]
+    if rank == 1:
+        time.sleep(0.5)
+    barrier = dist.barrier(async_op=True)
+    before = barrier.is_completed()
+    barrier.wait()
+    found["barrier"] = [before, barrier.is_completed()]
     dist.destroy_process_group()
     return found
 

@@ -69,7 +69,7 @@ class DistributedDataParallel(Module):
             raise NotImplementedError("DistributedDataParallel: mixed_precision is not implemented; use torch.autocast")
         if device_mesh is not None:
             process_group = device_mesh.get_group(mesh_dim=0)
-        self.process_group = torch.distributed.distributed_c10d.resolve(process_group)
+        self.process_group = process_group or torch.distributed.distributed_c10d._get_default_group()
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         named = [(n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
         learned = [parameter for _, parameter in named if parameter.requires_grad]

@@ -26,8 +26,13 @@ class ProcessFailure:
             return ""
 
     def signal_name(self):
-        """The signal that ended it; "<N/A>" if none did."""
-        return signal.Signals(-self.exitcode).name if self.exitcode < 0 else "<N/A>"
+        """The signal that ended it, its number if it has no name; "<N/A>" if none did."""
+        if self.exitcode >= 0:
+            return "<N/A>"
+        try:
+            return signal.Signals(-self.exitcode).name
+        except ValueError:
+            return str(-self.exitcode)
 
     def how(self):
         """How it ended, in words."""
