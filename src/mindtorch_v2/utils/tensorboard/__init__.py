@@ -1,5 +1,11 @@
-"""`SummaryWriter` needs a writer of TensorBoard's event files, which is missing."""
+"""`torch.utils.tensorboard`: writes what TensorBoard shows, through the package `tensorboard`.
 
-raise ImportError(
-    "torch.utils.tensorboard is not implemented in mindtorch_v2; the package tensorboardX writes the same files"
-)
+Importing it raises ModuleNotFoundError where that package is not installed.
+"""
+
+import tensorboard  # noqa: F401  (its absence is to be said in its own name)
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+from mindtorch_v2.utils.tensorboard.writer import FileWriter, SummaryWriter
+
+__all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]

@@ -1,0 +1,189 @@
+"""`SummaryWriter`, and the `FileWriter` of one event file under it."""
+
+import os
+import socket
+import time
+from datetime import datetime
+
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2.utils.tensorboard import summary
+
+__all__ = ["FileWriter", "SummaryWriter"]
+
+
+class FileWriter:
+    """Writes events to a new file in `log_dir`, in a thread of its own: after `max_queue` events or `flush_secs` seconds."""
+
+    def __init__(self, log_dir, max_queue=10, flush_secs=120, filename_suffix=""):
+        self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
+
+    def get_logdir(self):
+        """The directory of the file."""
+        return self.event_writer.get_logdir()
+
+    def add_event(self, event, step=None, walltime=None):
+        """Write an event, at a step and a time in seconds (now, if None)."""
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
+        self.event_writer.add_event(event)
+
+    def add_summary(self, summary, global_step=None, walltime=None):
+        """Write a summary as an event."""
+        self.add_event(Event(summary=summary), global_step, walltime)
+
+    def flush(self):
+        """Write out what is waiting."""
+        self.event_writer.flush()
+
+    def close(self):
+        """Write out what is waiting and close the file."""
+        self.event_writer.close()
+
+    def reopen(self):
+        """Begin a new file."""
+        self.event_writer.reopen()
+
+
+def _default_bins():
+    """Limits that grow by a tenth from 1e-12 to 1e20, their negatives, and 0."""
+    limits, limit = [], 1e-12
+    while limit < 1e20:
+        limits.append(limit)
+        limit *= 1.1
+    return [-limit for limit in reversed(limits)] + [0] + limits
+
+
+class SummaryWriter:
+    """Writes what TensorBoard shows to event files in `log_dir` ("runs/<time>_<host><comment>", if None).
+
+    Events of a step from `purge_step` on, which an interrupted run left there, are hidden. A context manager, which closes.
+    Values may be tensors, arrays or numbers; `walltime` is in seconds, now if None.
+    """
+
+    def __init__(self, log_dir=None, comment="", purge_step=None, max_queue=10, flush_secs=120, filename_suffix=""):
+        if not log_dir:
+            now = datetime.now().strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+        self.log_dir = log_dir
+        self.purge_step = purge_step
+        self.max_queue = max_queue
+        self.flush_secs = flush_secs
+        self.filename_suffix = filename_suffix
+        self.file_writer = self.all_writers = None
+        self.default_bins = _default_bins()
+        self._get_file_writer()
+
+    def _new_writer(self, log_dir):
+        return FileWriter(log_dir, self.max_queue, self.flush_secs, self.filename_suffix)
+
+    def _get_file_writer(self):
+        """The writer of the main file; a new one after `close`."""
+        if self.file_writer is None:
+            self.file_writer = self._new_writer(self.log_dir)
+            self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
+            if self.purge_step is not None:
+                step, self.purge_step = self.purge_step, None
+                self.file_writer.add_event(Event(step=step, file_version="brain.Event:2"))
+                self.file_writer.add_event(Event(step=step, session_log=SessionLog(status=SessionLog.START)))
+        return self.file_writer
+
+    def _add(self, made, global_step, walltime):
+        self._get_file_writer().add_summary(made, global_step, walltime)
+
+    def get_logdir(self):
+        """The directory of the event files."""
+        return self.log_dir
+
+    def add_scalar(self, tag, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False):
+        """Write one number."""
+        self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
+
+    def add_scalars(self, main_tag, tag_scalar_dict, global_step=None, walltime=None):
+        """Write several numbers that are shown in one plot, each to a file of its own."""
+        walltime = time.time() if walltime is None else walltime
+        parent = self._get_file_writer().get_logdir()
+        for tag, value in tag_scalar_dict.items():
+            name = f"{parent}/{main_tag.replace('/', '_')}_{tag}"
+            if name not in self.all_writers:
+                self.all_writers[name] = self._new_writer(name)
+            self.all_writers[name].add_summary(summary.scalar(main_tag, value), global_step, walltime)
+
+    def add_tensor(self, tag, tensor, global_step=None, walltime=None):
+        """Write a tensor."""
+        self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
+
+    def add_histogram(self, tag, values, global_step=None, bins="tensorflow", walltime=None, max_bins=None):
+        """Write the distribution of `values`; `bins` as NumPy's histogram takes them, or "tensorflow"."""
+        bins = self.default_bins if isinstance(bins, str) and bins == "tensorflow" else bins
+        self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
+
+    def add_histogram_raw(
+        self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None
+    ):
+        """Write a histogram that was counted elsewhere."""
+        if len(bucket_limits) != len(bucket_counts):
+            raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
+        made = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
+        self._add(made, global_step, walltime)
+
+    def add_image(self, tag, img_tensor, global_step=None, walltime=None, dataformats="CHW"):
+        """Write an image; bytes, or floats from 0 to 1. Needs `pillow`."""
+        self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
+
+    def add_images(self, tag, img_tensor, global_step=None, walltime=None, dataformats="NCHW"):
+        """Write several images as one. Needs `pillow`."""
+        self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
+
+    def add_figure(self, tag, figure, global_step=None, close=True, walltime=None):
+        """Write a matplotlib figure, or a list of them, as an image."""
+        letters = "NCHW" if isinstance(figure, list) else "CHW"
+        self._add(summary.image(tag, summary.figure_to_image(figure, close), letters), global_step, walltime)
+
+    def add_text(self, tag, text_string, global_step=None, walltime=None):
+        """Write a text."""
+        self._add(summary.text(tag, text_string), global_step, walltime)
+
+    def add_pr_curve(self, tag, labels, predictions, global_step=None, num_thresholds=127, weights=None, walltime=None):
+        """Write the precision and the recall of predictions between 0 and 1."""
+        self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
+
+    def add_hparams(self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None):
+        """Write the hyperparameters of a run and the metrics it reached, in a directory `run_name` (the time, if None)."""
+        if type(hparam_dict) is not dict or type(metric_dict) is not dict:
+            raise TypeError("hparam_dict and metric_dict should be dictionary.")
+        made = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
+        run = os.path.join(self._get_file_writer().get_logdir(), run_name or str(time.time()))
+        with SummaryWriter(log_dir=run) as writer:
+            for part in made:
+                writer.file_writer.add_summary(part, global_step)
+            for name, value in metric_dict.items():
+                writer.add_scalar(name, value, global_step)
+
+    def flush(self):
+        """Write out what is waiting."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+
+    def close(self):
+        """Write out what is waiting and close the files; a later event begins new ones."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+            writer.close()
+        self.file_writer = self.all_writers = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.close()
+
+
+for _name in (
+    "add_audio add_custom_scalars add_custom_scalars_marginchart add_custom_scalars_multilinechart add_embedding add_graph "
+    "add_image_with_boxes add_mesh add_onnx_graph add_pr_curve_raw add_video".split()
+):
+    setattr(SummaryWriter, _name, unavailable_function(f"torch.utils.tensorboard.SummaryWriter.{_name}"))
