@@ -746,7 +746,7 @@ def a_frozen_parameter():
     yield (batch(),)
 
 
-@program(captures=2)
+@program(captures=3)  # once without a dictionary of hooks, once with a hook in it, once with none
 def a_hook():
     net = Net().eval()
     yield net

@@ -36,6 +36,27 @@ def _has_any_global_hook():
     )
 
 
+class LazyHooks:
+    """An attribute of each module: an OrderedDict of its own, made when it is first asked for."""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, module, owner=None):
+        if module is None or "_parameters" not in module.__dict__:  # before Module.__init__() call
+            what = f"type object {owner.__name__!r}" if module is None else f"{owner.__name__!r} object"
+            raise AttributeError(f"{what} has no attribute {self.name!r}")
+        return module.__dict__.setdefault(self.name, OrderedDict())
+
+
+_NO_HOOKS = OrderedDict()
+
+
+def _present(module, name):
+    """The hooks of a module, to be read only: none are made."""
+    return module.__dict__.get(name, _NO_HOOKS)
+
+
 class _WrappedHook:
     """A hook that gets the module as first argument and holds it weakly, so that it can be pickled and copied."""
 
@@ -221,16 +242,16 @@ class HookMethods:
         if _global_is_full_backward_hook is True:
             full_backward_hooks += _global_backward_hooks.values()
         if self._is_full_backward_hook is True:
-            full_backward_hooks += self._backward_hooks.values()
+            full_backward_hooks += _present(self, "_backward_hooks").values()
         non_full_backward_hooks = []
         if _global_is_full_backward_hook is False:
             non_full_backward_hooks += _global_backward_hooks.values()
         if self._is_full_backward_hook is False:
-            non_full_backward_hooks += self._backward_hooks.values()
+            non_full_backward_hooks += _present(self, "_backward_hooks").values()
         return full_backward_hooks, non_full_backward_hooks
 
     def _get_backward_pre_hooks(self):
-        return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+        return [*_global_backward_pre_hooks.values(), *_present(self, "_backward_pre_hooks").values()]
 
     def _maybe_warn_non_full_backward_hook(self, inputs, result, grad_fn):
         """Warns where hooks of the deprecated kind will not see this module's own gradients."""
@@ -282,7 +303,7 @@ class HookMethods:
                 )
 
     def _run_forward_pre_hooks(self, args, kwargs):
-        for hook_id, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
+        for hook_id, hook in (*_global_forward_pre_hooks.items(), *_present(self, "_forward_pre_hooks").items()):
             if hook_id in self._forward_pre_hooks_with_kwargs:
                 changed = hook(self, args, kwargs)
                 if changed is None:
@@ -318,7 +339,7 @@ class HookMethods:
                 bw_hook = BackwardHook(self, full_backward_hooks, backward_pre_hooks)
                 args = bw_hook.setup_input_hook(args)
             result = self.forward(*args, **kwargs)
-            for hook_id, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
+            for hook_id, hook in (*_global_forward_hooks.items(), *_present(self, "_forward_hooks").items()):
                 if hook_id in self._forward_hooks_always_called or hook_id in _global_forward_hooks_always_called:
                     called_always.add(hook_id)
                 result = self._run_forward_hook(hook_id, hook, args, kwargs, result)
@@ -345,7 +366,7 @@ class HookMethods:
     def _run_always_called_hooks(self, done, args, kwargs, result):
         """After forward has raised: the `always_call` hooks that have not run yet; their errors become warnings."""
         always = {**_global_forward_hooks_always_called, **self._forward_hooks_always_called}
-        for where, hooks in (("global module", _global_forward_hooks), ("module", self._forward_hooks)):
+        for where, hooks in (("global module", _global_forward_hooks), ("module", _present(self, "_forward_hooks"))):
             for hook_id, hook in hooks.items():
                 if hook_id not in always or hook_id in done:
                     continue

@@ -12,6 +12,7 @@ from ..parameter import Buffer, Parameter
 from ._conversion import ConversionMethods
 from ._hooks import (
     HookMethods,
+    LazyHooks,
     _global_backward_hooks,
     _global_backward_pre_hooks,
     _global_buffer_registration_hooks,
@@ -67,6 +68,9 @@ def _forward_unimplemented(self, *input):
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+_CALL_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
 def _through_hooks(hooks, module, name, value):
     """`value` after the global registration hooks, each of which may replace it."""
     for hook in hooks.values():
@@ -93,6 +97,12 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     ['scale']
     """
 
+    # Hooks of the call. Most modules have none, and then have no dictionaries for them that a guard would have to watch.
+    _forward_hooks = LazyHooks()
+    _forward_pre_hooks = LazyHooks()
+    _backward_hooks = LazyHooks()
+    _backward_pre_hooks = LazyHooks()
+
     dump_patches = False
     _version = 1
     call_super_init = False
@@ -114,13 +124,9 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         put("_parameters", {})
         put("_buffers", {})
         put("_non_persistent_buffers_set", set())
-        put("_backward_pre_hooks", OrderedDict())
-        put("_backward_hooks", OrderedDict())
         put("_is_full_backward_hook", None)
-        put("_forward_hooks", OrderedDict())
         put("_forward_hooks_with_kwargs", OrderedDict())
         put("_forward_hooks_always_called", OrderedDict())
-        put("_forward_pre_hooks", OrderedDict())
         put("_forward_pre_hooks_with_kwargs", OrderedDict())
         put("_state_dict_hooks", OrderedDict())
         put("_state_dict_pre_hooks", OrderedDict())
@@ -135,11 +141,12 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     # The call
 
     def _call_impl(self, *args, **kwargs):
+        own = self.__dict__
         if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
+            ("_forward_hooks" in own and own["_forward_hooks"])
+            or ("_forward_pre_hooks" in own and own["_forward_pre_hooks"])
+            or ("_backward_hooks" in own and own["_backward_hooks"])
+            or ("_backward_pre_hooks" in own and own["_backward_pre_hooks"])
             or _global_forward_pre_hooks
             or _global_forward_hooks
             or _global_backward_hooks
@@ -156,11 +163,12 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     def __call__(self, *args, **kwargs):
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
+        own = self.__dict__
         if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
+            ("_forward_hooks" in own and own["_forward_hooks"])
+            or ("_forward_pre_hooks" in own and own["_forward_pre_hooks"])
+            or ("_backward_hooks" in own and own["_backward_hooks"])
+            or ("_backward_pre_hooks" in own and own["_backward_pre_hooks"])
             or _global_forward_pre_hooks
             or _global_forward_hooks
             or _global_backward_hooks
@@ -339,6 +347,8 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             super().__delattr__(name)
 
     def __getstate__(self):
+        for name in _CALL_HOOKS:  # a copy has the same ones, and a pickle is for PyTorch as well
+            getattr(self, name)
         state = self.__dict__.copy()
         state.pop("_compiled_call_impl", None)
         return state
@@ -348,7 +358,6 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         own.update(state)
         # Absent from modules that were pickled before these existed.
         for name in (
-            "_forward_pre_hooks",
             "_forward_pre_hooks_with_kwargs",
             "_forward_hooks_with_kwargs",
             "_forward_hooks_always_called",
@@ -356,7 +365,6 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             "_state_dict_pre_hooks",
             "_load_state_dict_pre_hooks",
             "_load_state_dict_post_hooks",
-            "_backward_pre_hooks",
         ):
             own.setdefault(name, OrderedDict())
         own.setdefault("_non_persistent_buffers_set", set())
