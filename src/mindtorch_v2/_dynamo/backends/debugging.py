@@ -7,6 +7,7 @@ import functools
 
 from mindtorch_v2._dynamo.backends.common import AotAutograd
 from mindtorch_v2._dynamo.backends.registry import register_backend
+from mindtorch_v2._functorch._reuse import reuse_memory
 from mindtorch_v2._functorch.partitioners import min_cut_rematerialization_partition
 
 __all__ = ["aot_eager", "aot_eager_decomp_partition", "eager"]
@@ -20,14 +21,14 @@ def eager(gm, fake_tensor_inputs, **kwargs):
     return gm.forward
 
 
-def nop(gm, example_inputs):
-    """Runs a graph of operators as it is."""
-    return gm.forward
+def reusing(gm, example_inputs):
+    """Runs a graph of operators as it is, but for results that take the memory of what is not needed any more."""
+    return reuse_memory(gm).forward
 
 
 @functools.cache
 def _aot_eager():
-    return AotAutograd(fw_compiler=nop)
+    return AotAutograd(fw_compiler=reusing)
 
 
 @register_backend(tags=("debug",))
@@ -41,7 +42,7 @@ def _decomposed():
     from mindtorch_v2._decomp import core_aten_decompositions
 
     return AotAutograd(
-        fw_compiler=nop,
+        fw_compiler=reusing,
         decompositions=core_aten_decompositions(),
         partition_fn=min_cut_rematerialization_partition,
     )
