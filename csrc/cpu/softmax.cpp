@@ -1,20 +1,24 @@
 // softmax, log_softmax, their gradients, and logsumexp.
+#include <algorithm>
+
 #include "cpu/axis.h"
+#include "cpu/pieces.h"
 #include "cpu/rows.h"
 
 namespace mt {
 namespace {
 
-constexpr int64_t kColumns = 64;
+constexpr int64_t kColumns = 256;
 
-// f(first element, columns) over blocks of adjacent columns.
+// f(first element, columns) over blocks of adjacent columns: wide, as memory likes it, but some for each thread.
 template <class F>
 void for_columns(const Axis& a, const F& f) {
-    int64_t blocks = (a.inner + kColumns - 1) / kColumns;
-    parallel_for(a.outer * blocks, grain_for(a.n * std::min(kColumns, a.inner)), [&](int64_t b, int64_t e) {
+    const int64_t width = std::clamp<int64_t>(a.inner * a.outer / num_threads(), 64, kColumns);
+    const int64_t blocks = (a.inner + width - 1) / width;
+    parallel_for(a.outer * blocks, grain_for(a.n * std::min(width, a.inner)), [&](int64_t b, int64_t e) {
         for (int64_t k = b; k < e; k++) {
-            int64_t c0 = k % blocks * kColumns;
-            f(k / blocks * a.n * a.inner + c0, std::min(kColumns, a.inner - c0));
+            int64_t c0 = k % blocks * width;
+            f(k / blocks * a.n * a.inner + c0, std::min(width, a.inner - c0));
         }
     });
 }
@@ -25,15 +29,15 @@ void for_rows(const Axis& a, const F& f) {
 
 // ---- forward ----
 
-template <bool kLog, class T>
-void softmax_rows(const Axis& a, const T* x, T* y) {
-    using X = Compute<T>;
+template <bool kLog, class X>
+void softmax_rows(const Axis& a, const Tensor& x, const Tensor& y) {
+    const Reader<X> in(x);
+    const Writer<X> out(y);
     for_rows(a, [&](int64_t b, int64_t e) {
-        RowIn<T> in(a.n);
-        RowOut<T> out(a.n);
+        auto in_buffer = piece_buffer<X>(x, a.n), out_buffer = piece_buffer<X>(y, a.n);
         for (int64_t r = b; r < e; r++) {
-            const X* from = in.read(x + r * a.n);
-            X* to = out.at(y + r * a.n);
+            const X* from = in.read(r * a.n, a.n, in_buffer.get());
+            X* to = out.place(r * a.n, out_buffer.get());
             X max = row_max(from, a.n);
             if (kLog) {
                 X shift = static_cast<X>(std::log(exp_sum<X>(from, nullptr, a.n, max)));
@@ -42,34 +46,43 @@ void softmax_rows(const Axis& a, const T* x, T* y) {
                 X scale = X(1) / exp_sum<X>(from, to, a.n, max);
                 for (int64_t i = 0; i < a.n; i++) to[i] *= scale;
             }
-            out.done(y + r * a.n);
+            out.done(r * a.n, a.n, to);
         }
     });
 }
 
+// The maximum of each column and the sum of e^(x - maximum).
+template <class X>
+[[gnu::noinline]] void column_sums(const Axis& a, const Reader<X>& in, int64_t at, int64_t w, X* max, X* sum) {
+    X buffer[kColumns];
+    ExtremumOp<X, true> larger;
+    std::fill(max, max + w, larger.start());
+    std::fill(sum, sum + w, X(0));
+    for (int64_t i = 0; i < a.n; i++) {
+        const X* row = in.read(at + i * a.inner, w, buffer);
+        for (int64_t j = 0; j < w; j++) max[j] = larger.step(max[j], row[j]);
+    }
+    for (int64_t i = 0; i < a.n; i++) {
+        const X* row = in.read(at + i * a.inner, w, buffer);
+        for (int64_t j = 0; j < w; j++) sum[j] += vec::exp(row[j] - max[j]);
+    }
+}
+
 template <bool kLog, class X>
-void softmax_columns(const Axis& a, const X* x, X* y) {
+void softmax_columns(const Axis& a, const Tensor& x, const Tensor& y) {
+    const Reader<X> in(x);
+    const Writer<X> out(y);
     for_columns(a, [&](int64_t at, int64_t w) {
-        X max[kColumns], sum[kColumns];
-        ExtremumOp<X, true> larger;
-        for (int64_t j = 0; j < w; j++) {
-            max[j] = larger.start();
-            sum[j] = 0;
-        }
-        for (int64_t i = 0; i < a.n; i++)
-            for (int64_t j = 0; j < w; j++) max[j] = larger.step(max[j], x[at + i * a.inner + j]);
-        for (int64_t i = 0; i < a.n; i++)
-            for (int64_t j = 0; j < w; j++) {
-                X e = vec::exp(x[at + i * a.inner + j] - max[j]);
-                sum[j] += e;
-                if (!kLog) y[at + i * a.inner + j] = e;
-            }
+        X max[kColumns], sum[kColumns], in_buffer[kColumns], out_buffer[kColumns];
+        column_sums(a, in, at, w, max, sum);
         for (int64_t j = 0; j < w; j++) sum[j] = kLog ? std::log(sum[j]) : X(1) / sum[j];
-        for (int64_t i = 0; i < a.n; i++)
-            for (int64_t j = 0; j < w; j++) {
-                int64_t k = at + i * a.inner + j;
-                y[k] = kLog ? x[k] - max[j] - sum[j] : y[k] * sum[j];
-            }
+        for (int64_t k = at, i = 0; i < a.n; i++, k += a.inner) {
+            const X* row = in.read(k, w, in_buffer);
+            X* to = out.place(k, out_buffer);
+            for (int64_t j = 0; j < w; j++)
+                to[j] = kLog ? row[j] - max[j] - sum[j] : vec::exp(row[j] - max[j]) * sum[j];
+            out.done(k, w, to);
+        }
     });
 }
 
@@ -78,31 +91,28 @@ void softmax_cpu(Call& c) {
     Tensor& out = c.out();
     if (out.numel() == 0) return;
     Axis a = axis_of(c.tensor(0), c.integer(1));
-    if (a.inner == 1) {
-        TensorRef self = contiguous(c.tensor(0), out.dtype);
-        visit(FloatTypes{}, out.dtype, c.name(),
-              [&]<class T>() { softmax_rows<kLog>(a, self->data<T>(), out.data<T>()); });
-        return;
-    }
-    Converted result(out, broad_type(out.dtype));
-    TensorRef self = contiguous(c.tensor(0), result.tensor().dtype);
-    visit(PlainFloatTypes{}, self->dtype, c.name(),
-          [&]<class T>() { softmax_columns<kLog>(a, self->data<T>(), result.tensor().data<T>()); });
-    result.finish();
+    TensorRef self = contiguous(c.tensor(0), out.dtype);
+    visit(PlainFloatTypes{}, broad_type(out.dtype), c.name(), [&]<class X>() {
+        if (a.inner == 1)
+            softmax_rows<kLog, X>(a, *self, out);
+        else
+            softmax_columns<kLog, X>(a, *self, out);
+    });
 }
 
 // ---- backward ----
 
-template <bool kLog, class T>
-void softmax_backward_rows(const Axis& a, const T* grad, const T* y, T* dx) {
-    using X = Compute<T>;
+template <bool kLog, class X>
+void softmax_backward_rows(const Axis& a, const Tensor& grad, const Tensor& y, const Tensor& dx) {
+    const Reader<X> grad_in(grad), y_in(y);
+    const Writer<X> out(dx);
     for_rows(a, [&](int64_t b, int64_t e) {
-        RowIn<T> grad_in(a.n), y_in(a.n);
-        RowOut<T> out(a.n);
+        auto g_buffer = piece_buffer<X>(grad, a.n), y_buffer = piece_buffer<X>(y, a.n),
+             out_buffer = piece_buffer<X>(dx, a.n);
         for (int64_t r = b; r < e; r++) {
-            const X* g = grad_in.read(grad + r * a.n);
-            const X* v = y_in.read(y + r * a.n);
-            X* to = out.at(dx + r * a.n);
+            const X* g = grad_in.read(r * a.n, a.n, g_buffer.get());
+            const X* v = y_in.read(r * a.n, a.n, y_buffer.get());
+            X* to = out.place(r * a.n, out_buffer.get());
             if (kLog) {
                 X sum = lane_sum<X>(a.n, [=](int64_t i) { return g[i]; });
                 for (int64_t i = 0; i < a.n; i++) to[i] = g[i] - vec::exp(v[i]) * sum;
@@ -110,25 +120,27 @@ void softmax_backward_rows(const Axis& a, const T* grad, const T* y, T* dx) {
                 X sum = lane_sum<X>(a.n, [=](int64_t i) { return g[i] * v[i]; });
                 for (int64_t i = 0; i < a.n; i++) to[i] = (g[i] - sum) * v[i];
             }
-            out.done(dx + r * a.n);
+            out.done(r * a.n, a.n, to);
         }
     });
 }
 
 template <bool kLog, class X>
-void softmax_backward_columns(const Axis& a, const X* g, const X* y, X* dx) {
+void softmax_backward_columns(const Axis& a, const Tensor& grad, const Tensor& y, const Tensor& dx) {
+    const Reader<X> grad_in(grad), y_in(y);
+    const Writer<X> out(dx);
     for_columns(a, [&](int64_t at, int64_t w) {
-        X sum[kColumns] = {};
-        for (int64_t i = 0; i < a.n; i++)
-            for (int64_t j = 0; j < w; j++) {
-                int64_t k = at + i * a.inner + j;
-                sum[j] += kLog ? g[k] : g[k] * y[k];
-            }
-        for (int64_t i = 0; i < a.n; i++)
-            for (int64_t j = 0; j < w; j++) {
-                int64_t k = at + i * a.inner + j;
-                dx[k] = kLog ? g[k] - vec::exp(y[k]) * sum[j] : (g[k] - sum[j]) * y[k];
-            }
+        X sum[kColumns] = {}, g_buffer[kColumns], y_buffer[kColumns], out_buffer[kColumns];
+        for (int64_t k = at, i = 0; i < a.n; i++, k += a.inner) {
+            const X *g = grad_in.read(k, w, g_buffer), *v = kLog ? g : y_in.read(k, w, y_buffer);
+            for (int64_t j = 0; j < w; j++) sum[j] += kLog ? g[j] : g[j] * v[j];
+        }
+        for (int64_t k = at, i = 0; i < a.n; i++, k += a.inner) {
+            const X *g = grad_in.read(k, w, g_buffer), *v = y_in.read(k, w, y_buffer);
+            X* to = out.place(k, out_buffer);
+            for (int64_t j = 0; j < w; j++) to[j] = kLog ? g[j] - vec::exp(v[j]) * sum[j] : (g[j] - sum[j]) * v[j];
+            out.done(k, w, to);
+        }
     });
 }
 
@@ -137,22 +149,15 @@ template <bool kLog>
 void softmax_backward_cpu(Call& c) {
     Tensor& out = c.out();
     if (out.numel() == 0) return;
-    DType type = c.tensor(0).dtype;
     Axis a = axis_of(c.tensor(0), c.integer(2));
-    if (a.inner == 1 && out.dtype == type) {
-        TensorRef grad = contiguous(c.tensor(0)), y = contiguous(c.tensor(1), type);
-        visit(FloatTypes{}, type, c.name(),
-              [&]<class T>() { softmax_backward_rows<kLog>(a, grad->data<T>(), y->data<T>(), out.data<T>()); });
-        return;
-    }
-    Converted result(out, broad_type(type));
-    TensorRef grad = contiguous(c.tensor(0), broad_type(type)), y = contiguous(c.tensor(1), broad_type(type));
-    visit(PlainFloatTypes{}, grad->dtype, c.name(), [&]<class T>() {
-        T* dx = result.tensor().data<T>();
+    TensorRef grad = contiguous(c.tensor(0)), y = contiguous(c.tensor(1), grad->dtype);
+    const DType wide = broad_type(grad->dtype);
+    Converted result(out, broad_type(out.dtype) == wide ? out.dtype : wide);
+    visit(PlainFloatTypes{}, wide, c.name(), [&]<class X>() {
         if (a.inner == 1)
-            softmax_backward_rows<kLog>(a, grad->data<T>(), y->data<T>(), dx);
+            softmax_backward_rows<kLog, X>(a, *grad, *y, result.tensor());
         else
-            softmax_backward_columns<kLog>(a, grad->data<T>(), y->data<T>(), dx);
+            softmax_backward_columns<kLog, X>(a, *grad, *y, result.tensor());
     });
     result.finish();
 }

@@ -1,0 +1,64 @@
+// Floats of any width read and written in pieces of a row: 16-bit ones are widened into a buffer, others used in place.
+// The width is looked at once a piece, so that loops are compiled for float and double alone.
+#pragma once
+
+#include <memory>
+
+#include "core/kernel.h"
+#include "cpu/narrow.h"
+
+namespace mt {
+
+// Elements of a contiguous tensor of dtype X, or for X = float of a 16-bit one.
+template <class X>
+class Reader {
+  public:
+    explicit Reader(const Tensor& t) : data_(t.raw()), type_(t.dtype) {}
+    // The elements [at, at + n): themselves, or copies in `buffer`.
+    const X* read(int64_t at, int64_t n, X* buffer) const {
+        if constexpr (std::is_same_v<X, float>) {
+            if (type_ == DType::BFloat16 || type_ == DType::Float16) {
+                if (type_ == DType::BFloat16)
+                    widen(reinterpret_cast<const BFloat16*>(data_) + at, buffer, n);
+                else
+                    widen(reinterpret_cast<const Half*>(data_) + at, buffer, n);
+                return buffer;
+            }
+        }
+        return reinterpret_cast<const X*>(data_) + at;
+    }
+
+  private:
+    const char* data_;
+    DType type_;
+};
+
+template <class X>
+class Writer {
+  public:
+    explicit Writer(const Tensor& t) : data_(t.raw()), type_(t.dtype) {}
+    // Where to put the elements from `at` on, before done(): their places, or `buffer`.
+    X* place(int64_t at, X* buffer) const {
+        return is_reduced_float(type_) ? buffer : reinterpret_cast<X*>(data_) + at;
+    }
+    void done(int64_t at, int64_t n, const X* buffer) const {
+        if constexpr (std::is_same_v<X, float>) {
+            if (type_ == DType::BFloat16)
+                narrow(buffer, reinterpret_cast<BFloat16*>(data_) + at, n);
+            else if (type_ == DType::Float16)
+                narrow(buffer, reinterpret_cast<Half*>(data_) + at, n);
+        }
+    }
+
+  private:
+    char* data_;
+    DType type_;
+};
+
+// Room for a piece of n elements of `t`; none where they are used in place.
+template <class X>
+std::unique_ptr<X[]> piece_buffer(const Tensor& t, int64_t n) {
+    return std::unique_ptr<X[]>(is_reduced_float(t.dtype) ? new X[static_cast<size_t>(n)] : nullptr);
+}
+
+}  // namespace mt
