@@ -133,24 +133,39 @@ void topk_shape(ShapeCall& c) {
     c.output(1, sizes, DType::Int64);
 }
 
-// The k least of a row's n keys, in any order. What is no candidate costs one comparison.
+template <class Word, size_t N>
+bool none_below(const Word (&keys)[N], Word limit) {
+    Word any = 0;
+    for (Word key : keys) any |= Word(key < limit);
+    return !any;
+}
+
+// The k least of a row's n keys, in any order. Most are no candidates, which is seen for a block of them at once.
 template <class Key>
 void load_least(const char* row, DType dtype, int64_t n, bool descending, int64_t k, Key* keys) {
+    constexpr int64_t kBlock = 32;
     with_key_at<Key>(row, dtype, descending, [=](const auto& key_at) {
-        const int64_t room = 4 * k;
+        using Word = decltype(key_at(0));
+        const int64_t room = std::max(4 * k, kBlock);
         int64_t kept = std::min(n, room), scanned = kept;
         for (int64_t i = 0; i < kept; i++) keys[i] = Key::of(key_at(i), static_cast<uint64_t>(i));
         std::nth_element(keys, keys + k - 1, keys + kept);
-        uint64_t limit = keys[k - 1].key();
+        Word limit = static_cast<Word>(keys[k - 1].key());
         // Of equal keys the earlier one counts, so a later one must be less.
-        for (kept = std::min(kept, k); scanned < n; scanned++) {
-            const uint64_t key = key_at(scanned);
-            if (key >= limit) continue;
-            keys[kept++] = Key::of(key, static_cast<uint64_t>(scanned));
-            if (kept < room) continue;
-            std::nth_element(keys, keys + k - 1, keys + kept);
-            limit = keys[k - 1].key();
-            kept = k;
+        for (kept = std::min(kept, k); scanned < n;) {
+            const int64_t count = std::min(n - scanned, kBlock), first = scanned;
+            Word block[kBlock];
+            for (int64_t j = 0; j < count; j++) block[j] = key_at(first + j);
+            scanned += count;
+            if (count == kBlock && none_below(block, limit)) continue;
+            for (int64_t j = 0; j < count; j++) {
+                if (block[j] >= limit) continue;
+                keys[kept++] = Key::of(block[j], static_cast<uint64_t>(first + j));
+                if (kept < room) continue;
+                std::nth_element(keys, keys + k - 1, keys + kept);
+                limit = static_cast<Word>(keys[k - 1].key());
+                kept = k;
+            }
         }
         std::nth_element(keys, keys + k - 1, keys + kept);
     });

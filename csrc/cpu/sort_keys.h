@@ -43,8 +43,14 @@ inline uint64_t ascending_key(double x) {
 }
 inline uint64_t ascending_key(int64_t x) { return static_cast<uint64_t>(x) ^ uint64_t(1) << 63; }
 inline uint64_t ascending_key(int32_t x) { return static_cast<uint32_t>(x) ^ 0x80000000u; }
-inline uint64_t ascending_key(Half x) { return ascending_key(static_cast<float>(x)); }
-inline uint64_t ascending_key(BFloat16 x) { return ascending_key(static_cast<float>(x)); }
+// The key of a 16-bit float: in the high half, so that sorting passes over the low one.
+inline uint64_t ascending_key_16(uint32_t bits, uint32_t infinity) {
+    const uint32_t magnitude = bits & 0x7fff, u = magnitude ? bits : 0;
+    const uint32_t key = (u & 0x8000 ? ~u : u | 0x8000) << 16;
+    return magnitude > infinity ? kNanKey32 : key;
+}
+inline uint64_t ascending_key(Half x) { return ascending_key_16(x.bits, 0x7c00); }
+inline uint64_t ascending_key(BFloat16 x) { return ascending_key_16(x.bits, 0x7f80); }
 inline uint64_t ascending_key(int8_t x) { return ascending_key(static_cast<int32_t>(x)); }
 inline uint64_t ascending_key(uint8_t x) { return ascending_key(static_cast<int32_t>(x)); }
 inline uint64_t ascending_key(Bool x) { return x; }
@@ -57,10 +63,11 @@ inline bool has_wide_keys(DType t) { return itemsize(t) == 8; }
 template <class Key, class F>
 void with_key_at(const char* x, DType dtype, bool descending, const F& f) {
     constexpr bool wide = sizeof(Key) == 16;
-    const uint64_t flip = descending ? (wide ? kNanKey64 : kNanKey32) : 0;
+    using Word = std::conditional_t<wide, uint64_t, uint32_t>;
+    const Word flip = descending ? ~Word(0) : Word(0);
     auto run = [&]<class T>() {
         const T* v = reinterpret_cast<const T*>(x);
-        f([=](int64_t i) { return ascending_key(v[i]) ^ flip; });
+        f([=](int64_t i) { return static_cast<Word>(static_cast<Word>(ascending_key(v[i])) ^ flip); });
     };
     if constexpr (wide)
         visit(Types<double, int64_t>{}, dtype, "sort", run);
