@@ -40,16 +40,28 @@ FUNCTIONS: dict[str, Callable] = {
 }
 
 
-class Symbol:
+class _Atom:
+    """A factor of a monomial: what prints alike is the same."""
+
+    __slots__ = ("_text",)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Atom) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+class Symbol(_Atom):
     """A size that may differ, by its name."""
 
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __str__(self) -> str:
-        return self.name
+        self.name = self._text = name
 
     def evaluate(self, values: Mapping[str, Number]) -> Number:
         return values[self.name]
@@ -58,18 +70,17 @@ class Symbol:
         yield self.name
 
 
-class Apply:
+class Apply(_Atom):
     """A function of expressions that is no polynomial."""
 
     __slots__ = ("args", "name")
 
     def __init__(self, name: str, *args: Expression) -> None:
         self.name, self.args = name, args
-
-    def __str__(self) -> str:
-        if self.name == "FloorDiv":
-            return f"({self.args[0]._in_brackets()}//{self.args[1]._in_brackets()})"
-        return f"{self.name}({', '.join(map(str, self.args))})"
+        if name == "FloorDiv":
+            self._text = f"({args[0]._in_brackets()}//{args[1]._in_brackets()})"
+        else:
+            self._text = f"{name}({', '.join(map(str, args))})"
 
     def evaluate(self, values: Mapping[str, Number]) -> Number:
         return FUNCTIONS[self.name](*(each.evaluate(values) for each in self.args))
@@ -82,19 +93,32 @@ class Apply:
 Monomial = tuple  # of symbols and applications, sorted by their text; empty for a constant
 
 
-class Expression:
+class _Printed:
+    """What has symbols, and prints as text."""
+
+    __slots__ = ()
+
+    def symbols(self) -> Iterator[str]:
+        """The names of its symbols, some of them more than once."""
+        raise NotImplementedError
+
+    @property
+    def free_symbols(self) -> set[str]:
+        """The names of its symbols."""
+        return set(self.symbols())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Expression(_Printed):
     """A polynomial: for each monomial a coefficient that is not 0."""
 
     __slots__ = ("_text", "terms")
 
     def __init__(self, terms: dict[Monomial, Number]) -> None:
-        named: dict[tuple, tuple[Monomial, Number]] = {}
-        for monomial, coefficient in terms.items():
-            key = tuple(map(str, monomial))
-            before = named.get(key)
-            named[key] = (monomial, coefficient if before is None else before[1] + coefficient)
-        ordered = sorted(named.items(), key=lambda item: (-len(item[0]), item[0]))
-        self.terms = {monomial: coefficient for _, (monomial, coefficient) in ordered if coefficient != 0}
+        ordered = sorted(terms.items(), key=lambda term: (-len(term[0]), tuple(map(str, term[0]))))
+        self.terms = {monomial: coefficient for monomial, coefficient in ordered if coefficient != 0}
         self._text = self._printed()
 
     # ---- what it is ----
@@ -109,15 +133,9 @@ class Expression:
         return None
 
     def symbols(self) -> Iterator[str]:
-        """The names of its symbols, some of them more than once."""
         for monomial in self.terms:
             for atom in monomial:
                 yield from atom.symbols()
-
-    @property
-    def free_symbols(self) -> set[str]:
-        """The names of its symbols."""
-        return set(self.symbols())
 
     def evaluate(self, values: Mapping[str, Number]) -> Number:
         """Its value, with a number for each symbol."""
@@ -137,8 +155,6 @@ class Expression:
 
     def __str__(self) -> str:
         return self._text
-
-    __repr__ = __str__
 
     def _in_brackets(self) -> str:
         return self._text if len(self.terms) < 2 and not self._text.startswith("-") else f"({self._text})"
@@ -160,15 +176,17 @@ class Expression:
     # ---- arithmetic ----
 
     def plus(self, other: Expression) -> Expression:
-        return Expression(_summed(self.terms, other.terms))
+        found = dict(self.terms)
+        for monomial, coefficient in other.terms.items():
+            found[monomial] = found.get(monomial, 0) + coefficient
+        return Expression(found)
 
     def times(self, other: Expression) -> Expression:
         found: dict[Monomial, Number] = {}
         for a, x in self.terms.items():
             for b, y in other.terms.items():
                 monomial = tuple(sorted((*a, *b), key=str))
-                key = next((m for m in found if tuple(map(str, m)) == tuple(map(str, monomial))), monomial)
-                found[key] = found.get(key, 0) + x * y
+                found[monomial] = found.get(monomial, 0) + x * y
         return Expression(found)
 
     def minus(self, other: Expression) -> Expression:
@@ -181,13 +199,11 @@ class Expression:
         ((atoms, number),) = divisor.terms.items()
         found: dict[Monomial, Number] = {}
         for monomial, coefficient in self.terms.items():
-            left = list(map(str, monomial))
             rest = list(monomial)
-            for atom in map(str, atoms):
-                if atom not in left:
+            for atom in atoms:
+                if atom not in rest:
                     return None
-                rest.pop(left.index(atom))
-                left.remove(atom)
+                rest.remove(atom)
             if not isinstance(coefficient, int) or not isinstance(number, int) or coefficient % number:
                 return None
             found[tuple(rest)] = coefficient // number
@@ -219,15 +235,6 @@ class Expression:
             start if all(each > 0 for each in varying) else None,
             start if all(each < 0 for each in varying) else None,
         )
-
-
-def _summed(first: dict, second: dict) -> dict:
-    found = dict(first)
-    names = {tuple(map(str, monomial)): monomial for monomial in found}
-    for monomial, coefficient in second.items():
-        key = names.get(tuple(map(str, monomial)), monomial)
-        found[key] = found.get(key, 0) + coefficient
-    return found
 
 
 def _term(monomial: Monomial, coefficient: Number) -> str:
@@ -273,16 +280,33 @@ _RELATIONS = {
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-class Condition:
-    """A comparison of two expressions."""
+class _Pair(_Printed):
+    """Two sides and what is said of them."""
 
     __slots__ = ("left", "relation", "right")
+
+    def __init__(self, relation: str, left: Any, right: Any) -> None:
+        self.relation, self.left, self.right = relation, left, right
+
+    def symbols(self) -> Iterator[str]:
+        yield from self.left.symbols()
+        yield from self.right.symbols()
+
+    def substituted(self, values: Mapping[str, Number]) -> Any:
+        """The same, with numbers in the place of some symbols."""
+        return type(self)(self.relation, self.left.substituted(values), self.right.substituted(values))
+
+
+class Condition(_Pair):
+    """A comparison of two expressions."""
+
+    __slots__ = ()
 
     def __init__(self, relation: str, left: Expression, right: Expression) -> None:
         if left.constant is not None and right.constant is None:  # numbers stand on the right
             relation = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(relation, relation)
             left, right = right, left
-        self.relation, self.left, self.right = relation, left, right
+        super().__init__(relation, left, right)
 
     def evaluate(self, values: Mapping[str, Number]) -> bool:
         return _RELATIONS[self.relation](self.left.evaluate(values), self.right.evaluate(values))
@@ -299,35 +323,19 @@ class Condition:
             return self.relation in ("!=", "<", "<=")
         return None
 
-    def substituted(self, values: Mapping[str, Number]) -> Condition:
-        return Condition(self.relation, self.left.substituted(values), self.right.substituted(values))
-
     def negated(self) -> Condition:
         return Condition(_OPPOSITE[self.relation], self.left, self.right)
-
-    def symbols(self) -> Iterator[str]:
-        yield from self.left.symbols()
-        yield from self.right.symbols()
-
-    @property
-    def free_symbols(self) -> set[str]:
-        return set(self.symbols())
 
     def __str__(self) -> str:
         if self.relation in ("==", "!="):
             return f"{'Eq' if self.relation == '==' else 'Ne'}({self.left}, {self.right})"
         return f"{self.left} {self.relation} {self.right}"
 
-    __repr__ = __str__
 
-
-class Junction:
+class Junction(_Pair):
     """Two conditions, of which both ("&") or one ("|") must hold."""
 
-    __slots__ = ("left", "relation", "right")
-
-    def __init__(self, relation: str, left: Any, right: Any) -> None:
-        self.relation, self.left, self.right = relation, left, right
+    __slots__ = ()
 
     def evaluate(self, values: Mapping[str, Number]) -> bool:
         both = self.left.evaluate(values), self.right.evaluate(values)
@@ -340,21 +348,8 @@ class Junction:
             return deciding
         return None if None in both else not deciding
 
-    def substituted(self, values: Mapping[str, Number]) -> Junction:
-        return Junction(self.relation, self.left.substituted(values), self.right.substituted(values))
-
     def negated(self) -> Junction:
         return Junction("|" if self.relation == "&" else "&", self.left.negated(), self.right.negated())
 
-    def symbols(self) -> Iterator[str]:
-        yield from self.left.symbols()
-        yield from self.right.symbols()
-
-    @property
-    def free_symbols(self) -> set[str]:
-        return set(self.symbols())
-
     def __str__(self) -> str:
         return f"({self.left}) {self.relation} ({self.right})"
-
-    __repr__ = __str__

@@ -209,25 +209,26 @@ def _as_floats(args: tuple) -> tuple:
     return tuple(sym_float(each) if isinstance(each, SymInt) else each for each in args)
 
 
+# The names of the expressions that are no polynomials: of integers, and with a float among the numbers.
+_NAMES = {
+    "truediv": ("IntTrueDiv", "FloatTrueDiv"),
+    "floordiv": ("FloorDiv", None),
+    "mod": ("Mod", "Mod"),
+    "pow": ("PowByNatural", "FloatPow"),
+}
+
+
 def _arithmetic(name: str, function: Callable) -> Callable:
+    of_ints, of_floats = _NAMES.get(name, (name, name))
+
     def run(a: Any, b: Any) -> Any:
-        args = _as_floats((a, b)) if _is_float(a, b) else (a, b)
-        if name == "truediv":
-            return _compute(function, "FloatTrueDiv" if _is_float(a, b) else "IntTrueDiv", *args)
-        if name == "floordiv":
-            if _is_float(a, b):
+        if _is_float(a, b):
+            if of_floats is None:
                 raise TypeError("// of a symbolic number and a float is not supported")
-            return _compute(function, "FloorDiv", *args)
-        if name == "mod":
-            return _compute(function, "Mod", *args)
-        if name == "pow":
-            if isinstance(b, int) and b >= 0 and not _is_float(a):
-                result: Any = 1
-                for _ in range(b):
-                    result = result * a
-                return result
-            return _compute(function, "FloatPow" if _is_float(a, b) else "PowByNatural", *args)
-        return _compute(function, name, *args)
+            return _compute(function, of_floats, *_as_floats((a, b)))
+        if name == "pow" and isinstance(b, int) and b >= 0:
+            return math.prod([a] * b)
+        return _compute(function, of_ints, a, b)
 
     return run
 
