@@ -25,7 +25,7 @@ def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), 
 
 def _accelerators_memory() -> Any:
     """Where page-locked memory comes from; RuntimeError without an accelerator."""
-    from . import npu
+    from . import npu  # with an accelerator's libraries, which few programs ask for
 
     if not npu.is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
@@ -121,7 +121,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return new
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from ._utils import reduce_tensor
+        from ._utils import reduce_tensor  # it needs this class
 
         return reduce_tensor(self)
 
@@ -132,7 +132,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     # ---- Python protocols ----
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        from . import _tensor_str
+        from . import _tensor_str  # it needs this class
 
         return _tensor_str._str(self, tensor_contents=tensor_contents)
 
@@ -211,7 +211,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return tuple(sorted(range(self.dim()), key=lambda i: -self.stride(i)))
 
     def storage(self) -> Any:
-        from .storage import TypedStorage
+        from .storage import TypedStorage  # it needs this class
 
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
 

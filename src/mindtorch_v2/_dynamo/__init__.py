@@ -1,5 +1,6 @@
 """`torch._dynamo`: the compiler's front end by PyTorch's names."""
 
+from mindtorch_v2._capture import Uncapturable
 from mindtorch_v2._capture._deferred import run_what_waits
 from mindtorch_v2._dynamo import _control, config, eval_frame, exc, testing, utils
 from mindtorch_v2._dynamo.backends.registry import list_backends, lookup_backend, register_backend
@@ -57,7 +58,7 @@ def optimize(
     backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, disable=False, dynamic=None
 ):
     """The older form of `torch.compile`: a function that compiles what it is given."""
-    from mindtorch_v2.compiler import compile
+    from mindtorch_v2.compiler import compile  # it imports this package
 
     if guard_export_fn is not None or guard_fail_fn is not None:
         raise NotImplementedError(
@@ -94,8 +95,6 @@ def is_inductor_supported():
 def graph_break(msg=""):
     """End the graph that is being made of what runs here; nothing where none is."""
     if _control.is_capturing():
-        from mindtorch_v2._capture import Uncapturable
-
         raise Uncapturable(f"Call to `torch._dynamo.graph_break()` {msg}".rstrip(), "graph_break")
     run_what_waits(f"torch._dynamo.graph_break() {msg}".rstrip())
 

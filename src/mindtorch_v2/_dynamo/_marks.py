@@ -4,7 +4,9 @@ import functools
 import inspect
 
 from mindtorch_v2._dynamo import _control
+from mindtorch_v2._dynamo.compiled import forget_all
 from mindtorch_v2._dynamo.eval_frame import innermost_fn
+from mindtorch_v2._dynamo.utils import counters
 
 __all__ = [
     "ALLOWED",
@@ -28,9 +30,6 @@ def is_compiling():
 
 def reset():
     """Forget every graph of every compiled function, and the counters."""
-    from mindtorch_v2._dynamo.compiled import forget_all
-    from mindtorch_v2._dynamo.utils import counters
-
     forget_all()
     counters.clear()
 

@@ -1,11 +1,13 @@
 """What `torch.compile` gives back: functions and `OptimizedModule`s that call their originals through graphs."""
 
+import copy
 import functools
 import inspect
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo.compiled import CompiledFunction
+from mindtorch_v2._dynamo.utils import counters
 
 __all__ = ["OptimizedModule", "compiled_callable", "disable", "explain", "innermost_fn"]
 
@@ -62,8 +64,6 @@ class OptimizedModule(torch.nn.Module):
         return _made_again, (self._orig_mod, self._settings)
 
     def __deepcopy__(self, memo):
-        import copy
-
         return type(self)(copy.deepcopy(self._orig_mod, memo), self._settings)
 
     @property
@@ -194,8 +194,6 @@ def explain(f, *extra_args, **extra_kwargs):
     Break Reasons:
     <BLANKLINE>
     """
-    from mindtorch_v2._dynamo.utils import counters
-
     def inner(*args, **kwargs):
         graphs = []
 

@@ -3,6 +3,7 @@
 import threading
 
 from mindtorch_v2._dynamo.backends.registry import lookup_backend
+from mindtorch_v2._dynamo.utils import counters
 
 __all__ = ["CompileCounter", "CompileCounterWithBackend", "reset_counters"]
 
@@ -65,6 +66,4 @@ class EagerAndRecordGraphs:
 
 def reset_counters():
     """Empty `torch._dynamo.utils.counters`."""
-    from mindtorch_v2._dynamo.utils import counters
-
     counters.clear()

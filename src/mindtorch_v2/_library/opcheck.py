@@ -364,7 +364,7 @@ class _OpenGraph:
     """`run(values)`, which returns a list of tensors, as a graph with open sizes."""
 
     def __init__(self, run, values):
-        from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # slow to load, and only checks need it
+        from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # slow to load, and one check needs it
 
         self._values = values
         self._tensors = list({id(tensor): tensor for tensor in _tensors(values)}.values())
@@ -381,7 +381,7 @@ class _OpenGraph:
 
     def samples(self):
         """The arguments, then such of other sizes."""
-        from mindtorch_v2.fx.experimental._open_sizes import near_sizes, sizes_under
+        from mindtorch_v2.fx.experimental._open_sizes import near_sizes, sizes_under  # likewise
 
         yield self._values
         shown = [node.meta["val"] for node in self._module.graph.find_nodes(op="placeholder")]

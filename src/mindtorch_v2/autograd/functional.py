@@ -159,7 +159,7 @@ def _rows(output: Any, number: int, xs: tuple, create_graph: bool, strict: bool,
         else ""
     )
     if vectorize:
-        from ..func import vmap
+        from ..func import vmap  # it differentiates by this package
 
         n = output.numel()
         basis = _op("eye")(n, dtype=output.dtype, device=output.device)
@@ -182,7 +182,7 @@ def _forward_jacobian(func: Callable, inputs: Any, strict: bool, vectorize: bool
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
         )
-    from ..func import vmap
+    from ..func import vmap  # it differentiates by this package
 
     many_in, xs = _as_tuple(inputs, "inputs", "jacobian")
     shape: list = []

@@ -78,7 +78,7 @@ class allow_mutation_on_saved_tensors:
                 kept.copy()
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
-        from ..utils._python_dispatch import TorchDispatchMode
+        from ..utils._python_dispatch import TorchDispatchMode  # slow to load, and only this context needs it
 
         owner = self
 

@@ -3,6 +3,7 @@
 import builtins
 import collections
 import contextlib
+import copy
 import functools
 import inspect
 import math
@@ -421,8 +422,6 @@ class Tracer(TracerBase):
             patches.undo()
 
     def __deepcopy__(self, memo):
-        import copy
-
         made = Tracer.__new__(type(self))
         for name, value in self.__dict__.items():
             made.__dict__[name] = copy.copy(value) if name == "_autowrap_search" else copy.deepcopy(value, memo)

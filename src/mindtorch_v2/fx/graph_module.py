@@ -10,6 +10,7 @@ import traceback
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._as_torch import is_torch
 
 from ._codegen import PyTreeCodeGen
 from ._naming import BUILTINS, torch_name
@@ -72,8 +73,6 @@ def reduce_graph_module(body, import_block):
 
 def _as_ours(import_block):
     """Imports of `torch` as those of this package, where it goes by its own name."""
-    from mindtorch_v2._as_torch import is_torch
-
     if is_torch():
         return import_block
     lines = []
@@ -95,7 +94,7 @@ class _CodeOnlyModule(torch.nn.Module):
 
 
 def _traced_again(forward, body):
-    from ._symbolic_trace import Tracer
+    from ._symbolic_trace import Tracer  # it makes GraphModules
 
     tracer_class = body.get("_tracer_cls") or Tracer
 

@@ -1,6 +1,7 @@
 """What stands for a value while a program is traced: each operation on it becomes a node."""
 
 import collections
+import copy
 import dataclasses
 import dis
 import operator
@@ -224,8 +225,6 @@ class Proxy:
         self.__dict__ = state
 
     def __deepcopy__(self, memo):
-        import copy
-
         made = Proxy(copy.deepcopy(self.node, memo), self.tracer)
         return made
 

@@ -5,6 +5,7 @@
 
 import functools
 
+from mindtorch_v2._decomp import core_aten_decompositions
 from mindtorch_v2._dynamo.backends.common import AotAutograd
 from mindtorch_v2._dynamo.backends.registry import register_backend
 from mindtorch_v2._functorch._reuse import reuse_memory
@@ -39,8 +40,6 @@ def aot_eager(gm, fake_tensor_inputs, **kwargs):
 
 @functools.cache
 def _decomposed():
-    from mindtorch_v2._decomp import core_aten_decompositions
-
     return AotAutograd(
         fw_compiler=reusing,
         decompositions=core_aten_decompositions(),
