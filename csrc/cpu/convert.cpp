@@ -1,7 +1,8 @@
 // Conversion of runs of elements between dtypes.
 //
 // Not a loop for each of the 20 x 20 pairs: each dtype converts to and from a few hub types (float, double, int64 and
-// the two complex types), and a pair without a direct loop goes through a buffer of its hub.
+// the two complex types), and a pair without a direct loop goes through a buffer of its hub. That of 8-bit floats is
+// always float.
 #include "convert.h"
 
 #include <cmath>
@@ -19,6 +20,11 @@ struct c32 {
 
 template <class S>
 constexpr bool is_complex_type = std::is_same_v<S, c32> || std::is_same_v<S, c64> || std::is_same_v<S, c128>;
+
+template <class S>
+constexpr bool is_float8_type =
+    std::is_same_v<S, Float8_e5m2> || std::is_same_v<S, Float8_e4m3fn> || std::is_same_v<S, Float8_e5m2fnuz> ||
+    std::is_same_v<S, Float8_e4m3fnuz> || std::is_same_v<S, Float8_e8m0fnu>;
 
 template <class S>
 auto real_part(S s) {
@@ -148,13 +154,21 @@ RunFn of_dtype(DType t, F f) {
     }
 }
 
+template <class D, class S>
+RunFn run_of() {
+    if constexpr ((is_float8_type<D> && !std::is_same_v<S, float>) || (is_float8_type<S> && !std::is_same_v<D, float>))
+        return nullptr;  // never asked for: hub_of
+    else
+        return run<D, S>;
+}
+
 template <class H>
 RunFn load_to(DType from) {
-    return of_dtype(from, []<class S>(tag<S>) -> RunFn { return run<H, S>; });
+    return of_dtype(from, []<class S>(tag<S>) { return run_of<H, S>(); });
 }
 template <class H>
 RunFn store_from(DType to) {
-    return of_dtype(to, []<class D>(tag<D>) -> RunFn { return run<D, H>; });
+    return of_dtype(to, []<class D>(tag<D>) { return run_of<D, H>(); });
 }
 
 RunFn load(DType hub, DType from) {
@@ -189,6 +203,7 @@ RunFn store(DType hub, DType to) {
 
 // The type that values of `from` pass through on their way to `to`.
 DType hub_of(DType from, DType to) {
+    if (is_float8(from) || is_float8(to)) return DType::Float32;
     if (is_complex(to)) return to == DType::Complex128 ? DType::Complex128 : DType::Complex64;
     if (to == DType::Bool) {
         if (is_complex(from)) return from == DType::Complex128 ? DType::Complex128 : DType::Complex64;
