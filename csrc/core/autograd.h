@@ -62,6 +62,7 @@ struct Node {
     PyObject* extra;         // AccumulateGrad: the tensor; CopySlices: its inner node
     PyObject* trace;         // anomaly mode: where the forward ran
     struct ViewGeometry* view;
+    Node* next_to_free;            // while a graph is taken apart
     std::vector<int>* list_sizes;  // edges per differentiable input, where one of them is a list
 };
 

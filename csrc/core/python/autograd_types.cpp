@@ -1,5 +1,7 @@
 // Nodes as Python objects, and the entry points of recording and backward.
 
+#include <utility>
+
 #include "../autograd.h"
 #include "custom_function.h"
 #include "types.h"
@@ -13,7 +15,9 @@ Node* as_node(PyObject* o) { return reinterpret_cast<Node*>(o); }
 
 // ---- lifetime: a graph is freed iteratively, however deep ----
 
-thread_local std::vector<PyObject*>* g_pending = nullptr;
+// Nodes that became free while one was taken apart, the last first.
+thread_local bool g_freeing = false;
+thread_local Node* g_to_free = nullptr;
 
 void free_node(PyObject* o) {
     Node* n = as_node(o);
@@ -46,19 +50,17 @@ void free_node(PyObject* o) {
 
 void node_dealloc(PyObject* o) {
     PyObject_GC_UnTrack(o);
-    if (g_pending) {
-        g_pending->push_back(o);
+    if (g_freeing) {
+        as_node(o)->next_to_free = std::exchange(g_to_free, as_node(o));
         return;
     }
-    std::vector<PyObject*> pending;
-    g_pending = &pending;
+    g_freeing = true;
     free_node(o);
-    while (!pending.empty()) {
-        PyObject* next = pending.back();
-        pending.pop_back();
-        free_node(next);
+    while (g_to_free) {
+        Node* next = std::exchange(g_to_free, g_to_free->next_to_free);
+        free_node(reinterpret_cast<PyObject*>(next));
     }
-    g_pending = nullptr;
+    g_freeing = false;
 }
 int node_traverse(PyObject* o, visitproc visit, void* arg) {
     Node* n = as_node(o);
