@@ -39,17 +39,14 @@ void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, cons
             for (int64_t i = b; i < e; i++) {
                 const int64_t base = one ? 0 : i / per_row * n;
                 const uint64_t key = ascending_key(wanted[i]);
-                // Masks and as many steps for every key: which half it is no processor could foresee, and so it works
-                // on several keys at once.
-                auto is_before = [=](int64_t k) {
-                    const uint64_t at = rows[base + (places ? places[base + k] : k)];
-                    return static_cast<int64_t>((at < key) | (right & (at == key)));
-                };
+                // By masks and not branches: which half it is no processor could foresee.
                 int64_t low = 0;
-                for (int64_t rest = n; rest > 0;) {
-                    const int64_t half = (rest + 1) / 2;
-                    low += half & -is_before(low + half - 1);
-                    rest -= half;
+                for (int64_t high = n; low < high;) {
+                    const int64_t middle = low + (high - low) / 2;
+                    const uint64_t at = rows[base + (places ? places[base + middle] : middle)];
+                    const int64_t after = -static_cast<int64_t>((at < key) | (right & (at == key)));
+                    low += after & (middle + 1 - low);
+                    high -= ~after & (high - middle);
                 }
                 if (narrow)
                     to32[i] = static_cast<int32_t>(low);
