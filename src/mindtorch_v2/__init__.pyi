@@ -134,6 +134,7 @@ from ._ops_namespace import classes as classes
 from .amp._state import clear_autocast_cache as clear_autocast_cache
 from .compiler import compile as compile
 from ._namespace import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from ._higher_order_ops.cond import cond as cond
 from ._C import contiguous_format as contiguous_format
 from ._C import default_generator as default_generator
 from ._C import device as device
@@ -240,6 +241,7 @@ from .functional import unique_consecutive as unique_consecutive
 from .functional import unravel_index as unravel_index
 from ._namespace import use_deterministic_algorithms as use_deterministic_algorithms
 from .func import vmap as vmap
+from ._higher_order_ops.while_loop import while_loop as while_loop
 
 __version__: str
 BFloat16Storage: type[Any]

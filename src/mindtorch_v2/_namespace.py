@@ -70,6 +70,8 @@ LAZY_NAMES: dict[str, str] = {
     **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_c_names"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
     "compile": "compiler",
+    "cond": "_higher_order_ops.cond",
+    "while_loop": "_higher_order_ops.while_loop",
     "ops": "_ops_namespace",
     "Tag": "_dispatch.tags",
     "DispatchKey": "_dispatch.keys",

@@ -7,12 +7,14 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo.utils import counters
+from mindtorch_v2._functorch import _reuse
 
 SEEDS = 150  # each with and without gradients
 
 
 @pytest.fixture(autouse=True)
-def _quiet():
+def _quiet(monkeypatch):
+    monkeypatch.setattr(_reuse, "_LEAST", 0)  # small tensors, too, are written over once they are not needed
     torch.compiler.reset()
     logging.disable(logging.WARNING)  # of programs that are not lowered
     yield

@@ -10,6 +10,7 @@ __all__ = [
     "RecompileLimitExceeded",
     "ResetRequired",
     "TorchDynamoException",
+    "UncapturedHigherOrderOpError",
     "Unsupported",
     "UserError",
 ]
@@ -37,6 +38,10 @@ class BackendCompilerFailed(TorchDynamoException):
         self.backend_name = getattr(backend_fn, "__name__", type(backend_fn).__name__)
         self.inner_exception = inner_exception
         super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")
+
+
+class UncapturedHigherOrderOpError(TorchDynamoException):
+    """Raised where the functions given to an operator of control flow do more than compute, or do not fit together."""
 
 
 class Unsupported(TorchDynamoException):

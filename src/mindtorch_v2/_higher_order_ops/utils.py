@@ -1,0 +1,74 @@
+"""What the operators of control flow check in common: what their functions give, and that these only compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2._capture._deferred import active, paused
+from mindtorch_v2._dynamo.exc import UncapturedHigherOrderOpError
+from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+from mindtorch_v2.utils import _pytree as pytree
+
+__all__ = ["check_same_form", "is_single", "outputs_on_fakes"]
+
+
+def is_single(value: Any) -> bool:
+    """Whether `value` can be a condition: a number, or a tensor of one element."""
+    return isinstance(value, (bool, int, float)) or (isinstance(value, torch.Tensor) and value.numel() == 1)
+
+
+def _facts(value: Any) -> dict[str, Any]:
+    if not isinstance(value, torch.Tensor):
+        return {"type": type(value).__name__}
+    return {"shape": value.shape, "dtype": value.dtype, "device": value.device}
+
+
+def check_same_form(of: str, one: Any, other: Any, names: str) -> None:
+    """Raise UncapturedHigherOrderOpError if two trees of values differ in structure, shapes, dtypes or devices."""
+    first, spec = pytree.tree_flatten(one)
+    second, other_spec = pytree.tree_flatten(other)
+    if spec != other_spec:
+        raise UncapturedHigherOrderOpError(f"{of}: Expected {names} to have the same pytree structure.")
+    found = []
+    for place, (a, b) in enumerate(zip(first, second)):
+        facts, others = _facts(a), _facts(b)
+        differing = [
+            f"'{name}: {facts.get(name)} vs {others.get(name)}'" for name in facts if facts[name] != others.get(name)
+        ]
+        if differing or facts.keys() != others.keys():
+            found.append(f"pair[{place}] differ in {', '.join(differing)}, where lhs is {a} and rhs is {b}")
+    if found:
+        raise UncapturedHigherOrderOpError(
+            f"{of}: Expected {names} to have same metadata but found:\n" + "\n".join(found)
+        )
+
+
+def outputs_on_fakes(of: str, function: Callable, operands: Sequence[Any]) -> Any:
+    """What `function(*operands)` gives for tensors without values.
+
+    Raises UncapturedHigherOrderOpError if it writes to an operand, or gives one or a view of one back.
+    """
+    if active():  # in a compiled function whose operators are put off: these here are not the program's
+        with paused(f"{of} looks at its functions"):
+            return outputs_on_fakes(of, function, operands)
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    given = pytree.tree_map_only(torch.Tensor, lambda x: mode.from_tensor(x.detach()), tuple(operands))
+    leaves = [each for each in pytree.tree_leaves(given) if isinstance(each, torch.Tensor)]
+    versions = [each._version for each in leaves]
+    with mode, torch.no_grad():
+        results = function(*given)
+    if versions != [each._version for each in leaves]:
+        raise UncapturedHigherOrderOpError(
+            f"{of}: Encountered input mutation during higher order op tracing. "
+            "Higher order ops do not support input mutation: use functional operators, or clone the operand."
+        )
+    memories = {each.untyped_storage()._cdata for each in leaves}
+    for each in pytree.tree_leaves(results):
+        if isinstance(each, torch.Tensor) and each.untyped_storage()._cdata in memories:
+            raise UncapturedHigherOrderOpError(
+                f"{of}: Encountered aliasing during higher order op tracing. "
+                "Higher order ops do not support aliasing: clone() an operand that is to be a result."
+            )
+    return results
