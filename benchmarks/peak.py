@@ -8,6 +8,7 @@ product: on a machine whose rate changes from one moment to the next only that q
 
 import argparse
 import ctypes
+import functools
 import json
 import os
 import statistics
@@ -87,9 +88,9 @@ def _measure(library: str, threads: int) -> dict[str, tuple[float, float]]:
             bias, upstream = torch.rand(narrow), torch.rand(_ROWS, narrow)
             flops = 2.0 * _ROWS * wide * narrow
             calls: dict[str, Callable[[], Any]] = {
-                "forward": lambda x=x, w=weight, b=bias: torch.nn.functional.linear(x, w, b),
-                "gradient of the input": lambda g=upstream, w=weight: g @ w,
-                "gradient of the weight": lambda g=upstream, x=x: g.t() @ x,
+                "forward": functools.partial(torch.nn.functional.linear, x, weight, bias),
+                "gradient of the input": functools.partial(torch.matmul, upstream, weight),
+                "gradient of the weight": functools.partial(torch.matmul, upstream.t(), x),
             }
             for name, call in calls.items():
                 found[f"{wide} to {narrow}, {name}"] = (_share(call, flops, peak), layers * flops)

@@ -194,6 +194,7 @@ def explain(f, *extra_args, **extra_kwargs):
     Break Reasons:
     <BLANKLINE>
     """
+
     def inner(*args, **kwargs):
         graphs = []
 

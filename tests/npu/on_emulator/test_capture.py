@@ -28,6 +28,15 @@ def _end(acl: Any, stream: Any) -> tuple[int, int | None]:
     return acl.aclmdlRICaptureEnd(ctypes.c_void_p(stream.npu_stream), ctypes.byref(model)), model.value
 
 
+def test_a_graph_without_a_device_leaves_nothing_to_drop(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise RuntimeError("no NPU")
+
+    monkeypatch.setattr("mindtorch_v2._backends.npu.state.get", absent)
+    with pytest.raises(RuntimeError, match="no NPU"):
+        torch.npu.NPUGraph()
+
+
 # ---- the rules ----
 
 

@@ -68,3 +68,16 @@ def test_streams_and_memory_are_each_devices_own() -> None:
     assert torch.npu.memory_allocated(0) == before[0] and torch.npu.memory_allocated(1) > before[1]
     torch.manual_seed(4)
     assert torch.equal(torch.rand(5, device="npu:0").cpu(), torch.rand(5, device="npu:1").cpu())
+
+
+def test_a_graph_of_another_device_is_dropped_once_it_is_done() -> None:
+    graph = torch.npu.NPUGraph()
+    with torch.npu.device(1):
+        x = torch.ones(1 << 20, device="npu")
+        with torch.npu.graph(graph):
+            y = x
+            for _ in range(30):
+                y = y + 1
+        graph.replay()
+    graph.reset()
+    assert y[-1].item() == 31.0

@@ -87,8 +87,9 @@ class NPUGraph:
     """
 
     def __init__(self) -> None:
+        self._model = 0  # first: what could not be made is given back too
         self._runtime = state.get().runtime
-        self._model = 0
+        self._device = 0
         self._pool: _Pool | None = None
         self._stream: Stream | None = None
         self._draws = _Draws()
@@ -110,7 +111,7 @@ class NPUGraph:
         runtime.activate(stream.device_index)
         code = runtime.aclmdlRICaptureBegin(stream.npu_stream or None, _MODES[capture_error_mode])
         runtime.check("aclmdlRICaptureBegin", code)
-        self._stream = stream
+        self._stream, self._device = stream, stream.device_index
         self._pool = pool if pool is not None else _Pool(stream.device_index)
         runtime.thread.pool, runtime.thread.draws = self._pool.number, self._draws
 
@@ -145,7 +146,7 @@ class NPUGraph:
     def reset(self) -> None:
         """Drop the recording and its hold on memory."""
         if self._model and not self._runtime.closed:
-            self._runtime.synchronize(self._runtime.thread.device)
+            self._runtime.synchronize(self._device)
             model, self._model = self._model, 0
             self._runtime.check("aclmdlRIDestroy", self._runtime.aclmdlRIDestroy(model))
         self._pool, self._draws = None, _Draws()

@@ -159,9 +159,7 @@ class Reducer:
         if self.hook is not None:
             bucket.future = self.hook(self.hook_state, bucket)
         else:
-            work = torch.distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True)
-            bucket.future = work.get_future()
-            bucket.work = work
+            bucket.future = torch.distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True).get_future()
 
     def _finish(self):
         """All buckets are under way: wait, and give the averages to the parameters."""

@@ -22,15 +22,16 @@ def _devices(device_ids):
     return devices
 
 
-def _moved(value, device):
+def moved(value, device):
+    """What `forward` gets, with its tensors on the device."""
     if isinstance(value, torch.Tensor):
         return value.to(device)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_moved(item, device) for item in value))
+        return type(value)(*(moved(item, device) for item in value))
     if isinstance(value, (list, tuple)):
-        return type(value)(_moved(item, device) for item in value)
+        return type(value)(moved(item, device) for item in value)
     if isinstance(value, dict):
-        return type(value)((name, _moved(item, device)) for name, item in value.items())
+        return type(value)((name, moved(item, device)) for name, item in value.items())
     return value
 
 
@@ -62,7 +63,7 @@ class DataParallel(Module):
                     f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) but found "
                     f"one of them on device: {tensor.device}"
                 )
-        return self.module(*_moved(inputs, self.src_device_obj), **_moved(kwargs, self.src_device_obj))
+        return self.module(*moved(inputs, self.src_device_obj), **moved(kwargs, self.src_device_obj))
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
@@ -71,5 +72,5 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
         inputs = () if inputs is None else (inputs,)
     devices = _devices(device_ids)
     if devices:
-        inputs, module_kwargs = _moved(inputs, devices[0]), _moved(module_kwargs, devices[0])
+        inputs, module_kwargs = moved(inputs, devices[0]), moved(module_kwargs, devices[0])
     return module(*inputs, **(module_kwargs or {}))

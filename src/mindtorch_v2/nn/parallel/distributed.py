@@ -6,6 +6,7 @@ import mindtorch_v2 as torch
 
 from ..modules.module import Module
 from ._reducer import Reducer
+from .data_parallel import moved
 
 __all__ = ["DistributedDataParallel"]
 
@@ -149,7 +150,7 @@ class DistributedDataParallel(Module):
             with torch.no_grad():
                 self._copy_from_first(self.modules_buffers)
         if self.device_ids:
-            inputs, kwargs = _moved(inputs, self.device_ids[0]), _moved(kwargs, self.device_ids[0])
+            inputs, kwargs = moved(inputs, self.device_ids[0]), moved(kwargs, self.device_ids[0])
         outputs = self.module(*inputs, **kwargs)
         averages = torch.is_grad_enabled() and self.require_backward_grad_sync
         self.require_forward_param_sync = averages
@@ -188,16 +189,3 @@ class DistributedDataParallel(Module):
         raise NotImplementedError(
             "DistributedDataParallel.join is not implemented in mindtorch_v2: give all ranks the same number of batches"
         )
-
-
-def _moved(value, device):
-    """What `forward` gets, with its tensors on the device."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, dict):
-        return type(value)((key, _moved(each, device)) for key, each in value.items())
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_moved(each, device) for each in value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(_moved(each, device) for each in value)
-    return value
