@@ -183,3 +183,19 @@ def test_results_are_in_columns_as_pytorchs_are(call, strides):
     results = call(torch, a)
     results = results if isinstance(results, tuple) else (results,)
     assert [r.stride() for r in results] == strides
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_the_gradient_of_eigenvectors_is_hermitian(dtype):
+    generator = torch.Generator().manual_seed(0)
+    a = torch.randn(4, 4, dtype=dtype, generator=generator)
+    a = (a @ a.mH).requires_grad_()
+    values, vectors = torch.linalg.eigh(a)
+    weight = torch.randn(4, 4, dtype=torch.float64, generator=generator)
+    (grad,) = torch.autograd.grad((vectors.abs() * weight).sum() + (values * weight[0]).sum(), a)
+    torch.testing.assert_close(grad, grad.mH)
+
+    def loss(x):
+        return (torch.linalg.eigh((x + x.mH) / 2).eigenvectors.abs() * weight).sum()
+
+    assert torch.autograd.gradcheck(loss, a)

@@ -128,7 +128,9 @@ def _eigh_grad(grads, compute_v, result0, result1):
     vectors = result1
     inner = None
     if to_vectors is not None:
-        inner = aten.matmul(_adjoint(vectors), to_vectors) / _differences(result0)
+        slope = aten.matmul(_adjoint(vectors), to_vectors)
+        # The vectors stay orthonormal: they turn, and what turns is skew. The gradient so is Hermitian, as PyTorch's is.
+        inner = (slope - _adjoint(slope)) / (2 * _differences(result0))
         inner = inner - aten.diag_embed(inner.diagonal(0, -2, -1))
     if to_values is not None:
         diagonal = aten.diag_embed(to_values).to(vectors.dtype)
