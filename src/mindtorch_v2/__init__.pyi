@@ -181,6 +181,7 @@ from .functional import istft as istft
 from ._C import jagged as jagged
 from ._C import layout as layout
 from .serialization import load as load
+from ._lobpcg import lobpcg as lobpcg
 from .functional import lu as lu
 from .random import manual_seed as manual_seed
 from ._C import memory_format as memory_format

@@ -69,6 +69,7 @@ LAZY_NAMES: dict[str, str] = {
     **dict.fromkeys("ScriptFunction ScriptModule".split(), "jit"),
     **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_c_names"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
+    "lobpcg": "_lobpcg",
     "compile": "compiler",
     "cond": "_higher_order_ops.cond",
     "while_loop": "_higher_order_ops.while_loop",
