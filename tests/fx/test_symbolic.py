@@ -342,3 +342,27 @@ def test_opcheck_looks_at_other_sizes() -> None:
         )
         with pytest.raises(torch.library.OpCheckError, match="test_aot_dispatch_dynamic failed"):
             torch.library.opcheck(torch.ops.open_sizes.uses.default, (torch.rand(4),))
+
+
+def test_a_number_below_zero_times_itself_is_not_at_least_its_square() -> None:
+    u = ShapeEnv().create_unbacked_symint()
+    torch._check(u >= -5)
+    assert statically_known_true(u >= -5)
+    assert not statically_known_true(u * u >= 25)
+
+
+def test_a_division_by_zero_for_other_sizes_than_those_seen() -> None:
+    for number in (*range(2, 7), *range(8, 40)):
+        (x,) = _symbolic((7,))
+        assert guard_int(100 // (x.shape[0] - number)) == 100 // (7 - number)
+    (x,) = _symbolic((7,))
+    with pytest.raises(ZeroDivisionError):
+        100 // (x.shape[0] - x.shape[0])
+
+
+def test_guards_that_other_sizes_divide_by_zero() -> None:
+    (x,) = _symbolic((7,))
+    assert 6 // (x.shape[0] - 4) == 2
+    env = x.fake_mode.shape_env
+    assert env.evaluate_guards_for_args([x], [torch.ones(7)])
+    assert not env.evaluate_guards_for_args([x], [torch.ones(4)])

@@ -227,8 +227,11 @@ class Expression(_Printed):
 
     def bounds(self, least: Mapping[str, int]) -> tuple[Number | None, Number | None]:
         """What it is at least, and at most, where every symbol has a least value; None for what is not known."""
-        if any(isinstance(atom, Apply) or atom.name not in least for monomial in self.terms for atom in monomial):
-            return None, None
+        for monomial in self.terms:
+            for atom in monomial:
+                low = None if isinstance(atom, Apply) else least.get(atom.name)
+                if low is None or low < 0 and len(monomial) > 1:  # (-5) * (-5) is more than 0 * 0
+                    return None, None
         varying = [coefficient for monomial, coefficient in self.terms.items() if monomial]
         start = self.evaluate(least)
         return (

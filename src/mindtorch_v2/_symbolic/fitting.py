@@ -117,8 +117,8 @@ def _line(values: tuple, expr: Expression, product: tuple) -> Any:
 
 
 def evaluated(expr: Any, assignments: list[Mapping[str, int]]) -> tuple | None:
-    """What an expression is under each assignment; None where a symbol has no value there."""
+    """What an expression is under each assignment; None where a symbol has no value there, or a function none (1 // 0)."""
     try:
         return tuple(expr.evaluate(each) for each in assignments)
-    except KeyError:
+    except (KeyError, ArithmeticError, ValueError):
         return None

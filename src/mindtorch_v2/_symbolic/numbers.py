@@ -181,10 +181,9 @@ def _is_number(value: Any) -> bool:
 def _compute(function: Callable, name: str, *args: Any) -> Any:
     """`function` of numbers, of which some are symbolic; `name` is that of the expression."""
     env = next(each.node.shape_env for each in args if isinstance(each, _Number))
-    values = tuple(
-        function(*(each.node.values[place] if isinstance(each, _Number) else each for each in args))
-        for place in range(env.universes)
-    )
+    columns = zip(*(each.node.values if isinstance(each, _Number) else (each,) * env.universes for each in args))
+    seen = function(*next(columns))
+    values = (seen, *(_result(function, column, seen) for column in columns))
     terms = [_expression(each) for each in args]
     if name == "add":
         expr = terms[0].plus(terms[1])
@@ -199,6 +198,14 @@ def _compute(function: Callable, name: str, *args: Any) -> Any:
     if isinstance(values[0], float):
         return SymFloat(SymNode(expr, env, float, values))
     return env.integer(expr, values)
+
+
+def _result(function: Callable, args: tuple, otherwise: Any) -> Any:
+    """`function` of numbers; `otherwise` where it has no value, as 1 // 0: the sizes seen are not those."""
+    try:
+        return function(*args)
+    except (ArithmeticError, ValueError):
+        return otherwise
 
 
 def _is_float(*args: Any) -> bool:

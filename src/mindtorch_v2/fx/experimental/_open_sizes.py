@@ -103,7 +103,7 @@ def _solved(env, values):
             for one, other in ((guard.expr.left, guard.expr.right), (guard.expr.right, guard.expr.left)):
                 names = [str(atom) for monomial in one.terms for atom in monomial if isinstance(atom, Symbol)]
                 if str(one) in names and other.free_symbols <= set(values):
-                    values[str(one)] = other.evaluate(values)
+                    (values[str(one)],) = evaluated(other, [values]) or (None,)
                     break
     if any(not isinstance(value, int) or value < 2 for value in values.values()):
         return None
@@ -189,7 +189,7 @@ def _tell_apart(env, own, tried):
         values = evaluated(expr, [own, *tried.assignments])
         if values is not None and seen.setdefault(values, expr) != expr:
             first = seen[values]
-            _try_more(env, tried, lambda v, expr=expr, first=first: first.evaluate(v) != expr.evaluate(v))
+            _try_more(env, tried, lambda v, pair=(first, expr): operator.ne(*(evaluated(e, [v]) for e in pair)))
 
 
 def _try_more(env, tried, wanted, attempts=3):

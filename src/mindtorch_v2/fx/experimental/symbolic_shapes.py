@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import mindtorch_v2 as torch
 from mindtorch_v2._symbolic import Condition, Expression, SymBool, SymFloat, SymInt, SymNode, constant, symbol
-from mindtorch_v2._symbolic.fitting import Fitting
+from mindtorch_v2._symbolic.fitting import Fitting, evaluated
 
 __all__ = [
     "ConstraintViolationError",
@@ -334,8 +334,8 @@ class ShapeEnv:
         values = {**self.replacements, **self.bind_symbols(placeholders, args)}
         for placeholder, arg in zip(placeholders, args):
             for size, given in _sizes(placeholder, arg):
-                expected = size.node.expr.evaluate(values) if isinstance(size, SymInt) else size
-                if expected != given:
+                expected = evaluated(size.node.expr, [values]) if isinstance(size, SymInt) else (size,)
+                if expected != (given,):
                     return False
         if self.specialize_zero_one and any(value in (0, 1) for name, value in values.items() if name in self._least):
             return False
@@ -347,7 +347,7 @@ class ShapeEnv:
     def _holds(condition: Any, values: Mapping[str, int]) -> bool:
         if not condition.free_symbols <= set(values):
             return True  # of sizes of results: they are looked at where the program is run again
-        return condition.evaluate(values)
+        return evaluated(condition, [values]) == (True,)
 
 
 def _sizes(placeholder: Any, arg: Any) -> list[tuple[Any, int]]:
