@@ -1,7 +1,7 @@
 // The types of collectives, and how numbers are combined.
 #include <algorithm>
 
-#include "../float16.h"
+#include "../ascendc/emulated/float16.h"
 #include "hccl.h"
 
 namespace emu {
@@ -111,9 +111,9 @@ void reduce(HcclDataType type, HcclReduceOp op, const std::vector<const char*>& 
         case HCCL_DATA_TYPE_INT64:
             return reduce_integers<int64_t>(op, parts, to, n);
         case HCCL_DATA_TYPE_FP16:  // sums of sixteen-bit floats are rounded once
-            return reduce_as<float, uint16_t>(op, parts, to, n, half_to_float, float_to_half);
+            return reduce_as<float, uint16_t>(op, parts, to, n, emulated::half_to_float, emulated::float_to_half);
         case HCCL_DATA_TYPE_BFP16:
-            return reduce_as<float, uint16_t>(op, parts, to, n, bf16_to_float, float_to_bf16);
+            return reduce_as<float, uint16_t>(op, parts, to, n, emulated::bf16_to_float, emulated::float_to_bf16);
         default:
             return reduce_as<float, float>(op, parts, to, n, [](float f) { return f; }, [](float f) { return f; });
     }

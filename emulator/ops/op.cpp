@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "../float16.h"
+#include "../ascendc/emulated/float16.h"
 
 namespace emu {
 
@@ -22,9 +22,9 @@ struct Truth {
 template <class C, class E>
 C decode(E e) {
     if constexpr (std::is_same_v<E, HalfBits>)
-        return static_cast<C>(half_to_float(e.v));
+        return static_cast<C>(emulated::half_to_float(e.v));
     else if constexpr (std::is_same_v<E, BrainBits>)
-        return static_cast<C>(bf16_to_float(e.v));
+        return static_cast<C>(emulated::bf16_to_float(e.v));
     else if constexpr (std::is_same_v<E, Truth>)
         return static_cast<C>(e.v != 0);
     else
@@ -33,9 +33,9 @@ C decode(E e) {
 template <class E, class C>
 E encode(C c) {
     if constexpr (std::is_same_v<E, HalfBits>) {
-        return {float_to_half(static_cast<float>(c))};
+        return {emulated::float_to_half(static_cast<float>(c))};
     } else if constexpr (std::is_same_v<E, BrainBits>) {
-        return {float_to_bf16(static_cast<float>(c))};
+        return {emulated::float_to_bf16(static_cast<float>(c))};
     } else if constexpr (std::is_same_v<E, Truth>) {
         return {static_cast<uint8_t>(c != 0)};
     } else if constexpr (std::is_integral_v<E> && !std::is_integral_v<C>) {

@@ -66,6 +66,16 @@ int spoil(Capture* c, int code, const std::string& problem) {
     return failed(code, problem);
 }
 
+// A stream with the captures of all locked; where there is no such stream, why.
+struct LockedStream {
+    int code = 0;
+    Queue* const queue;
+    std::unique_lock<std::mutex> lock;
+    LockedStream(aclrtStream stream, const char* function) : queue(queue_of(stream, function, &code)) {
+        if (queue) lock = std::unique_lock<std::mutex>(state().mutex);
+    }
+};
+
 // The model of a handle, or null and a code.
 Model* model_of(aclmdlRI handle, const char* function, int* code) {
     std::lock_guard<std::mutex> lock(state().mutex);
@@ -169,12 +179,11 @@ EMU_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mo
         return failed(kParamInvalid, text("aclmdlRICaptureBegin: mode ", int(mode)));
     if (!is_recent_soc() && settings().soc.rfind("Ascend310P", 0) != 0)
         return failed(kFeatureNotSupported, text("aclmdlRICaptureBegin: not supported on ", settings().soc));
-    int code = 0;
-    Queue* q = queue_of(stream, "aclmdlRICaptureBegin", &code);
-    if (!q) return code;
+    LockedStream at(stream, "aclmdlRICaptureBegin");
+    Queue* const q = at.queue;
+    if (!q) return at.code;
     if (q->is_default)
         return failed(kStreamCaptureImplicit, "aclmdlRICaptureBegin: the default stream cannot be captured");
-    std::lock_guard<std::mutex> lock(state().mutex);
     if (q->capture) return failed(kStreamCaptured, "aclmdlRICaptureBegin: the stream is being captured");
     auto* c = new Capture;
     c->origin = q;
@@ -189,10 +198,9 @@ EMU_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mo
 
 EMU_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* model) {
     EMU_ENTER("aclmdlRICaptureGetInfo");
-    int code = 0;
-    Queue* q = queue_of(stream, "aclmdlRICaptureGetInfo", &code);
-    if (!q) return code;
-    std::lock_guard<std::mutex> lock(state().mutex);
+    LockedStream at(stream, "aclmdlRICaptureGetInfo");
+    Queue* const q = at.queue;
+    if (!q) return at.code;
     Capture* c = q->capture;
     if (status) *status = !c ? kCaptureNone : c->code ? kCaptureInvalidated : kCaptureActive;
     if (model) *model = c;
@@ -202,10 +210,9 @@ EMU_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatu
 EMU_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) {
     EMU_ENTER("aclmdlRICaptureEnd");
     if (!model) return failed(kParamInvalid, "aclmdlRICaptureEnd: nowhere to put the model");
-    int code = 0;
-    Queue* q = queue_of(stream, "aclmdlRICaptureEnd", &code);
-    if (!q) return code;
-    std::lock_guard<std::mutex> lock(state().mutex);
+    LockedStream at(stream, "aclmdlRICaptureEnd");
+    Queue* const q = at.queue;
+    if (!q) return at.code;
     Capture* c = q->capture;
     *model = nullptr;
     if (!c) return failed(kStreamNotCaptured, text("aclmdlRICaptureEnd: stream ", q->id, " is not being captured"));
@@ -223,7 +230,7 @@ EMU_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) {
     for (Queue* joined : c->streams) joined->capture = nullptr;
     for (Event* e : c->events)
         if (e->capture == c) e->capture = nullptr;
-    code = c->code;
+    const int code = c->code;
     if (code) {
         failed(code, c->problem);
         forget(c->groups);
@@ -311,10 +318,9 @@ EMU_API aclError aclmdlRIDebugPrint(aclmdlRI handle) {
 
 EMU_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
     EMU_ENTER("aclmdlRICaptureTaskGrpBegin");
-    int code = 0;
-    Queue* q = queue_of(stream, "aclmdlRICaptureTaskGrpBegin", &code);
-    if (!q) return code;
-    std::lock_guard<std::mutex> lock(state().mutex);
+    LockedStream at(stream, "aclmdlRICaptureTaskGrpBegin");
+    Queue* const q = at.queue;
+    if (!q) return at.code;
     Capture* c = q->capture;
     if (!c) return failed(kStreamNotCaptured, text("aclmdlRICaptureTaskGrpBegin: stream ", q->id, " is not captured"));
     if (c->open) return spoil(c, kTaskGroupStatus, "aclmdlRICaptureTaskGrpBegin: a group was begun and not ended");
@@ -329,10 +335,9 @@ EMU_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
 EMU_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* group) {
     EMU_ENTER("aclmdlRICaptureTaskGrpEnd");
     if (!group) return failed(kParamInvalid, "aclmdlRICaptureTaskGrpEnd: nowhere to put the group");
-    int code = 0;
-    Queue* q = queue_of(stream, "aclmdlRICaptureTaskGrpEnd", &code);
-    if (!q) return code;
-    std::lock_guard<std::mutex> lock(state().mutex);
+    LockedStream at(stream, "aclmdlRICaptureTaskGrpEnd");
+    Queue* const q = at.queue;
+    if (!q) return at.code;
     Capture* c = q->capture;
     if (!c) return failed(kStreamNotCaptured, text("aclmdlRICaptureTaskGrpEnd: stream ", q->id, " is not captured"));
     if (!c->open || c->open->queue != q)
@@ -344,10 +349,9 @@ EMU_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* gro
 
 EMU_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp group) {
     EMU_ENTER("aclmdlRICaptureTaskUpdateBegin");
-    int code = 0;
-    Queue* q = queue_of(stream, "aclmdlRICaptureTaskUpdateBegin", &code);
-    if (!q) return code;
-    std::lock_guard<std::mutex> lock(state().mutex);
+    LockedStream at(stream, "aclmdlRICaptureTaskUpdateBegin");
+    Queue* const q = at.queue;
+    if (!q) return at.code;
     auto* g = static_cast<TaskGroup*>(group);
     if (!state().groups.count(g))
         return misused(kInvalidHandle, text("aclmdlRICaptureTaskUpdateBegin: ", group, " is no task group"));
@@ -361,19 +365,15 @@ EMU_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp
 
 EMU_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
     EMU_ENTER("aclmdlRICaptureTaskUpdateEnd");
-    int code = 0;
-    Queue* q = queue_of(stream, "aclmdlRICaptureTaskUpdateEnd", &code);
-    if (!q) return code;
-    std::unique_ptr<Update> update;
-    Model* m = nullptr;
-    {
-        std::lock_guard<std::mutex> lock(state().mutex);
-        update.reset(std::exchange(q->update, nullptr));
-        if (!update) return failed(kTaskGroupStatus, "aclmdlRICaptureTaskUpdateEnd: the stream updates no group");
-        if (!state().groups.count(update->group))
-            return misused(kInvalidHandle, "aclmdlRICaptureTaskUpdateEnd: the model was destroyed meanwhile");
-        m = static_cast<Model*>(update->group->model);
-    }
+    LockedStream at(stream, "aclmdlRICaptureTaskUpdateEnd");
+    Queue* const q = at.queue;
+    if (!q) return at.code;
+    std::unique_ptr<Update> update(std::exchange(q->update, nullptr));
+    if (!update) return failed(kTaskGroupStatus, "aclmdlRICaptureTaskUpdateEnd: the stream updates no group");
+    if (!state().groups.count(update->group))
+        return misused(kInvalidHandle, "aclmdlRICaptureTaskUpdateEnd: the model was destroyed meanwhile");
+    auto* m = static_cast<Model*>(update->group->model);
+    at.lock.unlock();
     size_t begin = update->group->begin, count = update->group->end - begin;
     if (update->tasks.size() != count)
         return failed(kParamInvalid,

@@ -8,6 +8,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "float16.h"
+
 #define __global__
 #define __aicore__
 #define __gm__
@@ -26,44 +28,6 @@
 #define ASCEND_IS_AIC constexpr(false)
 
 namespace emulated {
-
-inline float half_value(uint16_t h) {
-    uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023, bits;
-    if (exponent == 31) {
-        bits = sign | 0x7f800000u | fraction << 13;
-    } else if (exponent) {
-        bits = sign | (exponent + 112) << 23 | fraction << 13;
-    } else {
-        float tiny = static_cast<float>(fraction) * 0x1p-24f;
-        return sign ? -tiny : tiny;
-    }
-    float f;
-    std::memcpy(&f, &bits, 4);
-    return f;
-}
-inline uint16_t half_bits(float f) {
-    uint32_t bits;
-    std::memcpy(&bits, &f, 4);
-    uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-    float size = std::fabs(f);
-    if (f != f) return sign | 0x7e00;
-    if (size >= 65520.f) return sign | 0x7c00;
-    if (size < 0x1p-14f) return sign | static_cast<uint16_t>(std::nearbyint(size * 0x1p24f));
-    bits = (bits & 0x7fffffffu) + 0xfffu + (bits >> 13 & 1);
-    return sign | static_cast<uint16_t>((bits - (112u << 23)) >> 13);
-}
-inline float brain_value(uint16_t h) {
-    uint32_t bits = static_cast<uint32_t>(h) << 16;
-    float f;
-    std::memcpy(&f, &bits, 4);
-    return f;
-}
-inline uint16_t brain_bits(float f) {
-    uint32_t bits;
-    std::memcpy(&bits, &f, 4);
-    if (f != f) return 0x7fc0;
-    return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-}
 
 // A number of sixteen bits: computed in float, rounded once when it is stored.
 template <float (*kValue)(uint16_t), uint16_t (*kBits)(float)>
@@ -87,8 +51,8 @@ struct Sixteen {
 
 }  // namespace emulated
 
-using half = emulated::Sixteen<emulated::half_value, emulated::half_bits>;
-using bfloat16_t = emulated::Sixteen<emulated::brain_value, emulated::brain_bits>;
+using half = emulated::Sixteen<emulated::half_to_float, emulated::float_to_half>;
+using bfloat16_t = emulated::Sixteen<emulated::bf16_to_float, emulated::float_to_bf16>;
 
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_ALL, PIPE_FIX };
 

@@ -1,11 +1,12 @@
-// Sixteen-bit floats: each way, rounded to the nearest, ties to even.
+// Sixteen-bit floats: each way, rounded to the nearest, ties to even. For the emulator and for the kernels that it
+// compiles at run time.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-namespace emu {
+namespace emulated {
 
 inline float half_to_float(uint16_t h) {
     uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023, bits;
@@ -46,4 +47,4 @@ inline uint16_t float_to_bf16(float f) {
     return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-}  // namespace emu
+}  // namespace emulated
