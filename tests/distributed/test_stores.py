@@ -186,6 +186,8 @@ def test_a_group_of_one():
         assert dist.all_reduce(value, async_op=True).get_future().wait()[0] is value
         with pytest.raises(RuntimeError, match="No backend type associated with device type meta"):
             dist.all_reduce(torch.ones(1, device="meta"))
+        with pytest.raises(dist.DistNetworkError, match="rank 0 is alone in its group"):
+            dist.recv(torch.ones(1))
         elsewhere = [torch.ones(1, device="meta")]
         for call in (
             lambda: dist.all_gather(elsewhere, torch.ones(1)),

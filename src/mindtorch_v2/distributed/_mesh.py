@@ -159,6 +159,8 @@ class Mesh:
         """
         message = _Message(label, buffer)
         peers = list(self._peers.values()) if rank is None else [self._peers[rank]]
+        if not peers:
+            raise DistNetworkError(f"rank {self.rank} is alone in its group: nobody can send to it")
         with self._lock:
             for peer in peers:
                 kept = _take(self._kept, (peer.rank, *key))
