@@ -196,8 +196,8 @@ template <class T>
 void divide_row(char* target, int64_t step, int64_t n, int64_t count) {
     T* t = reinterpret_cast<T*>(target);
     for (int64_t i = 0; i < n; i++)
-        if constexpr (std::is_integral_v<T>)
-            t[i * step] = static_cast<T>(static_cast<int64_t>(t[i * step]) / count);
+        if constexpr (std::is_integral_v<T>)  // rounds down, as floor_divide does
+            t[i * step] = static_cast<T>(num::floor_div<int64_t>(t[i * step], count));
         else
             t[i * step] = T(static_cast<opmath_t<T>>(t[i * step]) / static_cast<opmath_t<T>>(count));
 }
@@ -231,6 +231,7 @@ void index_reduce_cpu(Call& c) {
     bool include_self = c.boolean(5);
     TensorRef index = checked_slices(c.tensor(2), self, dim, false, "index out of range in self");
     if (out.raw() != self.raw()) copy_into(out, self);
+    visit(RealTypes{}, out.dtype, "index_reduce_", []<class T>() {});  // others could be combined, but are refused
     Combiner combine = combiner(reduce, out.dtype, "index_reduce_");
     if (!include_self) fill_slices(out, dim, *index, identity_of(reduce, out.dtype, "index_reduce_"));
     combine_slices(combine, out, dim, *index, source);
