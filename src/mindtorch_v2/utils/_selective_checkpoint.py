@@ -1,0 +1,142 @@
+"""Checkpointing that keeps the results of some operators: the second run takes them from the first.
+
+The operators are those that are dispatched here, which `TorchDispatchMode` sees: `aten.linear.default` is one of them, where
+PyTorch has `aten.addmm.default`.
+"""
+
+import enum
+from collections import defaultdict, deque
+
+import mindtorch_v2 as torch
+from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
+from mindtorch_v2.utils._python_dispatch import TorchDispatchMode
+from mindtorch_v2.utils._pytree import tree_map
+
+__all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
+
+
+class CheckpointPolicy(enum.Enum):
+    """What becomes of an operator's result; "prefer" leaves it to others to decide otherwise, of which there are none here."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+_SAVED = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+_OFFLOADED = (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD)
+
+
+class SelectiveCheckpointContext:
+    """What a policy function is told: whether this is the second run, and what the operator gave."""
+
+    def __init__(self, *, is_recompute, op_output=None):
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+class _Kept:
+    """A saved value of a result, a tensor with its version."""
+
+    def __init__(self, value):
+        self.value = value.detach() if isinstance(value, torch.Tensor) else value
+        self.version = value._version if isinstance(value, torch.Tensor) else None
+
+    def get(self, allow_mutation):
+        if self.version is not None and not allow_mutation and self.value._version != self.version:
+            raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
+        return self.value
+
+
+_RECOMPUTE = object()
+_MISMATCH = (
+    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that "
+    "changed between forward and backward."
+)
+
+
+class _Keeping(TorchDispatchMode):
+    """The first run: keeps what the policy says, for each operator in the order of its calls."""
+
+    def __init__(self, policy, kept):
+        super().__init__()
+        self.policy = policy
+        self.kept = kept
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        if func == torch.ops.aten.detach.default:  # of which the two runs make different numbers
+            return out
+        policy = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=out), func, *args, **kwargs)
+        if isinstance(policy, bool):
+            policy = CheckpointPolicy.MUST_SAVE if policy else CheckpointPolicy.PREFER_RECOMPUTE
+        if policy in _OFFLOADED:
+            raise NotImplementedError(f"torch.utils.checkpoint: {policy} is not implemented in mindtorch_v2")
+        self.kept[func].append(tree_map(_Kept, out) if policy in _SAVED else _RECOMPUTE)
+        return out
+
+
+class _Reusing(TorchDispatchMode):
+    """The second run: gives what was kept, once."""
+
+    def __init__(self, kept, allow_mutation):
+        super().__init__()
+        self.kept = kept
+        self.allow_mutation = allow_mutation
+        self.used = False
+
+    def __enter__(self):
+        if self.used:
+            raise RuntimeError(
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
+                "selective activation checkpoint."
+            )
+        self.used = True
+        return super().__enter__()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func == torch.ops.aten.detach.default:
+            return func(*args, **(kwargs or {}))
+        if not self.kept.get(func):
+            raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
+        kept = self.kept[func].popleft()
+        if kept is _RECOMPUTE:
+            return func(*args, **(kwargs or {}))
+        return tree_map(lambda x: x.get(self.allow_mutation), kept)
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """Contexts for the two runs of `checkpoint(..., use_reentrant=False, context_fn=...)` that keep some results.
+
+    `policy_fn_or_list` is a list of operators (such as `torch.ops.aten.linear.default`) whose results are kept, or a function of a
+    `SelectiveCheckpointContext`, the operator and its arguments that returns a `CheckpointPolicy` or a bool. What is kept must not be
+    written to, unless `allow_cache_entry_mutation`: RuntimeError. Backward may run once.
+
+    >>> import mindtorch_v2 as torch
+    >>> from mindtorch_v2.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> x = torch.ones(2, 2, requires_grad=True)
+    >>> keep = lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default])
+    >>> checkpoint(lambda x: (x @ x).sin(), x, use_reentrant=False, context_fn=keep).sum().backward()
+    """
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            if not isinstance(op, OpOverload):
+                packet = isinstance(op, OpOverloadPacket)
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. "
+                    + "Please update the OpOverloadPacket to a specific OpOverload." * packet
+                )
+
+        def policy(context, op, *args, **kwargs):
+            return op in policy_fn_or_list
+
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    kept = defaultdict(deque)
+    return _Keeping(policy, kept), _Reusing(kept, allow_cache_entry_mutation)
