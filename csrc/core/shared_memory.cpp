@@ -33,12 +33,14 @@ void release_shared(Storage* s) {
     s->release(s);
 }
 
+// Takes the descriptor over: it is closed if this raises.
 void* map_shared(int fd, size_t nbytes) {
     if (!nbytes) return nullptr;
     void* p = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    MT_CHECK(p != MAP_FAILED, "unable to mmap ", nbytes, " bytes of shared memory: ", std::strerror(errno), " (", errno,
-             ")");
-    return p;
+    if (p != MAP_FAILED) return p;
+    int reason = errno;
+    close(fd);
+    MT_THROW(Runtime, "unable to mmap ", nbytes, " bytes of shared memory: ", std::strerror(reason), " (", reason, ")");
 }
 
 int new_shared_file(size_t nbytes) {
@@ -71,26 +73,14 @@ void share_storage(Storage* s, bool keep_old) {
     if (shared_descriptor(s) >= 0) return;
     size_t nbytes = s->nbytes;
     int fd = new_shared_file(nbytes);
-    void* data;
-    try {
-        data = map_shared(fd, nbytes);
-    } catch (...) {
-        close(fd);
-        throw;
-    }
+    void* data = map_shared(fd, nbytes);
     if (nbytes) std::memcpy(data, s->data, nbytes);
     if (!keep_old && s->resizable && !is_foreign(s)) storage_resize(s, 0);
     stand_on(s, fd, data, nbytes);
 }
 
 Storage* shared_storage(int fd, size_t nbytes) {
-    void* data;
-    try {
-        data = map_shared(fd, nbytes);
-    } catch (...) {
-        close(fd);
-        throw;
-    }
+    void* data = map_shared(fd, nbytes);
     Storage* s = storage_alloc(0, Device());
     stand_on(s, fd, data, nbytes);
     return s;
