@@ -220,16 +220,18 @@ bool blas_layout(int64_t rows, int64_t cols, int64_t row, int64_t col, Layout& l
     return false;
 }
 
+// C = beta C + bias: what a library's product, which knows no bias, then adds to.
 void copy_bias(const Product& p) {
-    const float* bias = static_cast<const float*>(p.bias);
-    for (int64_t i = 0; i < p.batch; i++)
-        for (int64_t r = 0; r < p.m; r++) {
-            float* to = static_cast<float*>(p.c) + i * p.c_batch + r * p.c_row;
-            if (p.beta == 0.0)
+    const float *bias = static_cast<const float*>(p.bias), beta = static_cast<float>(p.beta.real());
+    parallel_for(p.batch * p.m, grain_for(p.n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            float* to = static_cast<float*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row;
+            if (beta == 0)
                 std::memcpy(to, bias, sizeof(float) * static_cast<size_t>(p.n));
             else
-                for (int64_t j = 0; j < p.n; j++) to[j] = to[j] * static_cast<float>(p.beta.real()) + bias[j];
+                for (int64_t j = 0; j < p.n; j++) to[j] = to[j] * beta + bias[j];
         }
+    });
 }
 
 // oneDNN's product, else OpenBLAS's, which is then to use so many threads.
@@ -248,8 +250,8 @@ void float_product(const Product& p, const Layout& a, const Layout& b) {
               a.stride, static_cast<const float*>(p.b) + i * p.b_batch, b.stride, beta,
               static_cast<float*>(p.c) + i * p.c_batch, p.c_row);
     };
-    NoGil released(p.batch * p.m * p.n * p.k > 50000);
     if (p.bias) copy_bias(p);
+    NoGil released(p.batch * p.m * p.n * p.k > 50000);
     if (p.batch == 1 || sgemm == openblas::sgemm || omp_in_parallel() || num_threads() == 1 ||
         (p.batch < num_threads() && p.m * p.n * p.k > (1 << 18))) {
         for (int64_t i = 0; i < p.batch; i++) one(i);
@@ -438,7 +440,7 @@ void gemm(const Product& given, const char* op) {
         }
         if (is_small(p)) return small_float(p);
     } else if (is_reduced_float(p.dtype)) {
-        if (p.dtype == DType::BFloat16 && onednn_bfloat16_product(p)) return;
+        if (p.dtype == DType::BFloat16 && onednn_product(p)) return;
         if (matrix_vector_product(p)) return;
         return p.dtype == DType::Float16 ? widened_product<Half>(p, op) : widened_product<BFloat16>(p, op);
     } else if (is_integer(p.dtype)) {
@@ -457,7 +459,7 @@ void gemm(const Product& given, const char* op) {
         b = {false, p.n};
     }
     if (p.m == 1) p.c_row = std::max(p.c_row, p.n);
-    if (p.dtype == DType::Float32) return float_product(p, a, b);
+    if (p.dtype == DType::Float32) return onednn_product(p) ? void() : float_product(p, a, b);
     const int64_t item = itemsize(p.dtype);
     auto at = [&](const void* base, int64_t elements) {
         return const_cast<void*>(static_cast<const void*>(static_cast<const char*>(base) + elements * item));

@@ -38,8 +38,8 @@ using Sgemm = void (*)(bool transpose_a, bool transpose_b, int64_t m, int64_t n,
                        int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
 // oneDNN's; null where the build has none or MINDTORCH_ONEDNN=0 asks to do without. Needs the GIL.
 Sgemm onednn_sgemm();
-// False if oneDNN is not the one to do it: nothing was written then.
-bool onednn_bfloat16_product(const Product& p);
+// A product through oneDNN's matmul primitive; false if that is not the one to do it: nothing was written then.
+bool onednn_product(const Product& p);
 
 // to[j] = sum over i of from[i * row + j]: gradients of biases. Any float dtype, summed in float32 or wider.
 void column_sums(DType dtype, const void* from, int64_t rows, int64_t cols, int64_t row_stride, void* to);

@@ -1,4 +1,6 @@
 // Matrix products through oneDNN.
+#include <omp.h>
+
 #include <atomic>
 
 #include "gemm.h"
@@ -27,15 +29,35 @@ Sgemm onednn_sgemm() {
     };
 }
 
-// bfloat16 as it is, where the processor multiplies pairs; without that, widening is ten times faster than oneDNN's
-// emulation.
-static constexpr int64_t kOneDnnBfloat16Work = 1 << 15;
+namespace {
 
-bool onednn_bfloat16_product(const Product& p) {
-    if (!onednn::is_wanted() || !onednn::has_native_bfloat16()) return false;
-    if (p.alpha != 1.0 || p.beta != 0.0 || p.batch * p.m * p.n * p.k < kOneDnnBfloat16Work) return false;
+// Whether sgemm is the slower one, as measured in docs/decisions/gemm.md: with a layer's weight, which is stored as the
+// transpose, while the other operand has few rows; it divides those badly among threads and knows no bias.
+bool is_layer_of_few_rows(const Product& p) {
+    if (p.batch != 1 || p.a_col != 1 || p.b_row != 1 || p.b_col == 1 || omp_in_parallel()) return false;
+    const bool alone = num_threads() == 1;
+    const int64_t most_rows = alone ? 512 : p.bias ? 2048 : 1024;
+    // A primitive costs 130 us to create for each new shape.
+    const int64_t least_work = p.m < 16 ? 1 << 26 : alone ? 1 << 24 : 1 << 22;
+    return p.m <= most_rows && p.m * p.n * p.k >= least_work;
+}
+
+bool suits_primitive(const Product& p) {
+    if (!onednn::is_wanted() || p.alpha != 1.0 || p.beta != 0.0) return false;
+    // bfloat16 as it is, where the processor multiplies pairs; without that, widening is ten times faster than
+    // oneDNN's emulation.
+    if (p.dtype == DType::BFloat16) return onednn::has_native_bfloat16() && p.batch * p.m * p.n * p.k >= 1 << 15;
+    return p.dtype == DType::Float32 && is_layer_of_few_rows(p);
+}
+
+}  // namespace
+
+bool onednn_product(const Product& p) {
+    if (!suits_primitive(p)) return false;
+    const dnnl_data_type_t type = p.dtype == DType::BFloat16 ? dnnl_bf16 : dnnl_f32;
     onednn::Key key;
     key.add(int64_t{1});
+    key.add(int64_t{type});
     for (int64_t v : {p.batch, p.m, p.n, p.k, p.a_batch, p.a_row, p.a_col, p.b_batch, p.b_row, p.b_col, p.c_batch,
                       p.c_row, int64_t(p.bias != nullptr)})
         key.add(v);
@@ -44,7 +66,7 @@ bool onednn_bfloat16_product(const Product& p) {
         auto operand = [&](int64_t batch_stride, int64_t rows, int64_t cols, int64_t row, int64_t col) {
             Dims sizes = batched ? Dims{batch_stride == 0 ? 1 : p.batch, rows, cols} : Dims{rows, cols};
             Dims strides = batched ? Dims{batch_stride == 0 ? rows * cols : batch_stride, row, col} : Dims{row, col};
-            return onednn::Operand(sizes, strides, dnnl_bf16);
+            return onednn::Operand(sizes, strides, type);
         };
         onednn::Operand a = operand(p.a_batch, p.m, p.k, p.a_row, p.a_col),
                         b = operand(p.b_batch, p.k, p.n, p.b_row, p.b_col),
@@ -56,7 +78,7 @@ bool onednn_bfloat16_product(const Product& p) {
             api.dnnl_matmul_primitive_desc_create(&description, api.engine, da, db, dbias, dc, nullptr);
         for (dnnl_memory_desc_t d : {da, db, dc, dbias})
             if (d) api.dnnl_memory_desc_destroy(d);
-        onednn::check(status, "bfloat16 matmul");
+        onednn::check(status, "matmul");
         fresh.create(description);
         fresh.bind(DNNL_ARG_SRC, a, dnnl_query_src_md, 0, false);
         fresh.bind(DNNL_ARG_WEIGHTS, b, dnnl_query_weights_md, 0, false);

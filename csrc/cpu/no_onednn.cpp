@@ -6,7 +6,7 @@ namespace mt {
 
 Sgemm onednn_sgemm() { return nullptr; }
 void check_sgemm() {}
-bool onednn_bfloat16_product(const Product&) { return false; }
+bool onednn_product(const Product&) { return false; }
 
 namespace conv {
 bool onednn_forward(const Geometry&, const Tensor&, const Tensor&, const Tensor*, Tensor&, bool) { return false; }
