@@ -1,7 +1,7 @@
 // Matrix products: which library or loop serves which shape.
 //
-// float32: own loops while a side is at most four or the whole is tiny (a library call costs more than the work), else
-// dnnl_sgemm, which on this project's machines equals MKL and takes transposed operands as they are. 16-bit floats are
+// float32: own loops for a few rows or where the whole is tiny (a library call costs more than the work), else oneDNN:
+// sgemm, which on this project's machines equals MKL, or a primitive for layers of few rows. 16-bit floats are
 // widened in blocks. float64 and complex go to OpenBLAS, as does float32 without oneDNN; integers to a loop. The
 // measurements: docs/decisions/gemm.md.
 #include "gemm.h"
@@ -30,13 +30,18 @@ void dots(const Product& p, const float* a, const float* b, float* c, int64_t be
     const float* bias = static_cast<const float*>(p.bias);
     const int64_t whole = p.k / kLanes * kLanes;
     const int rest = static_cast<int>(p.k - whole);
+    // What to ask memory for ahead of its use. A short column leaves its page before the processor has seen a pattern:
+    // then the next four columns.
+    const int64_t ahead = p.k <= 1024 && p.b_col == p.k ? 4 * p.k : 256;
     auto columns = [&]<int N>(int64_t j) {
         Vec acc[R][N] = {};
         for (int64_t i = 0; i < whole; i += kLanes) {
             Vec left[R];
             for (int r = 0; r < R; r++) left[r] = simd::load(a + r * p.a_row + i);
             for (int q = 0; q < N; q++) {
-                Vec right = simd::load(b + (j + q) * p.b_col + i);
+                const float* from = b + (j + q) * p.b_col + i;
+                __builtin_prefetch(from + ahead);
+                Vec right = simd::load(from);
                 for (int r = 0; r < R; r++) acc[r][q] = simd::fma(left[r], right, acc[r][q]);
             }
         }
@@ -127,7 +132,8 @@ void few_rows(const Product& p, const float* a, const float* b, float* c, int64_
 // As many rows as there are registers for: with half of them, loads of B would take longer than the products.
 constexpr int kManyRows = kLanes == 16 ? 8 : 4;
 
-void small_rows(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+// Rows of A in groups that share the reads of B.
+void row_groups(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
     int64_t i = 0;
     if (kManyRows > 4 && p.b_col == 1)
         for (; i + kManyRows <= p.m; i += kManyRows)
@@ -151,10 +157,17 @@ void small_rows(const Product& p, const float* a, const float* b, float* c, int6
     }
 }
 
+void small_rows(const Product& p, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+    // Columns that lie one after the other: few enough at a time to stay in the cache until each group has read them.
+    const int64_t step = p.b_col == 1 ? end - begin : std::max<int64_t>(4, (1 << 16) / p.k / 4 * 4);
+    for (; begin < end; begin += step) row_groups(p, a, b, c, begin, std::min(end, begin + step));
+}
+
 // b can be read by `dots` or `axpys` as it is
 bool readable(const Product& p) { return p.b_col == 1 || (p.b_row == 1 && p.a_col == 1); }
 
 constexpr int64_t kSmallWork = 40 * 40 * 40;
+constexpr int64_t kFewRows = 4, kFewDots = kLanes == 16 ? 12 : 4;  // rows of A, by the form that is used
 // Columns of B that are turned into rows pay when several rows of A use them.
 constexpr int64_t kTurned = 4096;
 bool is_turned(const Product& p) { return p.b_col != 1 && p.b_row == 1 && p.m >= 8 && p.n * p.k <= kTurned; }
@@ -162,7 +175,7 @@ bool is_turned(const Product& p) { return p.b_col != 1 && p.b_row == 1 && p.m >=
 bool is_small(const Product& p) {
     const int64_t work = p.m * p.n * p.k;
     if (!readable(p) && !(is_turned(p) && work <= kSmallWork)) return false;
-    return p.m <= 4 || work <= kSmallWork;
+    return p.m <= (p.b_col == 1 ? kFewRows : kFewDots) || work <= kSmallWork;
 }
 
 void small_product(const Product& p, const float* a, const float* b, float* c) {
