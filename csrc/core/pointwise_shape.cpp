@@ -12,6 +12,7 @@
 // where            the first named argument takes part in the shape only
 #include "core/kernel.h"
 #include "core/promotion.h"
+#include "core/registry.h"
 
 namespace mt {
 namespace {
@@ -60,7 +61,7 @@ Dims common_sizes(const Inputs& in) {
         if (IntSpan(sizes) == b) continue;
         int64_t nd = std::max(sizes.size(), b.size);
         Dims out(nd, 1);
-        for (int64_t d = 0; d < nd; d++) {
+        for (int64_t d = nd - 1; d >= 0; d--) {  // of several that do not fit the last is named
             int64_t da = d - (nd - sizes.size()), db = d - (nd - b.size);
             int64_t sa = da < 0 ? 1 : sizes[da], sb = db < 0 ? 1 : b[db];
             MT_CHECK(sa == sb || sa == 1 || sb == 1, "The size of tensor a (", sa,
@@ -187,6 +188,7 @@ void pointwise_noop(ShapeCall& c) {
 void pointwise_real(ShapeCall& c) {
     Inputs in = tensors_of(c);
     DType t = result_type(c);
+    MT_CHECK(!is_complex(t) || c.op->form != Form::Inplace, "In-place abs is not supported for complex tensors.");
     state_output(c, in, is_complex(t) ? to_real(t) : t);
 }
 

@@ -241,7 +241,7 @@ Dims preserved_strides(IntSpan sizes, IntSpan strides) {
 Dims broadcast_sizes(IntSpan a, IntSpan b) {
     int64_t n = std::max(a.size, b.size);
     Dims out(n);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = n - 1; i >= 0; i--) {  // of several that do not fit the last is named
         int64_t ia = i - (n - a.size), ib = i - (n - b.size);
         int64_t sa = ia >= 0 ? a[ia] : 1, sb = ib >= 0 ? b[ib] : 1;
         MT_CHECK(sa == sb || sa == 1 || sb == 1, "The size of tensor a (", sa, ") must match the size of tensor b (",

@@ -1,6 +1,7 @@
 // Copies, fills and casts as operators.
 #include "core/device_memory.h"
 #include "core/kernel.h"
+#include "core/number_fits.h"
 #include "core/overlap.h"
 #include "core/python/operator_call.h"
 #include "cpu/memory_format.h"
@@ -74,7 +75,10 @@ void copy_cpu(Call& c) {
 
 void fill_scalar_cpu(Call& c) {
     Tensor& self = c.mutable_tensor(0);
-    if (!self.is_meta()) fill(self, c.scalar(1));
+    if (!self.is_meta()) {
+        check_number_fits(self.dtype, c.scalar(1));
+        fill(self, c.scalar(1));
+    }
     c.ret(0, self);
 }
 

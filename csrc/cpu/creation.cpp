@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/kernel.h"
+#include "core/number_fits.h"
 #include "core/uninitialised.h"
 #include "cpu/memory_format.h"
 #include "cpu/strided_walk.h"
@@ -116,6 +117,7 @@ void fill_zero(Call& c) {
 void fill_one(Call& c) { fill(c.out(), Value::of(int64_t(1))); }
 template <int Position>
 void fill_with(Call& c) {
+    check_number_fits(c.out().dtype, c.scalar(Position));
     fill(c.out(), c.scalar(Position));
 }
 
@@ -145,6 +147,7 @@ Range range_of(const Call& c) {
 template <int Numbers>
 void arange_shape(ShapeCall& c) {
     Range r = range_of<Numbers>(c);
+    for (int i = 0; i < Numbers; i++) check_number_fits(DType::Float64, c.scalar(i));
     bool integral = all_integral(c, 0, Numbers);
     DType dtype = c.dtype_or(r.dtype_at, integral ? DType::Int64 : default_dtype());
     double start = r.start.as_double(), end = r.end.as_double(), step = r.step.as_double();

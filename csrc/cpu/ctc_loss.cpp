@@ -47,21 +47,25 @@ struct Problem {
         for (int64_t b = 0; b < batch; b++) {
             int64_t length = target_lengths[static_cast<size_t>(b)], frames = input_lengths[static_cast<size_t>(b)];
             MT_CHECK(length >= 0, "Expected target_lengths to have value at least 0, but got value ", length,
-                     " (while checking arguments for ctc_loss_cpu)");
+                     " (while checking arguments for ctc_loss_allocate_outputs)");
             MT_CHECK(frames >= 0 && frames <= time, "Expected input_lengths to have value at most ", time,
-                     ", but got value ", frames, " (while checking arguments for ctc_loss_cpu)");
+                     ", but got value ", frames, " (while checking arguments for ctc_loss_allocate_outputs)");
             longest = std::max(longest, length);
             offsets.push_back(target.ndim == 1 ? sum : b * target.size(1));
             sum += length;
         }
         if (target.ndim == 1)
             MT_CHECK(target.size(0) == sum, "Expected tensor to have size ", sum, " at dimension 0, but got size ",
-                     target.size(0), " for argument #2 'targets' (while checking arguments for ctc_loss_cpu)");
-        else
-            MT_CHECK(target.ndim == 2 && target.size(0) == batch && target.size(1) >= longest,
-                     "Expected tensor to have size at least ", longest, " at dimension 1, but got size ",
-                     target.ndim == 2 ? target.size(1) : 0,
-                     " for argument #2 'targets' (while checking arguments for ctc_loss_cpu)");
+                     target.size(0),
+                     " for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)");
+        else {
+            MT_CHECK(target.ndim == 2 && target.size(0) == batch, "Expected tensor to have size ", batch,
+                     " at dimension 0, but got size ", target.size(0),
+                     " for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)");
+            MT_CHECK(target.size(1) >= longest, "Expected tensor to have size at least ", longest,
+                     " at dimension 1, but got size ", target.size(1),
+                     " for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)");
+        }
     }
     int64_t states(int64_t b) const { return 2 * target_lengths[static_cast<size_t>(b)] + 1; }
     // The label of extended state s: blanks stand between and around the target's labels.

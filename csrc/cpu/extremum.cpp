@@ -1,4 +1,5 @@
 // Larger, smaller, clamped; and other operators that choose one of their operands.
+#include "core/number_fits.h"
 #include "number.h"
 #include "pointwise.h"
 
@@ -157,7 +158,8 @@ void masked_fill_cpu(Call& c) {
              " dimension(s).");
     DType value_dtype = v.tag == Tag::Tensor ? v.t->dtype : v.scalar_dtype();
     bool fits = is_complex(self.dtype) || !is_complex(value_dtype);
-    if (v.tag != Tag::Tensor || v.t->is_wrapped_number())
+    if (v.tag != Tag::Tensor) check_number_fits(self.dtype, v);
+    if (v.tag == Tag::Tensor && v.t->is_wrapped_number())
         MT_CHECK(fits, "value cannot be converted to type ", dtype_name(self.dtype), " without overflow");
     Tensor& out = c.out(0);
     Operand value = v.tag == Tag::Tensor ? Operand{v.t, nullptr, out.dtype} : Operand{nullptr, &v, out.dtype};

@@ -249,9 +249,13 @@ void inv_ex_cpu(Call& c) {
             m.load(i, buffer.data(), n);
             std::fill(inverse.begin(), inverse.end(), T(0));
             for (int64_t q = 0; q < n; q++) inverse[q * n + q] = T(1);
-            if (n)
-                lapack<T>("gesv", &size, &size, buffer.data(), &lead, pivots.data(), inverse.data(), &lead,
-                          info->data<int32_t>() + i);
+            if (n) {
+                // A singular matrix has no inverse, and gets what solving with its factors gives: infinities and NaN.
+                int solved = 0;
+                lapack<T>("getrf", &size, &size, buffer.data(), &lead, pivots.data(), info->data<int32_t>() + i);
+                lapack<T>("getrs", "N", &size, &size, buffer.data(), &lead, pivots.data(), inverse.data(), &lead,
+                          &solved);
+            }
             store(*result, i, inverse.data(), n);
         }
     });

@@ -72,6 +72,14 @@ def alias_loaded():
     for name, loaded in list(sys.modules.items()):
         if name.startswith(below):
             sys.modules.setdefault("torch" + name[len(_PACKAGE) :], loaded)
+    _name_errors()
+
+
+def _name_errors():
+    """Let the errors of the native core be shown by the name that programs know: `torch._C._LinAlgError`."""
+    for error in vars(sys.modules[f"{_PACKAGE}._C"]).values():
+        if isinstance(error, type) and issubclass(error, Exception) and error.__module__.startswith(_PACKAGE):
+            error.__module__ = "torch" + error.__module__[len(_PACKAGE) :]
 
 
 class TorchFinder:

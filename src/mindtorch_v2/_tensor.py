@@ -166,11 +166,22 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         return bool(self.item())
 
+    def _real_item(self, wanted: str) -> Any:
+        """The only element, which must be a real number: of C++'s type `wanted`, the error says."""
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        value = self.item()
+        if isinstance(value, complex):
+            if value.imag != 0:
+                raise RuntimeError(f"value cannot be converted to type {wanted} without overflow")
+            return value.real
+        return value
+
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._real_item("int64_t"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._real_item("double"))
 
     def __complex__(self) -> complex:
         return complex(self.item())

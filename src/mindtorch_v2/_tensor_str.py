@@ -7,6 +7,7 @@ import textwrap
 from math import inf
 
 import mindtorch_v2 as torch
+from mindtorch_v2._autograd.tangents import tangent_of
 from mindtorch_v2._batching import active_levels
 
 
@@ -264,6 +265,9 @@ def _str_intern(tensor, *, tensor_contents=None):
         suffixes.append(f"grad_fn=<{type(grad_fn).__name__}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
+    levels = torch._C._tangent_levels(tensor)
+    if levels:
+        suffixes.append(f"tangent={tangent_of(tensor, levels[-1])}")
     return _add_suffixes(prefix + contents, suffixes, len(prefix), force_newline=False)
 
 

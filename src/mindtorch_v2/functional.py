@@ -121,8 +121,7 @@ def broadcast_tensors(*tensors):
     if overridden(*tensors):
         return hand_over(broadcast_tensors, tensors, *tensors)
     tensors = _sequence(tensors)
-    shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
-    return tuple(tensor.expand(shape) for tensor in tensors)
+    return tuple(torch._VF.broadcast_tensors(tensors))
 
 
 def block_diag(*tensors):

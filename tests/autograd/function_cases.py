@@ -584,6 +584,16 @@ def _() -> Any:
     return _dual(function(forward=forward, jvp=lambda ctx, t: 2 * ctx.saved_for_forward[0] * t))
 
 
+@case("saved_tensors in jvp are those of save_for_forward")
+def _() -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x + 1)
+        ctx.save_for_forward(x)
+        return x * x
+
+    return _dual(function(forward=forward, jvp=lambda ctx, t: 2 * ctx.saved_tensors[0] * t))
+
+
 @case("save_for_forward non tensor")
 def _() -> Any:
     return function(forward=lambda ctx, x: (ctx.save_for_forward(3), x * 2)[1]).apply(leaf())

@@ -342,3 +342,23 @@ def test_names_are_pytorchs():
     }
     missing = {n for n in dir(theirs.nn.functional) if not n.startswith("_")} - set(dir(torch.nn.functional)) - ignored
     assert not missing
+
+
+def test_padding_that_pytorch_leaves_out_comes_out_of_an_encoder_as_zeros():
+    """Without gradients, in evaluation mode, and where the mask marks ends only."""
+    torch.manual_seed(0)
+    encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)
+    x = torch.randn(2, 3, 8)
+    at_the_end = torch.tensor([[False, False, True], [False, False, False]])
+    with torch.no_grad():
+        assert encoder(x, src_key_padding_mask=at_the_end)[0, 2].abs().sum() > 0  # training
+    encoder.eval()
+    with_gradients = encoder(x, src_key_padding_mask=at_the_end)
+    assert with_gradients[0, 2].abs().sum() > 0
+    with torch.no_grad():
+        result = encoder(x, src_key_padding_mask=at_the_end)
+        assert not result[0, 2].any()
+        torch.testing.assert_close(result[~at_the_end], with_gradients[~at_the_end])
+        assert encoder(x, src_key_padding_mask=at_the_end.flip(1))[0, 0].abs().sum() > 0  # in front
+        encoder.use_nested_tensor = False
+        torch.testing.assert_close(encoder(x, src_key_padding_mask=at_the_end), with_gradients)

@@ -410,3 +410,23 @@ def test_adaptive_softmax_with_one_target_in_a_cluster():
     torch.testing.assert_close(whole.output, layer.log_prob(x).gather(1, target.unsqueeze(1)).squeeze(1))
     torch.testing.assert_close(layer(x[:1], target[:1]).output, whole.output[:1])
     torch.testing.assert_close(layer(x[2], target[2]).output, whole.output[2])
+
+
+def test_a_module_without_its_init_says_so():
+    class Forgetful(nn.Module):
+        def __init__(self):
+            pass
+
+        def forward(self, x):
+            return x
+
+    class Assigning(nn.Module):
+        def __init__(self):
+            self.layer = nn.Linear(1, 1)
+
+    with pytest.raises(AttributeError, match=r"cannot assign module before Module.__init__\(\) call"):
+        Assigning()
+    with pytest.raises(AttributeError, match="'Forgetful' object has no attribute '_backward_hooks'"):
+        Forgetful()(torch.ones(1))
+    with pytest.raises(AttributeError, match="'Forgetful' object has no attribute '_parameters'"):
+        list(Forgetful().parameters())

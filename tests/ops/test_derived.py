@@ -186,7 +186,8 @@ def test_in_place_is_the_functional_form(name: str, index: int, entry: Any) -> N
         target = inputs.args[0]
         same_shape, fits = (
             expected.shape == target.shape,
-            torch.can_cast(expected.dtype, target.dtype),
+            # abs of complex numbers is refused in place though a complex tensor could hold it.
+            torch.can_cast(expected.dtype, target.dtype) and not (name == "abs" and target.is_complex()),
         )
         torch.manual_seed(0)
         if not (same_shape and fits):

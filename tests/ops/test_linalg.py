@@ -199,3 +199,54 @@ def test_the_gradient_of_eigenvectors_is_hermitian(dtype):
         return (torch.linalg.eigh((x + x.mH) / 2).eigenvectors.abs() * weight).sum()
 
     assert torch.autograd.gradcheck(loss, a)
+
+
+def _refused(call, text):
+    with pytest.raises(RuntimeError) as refused:
+        call()
+    assert str(refused.value) == text
+
+
+def test_matrices_that_do_not_fit_are_named_by_the_function_that_was_called():
+    ones, eye = torch.ones, torch.eye
+    _refused(
+        lambda: torch.cholesky_solve(ones(2, 1), eye(3)),
+        "Incompatible matrix sizes for cholesky_solve: each A matrix is 3 by 3 but each b matrix is 2 by 1",
+    )
+    _refused(
+        lambda: torch.cholesky_solve(ones(2), eye(2)),
+        "b should have at least 2 dimensions, but has 1 dimensions instead",
+    )
+    _refused(
+        lambda: torch.linalg.lstsq(ones(3, 2), ones(2, 1)),
+        "torch.linalg.lstsq: input.size(-2) should match other.size(-2)",
+    )
+    _refused(
+        lambda: torch.linalg.lstsq(ones(2, 2), ones(3)),
+        "torch.linalg.lstsq: input.size(-2) should match other.size(-1)",
+    )
+    _refused(lambda: torch.linalg.lstsq(ones(2), ones(2)), "torch.linalg.lstsq: input must have at least 2 dimensions.")
+    _refused(
+        lambda: torch.linalg.ldl_solve(eye(2), ones(2, dtype=torch.int), ones(3, 1)),
+        "Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is 2 by 2 but each b matrix is 3 by 1",
+    )
+    _refused(
+        lambda: torch.linalg.det(ones(2, 2, dtype=torch.int)),
+        "linalg.det: Expected a floating point or complex tensor as input. Got Int",
+    )
+
+
+def test_lstsq_gives_residuals_where_lapacks_routine_does():
+    A, b = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]), torch.tensor([[1.0], [0.0], [2.0]])
+    for driver, size in ((None, 0), ("gelsy", 0), ("gels", 1), ("gelsd", 1), ("gelss", 1)):
+        for right in (b, b[:, 0]):
+            residuals = torch.linalg.lstsq(A, right, driver=driver).residuals
+            assert residuals.shape == (size,)
+            if size:
+                torch.testing.assert_close(residuals, torch.tensor([0.642857]), rtol=1e-4, atol=0)
+
+
+def test_inv_ex_of_singular_matrices_is_not_finite():
+    for matrix in (torch.zeros(2, 2), torch.ones(2, 2), torch.tensor([[0.0, 1.0], [0.0, 2.0]])):
+        inverse, info = torch.linalg.inv_ex(matrix)
+        assert info.item() != 0 and not inverse.isfinite().all()

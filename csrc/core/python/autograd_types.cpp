@@ -1,5 +1,6 @@
 // Nodes as Python objects, and the entry points of recording and backward.
 
+#include <cstring>
 #include <utility>
 
 #include "../autograd.h"
@@ -432,8 +433,8 @@ PyMethodDef functions[] = {
 }  // namespace
 
 PyTypeObject* make_node_type(const char* name) {
-    std::string* full =
-        new std::string(std::string("mindtorch_v2.autograd.") + name);  // the type keeps the name's address
+    // The type keeps the name's address. A name needs a module when a type is made; the types have none to be found in.
+    std::string* full = new std::string(std::string("builtins.") + name);
     static PyType_Slot none[] = {SLOT(Py_tp_dealloc, node_dealloc),
                                  SLOT(Py_tp_traverse, node_traverse),
                                  SLOT(Py_tp_clear, node_clear),
@@ -444,7 +445,9 @@ PyTypeObject* make_node_type(const char* name) {
     PyObject* type = PyType_FromSpecWithBases(&spec, bases);
     Py_DECREF(bases);
     if (!type) throw PythonError();
-    return reinterpret_cast<PyTypeObject*>(type);
+    PyTypeObject* made = reinterpret_cast<PyTypeObject*>(type);
+    made->tp_name = full->c_str() + std::strlen("builtins.");  // what its objects show of themselves
+    return made;
 }
 
 bool init_autograd_types(PyObject* module) {

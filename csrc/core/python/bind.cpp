@@ -203,6 +203,19 @@ PyObject* call_with_out_tuple(const char* name, Operator* op, const CallInput& i
     return r;
 }
 
+PyObject* g_deprecated_forms;
+
+// The result of a call whose arguments are in an order that PyTorch has given up but takes, or NotImplemented.
+PyObject* deprecated_form(const char* name, const CallInput& in) {
+    PyObject* said = PyUnicode_FromString(name);
+    if (!said) return nullptr;
+    std::vector<PyObject*> args{said, in.method ? Py_True : Py_False};
+    args.insert(args.end(), in.args, in.args + in.nargs + (in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0));
+    PyObject* r = PyObject_Vectorcall(g_deprecated_forms, args.data(), static_cast<size_t>(in.nargs) + 2, in.kwnames);
+    Py_DECREF(said);
+    return r;
+}
+
 Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
     Call c;
     c.op = op;
@@ -215,6 +228,11 @@ Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
 }
 
 }  // namespace
+
+PyObject* set_deprecated_forms(PyObject*, PyObject* handler) {
+    Py_XSETREF(g_deprecated_forms, Py_NewRef(handler));
+    Py_RETURN_NONE;
+}
 
 PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in) {
     init_names();
@@ -278,6 +296,11 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
                 }
             }
             return r;
+        }
+        if (g_deprecated_forms) {
+            PyObject* r = deprecated_form(name, in);
+            if (r != Py_NotImplemented) return r;
+            Py_DECREF(r);
         }
         throw_no_overload(name, ops, n, in, wants_out || outs_by_name, [&](Operator* op) {
             Call c = call_of(op, args, source, arena);

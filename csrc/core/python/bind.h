@@ -22,6 +22,9 @@ bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string
 // Run the first of the overloads that fits. New reference, or null with the Python exception set: TypeError for a
 // function, RuntimeError for an operator.
 PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const CallInput& in);
+// Asked with (name, is a method, *args, **kwargs) before a call that fits no overload is refused; NotImplemented:
+// refuse.
+PyObject* set_deprecated_forms(PyObject*, PyObject* handler);
 PyObject* call_operators(Operator* const* ops, size_t n, const CallInput& in);
 
 // A Python number as the tensor that stands for it in promotion; null, with the exception that is set kept, if `o` is

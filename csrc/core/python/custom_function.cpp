@@ -374,6 +374,7 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
 PyObject* get_saved(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         FunctionNode* n = as_function(o);
+        if (n->in_jvp) return Py_NewRef(n->saved_for_forward ? n->saved_for_forward : Py_None);
         if (n->nsaved) check_not_released(n);
         Ref t(PyTuple_New(n->nsaved));
         for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t.get(), i, unpack(n->saved[i], n));
@@ -422,6 +423,10 @@ int set_materialize(PyObject* o, PyObject* v, void* name) {
     as_function(o)->*field = v != Py_True;
     return 0;
 }
+int set_in_jvp(PyObject* o, PyObject* v, void*) {
+    as_function(o)->in_jvp = v == Py_True;
+    return 0;
+}
 PyObject* unreadable(PyObject*, void* name) {
     PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C._FunctionBase' objects is not readable",
                  static_cast<const char*>(name));
@@ -449,6 +454,7 @@ PyGetSetDef getset[] = {
      nullptr, nullptr},
     {"saved_for_forward", get_object<&FunctionNode::saved_for_forward>, set_object<&FunctionNode::saved_for_forward>,
      nullptr, nullptr},
+    {"_in_jvp", unreadable, set_in_jvp, nullptr, nullptr},
     {"needs_input_grad", get_object<&FunctionNode::needs_input_grad>, set_object<&FunctionNode::needs_input_grad>,
      "Which arguments of apply need a gradient.", nullptr},
     {"materialize_grads", unreadable, set_materialize<&FunctionNode::keep_absent_grads>, nullptr, kMaterialize},

@@ -15,6 +15,7 @@ struct FunctionNode : Node {
     int ninputs;
     bool keep_absent_grads;     // set_materialize_grads(False)
     bool keep_absent_non_diff;  // the same for outputs marked non-differentiable
+    bool in_jvp;                // saved_tensors are those of save_for_forward now
 };
 
 bool is_function_node(const Node* n);

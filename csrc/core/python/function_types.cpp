@@ -304,7 +304,8 @@ PyObject* py_disable_function(PyObject*, PyObject* o) {
     return PyBool_FromLong(before);
 }
 
-PyMethodDef functions[] = {{"_set_function_handler", py_set_handler, METH_VARARGS, nullptr},
+PyMethodDef functions[] = {{"_set_deprecated_forms", set_deprecated_forms, METH_O, nullptr},
+                           {"_set_function_handler", py_set_handler, METH_VARARGS, nullptr},
                            {"_overridden", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_overridden)),
                             METH_FASTCALL, "Whether a mode is active or the class of an argument takes calls over."},
                            {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},

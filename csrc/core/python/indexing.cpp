@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "../number_fits.h"
 #include "../overlap.h"
 #include "bind.h"
 #include "operator_call.h"
@@ -338,40 +339,6 @@ PyObject* get(const Tensor& self, PyObject* index) {
 
 // ---- assignment ----
 
-bool fits_in(DType dtype, const Value& v) {
-    if (dtype == DType::Bool || is_complex(dtype)) return true;
-    if (v.tag == Tag::Complex) return v.z[1] == 0;
-    if (!is_integer(dtype)) return true;
-    double d = v.as_double();
-    if (d != d) return false;
-    int bits = static_cast<int>(itemsize(dtype)) * 8;
-    bool is_unsigned =
-        dtype == DType::UInt8 || dtype == DType::UInt16 || dtype == DType::UInt32 || dtype == DType::UInt64;
-    double limit = std::ldexp(1.0, is_unsigned ? bits : bits - 1);
-    return d < limit && d >= -limit;  // unsigned types take negative numbers of their range, wrapped round
-}
-
-const char* c_name(DType t) {
-    switch (t) {
-        case DType::UInt8:
-            return "uint8_t";
-        case DType::Int8:
-            return "int8_t";
-        case DType::Int16:
-            return "int16_t";
-        case DType::Int32:
-            return "int";
-        case DType::Int64:
-            return "int64_t";
-        case DType::Float32:
-            return "float";
-        case DType::Float64:
-            return "double";
-        default:
-            return dtype_name(t);
-    }
-}
-
 [[noreturn]] void cannot_assign(PyObject* value, const Tensor& self) {
     MT_THROW(Type, "can't assign a ", Py_TYPE(value)->tp_name, " to a torch.", dtype_class_name(self.dtype), "Tensor");
 }
@@ -395,8 +362,7 @@ void assign(Tensor& target, PyObject* value) {
     Value number;
     if (!tensor_check(value)) {
         if (!python_number(value, &number)) cannot_assign(value, target);
-        MT_CHECK(fits_in(target.dtype, number), "value cannot be converted to type ", c_name(target.dtype),
-                 " without overflow");
+        check_number_fits(target.dtype, number);
         check_overlap(target);
         op_fill({Value::of(&target), number});
         return;
@@ -432,8 +398,7 @@ void set(Tensor& self, PyObject* index, PyObject* value) {
     } else {
         Value number;
         if (!python_number(value, &number)) cannot_assign(value, self);
-        MT_CHECK(fits_in(self.dtype, number), "value cannot be converted to type ", c_name(self.dtype),
-                 " without overflow");
+        check_number_fits(self.dtype, number);
         Value device;
         device.tag = Tag::Device;
         device.device = self.device;

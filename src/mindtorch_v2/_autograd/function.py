@@ -32,7 +32,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for ``jvp``."""
+        """Keep tensors for ``jvp``, where they are ``ctx.saved_tensors``."""
         for tensor in tensors:
             if not (_is_tensor(tensor) or tensor is None):
                 raise AssertionError(
@@ -237,7 +237,11 @@ def _apply_with_tangents(cls: Any, args: tuple, kwargs: dict, new_style: bool) -
     for level in levels:
         given = tangents[level]
         before_jvp = [None if t is None else (t, t._version) for t in given]
-        made = cls.jvp(ctx, *given)
+        ctx._in_jvp = True
+        try:
+            made = cls.jvp(ctx, *given)
+        finally:
+            ctx._in_jvp = False
         made = made if isinstance(made, tuple) else (made,)
         if len(made) != len(outputs):
             raise RuntimeError(

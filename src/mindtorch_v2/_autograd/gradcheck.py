@@ -317,6 +317,15 @@ def _check_independent(check: _Check) -> None:
                 raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
+def _drawn_like(output: Any, spread: bool) -> Any:
+    """Numbers from [-1, 1) in the shape of `output`: the draws of `torch.testing.make_tensor`. `spread`: not contiguous."""
+    twice = spread and output.dim() > 0 and output.numel() > 1
+    shape = (*output.shape[:-1], 2 * output.shape[-1]) if twice else output.shape
+    made = _op("new_empty")(output.detach(), shape)
+    _op("uniform_")(_op("view_as_real")(made) if made.dtype.is_complex else made, -1.0, 1.0)
+    return made[..., ::2] if twice else made
+
+
 def gradgradcheck(
     func: Callable,
     inputs: Any,
@@ -346,12 +355,7 @@ def gradgradcheck(
     checked = [i for i, a in enumerate(arguments) if isinstance(a, _C.TensorBase) and a.requires_grad]
     outputs = [o for o in _tensors(func(*arguments)) if o.requires_grad]
     if grad_outputs is None:
-        seeds = []
-        for o in outputs:
-            seed = _op("randn_like")(o.detach())
-            if gen_non_contig_grad_outputs and seed.dim():
-                seed = _op("stack")([seed, seed], -1).select(-1, 0)
-            seeds.append(seed.requires_grad_())
+        seeds = [_drawn_like(o, gen_non_contig_grad_outputs).requires_grad_() for o in outputs]
     else:
         seeds = [g.requires_grad_() if not g.requires_grad else g for g in _tensors(grad_outputs)]
 

@@ -313,7 +313,9 @@ def _handle(op: Any, args: tuple, kwargs: dict, results: tuple) -> None:
             continue
         made = _Call(row, values, level, plain).of_results()
         for result, tangent in zip(flat, made, strict=True):
-            if tangent is not None and _is_tensor(result):
+            # Whole numbers and truth values do not move with their arguments.
+            moves = _is_tensor(result) and (result.dtype.is_floating_point or result.dtype.is_complex)
+            if tangent is not None and moves:
                 _C._set_tangent(result, level, tangent)
 
 

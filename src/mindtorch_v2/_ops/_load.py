@@ -10,6 +10,7 @@ import types
 from .. import _C
 from .._tensor import Tensor
 from . import _composite, _native, _properties
+from ._deprecated_forms import install as install_deprecated_forms
 from ._dunders import attach
 from ._methods import attach as attach_methods
 from ._table import ROWS, aten, bound
@@ -36,6 +37,7 @@ FUNCTIONS["nonzero"] = _properties.nonzero
 # torch.add(1, 2): these take a number for their first tensor too.
 for _name in "add sub subtract mul multiply div divide true_divide floor_divide".split():
     FUNCTIONS[_name]._take_numbers()
+install_deprecated_forms(FUNCTIONS)
 NN = bound("nn")
 LINALG = bound("linalg")
 SPECIAL = bound("special")

@@ -61,9 +61,10 @@ def _vmapped(cls, args, kwargs):
 class _SlicedContext:
     """The context that a generated rule shows to the Function's own methods: its tensors are one slice's."""
 
-    def __init__(self, ctx, level):
+    def __init__(self, ctx, level, in_jvp=False):
         self.__dict__["_ctx"] = ctx
         self.__dict__["_level"] = level
+        self.__dict__["_in_jvp"] = in_jvp
 
     def _show(self, tensors):
         level = self._level
@@ -84,6 +85,8 @@ class _SlicedContext:
 
     @property
     def saved_tensors(self):
+        if self._in_jvp:
+            return self.saved_for_forward
         saved = self._ctx.saved_tensors
         return self._hide(saved, getattr(self._ctx, "_mapped_backward", (False,) * len(saved)))
 
@@ -146,11 +149,11 @@ def _generated(cls, level, in_dims, whole, kwargs):
             )
             del ctx._outputs_by_slice
 
-    def sliced(ctx, method, values, mapped):
+    def sliced(ctx, method, values, mapped, in_jvp=False):
         """The method on one slice's values; its results whole, with whether they differ from slice to slice."""
         with in_vmap(level.size, level.randomness) as own:
             given = [batched.hide(v, 0, own.number) if m and v is not None else v for v, m in zip(values, mapped)]
-            made = _as_tuple(method(_SlicedContext(ctx, own), *given))
+            made = _as_tuple(method(_SlicedContext(ctx, own, in_jvp), *given))
             found = [_is_mapped(g, own) for g in made]
             return [batched.show(g, own.number, own.size) if m else g for g, m in zip(made, found)], found
 
@@ -168,7 +171,7 @@ def _generated(cls, level, in_dims, whole, kwargs):
         return tuple(result)
 
     def jvp(ctx, *directions):
-        made, mapped = sliced(ctx, cls.jvp, directions, [dim == 0 for dim in in_dims])
+        made, mapped = sliced(ctx, cls.jvp, directions, [dim == 0 for dim in in_dims], in_jvp=True)
         return tuple(
             t if t is None or by_slice or not wanted else t.expand(level.size, *t.shape)
             for t, by_slice, wanted in zip(made, mapped, out_mapped)

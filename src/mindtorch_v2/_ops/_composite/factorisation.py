@@ -106,6 +106,18 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian=False):
         raise RuntimeError(
             f"torch.linalg.ldl_solve: LD dtype {class_name(LD.dtype)} does not match b dtype {class_name(B.dtype)}"
         )
+    if LD.size(-1) != B.size(-2):
+        raise RuntimeError(
+            f"Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is {LD.size(-1)} by {LD.size(-1)} but each b "
+            f"matrix is {B.size(-2)} by {B.size(-1)}"
+        )
+    if pivots.shape != LD.shape[:-1]:
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
+    if pivots.is_floating_point() or pivots.is_complex():
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {class_name(pivots.dtype)}")
     batch = aten.broadcast_tensors([LD[..., 0, 0], B[..., 0, 0] if B.size(-1) else B.sum((-2, -1))])[0].shape
     factors = LD.expand([*batch, *LD.shape[-2:]])
     exchanges = pivots.expand([*batch, pivots.size(-1)])

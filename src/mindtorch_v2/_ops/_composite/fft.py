@@ -35,10 +35,26 @@ def _warn_of_missing_window(consequence):
     )
 
 
+@functools.cache
+def _warn_of_real_result():
+    """Once a process, as PyTorch."""
+    warnings.warn(
+        "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
+        "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex "
+        "output to recover the old return format.",
+        stacklevel=2,
+    )
+
+
 def _class_name(x):
     named = {"complex64": "ComplexFloat", "complex128": "ComplexDouble", "float16": "Half", "bfloat16": "BFloat16"}
     name = str(x.dtype).rpartition(".")[2]
     return named.get(name, name.capitalize())
+
+
+def _legacy_name(x):
+    """What PyTorch's C++ calls the kind of a tensor: the legacy types, and other words for what had none."""
+    return f"CPU{_class_name(x)}Type" if x.is_complex() else x.type()
 
 
 def _floating(x, to_complex=False):
@@ -308,7 +324,7 @@ def _window(window, win_length, n_fft, like):
 def _listed(window):
     if window is None:
         return "None"
-    return f"torch.{_class_name(window)}Tensor{{{list(window.shape)}}}"
+    return f"{_legacy_name(window)}{{{list(window.shape)}}}"
 
 
 @composite(
@@ -341,7 +357,7 @@ def stft(
 
     def refuse(text):
         raise RuntimeError(
-            f"stft(torch.{_class_name(self)}Tensor{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
+            f"stft({_legacy_name(self)}{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
             f"win_length={width}, window={_listed(window)}, normalized={int(normalized)}, onesided={onesided}, "
             f"return_complex={None if return_complex is None else int(return_complex)}, "
             f"align_to_window={align_to_window}) : {text}"
@@ -354,6 +370,8 @@ def stft(
                 "return_complex=True in a future PyTorch release."
             )
         return_complex = True
+    if not return_complex:
+        _warn_of_real_result()
     if not (self.is_floating_point() or self.is_complex()):
         refuse("expected a tensor of floating point or complex values")
     if self.dim() not in (1, 2):
@@ -395,7 +413,7 @@ def stft(
     " bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
     "The signal whose overlapping windows have these transforms.",
     bind="function method",
-    samples=[S(T(2, 3, 6), 4, 2, None, T(4, low=0.5))],
+    samples=[S(T(2, 3, 6), 4, 2, None, T(4, dtype="float32", low=0.5))],
     dtypes="complex64",
 )
 def istft(
@@ -412,16 +430,19 @@ def istft(
 ):
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
+    said = None if onesided is None else int(onesided)
     if window is None:
         _warn_of_missing_window(".Please provide the same window used by stft to make the inversion lossless.")
 
     def refuse(text):
         raise RuntimeError(
-            f"istft(CPU{_class_name(self)}Type{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
+            f"istft({_legacy_name(self)}{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
             f"win_length={width}, window={_listed(window)}, center={int(center)}, normalized={int(normalized)}, "
-            f"onesided={onesided}, length={length}, return_complex={int(return_complex)}){text}"
+            f"onesided={said}, length={length}, return_complex={int(return_complex)}){text}"
         )
 
+    if window is not None and window.is_complex() and not return_complex:
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
     if not self.is_complex():
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
@@ -441,7 +462,10 @@ def istft(
         onesided = x.size(1) != n_fft
     expected = n_fft // 2 + 1 if onesided else n_fft
     if x.size(1) != expected:
-        refuse(f" : expected the frequency dimension (3rd to the last) of the input tensor to match {expected}")
+        refuse(
+            " : expected the frequency dimension (3rd to the last) of the input tensor to match "
+            f"{'n_fft / 2 + 1' if onesided else 'n_fft'} when onesided={onesided}, but got {x.size(1)}"
+        )
     frames = x.transpose(1, 2)
     scale = 1 if normalized else 2
     if return_complex:

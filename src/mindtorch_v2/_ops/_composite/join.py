@@ -83,13 +83,13 @@ def broadcast_tensors(tensors):
         own = list(t.shape)
         n = max(len(sizes), len(own))
         sizes, own = [1] * (n - len(sizes)) + sizes, [1] * (n - len(own)) + own
-        for d, (a, b) in enumerate(zip(sizes, own, strict=True)):
+        for d, (a, b) in reversed(list(enumerate(zip(sizes, own, strict=True)))):
             if a != b and 1 not in (a, b):
                 raise RuntimeError(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {d}"
                 )
             sizes[d] = b if a == 1 else a
-    return [t.expand(sizes) for t in tensors]
+    return [t if list(t.shape) == sizes else t.expand(sizes) for t in tensors]
 
 
 @composite(

@@ -3,7 +3,7 @@
 import math
 
 from ... import _C
-from .._table import S, T, aten, composite, conj
+from .._table import S, T, aten, class_name, composite, conj
 from .matmul import _check_square
 from .norm import _matrix_norm
 
@@ -69,6 +69,7 @@ def _cholesky_inverse_grad(grad, self, upper, result):
     grad={"self": _cholesky_inverse_grad},
 )
 def cholesky_inverse(self, upper=False):
+    _check_square(self, "cholesky_inverse")
     eye = aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
     return aten.cholesky_solve(eye, self, upper)
 
@@ -90,6 +91,23 @@ def _cholesky_solve_grad(grad, input2, upper, result, needs):
     grad={("self", "input2"): _cholesky_solve_grad},
 )
 def cholesky_solve(self, input2, upper=False):
+    for name, x in (("b", self), ("u", input2)):
+        if x.dim() < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.dim()} dimensions instead")
+    if input2.size(-1) != input2.size(-2):
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {input2.size(-2)} by {input2.size(-1)} matrices"
+        )
+    if self.size(-2) != input2.size(-1):
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.size(-1)} by {input2.size(-1)} but each "
+            f"b matrix is {self.size(-2)} by {self.size(-1)}"
+        )
+    if self.dtype != input2.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {class_name(self.dtype)} and A of type "
+            f"{class_name(input2.dtype)} instead."
+        )
     if upper:
         first = aten.linalg_solve_triangular(_adjoint(input2), self, upper=False)
         return aten.linalg_solve_triangular(input2, first, upper=True)
@@ -295,6 +313,16 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
 # ---- determinants ----
 
 
+def _check_floating(x, name):
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {class_name(x.dtype)}")
+
+
+def _check_floating(x, name):
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {class_name(x.dtype)}")
+
+
 def _parity(pivots):
     """-1 for an odd number of row exchanges, else 1."""
     place = aten.arange(1, pivots.size(-1) + 1, dtype=pivots.dtype, device=pivots.device)
@@ -316,6 +344,7 @@ def _det_grad(grads, A, result0):
 )
 def _linalg_det(A):
     _check_square(A, "linalg.det")
+    _check_floating(A, "linalg.det")
     factors, pivots, _ = aten.linalg_lu_factor_ex(A)
     return factors.diagonal(0, -2, -1).prod(-1) * _parity(pivots), factors, pivots
 
@@ -352,6 +381,7 @@ def _slogdet_grad(grads, A, result0):
 )
 def _linalg_slogdet(A):
     _check_square(A, "linalg.slogdet")
+    _check_floating(A, "linalg.slogdet")
     factors, pivots, _ = aten.linalg_lu_factor_ex(A)
     diagonal = factors.diagonal(0, -2, -1)
     sign = aten.sgn(diagonal).prod(-1) * _parity(pivots)
@@ -584,6 +614,27 @@ def linalg_matrix_rank_tensor(input, *, atol=None, rtol=None, hermitian=False):
     return _rank(input, atol, rtol, hermitian)
 
 
+def _check_lstsq(self, b):
+    """Whether `b` holds vectors, not matrices; RuntimeError unless they fit the matrices."""
+    if self.dim() < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if b.dim() < 1:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    if not 0 <= self.dim() - b.dim() <= 1:
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
+    vector = b.dim() == 1 or b.shape == self.shape[:-1]
+    if self.size(-2) != b.size(-1 if vector else -2):
+        raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({-1 if vector else -2})")
+    if self.dtype != b.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{class_name(self.dtype)} and other's dtype {class_name(b.dtype)}"
+        )
+    return vector
+
+
 @composite(
     "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None)"
     " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
@@ -593,8 +644,8 @@ def linalg_matrix_rank_tensor(input, *, atol=None, rtol=None, hermitian=False):
 def linalg_lstsq(self, b, rcond=None, *, driver=None):
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    vector = _check_lstsq(self, b)
     rows, cols = self.shape[-2:]
-    vector = b.dim() == 1 or (self.dim() - 1 == b.dim() and self.shape[:-1] == b.shape)
     right = b.unsqueeze(-1) if vector else b
     solution = aten.matmul(aten.linalg_pinv(self, atol=None, rtol=rcond), right)
     solution = solution.mT.contiguous().mT
@@ -602,13 +653,13 @@ def linalg_lstsq(self, b, rcond=None, *, driver=None):
     rank = _rank(self.detach(), None, rcond, False)
     nothing = values.new_empty([0])
     residuals = nothing
-    if rows > cols and bool((rank == cols).all()):
+    if driver not in (None, "gelsy") and rows > cols and bool((rank == cols).all()):
         rest = aten.matmul(self, solution) - right
         residuals = (rest * conj(rest)).sum(-2)
         residuals = aten.real(residuals) if residuals.is_complex() else residuals
     return (
         solution.squeeze(-1) if vector else solution,
-        residuals.squeeze(-1) if vector and residuals is not nothing else residuals,
+        residuals,
         rank if driver != "gels" else aten.empty([0], dtype=rank.dtype, device=self.device),
         values if driver in ("gelsd", "gelss") else nothing,
     )

@@ -328,6 +328,8 @@ class HookMethods:
 
     def _call_with_hooks(self, args, kwargs):
         """`forward` with everything that is registered around it, in PyTorch's order."""
+        if "_parameters" not in self.__dict__:  # before Module.__init__() call
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute '_backward_hooks'")
         called_always = set()
         result = None
         try:

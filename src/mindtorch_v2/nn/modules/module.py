@@ -169,6 +169,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             or ("_forward_pre_hooks" in own and own["_forward_pre_hooks"])
             or ("_backward_hooks" in own and own["_backward_hooks"])
             or ("_backward_pre_hooks" in own and own["_backward_pre_hooks"])
+            or "_parameters" not in own  # before Module.__init__() call
             or _global_forward_pre_hooks
             or _global_forward_hooks
             or _global_backward_hooks

@@ -185,7 +185,9 @@ def _why_not_nested(encoder_layer):
 class TransformerEncoder(Module):
     """A stack of `num_layers` copies of a layer, with an optional norm at the end.
 
-    `enable_nested_tensor` and `mask_check` are accepted and change nothing here.
+    Without gradients and in evaluation mode, the padding that `src_key_padding_mask` marks at the end of sequences comes out
+    of the layers as zeros, unless `enable_nested_tensor` is False: so it is in PyTorch, which leaves it out on the way. With
+    `mask_check=False` the mask is taken to mark ends of sequences only.
     """
 
     __constants__ = ["norm"]
@@ -222,11 +224,35 @@ class TransformerEncoder(Module):
             check_other=False,
         )
         output = src
+        skips_padding = self._skips_padding(src, mask, src_key_padding_mask)
         batch_first = self.layers[0].self_attn.batch_first
         is_causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, batch_first))
         for mod in self.layers:
             output = mod(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
+        if skips_padding:
+            output = output.masked_fill((src_key_padding_mask != 0).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
+
+    def _skips_padding(self, src, mask, src_key_padding_mask):
+        """Whether PyTorch would compute without the padding here, which then comes out as zeros."""
+        first = self.layers[0]
+        if (
+            not torch.backends.mha.get_fastpath_enabled()
+            or not self.use_nested_tensor
+            or first.training
+            or src.dim() != 3
+            or src_key_padding_mask is None
+            or mask is not None
+            or torch.is_autocast_enabled()
+        ):
+            return False
+        if self.mask_check:
+            if torch.compiler.is_compiling() or src.is_meta:
+                return False  # the mask cannot be read
+            kept = src_key_padding_mask == 0
+            if bool((kept[:, 1:] & ~kept[:, :-1]).any()):
+                return False
+        return not (torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())))
 
 
 class TransformerDecoder(Module):

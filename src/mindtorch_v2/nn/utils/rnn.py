@@ -196,8 +196,6 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
-    if isinstance(sequences, torch.Tensor):
-        sequences = sequences.unbind(0)
     return torch._C._nn.pad_sequence(tuple(sequences), batch_first, padding_value, padding_side)
 
 
