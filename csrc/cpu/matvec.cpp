@@ -1,4 +1,4 @@
-// Products of a matrix and one to four vectors. A library's product packs its operands first, and 16-bit ones would be
+// Products of a matrix and a few vectors. A library's product packs its operands first, and 16-bit ones would be
 // widened as a whole; here the matrix is read once, in the order of memory, and widened in registers.
 #include "matvec.h"
 
@@ -127,6 +127,31 @@ void by_rows(const Task& t, const typename Register<T>::Item* x, int64_t begin, 
     for (; i < end; i++) dots<T, 1, V>(t, x, i);
 }
 
+constexpr int64_t kVectors = 4;  // so many share the reads of the matrix
+
+// The task for kVectors of its vectors, or those that are left, from the `first` on.
+template <class T>
+Task vectors(Task t, int64_t first) {
+    t.count = std::min(kVectors, t.count - first);
+    t.y = static_cast<T*>(t.y) + first * t.y_vector;
+    if (t.bias) t.bias = static_cast<const T*>(t.bias) + first * t.bias_vector;
+    return t;
+}
+
+template <class T>
+void by_rows(const Task& t, const typename Register<T>::Item* x, int64_t begin, int64_t end) {
+    switch (t.count) {
+        case 1:
+            return by_rows<T, 1>(t, x, begin, end);
+        case 2:
+            return by_rows<T, 2>(t, x, begin, end);
+        case 3:
+            return by_rows<T, 3>(t, x, begin, end);
+        default:
+            return by_rows<T, 4>(t, x, begin, end);
+    }
+}
+
 // Rows that are adjacent: multiples of R terms at a time are added to sums that stay in the cache. So memory is read in
 // R streams, each as long as a panel.
 constexpr int64_t kPanel = 2048;
@@ -173,16 +198,11 @@ void run(const Task& t) {
             x[static_cast<size_t>(v * t.terms + j)] = wide(static_cast<const T*>(t.x)[v * t.x_vector + j * t.x_term]);
     parallel_for(t.rows, grain_for(t.terms * t.count), [&](int64_t begin, int64_t end) {
         if (t.term != 1) return by_terms<T>(t, x.data(), begin, end);
-        switch (t.count) {
-            case 1:
-                return by_rows<T, 1>(t, x.data(), begin, end);
-            case 2:
-                return by_rows<T, 2>(t, x.data(), begin, end);
-            case 3:
-                return by_rows<T, 3>(t, x.data(), begin, end);
-            default:
-                return by_rows<T, 4>(t, x.data(), begin, end);
-        }
+        // So many rows at a time as stay in the cache until each group of vectors has read them.
+        const int64_t step = t.count <= kVectors ? end - begin : std::max<int64_t>(4, (1 << 17) / t.terms / 4 * 4);
+        for (; begin < end; begin += step)
+            for (int64_t v = 0; v < t.count; v += kVectors)
+                by_rows<T>(vectors<T>(t, v), x.data() + v * t.terms, begin, std::min(end, begin + step));
     });
 }
 
@@ -193,7 +213,7 @@ bool matrix_vector_product(const Product& p) {
     Task t;
     if (p.n == 1) {
         t = {p.m, p.k, 1, p.a, p.a_row, p.a_col, p.b, 0, p.b_row, p.c, 0, p.c_row, p.bias, 0, 0, p.alpha, p.beta};
-    } else if (p.m <= 4) {
+    } else if (p.m <= (is_reduced_float(p.dtype) ? 12 : 4)) {  // widening all of a 16-bit matrix takes longer
         t = {p.n, p.k,     p.m, p.b,    p.b_col, p.b_row, p.a,     p.a_row, p.a_col,
              p.c, p.c_row, 1,   p.bias, 0,       1,       p.alpha, p.beta};
     } else {

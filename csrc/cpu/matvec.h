@@ -1,4 +1,4 @@
-// Products of a matrix and one to four vectors, which the time to read the matrix decides.
+// Products of a matrix and a few vectors, which the time to read the matrix decides.
 #pragma once
 
 #include "gemm.h"
