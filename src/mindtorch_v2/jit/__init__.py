@@ -1,11 +1,22 @@
-"""`torch.jit`: scripting keeps the Python; saving and tracing programs are missing.
+"""`torch.jit`: tracing records a run, scripting keeps the Python; saving programs is missing.
 
-`script` returns what it is given, which then runs in Python with the same results: the restricted language of
-TorchScript is a subset of Python, with Python's meaning. Nothing here is ever scripting or tracing.
+`trace` gives a record of the calls of torch, see `_trace`. `script` returns what it is given, which then runs in Python with the
+same results: the restricted language of TorchScript is a subset of Python, with Python's meaning.
 """
 
+import mindtorch_v2 as torch
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
-from mindtorch_v2.jit._trace import is_tracing
+from mindtorch_v2.jit._trace import (
+    ScriptFunction,
+    ScriptModule,
+    TopLevelTracedModule,
+    TracedModule,
+    TracerWarning,
+    TracingCheckError,
+    is_tracing,
+    trace,
+    trace_module,
+)
 
 __all__ = [
     "CompilationUnit",
@@ -15,6 +26,8 @@ __all__ = [
     "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
+    "TopLevelTracedModule",
+    "TracedModule",
     "TracerWarning",
     "TracingCheckError",
     "annotate",
@@ -43,31 +56,17 @@ __all__ = [
 _GRAPH_REMEDY = "run the Python function or Module itself"
 _builtin_isinstance = isinstance
 
-ScriptModule = unavailable_class("torch.jit.ScriptModule", _GRAPH_REMEDY)
 RecursiveScriptModule = unavailable_class("torch.jit.RecursiveScriptModule", _GRAPH_REMEDY, (ScriptModule,))
-ScriptFunction = unavailable_class("torch.jit.ScriptFunction", _GRAPH_REMEDY)
 CompilationUnit = unavailable_class("torch.jit.CompilationUnit", _GRAPH_REMEDY)
 Future = unavailable_class("torch.jit.Future")
 fork = unavailable_function("torch.jit.fork", "call the function directly")
 wait = unavailable_function("torch.jit.wait")
-freeze = unavailable_function("torch.jit.freeze", _GRAPH_REMEDY)
 load = unavailable_function("torch.jit.load", "load the weights with torch.load into the Python Module")
-optimize_for_inference = unavailable_function("torch.jit.optimize_for_inference", _GRAPH_REMEDY)
 save = unavailable_function("torch.jit.save", "save the state_dict with torch.save")
-trace = unavailable_function("torch.jit.trace", _GRAPH_REMEDY)
-trace_module = unavailable_function("torch.jit.trace_module", _GRAPH_REMEDY)
 
 
 class Error(RuntimeError):
     """An error raised by a scripted program."""
-
-
-class TracerWarning(Warning):
-    """Warns of what a trace would not record."""
-
-
-class TracingCheckError(Exception):
-    """Raised when a trace does not reproduce the function."""
 
 
 class _FinalType:
@@ -85,13 +84,36 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     return obj
 
 
+def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+    """Return `mod`, a traced or scripted Module in evaluation mode: its parameters stay what they are.
+
+    RuntimeError in training mode, or if `mod` is no Module.
+    """
+    if not _builtin_isinstance(mod, torch.nn.Module):
+        raise RuntimeError(
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
+            "'nn.Module'."
+        )
+    if mod.training:
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before "
+            "freezing."
+        )
+    return mod
+
+
+def optimize_for_inference(mod, other_methods=None):
+    """Return `freeze(mod)`; there is nothing more to do for a record."""
+    return freeze(mod.eval())
+
+
 def script_method(fn):
     """Return `fn`: it runs in Python."""
     return fn
 
 
 def script_if_tracing(fn):
-    """Return `fn`: nothing is traced here."""
+    """Return `fn`: it is recorded as it runs."""
     return fn
 
 

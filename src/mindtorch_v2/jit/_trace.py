@@ -1,8 +1,368 @@
-"""Whether a trace is being recorded."""
+"""`torch.jit.trace`: a function or Module as the record of one run of it."""
 
-__all__ = ["is_tracing"]
+import copy
+import inspect
+import linecache
+import types
+import warnings
+
+import mindtorch_v2 as torch
+from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2.jit._recorder import Recorder, TracerWarning
+from mindtorch_v2.utils import _pytree as pytree
+
+__all__ = [
+    "ScriptFunction",
+    "ScriptModule",
+    "TopLevelTracedModule",
+    "TracedModule",
+    "TracerWarning",
+    "TracingCheckError",
+    "is_tracing",
+    "trace",
+    "trace_module",
+]
+
+_NO_FORMAT = "save the state_dict with torch.save"
+_save = unavailable_function("torch.jit.save", _NO_FORMAT)
+_recording = []
+
+
+class TracingCheckError(Exception):
+    """Raised when a trace does not reproduce the function."""
 
 
 def is_tracing():
-    """Whether the running code is being traced by `torch.jit.trace`: False."""
-    return False
+    """Whether the running code is being traced by `torch.jit.trace`."""
+    return bool(_recording)
+
+
+class _Record:
+    """A graph that `Recorder` made, and the Python function that runs it: `run(module, *inputs)`."""
+
+    def __init__(self, graph, name, constants):
+        self.graph, self.constants = graph, constants
+        code = graph.python_code(root_module="self")
+        self.code = code.src.lstrip("\n")
+        file = f"<torch.jit.trace of {name} at {id(self):#x}>"
+        linecache.cache[file] = (len(self.code), None, self.code.splitlines(keepends=True), file)
+        namespace = dict(code.globals)
+        exec(compile(self.code, file, "exec", dont_inherit=True), namespace)  # noqa: S102
+        self.run = namespace["forward"]
+
+    def __deepcopy__(self, memo):
+        return self  # never changed
+
+
+class ScriptModule(torch.nn.Module):
+    """What `torch.jit.trace` makes of a Module. It cannot be made otherwise: TorchScript itself is not implemented."""
+
+    def __init__(self):
+        raise NotImplementedError(
+            "torch.jit.ScriptModule is not implemented in mindtorch_v2; run the Python Module itself, or trace it"
+        )
+
+    def save(self, f, **kwargs):
+        """Not implemented: there is no file format for records."""
+        _save(self, f)
+
+
+class TracedModule(ScriptModule):
+    """A Module in a traced one: its parameters and buffers, under their names, without its code.
+
+    Parameters and buffers are the original's own tensors.
+    """
+
+    def __init__(self, original):
+        torch.nn.Module.__init__(self)
+        self.original_name = getattr(original, "original_name", type(original).__name__)
+        self.training = original.training
+        self._parameters.update(original._parameters)
+        self._buffers.update(original._buffers)
+        self._non_persistent_buffers_set.update(original._non_persistent_buffers_set)
+        self._modules.update(
+            (name, None if child is None else TracedModule(child)) for name, child in original._modules.items()
+        )
+
+    def extra_repr(self):
+        return f"original_name={self.original_name}"
+
+    def _get_name(self):
+        return self.original_name
+
+    def forward(self, *args, **kwargs):
+        raise NotImplementedError(
+            f"{self.original_name}: only the traced Module itself can be called in mindtorch_v2, not the Modules in it"
+        )
+
+    def __deepcopy__(self, memo):
+        # Pickling is refused, which a copy would otherwise go through.
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        new.__dict__.update((name, copy.deepcopy(value, memo)) for name, value in self.__dict__.items())
+        return new
+
+    def __reduce_ex__(self, protocol):
+        raise RuntimeError(
+            "ScriptModules cannot be pickled; save the state_dict with torch.save, and trace again after loading it"
+        )
+
+
+class TopLevelTracedModule(TracedModule):
+    """What `torch.jit.trace` returns for a Module: calls run the record, with this module's parameters and buffers."""
+
+    def __init__(self, original, records):
+        super().__init__(original)
+        self.__dict__["_records"] = records
+
+    def forward(self, *args, **kwargs):
+        return self._run("forward", args, kwargs)
+
+    def _run(self, method, args, kwargs):
+        return self._records[method].run(self, *args, **kwargs)
+
+    def __getattr__(self, name):
+        records = self.__dict__.get("_records", ())
+        if name in records:
+            return lambda *args, **kwargs: self._run(name, args, kwargs)
+        return super().__getattr__(name)
+
+    @property
+    def graph(self):
+        """The record of `forward`, a `torch.fx.Graph`."""
+        return self._records["forward"].graph
+
+    inlined_graph = graph
+
+    @property
+    def code(self):
+        """The record of `forward` as Python's source."""
+        return self._records["forward"].code
+
+
+class ScriptFunction:
+    """What `torch.jit.trace` returns for a function: calls run the record."""
+
+    def __init__(self, name, record):
+        self.name = self.__name__ = name
+        self.graph, self.code = record.graph, record.code
+        self._record = record
+        self._self = types.SimpleNamespace(**record.constants)  # the code's `self`
+
+    inlined_graph = property(lambda self: self.graph)
+
+    @property
+    def qualified_name(self):
+        """The name with the module that TorchScript's functions stand in."""
+        return f"__torch__.{self.name}"
+
+    def __call__(self, *args, **kwargs):
+        return self._record.run(self._self, *args, **kwargs)
+
+    def save(self, f, **kwargs):
+        """Not implemented: there is no file format for records."""
+        _save(self, f)
+
+
+# ---- recording ----
+
+
+def trace(
+    func,
+    example_inputs=None,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_kwarg_inputs=None,
+    _store_inputs=True,
+):
+    """`func` as the record of one run with `example_inputs`: a Module that can be called as it, or a `ScriptFunction`.
+
+    `example_inputs` is a tensor or a tuple of the positional arguments, `example_kwarg_inputs` a dict of arguments by name; they
+    are tensors, or lists, tuples and dicts of tensors. The functions of torch that the run calls are recorded, with the sizes of
+    tensors as numbers that a later run finds out again: other batch sizes work. What depends on the elements of tensors, or on
+    which way an `if` went, stays as it was in the example, and a `TracerWarning` says so where it happens. Functions of a
+    Module's training mode (dropout) stay in the mode of the recording.
+
+    The result of a Module has its parameters and buffers; gradients pass. With `check_trace` it is run again beside `func`, on
+    `check_inputs` (a list of such inputs) if given, and a `TracerWarning` tells of results that differ by more than
+    `check_tolerance`. `strict=False` lets it return dicts.
+
+    >>> import mindtorch_v2 as torch
+    >>> traced = torch.jit.trace(lambda x: x.view(x.size(0), -1) * 2, torch.ones(2, 3, 4))
+    >>> traced(torch.ones(5, 2, 2)).shape
+    torch.Size([5, 4])
+    >>> print(traced.code)
+    def forward(self, x):
+        ...
+    """
+    if isinstance(func, (ScriptModule, ScriptFunction)):
+        warnings.warn(
+            "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.",
+            stacklevel=2,
+        )
+        return func
+    if example_kwarg_inputs is not None and not isinstance(example_kwarg_inputs, dict):
+        raise RuntimeError("example_kwarg_inputs should be a dict")
+    if example_inputs is None and example_kwarg_inputs is None:
+        raise RuntimeError("example_kwarg_inputs should be a dict")
+    if not callable(func):
+        raise TypeError(f"torch.jit.trace: expected a function or a Module, got {type(func).__name__}")
+    given = _as_inputs(example_inputs, example_kwarg_inputs)
+    if isinstance(func, torch.nn.Module):
+        checks = None if check_inputs is None else [{"forward": each} for each in check_inputs]
+        return _trace_methods(func, {"forward": given}, check_trace, checks, check_tolerance, strict)
+    record = _record(func, func, None, given, strict)
+    traced = ScriptFunction(_name_of(func), record)
+    if check_trace:
+        for each in [given] if check_inputs is None else map(_as_inputs, check_inputs):
+            _check(func, traced, each, check_tolerance)
+    return traced
+
+
+def trace_module(
+    mod,
+    inputs,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_inputs_is_kwarg=False,
+    _store_inputs=True,
+):
+    """`mod` as the records of some of its methods: `inputs` gives the example of each, by its name; see `trace`."""
+    if not isinstance(mod, torch.nn.Module):
+        raise AttributeError("expected torch.nn.Module as the first argument")
+    if not isinstance(inputs, dict):
+        raise AttributeError("expected a dictionary of (method_name, input) pairs")
+    given = {
+        name: _as_inputs(None, each) if example_inputs_is_kwarg else _as_inputs(each) for name, each in inputs.items()
+    }
+    return _trace_methods(mod, given, check_trace, check_inputs, check_tolerance, strict)
+
+
+def _as_inputs(example_inputs, example_kwarg_inputs=None):
+    """(positional arguments, arguments by name)."""
+    if example_inputs is None:
+        args = ()
+    elif isinstance(example_inputs, (torch.Tensor, dict)):
+        args = (example_inputs,)
+    else:
+        args = tuple(example_inputs)
+    return args, example_kwarg_inputs or {}
+
+
+def _name_of(func):
+    return getattr(func, "__name__", type(func).__name__).replace("<lambda>", "_lambda")
+
+
+def _trace_methods(module, inputs, check_trace, check_inputs, tolerance, strict):
+    records = {}
+    for name, given in inputs.items():
+        method = module if name == "forward" else getattr(module, name)
+        records[name] = _record(method, getattr(module, name), module, given, strict)
+    traced = TopLevelTracedModule(module, records)
+    for record in records.values():
+        for name, constant in record.constants.items():
+            traced.__dict__.setdefault(name, constant)
+    if check_trace:
+        for each in [inputs] if check_inputs is None else check_inputs:
+            for name, given in each.items():
+                method, ours = (module, traced) if name == "forward" else (getattr(module, name), getattr(traced, name))
+                _check(method, ours, given if check_inputs is None else _as_inputs(given), tolerance)
+    return traced
+
+
+def _record(call, signature_of, root, given, strict):
+    """Run `call` on copies of the examples, and record it."""
+    args, kwargs = given
+    for value in (*args, *kwargs.values()):
+        _refuse_unless_tensors(value, (*args, *kwargs.values()))
+    args, kwargs = pytree.tree_map(_copy_of, (args, kwargs))
+    bound = inspect.signature(signature_of).bind(*args, **kwargs)
+    recorder = Recorder(root)
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            made = tuple(recorder.placeholder(f"{name}_{place}", item) for place, item in enumerate(value))
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            made = {key: recorder.placeholder(key, item) for key, item in value.items()}
+        else:
+            made = recorder.placeholder(name, value)
+        bound.arguments[name] = made
+    _recording.append(recorder)
+    try:
+        with recorder:
+            result = call(*bound.args, **bound.kwargs)
+    finally:
+        _recording.pop()
+    _refuse_result(result, strict)
+    recorder.finish(result)
+    return _Record(recorder.graph, _name_of(signature_of), recorder.constants)
+
+
+def _copy_of(value):
+    return value.clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
+
+
+def _refuse_unless_tensors(value, everything):
+    def holds_only(value):
+        if isinstance(value, (list, tuple)):
+            return all(map(holds_only, value))
+        if isinstance(value, dict):
+            return all(map(holds_only, value.values()))
+        return isinstance(value, torch.Tensor)
+
+    if not holds_only(value):
+        kinds = ", ".join("Tensor" if isinstance(each, torch.Tensor) else type(each).__name__ for each in everything)
+        raise RuntimeError(
+            f"Type 'Tuple[{kinds}]' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors "
+            "can be traced"
+        )
+
+
+def _refuse_result(result, strict):
+    if result is None:
+        raise RuntimeError(
+            "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a no-op."
+        )
+    if isinstance(result, dict) and strict:
+        raise RuntimeError(
+            "Encountering a dict at the output of the tracer might cause the trace to be incorrect, this is only valid if the "
+            "container structure does not change based on the module's inputs. Consider using a constant container instead "
+            "(e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If you absolutely need this "
+            "and know the side effects, pass strict=False to trace() to allow this behavior."
+        )
+    if not isinstance(result, (torch.Tensor, list, tuple, dict)):
+        raise RuntimeError(
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
+        )
+
+
+def _check(original, traced, given, tolerance):
+    """Warn of results of the record that are not the original's."""
+    theirs, ours = (
+        pytree.tree_leaves(function(*args, **kwargs))
+        for function, (args, kwargs) in ((each, pytree.tree_map(_copy_of, given)) for each in (original, traced))
+    )
+    for number, (expected, got) in enumerate(zip(theirs, ours, strict=True), 1):
+        if not isinstance(expected, torch.Tensor):
+            continue
+        try:
+            torch.testing.assert_close(got.detach(), expected.detach(), rtol=tolerance, atol=tolerance, equal_nan=True)
+        except AssertionError as error:
+            warnings.warn(
+                f"Output nr {number}. of the traced function does not match the corresponding output of the Python "
+                f"function. Detailed error:\n{error}",
+                TracerWarning,
+                stacklevel=4,
+            )
