@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "bounds.h"
 #include "device_memory.h"
 #include "overlap.h"
 #include "python/box.h"
@@ -436,9 +437,15 @@ void run_outputs(Call& c, ComputeFn compute) {
 
 }  // namespace
 
-void run_structured(Call& c) { run_outputs(c, c.kernel->compute); }
+void run_structured(Call& c) {
+    check_bounds(c);
+    run_outputs(c, c.kernel->compute);
+}
 void run_meta(Call& c) { run_outputs(c, nullptr); }
-void run_direct(Call& c) { c.kernel->compute(c); }
+void run_direct(Call& c) {
+    check_bounds(c);
+    c.kernel->compute(c);
+}
 
 void call_values(Operator* op, Value* args, Value* rets) {
     Call c;

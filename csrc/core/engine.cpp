@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "autograd.h"
+#include "hooks.h"
 #include "python/custom_function.h"
 #include "python/types.h"
 #include "python_keys.h"
@@ -20,7 +21,8 @@ thread_local bool g_task_selective = false;
 std::atomic<int64_t> g_next_task{0};
 
 struct RunningTask {
-    explicit RunningTask(bool selective) : task(g_task), task_selective(g_task_selective) {
+    RunningTask(bool selective, bool grad_mode)
+        : task(g_task), task_selective(g_task_selective), mode(std::exchange(g_thread.grad_mode, grad_mode)) {
         g_task = g_next_task.fetch_add(1);
         g_task_selective = selective;
         g_depth++;
@@ -28,12 +30,14 @@ struct RunningTask {
     ~RunningTask() {
         g_task = task;
         g_task_selective = task_selective;
+        g_thread.grad_mode = mode;
         g_depth--;
     }
     RunningTask(const RunningTask&) = delete;
     RunningTask& operator=(const RunningTask&) = delete;
     int64_t task;
     bool task_selective;
+    bool mode;
 };
 
 thread_local Node* g_node = nullptr;
@@ -117,6 +121,14 @@ class Task {
     static thread_local Task* running_;
 
     explicit Task(EngineRequest& r) : request_(r), captured_(r.accumulate ? 0 : r.inputs.size()) {}
+    ~Task() {
+        for (auto& s : states_) {
+            s->grads.clear();
+            Py_DECREF(reinterpret_cast<PyObject*>(s->node));
+        }
+    }
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
 
     Gradients run() {
         collect();
@@ -132,26 +144,17 @@ class Task {
                 ready_.push(&s);
             }
         }
-        bool saved_mode = g_thread.grad_mode;
-        g_thread.grad_mode = request_.create_graph;
-        RunningTask running(!request_.inputs.empty());
-        Task* outer = std::exchange(running_, this);
-        try {
-            while (!ready_.empty()) {
-                State* s = ready_.top();
-                ready_.pop();
-                step(*s);
-                if (PyErr_CheckSignals() != 0) throw PythonError();
-            }
-        } catch (...) {
-            running_ = outer;
-            g_thread.grad_mode = saved_mode;
-            release();
-            throw;
+        RunningTask running(!request_.inputs.empty(), request_.create_graph);
+        struct Running {
+            Task* outer;
+            ~Running() { running_ = outer; }
+        } now{std::exchange(running_, this)};
+        while (!ready_.empty()) {
+            State* s = ready_.top();
+            ready_.pop();
+            step(*s);
+            if (PyErr_CheckSignals() != 0) throw PythonError();
         }
-        running_ = outer;
-        g_thread.grad_mode = saved_mode;
-        release();
         return std::move(captured_);
     }
 
@@ -232,7 +235,7 @@ class Task {
 
     void add(State& s, uint32_t nr, TensorRef grad) {
         if (!grad) return;
-        size_t n = std::max<size_t>(static_cast<size_t>(s.node->noutputs), nr + 1);
+        size_t n = std::max<size_t>(static_cast<size_t>(s.node->noutputs), size_t(nr) + 1);
         if (s.grads.size() < n) s.grads.resize(n);
         TensorRef& slot = s.grads[nr];
         if (!slot) {
@@ -244,123 +247,6 @@ class Task {
         } else {
             slot = engine_add(*slot, *grad);
         }
-    }
-
-    // The tensor that a weak reference stands for; empty if it is gone.
-    static TensorRef referent(PyObject* weak) {
-#if PY_VERSION_HEX >= 0x030D0000
-        PyObject* o = nullptr;
-        if (PyWeakref_GetRef(weak, &o) < 0) throw PythonError();
-        return o ? TensorRef::steal(reinterpret_cast<Tensor*>(o)) : TensorRef();
-#else
-        PyObject* o = PyWeakref_GetObject(weak);
-        return o == Py_None ? TensorRef() : TensorRef::share(reinterpret_cast<Tensor*>(o));
-#endif
-    }
-
-    static void run_dict_hooks(PyObject* dict, TensorRef& grad) {
-        if (!dict || !grad || PyDict_Size(dict) == 0) return;
-        PyObject* hooks = PyDict_Values(dict);
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++) {
-            PyObject* r = PyObject_CallOneArg(PyList_GET_ITEM(hooks, i), grad->py());
-            if (!r) {
-                Py_DECREF(hooks);
-                throw PythonError();
-            }
-            if (r != Py_None) {
-                if (!tensor_check(r)) {
-                    std::string type = Py_TYPE(r)->tp_name;
-                    Py_DECREF(r);
-                    Py_DECREF(hooks);
-                    MT_THROW(Type, "expected Variable, but hook returned '", type, "'");
-                }
-                grad = TensorRef::steal(reinterpret_cast<Tensor*>(r));
-            } else {
-                Py_DECREF(r);
-            }
-        }
-        Py_DECREF(hooks);
-    }
-
-    static void run_tensor_hooks(Node* n, Gradients& grads) {
-        if (is_accumulate(n)) {
-            if (n->extra) {
-                AutogradMeta* a = reinterpret_cast<Tensor*>(n->extra)->autograd;
-                if (a && a->hooks && !grads.empty()) run_dict_hooks(a->hooks, grads[0]);
-            }
-            return;
-        }
-        if (n->tensor_hooks) {
-            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(n->tensor_hooks); i++) {
-                PyObject* entry = PyList_GET_ITEM(n->tensor_hooks, i);
-                size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 0));
-                if (nr < grads.size()) run_dict_hooks(PyTuple_GET_ITEM(entry, 1), grads[nr]);
-            }
-        }
-        if (n->retains) {
-            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(n->retains); i++) {
-                PyObject* entry = PyList_GET_ITEM(n->retains, i);
-                size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 0));
-                TensorRef target = referent(PyTuple_GET_ITEM(entry, 1));
-                if (nr >= grads.size() || !grads[nr] || !target) continue;
-                AutogradMeta& a = autograd_of(*target);
-                Tensor* old = a.grad;
-                if (old) {
-                    a.grad = engine_add(*old, *grads[nr]).release();
-                    Py_DECREF(old->py());
-                } else if (g_thread.grad_mode) {
-                    a.grad = TensorRef(grads[nr]).release();
-                } else {
-                    a.grad = detached_alias(*grads[nr]).release();
-                }
-            }
-        }
-    }
-
-    static void run_pre_hooks(Node* n, Gradients& grads) {
-        if (!n->pre_hooks || PyDict_Size(n->pre_hooks) == 0) return;
-        PyObject* hooks = PyDict_Values(n->pre_hooks);
-        for (Py_ssize_t h = 0; h < PyList_GET_SIZE(hooks); h++) {
-            PyObject* tuple = tuple_of(grads);
-            PyObject* r = PyObject_CallOneArg(PyList_GET_ITEM(hooks, h), tuple);
-            Py_DECREF(tuple);
-            if (!r) {
-                Py_DECREF(hooks);
-                throw PythonError();
-            }
-            if (r != Py_None) replace(grads, r, "pre hook");
-            Py_DECREF(r);
-        }
-        Py_DECREF(hooks);
-    }
-    static void run_post_hooks(Node* n, Gradients& grads, Gradients& out) {
-        if (!n->post_hooks || PyDict_Size(n->post_hooks) == 0) return;
-        PyObject* hooks = PyDict_Values(n->post_hooks);
-        for (Py_ssize_t h = 0; h < PyList_GET_SIZE(hooks); h++) {
-            PyObject *a = tuple_of(out), *b = tuple_of(grads);
-            PyObject* r = PyObject_CallFunctionObjArgs(PyList_GET_ITEM(hooks, h), a, b, nullptr);
-            Py_DECREF(a);
-            Py_DECREF(b);
-            if (!r) {
-                Py_DECREF(hooks);
-                throw PythonError();
-            }
-            if (r != Py_None) replace(out, r, "hook");
-            Py_DECREF(r);
-        }
-        Py_DECREF(hooks);
-    }
-    static void replace(Gradients& grads, PyObject* r, const char* what) {
-        PyObject* seq = PyTuple_Check(r) || PyList_Check(r) ? PySequence_Fast(r, "") : PyTuple_Pack(1, r);
-        if (PySequence_Fast_GET_SIZE(seq) != static_cast<Py_ssize_t>(grads.size())) {
-            Py_DECREF(seq);
-            MT_THROW(Runtime, "hook has returned an incorrect number of values (", what, "): expected ", grads.size());
-        }
-        for (size_t i = 0; i < grads.size(); i++) {
-            PyObject* o = PySequence_Fast_GET_ITEM(seq, static_cast<Py_ssize_t>(i));
-            grads[i] = tensor_check(o) ? TensorRef::share(reinterpret_cast<Tensor*>(o)) : TensorRef();
-        }
-        Py_DECREF(seq);
     }
 
     // What a formula returned, made to fit the input it belongs to: broadcasting undone, dtype and realness restored.
@@ -462,21 +348,12 @@ class Task {
     static void check_nan(Node* n, Gradients& out) {
         for (size_t i = 0; i < out.size(); i++) {
             if (!out[i] || !out[i]->is_cpu()) continue;
-            TensorRef d = is_complex(out[i]->dtype) ? TensorRef() : contiguous(*out[i], DType::Float64);
-            if (!d) continue;
-            for (int64_t k = 0; k < d->numel(); k++) {
-                double v = d->data<double>()[k];
-                MT_CHECK(v == v, "Function '", name_of(n), "' returned nan values in its ", i, "th output.");
-            }
+            TensorRef d = contiguous(*out[i], DType::Complex128);
+            const c128* values = d->data<c128>();
+            const bool found = std::any_of(values, values + d->numel(),
+                                           [](c128 v) { return v.real() != v.real() || v.imag() != v.imag(); });
+            MT_CHECK(!found, "Function '", name_of(n), "' returned nan values in its ", i, "th output.");
         }
-    }
-
-    void release() {
-        for (auto& s : states_) {
-            s->grads.clear();
-            Py_DECREF(reinterpret_cast<PyObject*>(s->node));
-        }
-        states_.clear();
     }
 
     EngineRequest& request_;

@@ -1,6 +1,11 @@
 // Nodes of the autograd graph, what a tensor knows of them, and the node that writes a leaf's gradient.
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "autograd.h"
 #include "python/types.h"
@@ -43,6 +48,25 @@ AutogradMeta& autograd_of(Tensor& t) {
     if (!t.autograd) t.autograd = new AutogradMeta;
     return *t.autograd;
 }
+namespace {
+// A gradient may have a gradient of its own, and so on: freed one after the other, however long the chain.
+void drop_gradient(Tensor* grad) {
+    thread_local std::vector<Tensor*>* waiting = nullptr;
+    if (waiting) {
+        waiting->push_back(grad);
+        return;
+    }
+    std::vector<Tensor*> next{grad};
+    waiting = &next;
+    while (!next.empty()) {
+        Tensor* t = next.back();
+        next.pop_back();
+        Py_DECREF(t->py());
+    }
+    waiting = nullptr;
+}
+}  // namespace
+
 void destroy_autograd(AutogradMeta* a) {
     if (a->view) {
         Py_XDECREF(a->view->base ? a->view->base->py() : nullptr);
@@ -50,7 +74,7 @@ void destroy_autograd(AutogradMeta* a) {
         delete a->view;
     }
     Py_XDECREF(reinterpret_cast<PyObject*>(a->grad_fn));
-    Py_XDECREF(a->grad ? a->grad->py() : nullptr);
+    if (a->grad) drop_gradient(a->grad);
     Py_XDECREF(a->hooks);
     Py_XDECREF(a->post_hooks);
     Py_XDECREF(a->physical ? a->physical->py() : nullptr);
@@ -166,25 +190,63 @@ PyObject* tuple_of(const Gradients& grads) {
 
 namespace {
 
-void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
-    if (!n->extra || !grads[0]) return;
-    Tensor& variable = *reinterpret_cast<Tensor*>(n->extra);
-    AutogradMeta& a = autograd_of(variable);
-    if (!a.requires_grad) return;
-    TensorRef grad = std::move(grads[0]);
+// Gradients of one variable are added by one thread at a time: an addition lets go of the GIL, and two at once would
+// lose one of them. The list of those under way is guarded by the GIL; a thread may come again, from within its own
+// addition.
+class Accumulating {
+  public:
+    explicit Accumulating(const Node* n) : node_(n) {
+        while (elsewhere()) {
+            NoGil waiting;
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+        }
+        under_way().push_back({n, std::this_thread::get_id()});
+    }
+    ~Accumulating() {
+        auto& all = under_way();
+        all.erase(std::find(all.begin(), all.end(), Entry{node_, std::this_thread::get_id()}));
+    }
+    Accumulating(const Accumulating&) = delete;
+    Accumulating& operator=(const Accumulating&) = delete;
+
+  private:
+    using Entry = std::pair<const Node*, std::thread::id>;
+    static std::vector<Entry>& under_way() {
+        static auto* all = [] {
+            pthread_atfork(nullptr, nullptr, in_child);
+            return new std::vector<Entry>;
+        }();
+        return *all;
+    }
+    // The other threads are gone, and will not finish.
+    static void in_child() {
+        std::erase_if(under_way(), [](const Entry& e) { return e.second != std::this_thread::get_id(); });
+    }
+    bool elsewhere() const {
+        return std::any_of(under_way().begin(), under_way().end(), [this](const Entry& e) {
+            return e.first == node_ && e.second != std::this_thread::get_id();
+        });
+    }
+    const Node* node_;
+};
+
+void accumulate(Tensor& variable, AutogradMeta& a, TensorRef grad) {
     bool graph = g_thread.grad_mode;
-    if (!a.grad) {
+    // Others may take the gradient away meanwhile: another thread, or user code where tensors are watched.
+    TensorRef old = TensorRef::share(a.grad);
+    Tensor* fresh = nullptr;
+    if (!old) {
         // A gradient is laid out in memory as its variable is, where that is dense.
         bool same_layout =
             variable.is_non_overlapping_and_dense() ? grad->strides() == variable.strides() : grad->is_contiguous();
         if (!graph && same_layout && Py_REFCNT(grad->py()) == 1 && grad->is_non_overlapping_and_dense() &&
             !is_view(*grad) && (grad->storage->refs.load(std::memory_order_relaxed) == 1 || !requires_grad(*grad))) {
             if (grad->storage->refs.load(std::memory_order_relaxed) == 1 && !grad->autograd)
-                a.grad = grad.release();
+                fresh = grad.release();
             else
-                a.grad = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
+                fresh = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
         } else if (graph) {
-            a.grad = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
+            fresh = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
         } else {
             Dims strides = variable.is_non_overlapping_and_dense() ? Dims(variable.strides())
                                                                    : contiguous_strides(variable.sizes());
@@ -194,14 +256,26 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
                     ? call_tensor(like, {Value::of(grad.get()), ints_of(variable.sizes()), ints_of(strides)})
                     : empty_strided(variable.sizes(), strides, grad->dtype, grad->device);
             call_tensor(g_engine_ops.copy_inplace, {Value::of(copy.get()), Value::of(grad.get())});
-            a.grad = copy.release();
+            fresh = copy.release();
         }
     } else if (!graph) {
-        call_tensor(g_engine_ops.add_inplace, {Value::of(a.grad), Value::of(grad.get())});
+        call_tensor(g_engine_ops.add_inplace, {Value::of(old.get()), Value::of(grad.get())});
+        return;
     } else {
-        Tensor* old = a.grad;
-        a.grad = engine_add(*old, *grad).release();
-        Py_DECREF(old->py());
+        fresh = engine_add(*old, *grad).release();
+    }
+    Tensor* before = std::exchange(a.grad, fresh);
+    Py_XDECREF(before ? before->py() : nullptr);
+}
+
+void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
+    if (!n->extra || !grads[0]) return;
+    Tensor& variable = *reinterpret_cast<Tensor*>(n->extra);
+    AutogradMeta& a = autograd_of(variable);
+    if (!a.requires_grad) return;
+    {
+        Accumulating alone(n);
+        accumulate(variable, a, std::move(grads[0]));
     }
     if (a.post_hooks && PyDict_Size(a.post_hooks) > 0) {
         PyObject* hooks = PyDict_Values(a.post_hooks);

@@ -77,6 +77,10 @@ void copy_slices_apply(Node* n, Gradients& grads, Gradients& out) {
     if (!grads[0]) return;
     check_not_released(n);
     Node* inner = reinterpret_cast<Node*>(n->extra);
+    struct Held {  // another backward through this graph may end meanwhile, and release it
+        PyObject* object;
+        ~Held() { Py_DECREF(object); }
+    } held{Py_NewRef(n->extra)};
     ViewGeometry& g = *n->view;
     TensorRef base = base_gradient(g, *grads[0], grads[0]->dtype, false);
     call_tensor(g_engine_ops.copy_inplace, {Value::of(base.get()), Value::of(grads[0].get())});

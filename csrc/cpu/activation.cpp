@@ -1,4 +1,5 @@
 // Activation functions.
+#include "halves.h"
 #include "number.h"
 #include "pointwise.h"
 
@@ -125,11 +126,39 @@ void log_sigmoid_forward_cpu(Call& c) {
     });
 }
 
+void glu_shape(ShapeCall& c) {
+    const Tensor& self = c.tensor(0);
+    MT_CHECK(self.ndim > 0, "glu does not support 0-dimensional tensors");
+    const int64_t dim = wrap_dim(c.integer(1), self.ndim);
+    MT_CHECK(self.size(dim) % 2 == 0, "Halving dimension must be even, but dimension ", dim, " is size ",
+             self.size(dim));
+    Dims sizes(self.sizes());
+    sizes[dim] /= 2;
+    c.output(0, sizes, self.dtype);
+}
+
+void glu_cpu(Call& c) {
+    const Tensor& self = c.tensor(0);
+    TensorRef value = half_along(self, c.integer(1), 0), gate = half_along(self, c.integer(1), 1);
+    const DType compute = computing_type(Floats{}, self.dtype, c.name());
+    Operand o[3] = {{&c.out(0), nullptr, compute}, {value.get(), nullptr, compute}, {gate.get(), nullptr, compute}};
+    visit(Floats{}, compute, c.name(), [&]<class T>() {
+        auto gated = [](T a, T b) -> T { return a / (T(1) + vec::exp(-b)); };
+        constexpr LoopFn loop = detail::loop_of<decltype(gated), T, 2>;
+        if (is_reduced_float(self.dtype) && c.out(0).dtype == self.dtype)
+            run_narrow(o, 3, self.dtype, loop, &gated);
+        else
+            run_pointwise(o, 3, 1, loop, &gated);
+    });
+}
+
 KERNELS
 {
     structured("_prelu_kernel", prelu_kernel_cpu);
     structured("elu", elu_cpu, kInputMayAlias);
     structured("gelu", gelu_cpu, kInputMayAlias);
+    shape("glu", glu_shape);
+    structured("glu", glu_cpu);
     structured("hardshrink", hardshrink_cpu, kInputMayAlias);
     structured("hardsigmoid", hardsigmoid_cpu, kInputMayAlias);
     structured("hardswish", hardswish_cpu, kInputMayAlias);

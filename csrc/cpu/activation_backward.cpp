@@ -1,4 +1,5 @@
 // Gradients of activation functions: (grad_output, self or result, parameters).
+#include "halves.h"
 #include "number.h"
 #include "pointwise.h"
 
@@ -185,12 +186,45 @@ void log_sigmoid_backward_cpu(Call& c) {
     });
 }
 
+// glu_backward(grad_output, self, dim): both halves in one pass
+void glu_backward_cpu(Call& c) {
+    const Tensor& self = c.tensor(1);
+    const int64_t dim = c.integer(2);
+    TensorRef halves[4] = {half_along(c.out(0), dim, 0), half_along(c.out(0), dim, 1), half_along(self, dim, 0),
+                           half_along(self, dim, 1)};
+    MT_CHECK(c.tensor(0).sizes() == halves[0]->sizes(), "glu_backward: expected a gradient of shape ",
+             halves[0]->sizes(), ", got ", c.tensor(0).sizes());
+    const DType compute = computing_type(Floats{}, self.dtype, c.name());
+    Operand o[5] = {{halves[0].get(), nullptr, compute},
+                    {halves[1].get(), nullptr, compute},
+                    {&c.tensor(0), nullptr, compute},
+                    {halves[2].get(), nullptr, compute},
+                    {halves[3].get(), nullptr, compute}};
+    visit(Floats{}, compute, c.name(), [&]<class T>() {
+        run_pointwise(
+            o, 5, 2,
+            [](char* const* p, int64_t n, const void*) {
+                T *ga = reinterpret_cast<T*>(p[0]), *gb = reinterpret_cast<T*>(p[1]);
+                const T *g = reinterpret_cast<const T*>(p[2]), *a = reinterpret_cast<const T*>(p[3]),
+                        *b = reinterpret_cast<const T*>(p[4]);
+#pragma GCC ivdep
+                for (int64_t i = 0; i < n; i++) {
+                    T s = T(1) / (T(1) + vec::exp(-b[i]));
+                    ga[i] = g[i] * s;
+                    gb[i] = g[i] * s * (T(1) - s) * a[i];
+                }
+            },
+            nullptr);
+    });
+}
+
 KERNELS
 {
     structured("_prelu_kernel_backward", prelu_kernel_backward_cpu);
     shape("prelu_kernel_backward", prelu_kernel_backward_shape);
     structured("elu_backward", elu_backward_cpu);
     structured("gelu_backward", gelu_backward_cpu);
+    structured("glu_backward", glu_backward_cpu);
     structured("hardshrink_backward", shrink_backward_cpu);
     structured("hardsigmoid_backward", hardsigmoid_backward_cpu);
     structured("hardswish_backward", hardswish_backward_cpu);

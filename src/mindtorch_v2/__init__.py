@@ -10,6 +10,7 @@ import importlib as _importlib
 from ._openmp import load_core as _load_core
 
 _C = _load_core()
+_C._check_interpreter()
 from ._C import (
     Generator,
     as_tensor,

@@ -1,5 +1,6 @@
 // Nodes as Python objects, and the entry points of recording and backward.
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -251,7 +252,13 @@ bool is_edge(PyObject* o) {
            PyType_IsSubtype(Py_TYPE(PyTuple_GET_ITEM(o, 0)), g_node_type) && PyLong_Check(PyTuple_GET_ITEM(o, 1));
 }
 Edge edge_of(PyObject* o) {
-    return {as_node(Py_NewRef(PyTuple_GET_ITEM(o, 0))), static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(o, 1)))};
+    Node* n = as_node(PyTuple_GET_ITEM(o, 0));
+    const long nr = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
+    if (nr == -1 && PyErr_Occurred()) throw PythonError();
+    MT_CHECK_AS(Index, nr >= 0 && nr < std::max(n->noutputs, 1), "GradientEdge: ", name_of(n), " has ", n->noutputs,
+                " outputs, got output number ", nr);
+    Py_INCREF(reinterpret_cast<PyObject*>(n));
+    return {n, static_cast<uint32_t>(nr)};
 }
 
 PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {

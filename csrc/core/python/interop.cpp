@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "../autograd.h"
+#include "../bounds.h"
 #include "box.h"
 #include "deferred.h"
 #include "indexing.h"
@@ -260,6 +261,7 @@ PyObject* tensor_to_numpy(const Tensor& t) {
     MT_CHECK(!requires_grad(t),
              "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     MT_CHECK_TYPE(buffer_format(t.dtype), "Got unsupported ScalarType ", dtype_class_name(t.dtype));
+    check_bounds(t);
     static PyObject* asarray = nullptr;
     if (!asarray) {
         PyObject* numpy = PyImport_ImportModule("numpy");
@@ -275,6 +277,7 @@ PyObject* tensor_to_numpy(const Tensor& t) {
     if (!e) throw PythonError();
     e->tensor = Py_NewRef(t.py());
     e->storage = t.storage;
+    e->storage->resizable = false;  // the array keeps its address
     note_export(e->storage);
     PyObject* array = PyObject_CallOneArg(asarray, reinterpret_cast<PyObject*>(e));
     Py_DECREF(reinterpret_cast<PyObject*>(e));
@@ -346,6 +349,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
         Tensor& t = as_tensor(self);
         check_data(t);
         MT_CHECK_AS(NotImplemented, !t.is_meta(), "Cannot copy out of meta tensor; no data!");
+        check_bounds(t);
         if (t.is_cpu() && !is_float8(t.dtype)) return nested_list(t, 0, 0);
         Value cpu;
         cpu.tag = Tag::Device;
@@ -363,7 +367,10 @@ PyObject* item(PyObject* self, PyObject*) {
         // Other devices and modes that watch dispatch answer themselves.
         bool plain = t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
                      (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched)).empty();
-        if (plain) return item_of(t, 0);
+        if (plain) {
+            check_bounds(t);
+            return item_of(t, 0);
+        }
         Value args[1] = {Value::of(&t)}, rets[1];
         call_values(op_local_scalar.get(), args, rets);
         PyObject* r = box(rets[0]);

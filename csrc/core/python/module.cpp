@@ -112,6 +112,12 @@ PyObject* py_flush_denormal(PyObject*, PyObject* o) {
     Py_RETURN_FALSE;
 #endif
 }
+PyObject* py_check_interpreter(PyObject*, PyObject*) {
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ImportError,
+                    "mindtorch_v2 cannot be imported in a sub-interpreter: its types and operators are the process's");
+    return nullptr;
+}
 PyObject* py_isa(PyObject*, PyObject*) { return PyUnicode_FromString(g_isa.c_str()); }
 
 PyMethodDef functions[] = {
@@ -121,6 +127,7 @@ PyMethodDef functions[] = {
     {"get_num_threads", py_get_threads, METH_NOARGS, "Threads that one operator may use."},
     {"set_num_threads", py_set_threads, METH_O, "Set the threads that one operator may use."},
     {"_fill_uninitialised", py_fill_uninitialised, METH_O, "Whether new memory is filled with NaN."},
+    {"_check_interpreter", py_check_interpreter, METH_NOARGS, nullptr},
     {"set_flush_denormal", py_flush_denormal, METH_O,
      "Take denormal numbers for zero, if the processor can; whether it can."},
     {"_cpu_isa", py_isa, METH_NOARGS, "'v4' (AVX-512), 'v3' (AVX2) or 'base'."},
@@ -131,6 +138,9 @@ PyModuleDef definition = {
 }  // namespace
 
 PyObject* make_module() {
+    PyObject* main = py_check_interpreter(nullptr, nullptr);
+    if (!main) return nullptr;
+    Py_DECREF(main);
     PyObject* m = PyModule_Create(&definition);
     if (!m) return nullptr;
     if (!init_scalar_types(m) || !init_storage_type(m) || !init_tensor_type(m) || !init_operator_types(m) ||

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../autograd.h"
+#include "../bounds.h"
 #include "../python_keys.h"
 #include "bind.h"
 #include "operator_object.h"
@@ -68,7 +69,7 @@ PyObject* h_impl(PyObject* o, PyObject* args) {
             const char* name = utf8_of(fn);
             const NativeKernel* native = find_native_kernel(name);
             if (!native) Py_RETURN_FALSE;
-            k.fn = native->structured ? run_structured : native->fn;
+            k.fn = native->structured ? run_structured : reads_elements(*op_of(o)) ? run_direct : native->fn;
             k.compute = native->fn;
             k.flags = native->flags;
         } else if (fn == Py_None) {

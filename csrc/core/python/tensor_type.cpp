@@ -234,6 +234,8 @@ int set_data(PyObject* o, PyObject* v, void*) {
                       v ? Py_TYPE(v)->tp_name : "nothing");
         Tensor &t = as_tensor(o), &s = as_tensor(v);
         if (&t == &s) return 0;
+        MT_CHECK(!requires_grad(t) || is_differentiable(s.dtype),
+                 "data set to a tensor that requires gradients must be floating point or complex dtype");
         settle_all();
         settle_pending(t);
         settle_pending(s);
@@ -251,7 +253,12 @@ int set_data(PyObject* o, PyObject* v, void*) {
         if (t.autograd) Py_CLEAR(t.autograd->functional);
         // The variable keeps its own version counter.
         if (!t.own_version) t.own_version = new uint32_t(version);
-        if (t.autograd && t.autograd->accumulator) describe_output(t.autograd->accumulator, 0, t);
+        // Graphs made before keep the node that knows the old sizes; the next graph makes its own.
+        if (Node* n = t.autograd ? t.autograd->accumulator : nullptr) {
+            const InputMeta& m = n->metas[0];
+            if (m.dtype != t.dtype || !(m.device == t.device) || !(t.sizes() == IntSpan(m.sizes)))
+                t.autograd->accumulator = nullptr;
+        }
         old->drop();
         return 0;
     });

@@ -81,6 +81,7 @@ rule(
     "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "sort.stable", "topk", "_softmax", "_log_softmax",
     "_softmax_backward_data", "_log_softmax_backward_data", "gather", "scatter.src", "scatter.value", "scatter_add",
     "scatter.reduce", "scatter.value_reduce", "scatter_reduce.two", "constant_pad_nd", "_fft_c2c", "_fft_r2c", "_fft_c2r",
+    "glu", "glu_backward",
 )(_moved())  # fmt: skip
 rule("unsqueeze", "stack")(_moved(1))
 

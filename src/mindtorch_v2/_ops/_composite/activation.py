@@ -16,23 +16,6 @@ def celu(self, alpha=1.0):
     return aten.elu(self, alpha, 1.0, 1.0 / alpha)
 
 
-@composite(
-    "glu(Tensor self, int dim=-1) -> Tensor",
-    "The first half along `dim` times the sigmoid of the second.",
-    bind="nn out",
-    samples=[S(4, 6), S(T(4, 6), 0)],
-)
-def glu(self, dim=-1):
-    if self.dim() == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
-    d = dim + self.dim() if dim < 0 else dim
-    size = self.size(dim)
-    if size % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {size}")
-    half = size // 2
-    return self.narrow(d, 0, half) * aten.sigmoid(self.narrow(d, half, half))
-
-
 @composite("log_sigmoid(Tensor self) -> Tensor", "`log(1 / (1 + exp(-self)))`.", bind="nn out", samples=[S(3, 4)])
 def log_sigmoid(self):
     return aten.log_sigmoid_forward(self)[0]

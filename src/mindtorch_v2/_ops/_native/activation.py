@@ -34,6 +34,19 @@ def _hardswish_second(grad, grad_output, self):
     return aten.where((self > -3) & (self < 3), grad * grad_output / 3, 0.0)
 
 
+def _glu_backward_grad_output(grad, self, dim):
+    (value, gate), (to_value, to_gate) = self.chunk(2, dim), grad.chunk(2, dim)
+    s = gate.sigmoid()
+    return s * (to_value + to_gate * value * (1 - s))
+
+
+def _glu_second(grad, grad_output, self, dim):
+    (value, gate), (to_value, to_gate) = self.chunk(2, dim), grad.chunk(2, dim)
+    s = gate.sigmoid()
+    slope = grad_output * s * (1 - s)
+    return aten.cat([to_gate * slope, slope * (to_value + to_gate * value * (1 - 2 * s))], dim)
+
+
 def _log_sigmoid_second(grad, grad_output, self):
     s = self.sigmoid()
     return grad * grad_output * (s - 1) * s
@@ -137,6 +150,23 @@ op(
         "self": _gelu_second,
     },
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), approximate="tanh")],
+)
+
+op(
+    "glu(Tensor self, int dim=-1) -> Tensor",
+    "The first half along `dim` times the sigmoid of the second.",
+    bind="nn out",
+    meta=rule("glu", "self", "dim"),
+    grad={"self": lambda grad, self, dim: aten.glu_backward(grad, self, dim)},
+    samples=[S(4, 6), S(T(4, 6), 0), S(T(2, 4, 3), 1)],
+)
+
+op(
+    "glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor",
+    "The gradient of `glu`.",
+    meta=like("self"),
+    grad={"grad_output": _glu_backward_grad_output, "self": _glu_second},
+    samples=[S(T(4, 3), T(4, 6), -1), S(T(2, 2, 3), T(2, 4, 3), 1)],
 )
 
 op(

@@ -7,6 +7,7 @@ from typing import Any
 from .. import apis as ge
 from ..types import DataType
 from ._table import binary, comparison, converts, kind, operand, unary
+from .layout import halves, joined
 
 for _name in ("abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "log", "log1p", "neg", "reciprocal", "round"):
     unary(f"{_name}.default", _name.capitalize())
@@ -152,6 +153,20 @@ def tanh_backward(grad_output: Any, output: Any) -> Any:
 @converts("sigmoid_backward.default")
 def sigmoid_backward(grad_output: Any, output: Any) -> Any:
     return ge.function("SigmoidGrad")(output, grad_output)
+
+
+@converts("glu.default")
+def glu(self: Any, dim: int = -1) -> Any:
+    value, gate = halves(self, dim)
+    return ge.function("Mul")(value, ge.function("Sigmoid")(gate))
+
+
+@converts("glu_backward.default")
+def glu_backward(grad_output: Any, self: Any, dim: int) -> Any:
+    value, gate = halves(self, dim)
+    opened = ge.function("Sigmoid")(gate)
+    to_gate = ge.function("SigmoidGrad")(opened, ge.function("Mul")(grad_output, value))
+    return joined([ge.function("Mul")(grad_output, opened), to_gate], dim % self.rank)
 
 
 @converts("silu_backward.default")

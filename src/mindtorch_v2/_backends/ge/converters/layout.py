@@ -113,6 +113,12 @@ def split(self: Any, sizes: Any, dim: int = 0, *, meta_outputs: Any = None) -> A
     return list(ge.function("SplitV")(self, lengths, [dim % self.rank], num_split=len(lengths)))
 
 
+def halves(self: Any, dim: int) -> list:
+    """The two halves of a value along a dimension of even size."""
+    half = self.shape[dim] // 2
+    return list(ge.function("SplitV")(self, [half, half], [dim % self.rank], num_split=2))
+
+
 @converts("unbind.int")
 def unbind(self: Any, dim: int = 0, *, meta_outputs: Any = None) -> Any:
     n, dim = self.shape[dim], dim % self.rank

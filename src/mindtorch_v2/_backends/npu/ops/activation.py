@@ -41,6 +41,20 @@ pointwise("threshold", "aclnnThreshold")
 pointwise("threshold_backward", "aclnnThresholdBackward")
 
 
+@kernel("glu")
+def glu(self, dim, out):
+    value, gate = self.chunk(2, dim)
+    call("aclnnMul", value, gate.sigmoid(), out)
+
+
+@kernel("glu_backward")
+def glu_backward(grad_output, self, dim, out):
+    (value, gate), (grad_value, grad_gate) = self.chunk(2, dim), out.chunk(2, dim)
+    s = gate.sigmoid()
+    call("aclnnMul", grad_output, s, grad_value)
+    call("aclnnMul", grad_output, s * (1 - s) * value, grad_gate)
+
+
 @kernel("_prelu_kernel", alias=True)
 def prelu(self, weight, out):
     call("aclnnSWhere", self > 0, self, weight * self, out)

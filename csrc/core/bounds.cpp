@@ -1,0 +1,49 @@
+#include "bounds.h"
+
+#include "registry.h"
+
+namespace mt {
+namespace {
+
+inline bool within(const Tensor& t) {
+    int64_t elements = t.numel_;
+    if (__builtin_expect(!t.is_contiguous(), 0) && elements) {
+        elements = 1;
+        for (int64_t d = 0; d < t.ndim; d++) elements += (t.size(d) - 1) * t.stride(d);
+    }
+    return !elements || static_cast<size_t>((t.offset + elements) * t.itemsize()) <= t.storage->nbytes;
+}
+
+[[noreturn]] void out_of_bounds(const Tensor& t) {
+    MT_CHECK(t.storage->data, "The tensor has a non-zero number of elements, but its data is not allocated yet.");
+    MT_THROW(Runtime, "setStorage: sizes ", t.sizes(), ", strides ", t.strides(), ", storage offset ", t.offset,
+             ", and itemsize ", t.itemsize(), " requiring a storage size of ",
+             storage_bytes_needed(t.sizes(), t.strides(), t.itemsize(), t.offset),
+             " are out of bounds for storage of size ", t.storage->nbytes);
+}
+
+}  // namespace
+
+bool reads_elements(const Operator& op) {
+    if (op.is_view || (op.factory && op.name != "_to_copy")) return false;
+    return op.name != "resize_" && op.name != "resize_as_" && op.name != "set_";
+}
+
+void check_bounds(const Tensor& t) {
+    if (__builtin_expect(!within(t), 0)) out_of_bounds(t);
+}
+
+void check_bounds(const Call& c) {
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const Value& v = c.args[__builtin_ctzll(m)];
+        if (v.tag == Tag::Tensor) {
+            if (__builtin_expect(!within(*v.t), 0) && reads_elements(*c.op)) out_of_bounds(*v.t);
+        } else if (v.tag == Tag::TensorList) {
+            for (uint32_t i = 0; i < v.len; i++)
+                if (v.tensors[i] && __builtin_expect(!within(*v.tensors[i]), 0) && reads_elements(*c.op))
+                    out_of_bounds(*v.tensors[i]);
+        }
+    }
+}
+
+}  // namespace mt

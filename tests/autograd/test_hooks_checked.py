@@ -1,0 +1,93 @@
+"""What hooks return is checked before backward goes on with it; the texts are PyTorch 2.13's."""
+
+import pytest
+
+import mindtorch_v2 as torch
+
+
+def ones(*sizes, **named):
+    return torch.ones(*sizes, **named)
+
+
+def five(*_):
+    return ones(5)
+
+
+class Callable:
+    def __call__(self, *_):
+        return ones(5)
+
+
+@pytest.mark.parametrize(
+    ("hook", "error", "text"),
+    [
+        (five, RuntimeError, "hook 'five' has changed the size of value"),
+        (Callable(), RuntimeError, "hook '<unknown>' has changed the size of value"),
+        (lambda g: g.reshape(2, 1), RuntimeError, "hook '<lambda>' has changed the size of value"),
+        (
+            lambda g: g.double(),
+            RuntimeError,
+            "hook '<lambda>' has changed the type of value (was torch.FloatTensor got torch.DoubleTensor)",
+        ),
+        (lambda g: 5, TypeError, "expected Variable, but hook returned 'int'"),
+        (lambda g: (g,), TypeError, "expected Variable, but hook returned 'tuple'"),
+    ],
+)
+@pytest.mark.parametrize("leaf", [False, True])
+def test_tensor_hooks(hook, error, text, leaf):
+    x = ones(2, requires_grad=True)
+    y = x * 2
+    (x if leaf else y).register_hook(hook)
+    with pytest.raises(error) as raised:
+        y.sum().backward()
+    assert str(raised.value) == text
+    assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "text"),
+    [
+        ((5,), TypeError, "expected Variable, but hook returned 'int'"),
+        (ones(2), TypeError, "expected tuple, but hook returned 'Tensor'"),
+        ((ones(7),), RuntimeError, "hook '<lambda>' has changed the size of value"),
+        (
+            (None,) * 7,
+            RuntimeError,
+            "hook '<lambda>' has returned an incorrect number of values (got 7, but expected 1)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("before", [False, True])
+def test_node_hooks(returned, error, text, before):
+    x = ones(2, requires_grad=True)
+    y = x.exp()
+    if before:
+        y.grad_fn.register_prehook(lambda grads: returned)
+    else:
+        y.grad_fn.register_hook(lambda grads, outer: returned)
+    with pytest.raises(error) as raised:
+        y.sum().backward()
+    assert str(raised.value) == text
+
+
+def test_a_gradient_that_is_not_there_cannot_be_replaced():
+    x = ones(2, requires_grad=True)
+    first, second = torch.split(x, 1)
+    first.grad_fn.register_prehook(lambda grads: (ones(1), ones(1)))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        first.sum().backward()
+
+
+def test_none_takes_a_gradient_away():
+    x = ones(2, requires_grad=True)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda grads: (None,))
+    y.sum().backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("number", [-1, 1, 7, 2**40])
+def test_an_edge_names_an_output_that_exists(number):
+    edge = torch.autograd.graph.GradientEdge(ones(2, requires_grad=True).mul(2).grad_fn, number)
+    with pytest.raises(IndexError):
+        torch.autograd.backward([edge], [ones(2)])
