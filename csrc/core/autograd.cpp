@@ -7,6 +7,7 @@
 
 #include "python/box.h"
 #include "python/types.h"
+#include "sparse.h"
 
 namespace mt {
 
@@ -366,7 +367,7 @@ void run_adinplaceorview(Call& c) {
     // What detach returns has no part in its source's history: writing to it changes no gradient.
     if (c.args[0].tag != Tag::Tensor || g_thread.inference_mode || c.op == g_engine_ops.detach) return;
     Tensor& base = *c.args[0].t;
-    if (base.flags & kInference) return;
+    if (base.flags & kInference || is_sparse(base)) return;
     Creation creation = g_thread.grad_mode ? Creation::Default : Creation::NoGrad;
     auto track = [&](Tensor& view, Creation how) {
         if (&view == &base) return;

@@ -121,10 +121,11 @@ inline bool requires_grad(const Tensor& t) {
     const AutogradMeta& a = *t.autograd;
     return a.requires_grad || a.grad_fn || (a.physical && requires_grad(*a.physical));
 }
-// A tensor whose memory is not what it stands for: one slice of what vmap maps over, a functional tensor, or a wrapper
-// around others.
+// A tensor whose memory is not what it stands for: one slice of what vmap maps over, a functional tensor, a sparse one,
+// or a wrapper around others.
 inline bool hides_data(const Tensor& t) {
-    return !(t.keys & (KeySet(Key::Batched) | Key::Functionalize)).empty() || (t.autograd && t.autograd->no_data);
+    return !(t.keys & (KeySet(Key::Batched) | Key::Functionalize | kSparseKeys)).empty() ||
+           (t.autograd && t.autograd->no_data);
 }
 // Calls that torch.compile put off and that `t` needs, or that write to its memory, are run (null: all of this thread).
 // `shown`: the memory can be reached from outside from now on. Needed wherever data or history is read by other means

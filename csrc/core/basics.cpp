@@ -236,6 +236,8 @@ constexpr const char* kKeyNames[] = {"Undefined",
                                      "CUDA",
                                      "NPU",
                                      "Meta",
+                                     "SparseCPU",
+                                     "SparseCsrCPU",
                                      "BackendSelect",
                                      "Python",
                                      "Functionalize",
@@ -284,8 +286,10 @@ const std::vector<std::string>& other_keys() {
         for (const char* prefix : {"", "Autograd"})
             for (const char* backend : kOtherBackends) all->push_back(std::string(prefix) + backend);
         for (const char* prefix : {"Quantized", "Sparse", "SparseCsr", "NestedTensor"}) {
-            for (const char* backend : {"CPU", "CUDA", "PrivateUse1", "Meta"})
-                all->push_back(std::string(prefix) + backend);
+            for (const char* backend : {"CPU", "CUDA", "PrivateUse1", "Meta"}) {
+                std::string name = std::string(prefix) + backend;
+                if (name != "SparseCPU" && name != "SparseCsrCPU") all->push_back(name);
+            }
             for (const char* backend : kOtherBackends) all->push_back(std::string(prefix) + backend);
         }
         for (const char* name : kOtherKeys) all->push_back(name);

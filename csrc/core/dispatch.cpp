@@ -123,6 +123,10 @@ KeySet dispatch_keys(const Call& c) {
             no_tensors(c);
         load_device(d);
         keys = keys | backend_key(d);
+    } else if (__builtin_expect(!(keys & kSparseKeys).empty(), 0)) {
+        // Whatever else takes part, no kernel for memory may see a tensor without.
+        const Key sparse = (keys & kSparseKeys).highest();
+        keys = (keys - kBackendKeys) | sparse;
     } else if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) {
         // new_empty(x, device=...) and the like: made where the argument says
         load_device(c.args[c.op->device_arg].device);
@@ -148,7 +152,8 @@ void missing_kernel(const Call& c, KeySet keys) {
                  c.op->full_name, "\"). Kernels are registered for [", available(*c.op), "].");
     MT_THROW(NotImplemented, "Could not run '", c.op->full_name, "' with arguments from the '", key_name(k),
              "' backend. This could be because the operator doesn't exist for this backend. '", c.op->full_name,
-             "' is only available for these backends: [", available(*c.op), "].");
+             "' is only available for these backends: [", available(*c.op), "].",
+             kSparseKeys.has(k) ? " A sparse tensor can be made dense with to_dense()." : "");
 }
 
 // ---- structured kernels ----

@@ -12,6 +12,8 @@ enum class Key : uint8_t {
     CUDA,
     NPU,  // PyTorch's PrivateUse1
     Meta,
+    SparseCPU,
+    SparseCsrCPU,  // every compressed layout
     // behaviours, lowest priority first
     BackendSelect,
     Python,
@@ -59,7 +61,8 @@ struct KeySet {
 constexpr KeySet kAutogradKeys =
     KeySet(Key::AutogradOther) | Key::AutogradCPU | Key::AutogradCUDA | Key::AutogradNPU | Key::AutogradMeta;
 constexpr KeySet kAutocastKeys = KeySet(Key::AutocastCPU) | Key::AutocastCUDA | Key::AutocastNPU;
-constexpr KeySet kBackendKeys = KeySet(Key::CPU) | Key::CUDA | Key::NPU | Key::Meta;
+constexpr KeySet kSparseKeys = KeySet(Key::SparseCPU) | Key::SparseCsrCPU;
+constexpr KeySet kBackendKeys = KeySet(Key::CPU) | Key::CUDA | Key::NPU | Key::Meta | kSparseKeys;
 constexpr KeySet kBelowAutograd = KeySet::below(Key::AutogradOther);
 constexpr KeySet kBelowADInplaceOrView = KeySet::below(Key::ADInplaceOrView);
 

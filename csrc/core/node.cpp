@@ -10,6 +10,7 @@
 #include "autograd.h"
 #include "python/types.h"
 #include "python_keys.h"
+#include "sparse.h"
 
 namespace mt {
 
@@ -19,7 +20,11 @@ namespace {
 thread_local uint64_t g_sequence = 0;
 }
 
-TensorRef engine_add(Tensor& a, Tensor& b) { return call_tensor(g_engine_ops.add, {Value::of(&a), Value::of(&b)}); }
+TensorRef engine_add(Tensor& a, Tensor& b) {
+    // A dense tensor takes a sparse one up, not the other way round.
+    const bool swap = is_sparse(a) && !is_sparse(b);
+    return call_tensor(g_engine_ops.add, {Value::of(swap ? &b : &a), Value::of(swap ? &a : &b)});
+}
 
 void zero_fill(Tensor& t) {
     if (t.is_cpu() && t.storage->nbytes)
@@ -235,7 +240,10 @@ void accumulate(Tensor& variable, AutogradMeta& a, TensorRef grad) {
     // Others may take the gradient away meanwhile: another thread, or user code where tensors are watched.
     TensorRef old = TensorRef::share(a.grad);
     Tensor* fresh = nullptr;
-    if (!old) {
+    if (!old && is_sparse(*grad)) {
+        const bool own = !graph && Py_REFCNT(grad->py()) == 1 && !grad->autograd;
+        fresh = (own ? std::move(grad) : call_tensor(g_engine_ops.clone, {Value::of(grad.get())})).release();
+    } else if (!old) {
         // A gradient is laid out in memory as its variable is, where that is dense.
         bool same_layout =
             variable.is_non_overlapping_and_dense() ? grad->strides() == variable.strides() : grad->is_contiguous();
@@ -258,7 +266,7 @@ void accumulate(Tensor& variable, AutogradMeta& a, TensorRef grad) {
             call_tensor(g_engine_ops.copy_inplace, {Value::of(copy.get()), Value::of(grad.get())});
             fresh = copy.release();
         }
-    } else if (!graph) {
+    } else if (!graph && (!is_sparse(*old) || is_sparse(*grad))) {
         call_tensor(g_engine_ops.add_inplace, {Value::of(old.get()), Value::of(grad.get())});
         return;
     } else {

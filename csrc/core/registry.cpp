@@ -230,6 +230,9 @@ void Operator::resolve() {
         bool backend = !(as_set & kBackendKeys).empty();
         bool autograd = !(as_set & kAutogradKeys).empty();
         if (!chosen && backend) chosen = explicit_kernel ? explicit_kernel : implicit_kernel;
+        // Native kernels for every device work on strides and memory, which sparse tensors do not have.
+        if (chosen && chosen == explicit_kernel && chosen->python == nullptr && !(as_set & kSparseKeys).empty())
+            chosen = nullptr;
         if (!chosen && autograd) {
             // A back end's own kernel makes an implicit composite opaque to autograd, for that back end.
             chosen = autograd_kernel;

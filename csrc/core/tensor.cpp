@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "python/types.h"
 #include "registry.h"
+#include "sparse.h"
 
 namespace mt {
 namespace {
@@ -34,6 +35,10 @@ KeySet keys_for(Device& d, bool inference) {
             // the key Functionalize.
             return (shown - kBackendKeys) | Key::CUDA | Key::Functionalize;
         }
+        case kSparse:
+            backend = d.index == kSparseCoo ? Key::SparseCPU : Key::SparseCsrCPU;
+            d = Device();
+            break;
         default:
             backend = Key::NPU;
             autograd = Key::AutogradNPU;
@@ -65,6 +70,7 @@ void set_dims_storage(Tensor& t, int64_t ndim) {
 // Sorts out contiguous and non-overlapping-and-dense.
 void update_flags(Tensor& t) {
     t.flags &= static_cast<uint8_t>(~(kContiguous | kNonOverlappingDense));
+    if (is_sparse(t)) return;
     int64_t expected = 1;
     bool contiguous = true;
     for (int64_t i = t.ndim - 1; i >= 0; i--) {

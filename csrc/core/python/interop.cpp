@@ -4,6 +4,7 @@
 
 #include "../autograd.h"
 #include "../bounds.h"
+#include "../sparse.h"
 #include "box.h"
 #include "deferred.h"
 #include "indexing.h"
@@ -255,6 +256,8 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
 
 PyObject* tensor_to_numpy(const Tensor& t) {
     settle_all();  // what was put off would see what is written to the array
+    MT_CHECK_TYPE(!is_sparse(t), "can't convert ", sparse_layout_name(layout_of(t)),
+                  " layout tensor to numpy. Use Tensor.to_dense() first.");
     check_data(t);
     MT_CHECK_TYPE(t.is_cpu(), "can't convert ", device_name(t.device),
                   " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
@@ -366,7 +369,7 @@ PyObject* item(PyObject* self, PyObject*) {
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
         // Other devices and modes that watch dispatch answer themselves.
         bool plain = t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
-                     (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched)).empty();
+                     (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kSparseKeys)).empty();
         if (plain) {
             check_bounds(t);
             return item_of(t, 0);

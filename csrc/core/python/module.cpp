@@ -145,8 +145,8 @@ PyObject* make_module() {
     if (!m) return nullptr;
     if (!init_scalar_types(m) || !init_storage_type(m) || !init_tensor_type(m) || !init_operator_types(m) ||
         !init_schema_types(m) || !init_callable_type(m) || !init_autograd_types(m) || !init_transform_types(m) ||
-        !init_device_types(m) || !init_functional_types(m) || !init_check_types(m) || !init_deferred(m) ||
-        !init_guards(m) || !init_call_sites(m))
+        !init_device_types(m) || !init_functional_types(m) || !init_sparse_types(m) || !init_check_types(m) ||
+        !init_deferred(m) || !init_guards(m) || !init_call_sites(m))
         return nullptr;
     if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
     PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));

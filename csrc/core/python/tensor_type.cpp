@@ -1,5 +1,6 @@
 // _C.TensorBase as Python sees it: attributes, number slots, lifetime.
 #include "../autograd.h"
+#include "../sparse.h"
 #include "indexing.h"
 #include "subclass.h"
 #include "types.h"
@@ -107,14 +108,21 @@ PyObject* get_dtype(PyObject* o, void*) {
 PyObject* get_device(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] { return device_object(as_tensor(o).device); });
 }
-PyObject* get_layout(PyObject*, void*) {
-    PyObject* l = layout_object(0);
-    Py_INCREF(l);
-    return l;
-}
+PyObject* get_layout(PyObject* o, void*) { return Py_NewRef(layout_object(layout_of(as_tensor(o)))); }
+PyObject* get_is_sparse(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).keys.has(Key::SparseCPU)); }
+PyObject* get_is_sparse_csr(PyObject* o, void*) { return PyBool_FromLong(layout_of(as_tensor(o)) == kSparseCsr); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(as_tensor(o).ndim); }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(as_tensor(o).itemsize()); }
-PyObject* get_nbytes(PyObject* o, void*) { return PyLong_FromLongLong(as_tensor(o).itemsize() * as_tensor(o).numel()); }
+PyObject* get_nbytes(PyObject* o, void*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        const Tensor& t = as_tensor(o);
+        MT_CHECK(!is_sparse(t),
+                 "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the "
+                 "nbytes of the indices and values.  If you want the size of the  equivalent dense tensor, multiply "
+                 "numel() by element_size()");
+        return PyLong_FromLongLong(t.itemsize() * t.numel());
+    });
+}
 PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(requires_grad(as_tensor(o))); }
 // `refusal`: what to say of dtypes without gradients; the attribute and the method say it differently.
 int change_requires_grad(PyObject* o, PyObject* v, const char* refusal) {
@@ -208,6 +216,8 @@ int set_grad(PyObject* o, PyObject* v, void*) {
         MT_CHECK(g.sizes() == t.sizes(), "attempting to assign a gradient of size '", g.sizes(),
                  "' to a tensor of size '", t.sizes(),
                  "'. Please ensure that the gradient and the tensor are the same size");
+        MT_CHECK(g.keys.has(Key::SparseCPU) || (t.keys & kSparseKeys) == (g.keys & kSparseKeys),
+                 "attempting to assign a gradient to a tensor that has data of a different type");
         AutogradMeta& a = autograd_of(t);
         Py_INCREF(v);
         Tensor* old = a.grad;
@@ -222,8 +232,8 @@ PyObject* get_data(PyObject* o, void*) {
         settle_pending(t);
         if (t.keys.has(Key::Batched) || t.keys.has(Key::Python))
             return call_tensor(g_engine_ops.detach, {Value::of(&t)}).release()->py();
-        TensorRef r =
-            t.keys.has(Key::Functionalize) ? call_tensor(g_engine_ops.detach, {Value::of(&t)}) : shallow_alias(t);
+        TensorRef r = t.keys.has(Key::Functionalize) || is_sparse(t) ? call_tensor(g_engine_ops.detach, {Value::of(&t)})
+                                                                     : shallow_alias(t);
         r->own_version = new uint32_t(0);
         return r.release()->py();
     });
@@ -236,6 +246,9 @@ int set_data(PyObject* o, PyObject* v, void*) {
         if (&t == &s) return 0;
         MT_CHECK(!requires_grad(t) || is_differentiable(s.dtype),
                  "data set to a tensor that requires gradients must be floating point or complex dtype");
+        MT_CHECK((t.keys & kSparseKeys) == (s.keys & kSparseKeys),
+                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                 "type.");
         settle_all();
         settle_pending(t);
         settle_pending(s);
@@ -338,7 +351,7 @@ PyGetSetDef getset[] = {
     {"shape", get_shape, nullptr, "torch.Size: the length of each dimension.", nullptr},
     {"dtype", get_dtype, nullptr, "The element type.", nullptr},
     {"device", get_device, nullptr, "Where the data lives.", nullptr},
-    {"layout", get_layout, nullptr, "torch.strided.", nullptr},
+    {"layout", get_layout, nullptr, "torch.strided, or one of the sparse layouts.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes per element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
@@ -370,14 +383,18 @@ PyGetSetDef getset[] = {
     {"is_vulkan", get_false, nullptr, nullptr, nullptr},
     {"is_mtia", get_false, nullptr, nullptr, nullptr},
     {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
-    {"is_sparse", get_false, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse", get_is_sparse, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", get_is_sparse_csr, nullptr, nullptr, nullptr},
     {"is_quantized", get_false, nullptr, nullptr, nullptr},
     {"is_nested", get_false, nullptr, nullptr, nullptr},
     {"name", get_none, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // ---- methods that need no operator ----
+
+void check_not_compressed(const Tensor& t, const char* what) {
+    MT_CHECK(!t.keys.has(Key::SparseCsrCPU), "Sparse CSR tensors do not have ", what);
+}
 
 PyObject* m_size(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
@@ -392,6 +409,7 @@ PyObject* m_size(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw)
 PyObject* m_stride(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(o);
+        check_not_compressed(t, "strides");
         PyObject* dim = n > 0 ? args[0] : kw && PyTuple_GET_SIZE(kw) ? args[0] : nullptr;
         if (dim && dim != Py_None) {
             int64_t d = PyLong_AsLongLong(dim);
@@ -428,8 +446,11 @@ PyObject* m_is_contiguous(PyObject* o, PyObject* args, PyObject* kw) {
                      Py_TYPE(f)->tp_name);
         return nullptr;
     }
-    if (format >= 2) return PyBool_FromLong(t.ndim == (format == 2 ? 4 : 5) && is_channels_last(t));
-    return PyBool_FromLong(t.is_contiguous());
+    return guarded<PyObject*>(nullptr, [&] {
+        check_not_compressed(t, "is_contiguous");
+        if (format >= 2) return PyBool_FromLong(t.ndim == (format == 2 ? 4 : 5) && is_channels_last(t));
+        return PyBool_FromLong(t.is_contiguous());
+    });
 }
 PyObject* m_is_floating_point(PyObject* o, PyObject*) { return PyBool_FromLong(is_floating(as_tensor(o).dtype)); }
 PyObject* m_is_complex(PyObject* o, PyObject*) { return PyBool_FromLong(is_complex(as_tensor(o).dtype)); }
@@ -456,6 +477,8 @@ PyObject* m_untyped_storage(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         Tensor& t = as_tensor(o);
         if (t.keys.has(Key::Tracer) || putting_off()) run_put_off(&t, true);
+        MT_CHECK_AS(NotImplemented, !is_sparse(t), "Cannot access storage of ",
+                    t.keys.has(Key::SparseCPU) ? "SparseTensorImpl" : "SparseCsrTensorImpl");
         return storage_object(t.storage);
     });
 }

@@ -1,0 +1,87 @@
+// Sparse tensors: sizes over a storage without memory, which stands for an object of Python's that holds indices and
+// values. Their operators are written in Python (mindtorch_v2/_sparse); no native kernel is registered for their keys.
+#include "../sparse.h"
+#include "types.h"
+
+namespace mt {
+namespace {
+
+void release_sparse(Storage* s) {
+    PyGILState_STATE held = PyGILState_Ensure();
+    Py_DECREF(static_cast<PyObject*>(s->context));
+    PyGILState_Release(held);
+    delete s;
+}
+
+// _make_sparse(sizes, dtype, layout, parts): a sparse tensor on the CPU.
+PyObject* make_sparse(PyObject*, PyObject* args) {
+    PyObject *size, *dtype, *layout, *parts;
+    if (!PyArg_ParseTuple(args, "OOOO:_make_sparse", &size, &dtype, &layout, &parts)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        int64_t which = 0;
+        MT_CHECK_TYPE(layout_check(layout, &which) && sparse_layout_name(static_cast<int>(which)),
+                      "_make_sparse expects a sparse layout");
+        MT_CHECK_TYPE(PyTuple_Check(size), "_make_sparse expects a tuple of sizes");
+        Dims sizes;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(size); i++) {
+            int64_t n = PyLong_AsLongLong(PyTuple_GET_ITEM(size, i));
+            if (n == -1 && PyErr_Occurred()) throw PythonError();
+            sizes.push_back(n);
+        }
+        Dims strides(sizes.size());
+        DType element = dtype_from_python(dtype);
+        Storage* s = new Storage;
+        s->release = release_sparse;
+        s->context = Py_NewRef(parts);
+        s->resizable = false;
+        s->device = {kSparse, static_cast<int8_t>(which)};
+        TensorRef made;
+        try {
+            made = from_storage(s, 0, sizes, strides, element);
+        } catch (...) {
+            s->drop();
+            throw;
+        }
+        s->drop();
+        return made.release()->py();
+    });
+}
+
+// _sparse_parts(tensor): what holds the parts of a sparse tensor; None for others.
+PyObject* sparse_parts(PyObject*, PyObject* o) {
+    if (!tensor_check(o) || !is_sparse(as_tensor(o))) Py_RETURN_NONE;
+    return Py_NewRef(static_cast<PyObject*>(as_tensor(o).storage->context));
+}
+
+// _become_sparse(tensor, other): an in-place operator gave `tensor` the sizes and parts of `other`, of its layout.
+PyObject* become_sparse(PyObject*, PyObject* args) {
+    PyObject *o, *other;
+    if (!PyArg_ParseTuple(args, "OO:_become_sparse", &o, &other)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        MT_CHECK_TYPE(tensor_check(o) && tensor_check(other), "_become_sparse expects two Tensors");
+        Tensor &t = as_tensor(o), &source = as_tensor(other);
+        MT_CHECK(is_sparse(t) && layout_of(t) == layout_of(source) && t.dtype == source.dtype,
+                 "_become_sparse expects sparse tensors of one layout and dtype");
+        PyObject* before = static_cast<PyObject*>(t.storage->context);
+        t.storage->context = Py_NewRef(static_cast<PyObject*>(source.storage->context));
+        Py_DECREF(before);
+        set_sizes_strides(t, source.sizes(), source.strides());
+        return Py_NewRef(o);
+    });
+}
+
+PyMethodDef functions[] = {{"_make_sparse", make_sparse, METH_VARARGS, nullptr},
+                           {"_sparse_parts", sparse_parts, METH_O, nullptr},
+                           {"_become_sparse", become_sparse, METH_VARARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+const char* sparse_layout_name(int layout) {
+    constexpr const char* kNames[] = {nullptr, "Sparse", nullptr, "SparseCsr", "SparseCsc", "SparseBsr", "SparseBsc"};
+    return layout >= 0 && layout < 7 ? kNames[layout] : nullptr;
+}
+
+bool init_sparse_types(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace mt
