@@ -53,11 +53,12 @@ bool same_value(const Value& a, const Value& b) {
     }
 }
 
-// Whether argument i is what the schema gives anyway: PyTorch leaves it out of the call of a Python kernel.
+// Whether argument i is what the schema gives anyway: PyTorch leaves it out of the call of a Python kernel. Arguments
+// that C++ gives have no object to come from.
 bool is_default(const Call& c, int i) {
     const Argument& a = c.op->schema.args[static_cast<size_t>(i)];
     if (!a.has_default) return false;
-    return !c.source[i] || (c.op->user && same_value(c.args[i], a.default_value));
+    return (!c.source[i] || c.op->user) && same_value(c.args[i], a.default_value);
 }
 
 template <class F>

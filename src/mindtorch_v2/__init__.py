@@ -73,6 +73,12 @@ from ._tensor_types import (  # noqa: E402
     LongTensor,
     ShortTensor,
 )
+from ._sparse.create import (  # noqa: E402
+    sparse_compressed_tensor,
+    sparse_coo_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+)
 from . import _namespace, _torch_dispatch  # noqa: E402  (fills in what is made of several of the above)
 
 globals().update({name: getattr(_namespace, name) for name in _namespace.__all__})

@@ -102,12 +102,15 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             )
         if id(self) in memo:
             return memo[id(self)]
-        storage = self.untyped_storage().__deepcopy__(memo)
         with_grad = _C.is_grad_enabled()
         _C._set_grad_enabled(False)
         try:
-            new = _C._find_operator("aten::empty", "memory_format")((0,), dtype=self.dtype, device=self.device)
-            new.set_(storage, self.storage_offset(), self.size(), self.stride())
+            if self.layout == _C.strided:
+                storage = self.untyped_storage().__deepcopy__(memo)
+                new = _C._find_operator("aten::empty", "memory_format")((0,), dtype=self.dtype, device=self.device)
+                new.set_(storage, self.storage_offset(), self.size(), self.stride())
+            else:
+                new = self.detach().clone()
         finally:
             _C._set_grad_enabled(with_grad)
         if type(self) is not Tensor:

@@ -232,12 +232,32 @@ def _batched_str(tensor, levels):
     return text
 
 
+def _part_str(name, part, indent):
+    """One dense tensor of which a sparse one is made."""
+    text = _tensor_str(part, indent + len(name) + len("=tensor("))
+    return f"{name}=tensor({text}{f', size={tuple(part.shape)}' if part.numel() == 0 else ''})"
+
+
+def _sparse_str(tensor, indent):
+    """The parts of a sparse tensor, and what is said of it behind them."""
+    if tensor.is_sparse:
+        names = ("_indices", "_values")
+    elif tensor.layout == torch.sparse_csr:
+        names = ("crow_indices", "col_indices", "values")
+    else:
+        names = ("ccol_indices", "row_indices", "values")
+    plain = tensor.detach()
+    parts = [_part_str(name.lstrip("_"), getattr(plain, name)().detach(), indent) for name in names]
+    suffixes = [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+    if tensor.dtype not in _default_dtypes():
+        suffixes.append(f"dtype={tensor.dtype}")
+    return (",\n" + " " * indent).join(parts), [*suffixes, f"layout={tensor.layout}"]
+
+
 def _str_intern(tensor, *, tensor_contents=None):
     mapped = torch._C._batched_parts(tensor)
     if mapped is not None:
         return _batched_str(*mapped)
-    if tensor.layout != torch.strided:
-        raise NotImplementedError(f"printing a tensor of layout {tensor.layout}")
     if torch._C._functional_parts(tensor) is not None:
         return _functional_str(tensor)
     plain = type(tensor) is torch.Tensor or _is_parameter(tensor)
@@ -245,7 +265,9 @@ def _str_intern(tensor, *, tensor_contents=None):
     suffixes = []
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
-    if tensor.device.type == "meta" or tensor.numel() == 0:
+    if tensor.layout != torch.strided:
+        contents, suffixes = _sparse_str(tensor, len(prefix))
+    elif tensor.device.type == "meta" or tensor.numel() == 0:
         if tensor.device.type == "meta" or tensor.dim() != 1:
             suffixes.append(f"size={tuple(tensor.shape)}")
         if tensor.dtype != torch.get_default_dtype():
@@ -268,7 +290,7 @@ def _str_intern(tensor, *, tensor_contents=None):
     levels = torch._C._tangent_levels(tensor)
     if levels:
         suffixes.append(f"tangent={tangent_of(tensor, levels[-1])}")
-    return _add_suffixes(prefix + contents, suffixes, len(prefix), force_newline=False)
+    return _add_suffixes(prefix + contents, suffixes, len(prefix), force_newline=tensor.is_sparse)
 
 
 def _str(tensor, *, tensor_contents=None):

@@ -142,7 +142,12 @@ def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
 
 
 def _rebuild_sparse_tensor(layout, data):
-    raise NotImplementedError(f"loading a tensor of layout {layout}: sparse tensors are not implemented")
+    if layout == torch.sparse_coo:
+        indices, values, size, *coalesced = data
+        return torch.sparse_coo_tensor(
+            indices, values, size, check_invariants=True, is_coalesced=coalesced[0] if coalesced else None
+        )
+    return torch.sparse_compressed_tensor(*data, layout=layout, check_invariants=True)
 
 
 def _rebuild_nested_tensor(buffer, sizes, strides, storage_offsets):
@@ -214,6 +219,15 @@ def _reduce_plain(tensor):
             tensor.stride(),
             tensor.requires_grad,
         )
+    if tensor.is_sparse:
+        parts = (tensor._indices().detach(), tensor._values().detach(), tensor.size(), tensor.is_coalesced())
+        return _rebuild_sparse_tensor, (tensor.layout, parts)
+    if tensor.layout != torch.strided:
+        by_rows = tensor.layout == torch.sparse_csr
+        plain = tensor.detach()
+        starts = plain.crow_indices() if by_rows else plain.ccol_indices()
+        others = plain.col_indices() if by_rows else plain.row_indices()
+        return _rebuild_sparse_tensor, (tensor.layout, (starts, others, plain.values(), tensor.size()))
     metadata = get_tensor_metadata(tensor)
     place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), tensor.requires_grad)
     hooks = torch.storage.no_hooks()

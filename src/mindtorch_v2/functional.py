@@ -264,8 +264,6 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """
     if overridden(input):
         return hand_over_locals(norm, locals())
-    if input.layout != torch.strided:
-        raise NotImplementedError("norm is implemented for strided tensors only")
     if dim is not None:
         dims = [dim] if isinstance(dim, int) else list(dim)
     else:
@@ -294,7 +292,7 @@ def split(tensor, split_size_or_sections, dim=0):
 
 
 def spmm(input, mat2):
-    """The matrix product, under the name that PyTorch gives it for a sparse `input` (n, m); ours are dense."""
+    """The matrix product, under the name that PyTorch gives it for a sparse `input` (n, m)."""
     return torch.mm(input, mat2)
 
 

@@ -5,6 +5,7 @@ in the file is run. Saving to a path writes aside and renames, so that the old f
 """
 
 import contextlib
+import copyreg
 import io
 import os
 import pickle
@@ -155,6 +156,9 @@ def _get_layout(name):
     """The layout that a file names, such as `torch.strided`."""
     layouts = {str(value): value for value in vars(torch).values() if isinstance(value, torch.layout)}
     return layouts[name]
+
+
+copyreg.pickle(torch.layout, lambda layout: (_get_layout, (str(layout),)))
 
 
 def _is_path(name_or_buffer):

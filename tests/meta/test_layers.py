@@ -18,7 +18,7 @@ LEVELS = {
     "_backends.ge": 6, "_backends.npu.custom_kernel": 6,
     # It traces what it checks.
     "_library.opcheck": 6,
-    "_functionalize": 4, "_backends": 4, "_batching": 4,
+    "_functionalize": 4, "_sparse": 4, "_backends": 4, "_batching": 4,
     "library": 5, "_torch_dispatch": 5, "_library": 5, "_ops_namespace": 5, "_interop": 5,
 }  # fmt: skip
 PUBLIC, TOP = 6, 7

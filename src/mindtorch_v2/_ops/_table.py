@@ -550,6 +550,24 @@ def composite(
     return decorate
 
 
+def declare(schema: str, doc: str, *, bind: str = "", grad: Any = None, nondiff: tuple[int, ...] = ()) -> None:
+    """State an operator that has kernels for some layouts only; ``_sparse`` registers them."""
+    _define(
+        schema,
+        doc,
+        bind=bind,
+        grad=grad,
+        alias="",
+        samples=(),
+        dtypes="floating",
+        nondiff=nondiff,
+        node=None,
+        family=_family(),
+        body=None,
+        extra={},
+    )
+
+
 def _family() -> str:
     return sys._getframe(2).f_globals["__name__"].rpartition(".")[2]
 

@@ -1,6 +1,5 @@
 """`torch.optim`: optimizers, learning-rate schedules, weight averaging."""
 
-from mindtorch_v2._unavailable import unavailable_class
 from mindtorch_v2.optim import lr_scheduler, swa_utils
 from mindtorch_v2.optim.adadelta import Adadelta
 from mindtorch_v2.optim.adafactor import Adafactor
@@ -17,8 +16,7 @@ from mindtorch_v2.optim.radam import RAdam
 from mindtorch_v2.optim.rmsprop import RMSprop
 from mindtorch_v2.optim.rprop import Rprop
 from mindtorch_v2.optim.sgd import SGD
-
-SparseAdam = unavailable_class("torch.optim.SparseAdam", "there are no sparse gradients here: use Adam")
+from mindtorch_v2.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD",

@@ -180,8 +180,17 @@ def adagrad(
         if maximize:
             grad = -grad
         if weight_decay != 0:
+            if grad.is_sparse:
+                raise RuntimeError("weight_decay option is not compatible with sparse gradients")
             grad = grad.add(param, alpha=weight_decay)
         clr = lr / (1 + (step - 1) * lr_decay)
+        if grad.is_sparse:
+            grad = grad.coalesce()
+            indices, slopes = grad._indices(), grad._values()
+            state_sum.add_(torch.sparse_coo_tensor(indices, slopes * slopes, grad.shape))
+            scale = state_sum.sparse_mask(grad)._values().sqrt().add_(eps)
+            param.add_(torch.sparse_coo_tensor(indices, slopes / scale, grad.shape), alpha=-_get_value(clr))
+            continue
         target = param
         if torch.is_complex(param):
             grad, state_sum, target = (torch.view_as_real(t) for t in (grad, state_sum, param))

@@ -1,11 +1,16 @@
-"""`torch.sparse` by its names: tensors are dense here."""
+"""`torch.sparse`: operators on sparse tensors. See docs/sparse.md."""
 
+import functools
+
+import mindtorch_v2 as torch
+from mindtorch_v2._sparse.create import checks_invariants, set_checks_invariants
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
 
 __all__ = [
     "SparseSemiStructuredTensor",
     "addmm",
     "as_sparse_gradcheck",
+    "check_sparse_tensor_invariants",
     "log_softmax",
     "mm",
     "sampled_addmm",
@@ -17,13 +22,97 @@ __all__ = [
 ]
 
 SparseSemiStructuredTensor = unavailable_class("torch.sparse.SparseSemiStructuredTensor")
-addmm = unavailable_function("torch.sparse.addmm", "use a dense tensor and torch.addmm")
 as_sparse_gradcheck = unavailable_function("torch.sparse.as_sparse_gradcheck")
-log_softmax = unavailable_function("torch.sparse.log_softmax", "use a dense tensor and torch.log_softmax")
-mm = unavailable_function("torch.sparse.mm", "use a dense tensor and torch.mm")
 sampled_addmm = unavailable_function("torch.sparse.sampled_addmm")
-softmax = unavailable_function("torch.sparse.softmax", "use a dense tensor and torch.softmax")
 spdiags = unavailable_function("torch.sparse.spdiags")
 spsolve = unavailable_function("torch.sparse.spsolve")
-sum = unavailable_function("torch.sparse.sum", "use a dense tensor and torch.sum")
 to_sparse_semi_structured = unavailable_function("torch.sparse.to_sparse_semi_structured")
+
+
+def mm(mat1, mat2):
+    """The product of two matrices of which one is sparse, (n, k) and (k, m).
+
+    With a dense matrix it is dense, of two sparse ones sparse. The gradient of a sparse matrix has values where the matrix
+    has them, other than with `torch.mm`, which gives it a dense one.
+
+    >>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> torch.sparse.mm(x, torch.ones(3, 1))
+    tensor([[3.],
+            [4.]])
+    """
+    return torch._sparse_mm(mat1, mat2)
+
+
+def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
+    """`beta * mat + alpha * (mat1 @ mat2)`, with `mat` dense and `mat1` sparse; gradients as those of `mm`."""
+    return torch._sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def sum(input, dim=None, dtype=None):
+    """The sum of a coordinate tensor, of all elements or over the dimensions `dim` (an int or several).
+
+    The result is sparse as long as a sparse dimension is left.
+
+    >>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> torch.sparse.sum(x)
+    tensor(7.)
+    """
+    options = {} if dtype is None else {"dtype": dtype}
+    return torch._sparse_sum(input, **options) if dim is None else torch._sparse_sum(input, dim, **options)
+
+
+def softmax(input, dim, *, dtype=None):
+    """Softmax over a dimension of a coordinate tensor: what is not stored counts as minus infinity."""
+    return torch._sparse_softmax(input, dim, dtype=dtype)
+
+
+def log_softmax(input, dim, *, dtype=None):
+    """The logarithm of `softmax`."""
+    return torch._sparse_log_softmax(input, dim, dtype=dtype)
+
+
+class check_sparse_tensor_invariants:
+    """Whether new sparse tensors are checked: indices against sizes, and what was promised of them. Off at first.
+
+    As a context manager or decorator for a time, or with `enable()` and `disable()` from now on.
+
+    >>> with torch.sparse.check_sparse_tensor_invariants():
+    ...     torch.sparse_coo_tensor([[5]], [1.0], (2,))
+    Traceback (most recent call last):
+        ...
+    RuntimeError: size is inconsistent with indices: for dim 0, size is 2 but found index 5
+    """
+
+    def __init__(self, enable=True):
+        self.state = enable
+        self._before = []
+
+    @staticmethod
+    def is_enabled():
+        """Whether they are checked now."""
+        return checks_invariants()
+
+    @staticmethod
+    def enable():
+        """Checks them from now on."""
+        set_checks_invariants(True)
+
+    @staticmethod
+    def disable():
+        """Does not check them from now on."""
+        set_checks_invariants(False)
+
+    def __enter__(self):
+        self._before.append(checks_invariants())
+        set_checks_invariants(self.state)
+
+    def __exit__(self, *exception):
+        set_checks_invariants(self._before.pop())
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return checked

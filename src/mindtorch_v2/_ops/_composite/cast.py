@@ -38,16 +38,6 @@ def zero(self):
 
 
 @composite(
-    "to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor",
-    "The tensor itself, which is dense already, or a copy of another dtype.",
-    bind="method",
-    samples=[S(T(3, 4)), S(T(3, 4), DTYPES["float64"])],
-)
-def to_dense(self, dtype=None, *, masked_grad=None):
-    return self if dtype is None or dtype == self.dtype else aten._to_copy(self, dtype=dtype)
-
-
-@composite(
     "dequantize.self(Tensor self) -> Tensor",
     "The numbers of a tensor that is not quantised, in float32.",
     bind="function method",

@@ -400,6 +400,12 @@ for _schema, _view in (
     dtypes="all",
 )
 def narrow_copy(self, dim, start, length):
+    if self.layout != _C.strided:
+        if start < 0 or length < 0 or start + length > self.shape[dim]:
+            raise RuntimeError(
+                f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {self.shape[dim]})."
+            )
+        return aten.index_select(self, dim, aten.arange(start, start + length))
     return _row_major(self.narrow(dim, start, length))
 
 

@@ -6,7 +6,7 @@ from .._table import S, T, aten, op, rule
 
 def _embedding_backward(grad, weight_sizes, indices, padding_idx, scale_grad_by_freq, sparse):
     if sparse:
-        raise NotImplementedError("embedding(): sparse gradients (sparse=True) are not supported")
+        return aten.embedding_sparse_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)
     return aten.embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)
 
 
@@ -14,10 +14,13 @@ def _embedding_bag_backward(
     grad0, needs, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx,
     result1, result2, result3,
 ):  # fmt: skip
-    if sparse:
-        raise NotImplementedError("embedding_bag(): sparse gradients (sparse=True) are not supported")
     for_weight = for_samples = None
-    if needs[0]:
+    if needs[0] and sparse:
+        for_weight = aten._embedding_bag_sparse_backward(
+            grad0, indices, offsets, result1, result2, weight.shape[0], scale_grad_by_freq, mode, per_sample_weights,
+            padding_idx,
+        )  # fmt: skip
+    elif needs[0]:
         for_weight = aten._embedding_bag_dense_backward(
             grad0, indices, result1, result2, result3, weight.shape[0], scale_grad_by_freq, mode, per_sample_weights,
             padding_idx,
