@@ -9,6 +9,7 @@
 #include "python/box.h"
 #include "python/types.h"
 #include "python_keys.h"
+#include "sparse.h"
 
 namespace mt {
 
@@ -100,6 +101,13 @@ std::string available(const Operator& op) {
              available(*c.op), "].");
 }
 
+// The layout that a factory is asked for, which stands before the device in every schema: a key, or none.
+Key asked_layout(const Call& c) {
+    const int i = c.op->device_arg - 1;
+    if (i < 0 || c.args[i].tag != Tag::Layout || c.args[i].i == 0) return Key::Undefined;
+    return c.args[i].i == kSparseCoo ? Key::SparseCPU : Key::SparseCsrCPU;
+}
+
 }  // namespace
 
 KeySet dispatch_keys(const Call& c) {
@@ -133,6 +141,10 @@ KeySet dispatch_keys(const Call& c) {
         keys = (keys - kBackendKeys) | backend_key(c.args[c.op->device_arg].device);
     } else if (keys.has(Key::Meta) && !(keys & (KeySet(Key::CPU) | Key::NPU | Key::CUDA)).empty()) {
         keys = keys - (KeySet(Key::CPU) | Key::NPU | Key::CUDA);
+    }
+    if (c.op->device_arg > 0) {
+        const Key sparse = asked_layout(c);
+        if (sparse != Key::Undefined) keys = (keys - kBackendKeys) | sparse;
     }
     return (keys | Key::BackendSelect | g_thread.include) - exclude;
 }

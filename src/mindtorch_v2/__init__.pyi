@@ -285,6 +285,10 @@ int8: _dtype
 long: _dtype
 nonzero: Any
 short: _dtype
+sparse_compressed_tensor: Any
+sparse_coo_tensor: Any
+sparse_csc_tensor: Any
+sparse_csr_tensor: Any
 uint16: _dtype
 uint32: _dtype
 uint64: _dtype
@@ -769,6 +773,42 @@ def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | No
     """Exponentials along `dim`, divided by their sum."""
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype) -> Tensor:
     """The gradient of softmax."""
+def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
+    """`beta * self + alpha * (mat1 @ mat2)`; the gradient of a sparse `mat1` has its pattern."""
+def _sparse_compressed_tensor_unsafe(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor of a compressed layout of parts that are not checked."""
+def _sparse_coo_tensor_unsafe(indices: Tensor, values: Tensor, size: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., is_coalesced: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A coordinate tensor of indices and values that are not checked."""
+def _sparse_coo_tensor_with_dims_and_tensors(sparse_dim: _int, dense_dim: _int, size: _Sequence[_int], indices: Tensor, values: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., is_coalesced: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A coordinate tensor of indices and values."""
+@overload
+def _sparse_log_softmax(input: Tensor, dim: _int, half_to_float: _bool) -> Tensor:
+    """Over the stored values: what is not stored counts as minus infinity."""
+@overload
+def _sparse_log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
+    """Logarithm of the softmax of the stored values."""
+def _sparse_mm(sparse: Tensor, dense: Tensor) -> Tensor:
+    """The product of a sparse matrix and another."""
+@overload
+def _sparse_softmax(input: Tensor, dim: _int, half_to_float: _bool) -> Tensor:
+    """Over the stored values: what is not stored counts as minus infinity."""
+@overload
+def _sparse_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
+    """Softmax of the stored values."""
+def _sparse_sparse_matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The product of two coordinate matrices, a coordinate matrix."""
+@overload
+def _sparse_sum(input: Tensor) -> Tensor:
+    """The sum of all values."""
+@overload
+def _sparse_sum(input: Tensor, *, dtype: _dtype) -> Tensor:
+    """The sum of all values."""
+@overload
+def _sparse_sum(input: Tensor, dim: _Sequence[_int] | _int) -> Tensor:
+    """Sums over some dimensions; sparse while a sparse dimension is left."""
+@overload
+def _sparse_sum(input: Tensor, dim: _Sequence[_int] | _int, *, dtype: _dtype) -> Tensor:
+    """Sums over some dimensions."""
 def _standard_gamma(input: Tensor, generator: _Generator | None = ...) -> Tensor:
     """Numbers of gamma distributions of rate one."""
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:

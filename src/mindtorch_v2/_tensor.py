@@ -262,7 +262,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the storage is page-locked memory."""
-        return self.untyped_storage().is_pinned()
+        return self.layout == _C.strided and self.untyped_storage().is_pinned()
+
+    def to_sparse_coo(self) -> Tensor:
+        """The elements that are not zero as a coordinate tensor."""
+        return self.to_sparse()
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
         raise AssertionError("Torch not compiled with CUDA enabled")

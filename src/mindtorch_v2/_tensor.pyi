@@ -19,6 +19,18 @@ class Tensor(TensorBase):
     def __init__(self, *args: Any, **options: Any) -> None: ...
     def __matmul__(self, other: Tensor) -> Tensor:
         """Matrix product with broadcast batch dimensions; vectors count as a row on the left and a column on the right."""
+    def _coalesced_(self, coalesced: _bool) -> Tensor:
+        """Says whether the coordinates are sorted and distinct."""
+    def _dimI(self) -> _int:
+        """Number of sparse dimensions."""
+    def _dimV(self) -> _int:
+        """Number of dense dimensions."""
+    def _indices(self) -> Tensor:
+        """The coordinates, (sparse_dim, nnz), also of an uncoalesced tensor."""
+    def _nnz(self) -> _int:
+        """How many values are stored."""
+    def _values(self) -> Tensor:
+        """The values, also of an uncoalesced tensor."""
     def abs(self) -> Tensor:
         """Absolute value; of a complex number its modulus."""
     def abs_(self) -> Tensor:
@@ -265,6 +277,8 @@ class Tensor(TensorBase):
         """The tensor as uint8."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: _Generator | None = ...) -> Tensor:
         """Numbers of a Cauchy distribution."""
+    def ccol_indices(self) -> Tensor:
+        """Where the columns of a csc tensor begin."""
     def cdouble(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """The tensor as complex128."""
     def ceil(self) -> Tensor:
@@ -335,6 +349,10 @@ class Tensor(TensorBase):
         """`self` moved into [min, max]."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """A copy of the tensor."""
+    def coalesce(self) -> Tensor:
+        """The same tensor with sorted and distinct coordinates; values at equal ones are added."""
+    def col_indices(self) -> Tensor:
+        """The column of each value of a csr tensor."""
     def conj(self) -> Tensor:
         """The complex conjugate; real tensors as they are."""
     def conj_physical(self) -> Tensor:
@@ -382,6 +400,8 @@ class Tensor(TensorBase):
         """The tensor in the memory of the processor."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """Cross product; without dim along the first dimension of three items."""
+    def crow_indices(self) -> Tensor:
+        """Where the rows of a csr tensor begin."""
     def cummax(self, dim: _int) -> return_types.cummax:
         """The largest element so far along `dim`, and its position."""
     def cummin(self, dim: _int) -> return_types.cummin:
@@ -398,6 +418,8 @@ class Tensor(TensorBase):
         """Degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """Degrees to radians."""
+    def dense_dim(self) -> _int:
+        """Number of dense dimensions."""
     def dequantize(self) -> Tensor:
         """The numbers of a tensor that is not quantised, in float32."""
     def det(self) -> Tensor:
@@ -740,12 +762,16 @@ class Tensor(TensorBase):
         """Slices of `source` reduced (prod, mean, amax, amin) into the slices of `self` that `index` names."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices along `dim` that `index` names."""
+    def indices(self) -> Tensor:
+        """The coordinates of a coalesced tensor, (sparse_dim, nnz)."""
     def inner(self, other: Tensor) -> Tensor:
         """Sum product over the last dimension of both."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """The tensor as int32."""
     def inverse(self) -> Tensor:
         """Inverse of square matrices."""
+    def is_coalesced(self) -> _bool:
+        """Whether the coordinates are sorted and distinct."""
     def is_nonzero(self) -> _bool:
         """Whether the one element of the tensor is not 0."""
     def is_same_size(self, other: Tensor) -> _bool:
@@ -1235,6 +1261,8 @@ class Tensor(TensorBase):
     @overload
     def round_(self, *, decimals: _int) -> Tensor:
         """Rounded to `decimals` decimal places, halves to even."""
+    def row_indices(self) -> Tensor:
+        """The row of each value of a csc tensor."""
     def rsqrt(self) -> Tensor:
         """`1 / sqrt(self)`."""
     def rsqrt_(self) -> Tensor:
@@ -1327,6 +1355,10 @@ class Tensor(TensorBase):
     @overload
     def sort(self, *, stable: _bool | None, dim: _int = ..., descending: _bool = ...) -> return_types.sort:
         """The elements sorted along `dim`, ties in their order, and where each came from."""
+    def sparse_dim(self) -> _int:
+        """Number of sparse dimensions."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements of `self` at the coordinates of the sparse tensor `mask`."""
     def special_log_softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor:
         """Logarithm of the softmax along `dim`, computed in `dtype`."""
     def special_logsumexp(self, dim: _Sequence[_int] | _int, keepdim: _bool = ...) -> Tensor:
@@ -1475,7 +1507,17 @@ class Tensor(TensorBase):
     def to(self, device: _device | str | _int | None = ..., dtype: _dtype | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """The tensor on another device, with another dtype."""
     def to_dense(self, dtype: _dtype | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
-        """The tensor itself, which is dense already, or a copy of another dtype."""
+        """A sparse tensor written out; a dense one itself, or a copy of another dtype."""
+    @overload
+    def to_sparse(self, sparse_dim: _int) -> Tensor:
+        """The elements that are not zero as a coordinate tensor with this many sparse dimensions."""
+    @overload
+    def to_sparse(self, *, layout: _layout | None = ..., blocksize: _Sequence[_int] | _int | None = ..., dense_dim: _int | None = ...) -> Tensor:
+        """The elements that are not zero, in a sparse layout: coordinates unless `layout` says otherwise."""
+    def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor:
+        """The matrix compressed by columns."""
+    def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
+        """The matrix compressed by rows."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> return_types.topk:
         """The k largest (or smallest) elements along `dim`, in order, and their positions."""
     def trace(self) -> Tensor:
@@ -1530,6 +1572,8 @@ class Tensor(TensorBase):
         """A new dimension of size one."""
     def unsqueeze_(self, dim: _int) -> Tensor:
         """Changes the tensor's own sizes and strides."""
+    def values(self) -> Tensor:
+        """The values of a coalesced or compressed tensor."""
     @overload
     def var(self, dim: _Sequence[_int] | _int | None = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> Tensor:
         """The variance along the dimensions `dim`."""
@@ -1690,7 +1734,8 @@ class Tensor(TensorBase):
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Any = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Any: ...
     def storage(self) -> Any: ...
     def storage_type(self) -> type: ...
-    def type(self, dtype: Any = ..., non_blocking: Any = ...) -> Any: ...
+    def to_sparse_coo(self) -> Tensor: ...
+    def type(self, dtype: Any = ..., non_blocking: Any = ..., **kwargs: Any) -> Any: ...
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
     def where(self, condition: Any, other: Any) -> Any: ...

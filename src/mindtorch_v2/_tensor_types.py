@@ -95,7 +95,8 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
     if dtype is None:
         short = str(self.dtype).rpartition(".")[2]
         name = _NAMES.get(short, f"{short[:1].upper()}{short[1:]}Tensor")
-        return f"torch.{name}" if self.device.type == "cpu" else f"torch.{self.device.type}.{name}"
+        places = ([] if self.device.type == "cpu" else [self.device.type]) + ["sparse"] * self.is_sparse
+        return ".".join(["torch", *places, name])
     if isinstance(dtype, str):
         names = {f"torch.{name}": _C._dtypes[short] for short, name in _NAMES.items()}
         if dtype not in names:
@@ -121,21 +122,3 @@ HalfTensor = _make("HalfTensor", "float16")
 IntTensor = _make("IntTensor", "int32")
 LongTensor = _make("LongTensor", "int64")
 ShortTensor = _make("ShortTensor", "int16")
-
-
-def _type(self, dtype=None, non_blocking=False):
-    """The old type's name ("torch.FloatTensor"), or this tensor in another dtype or old type."""
-    types = {name: globals()[name] for name in __all__}
-    if dtype is None:
-        name = next(
-            (name for name, kind in types.items() if kind.dtype is self.dtype), f"{self.dtype}".removeprefix("torch.")
-        )
-        return f"torch.{name}" if self.device.type == "cpu" else f"torch.{self.device.type}.{name}"
-    if isinstance(dtype, str):
-        if dtype.removeprefix("torch.") not in types:
-            raise ValueError(f"invalid type: '{dtype}'")
-        dtype = types[dtype.removeprefix("torch.")]
-    return self.to(dtype if isinstance(dtype, _C.dtype) else dtype.dtype)
-
-
-Tensor.type = _type

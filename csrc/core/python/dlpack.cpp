@@ -2,6 +2,7 @@
 #include <string>
 
 #include "../autograd.h"
+#include "../sparse.h"
 #include "deferred.h"
 #include "tensor_new.h"
 
@@ -111,6 +112,7 @@ struct Exported {
 
 void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
     settle_all();  // what was put off would see what others write
+    if (is_sparse(t)) buffer_error("Can't export tensors with layout other than torch.strided");
     check_data(t);
     e->storage = t.storage;
     note_export(e->storage);

@@ -92,8 +92,7 @@ def to_compressed(x: Any, layout: Any) -> Any:
 
 def to_coo(x: Any) -> Any:
     """A compressed matrix as coordinates."""
-    made = coo(aten.stack(coordinates(x)), parts(x).values, x.shape, COMPRESSED[x.layout] == 0)
-    return coalesced(made)
+    return coo(aten.stack(coordinates(x)), parts(x).values, x.shape, COMPRESSED[x.layout] == 0)
 
 
 @kernel("_to_sparse", *_BOTH)
@@ -140,7 +139,7 @@ def _elements(x: Any, indices: Any) -> Any:
     if x.layout == _C.strided:
         x = bare(x)
         return aten.index(x, list(indices.unbind(0))) if indices.shape[0] else x.unsqueeze(0)
-    p = parts(coalesced(x) if x.layout == _C.sparse_coo else to_coo(x))
+    p = parts(coalesced(x if x.layout == _C.sparse_coo else to_coo(x)))
     count = indices.shape[0]
     if p.indices.shape[0] != count:
         raise RuntimeError("sparse_mask(): operands have different numbers of sparse dimensions")

@@ -17,12 +17,12 @@ def _alias(x: Any) -> Any:
     return x._shallow_alias()
 
 
-@kernel("_sparse_coo_tensor_with_dims_and_tensors", DENSE)
+@kernel("_sparse_coo_tensor_with_dims_and_tensors", DENSE, COO)
 def _with_tensors(sparse_dim, dense_dim, size, indices, values, **options):
     return coo(_alias(bare(indices)), _alias(bare(values)), size, bool(options.get("is_coalesced")))
 
 
-@kernel("_sparse_compressed_tensor_unsafe", DENSE)
+@kernel("_sparse_compressed_tensor_unsafe", DENSE, CSR)
 def _compressed_unsafe(compressed_indices, plain_indices, values, size, *, layout=None, **options):
     return compressed(_alias(bare(compressed_indices)), _alias(bare(plain_indices)), _alias(bare(values)), size, layout)
 
@@ -163,6 +163,11 @@ def _detach(self):
 def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
     if device is not None and device.type != "cpu":
         raise NotImplementedError(f"sparse tensors on the device {device} are not implemented, only on the CPU")
+    if layout not in (None, self.layout):
+        raise RuntimeError(
+            "to(options) doesn't support converting to a different layout, but got self.layout being "
+            f"{self.layout} and options.layout set as {layout}"
+        )
     copy = _clone(self)
     return copy if dtype in (None, self.dtype) else with_values(copy, parts(copy).values.to(dtype))
 
@@ -202,14 +207,22 @@ def _zeros_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, 
     dtype = self.dtype if dtype is None else dtype
     if layout == _C.strided:
         return aten.zeros(self.shape, dtype=dtype)
-    return empty(self.shape, dtype, self.layout, _sparse_dims(self))
+    return empty(self.shape, dtype, layout or self.layout, _sparse_dims(self))
 
 
 @kernel("new_zeros", *_BOTH)
 @kernel("new_empty", *_BOTH)
 def _new_zeros(self, size, *, dtype=None, layout=None, device=None, pin_memory=None):
     dtype = self.dtype if dtype is None else dtype
-    return aten.zeros(size, dtype=dtype) if layout == _C.strided else empty(size, dtype, self.layout)
+    return aten.zeros(size, dtype=dtype) if layout == _C.strided else empty(size, dtype, layout or self.layout)
+
+
+@kernel("zeros", *_BOTH)
+@kernel("empty.memory_format", *_BOTH)
+def _zeros(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    if device is not None and device.type != "cpu":
+        raise NotImplementedError(f"sparse tensors on the device {device} are not implemented, only on the CPU")
+    return empty(size, _C.get_default_dtype() if dtype is None else dtype, layout)
 
 
 @kernel("zero_", *_BOTH)

@@ -14,7 +14,7 @@ _BOTH = (COO, CSR)
 # Zero stays zero: only the values change. PyTorch works on the sum of the values at equal coordinates.
 _UNARY = (
     "abs asin asinh atan atanh ceil conj_physical deg2rad erf erfinv expm1 floor frac isinf isnan isneginf isposinf log1p "
-    "nan_to_num rad2deg relu round sgn sign signbit sin sinh sqrt tan tanh trunc"
+    "nan_to_num rad2deg relu round sgn sign signbit sin sinh sqrt square tan tanh trunc"
 ).split()
 
 
@@ -158,6 +158,11 @@ def _add_number(self, other, alpha=1):
 kernel("sub.Scalar", *_BOTH)(_add_number)
 inplace("add.Scalar", *_BOTH)(_add_number)
 inplace("sub.Scalar", *_BOTH)(_add_number)
+
+
+@kernel("rsub.Scalar", *_BOTH)
+def _number_minus(self, other, alpha=1):
+    return _add(aten.scalar_tensor(other, dtype=self.dtype), self, alpha=-alpha)
 
 
 # ---- products ----

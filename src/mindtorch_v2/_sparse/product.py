@@ -19,7 +19,7 @@ def _rows(x: Any) -> tuple[Any, Any, Any]:
     if x.layout == _C.sparse_csr:
         p = parts(x)
         return p.compressed, p.plain, p.values
-    p = parts(coalesced(x) if x.layout == _C.sparse_coo else to_coo(x))
+    p = parts(coalesced(x if x.layout == _C.sparse_coo else to_coo(x)))
     return starts_of(p.indices[0], x.shape[0]), p.indices[1], p.values
 
 

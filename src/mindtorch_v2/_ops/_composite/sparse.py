@@ -33,12 +33,14 @@ def _only(schema, doc, expected, grad=None):
 
 def _values_at(grad, indices):
     """What a gradient has at the coordinates of a tensor that was made of values."""
+    if grad.layout != _C.strided and grad.requires_grad:
+        grad = (
+            grad.to_dense()
+        )  # coordinates may repeat, and no sparse operator of PyTorch's tells the values of those apart
     if grad.layout == _C.strided:
         return aten.index(grad, list(indices.unbind(0))) if indices.shape[0] else grad.unsqueeze(0)
-    pattern = aten._sparse_coo_tensor_unsafe(
-        indices, grad._values().new_ones((indices.shape[1], *grad.shape[indices.shape[0] :])), grad.shape
-    )
-    return aten._coalesced_(aten.sparse_mask(grad, pattern), True).values()
+    ones = grad._values().new_ones((indices.shape[1], *grad.shape[indices.shape[0] :]))
+    return aten.sparse_mask(grad, aten._sparse_coo_tensor_unsafe(indices, ones, grad.shape))._values()
 
 
 declare(
@@ -321,7 +323,11 @@ declare(
     bind="function",
     grad={"self": lambda grad, self, dim: aten._sparse_sum_backward(grad, self, dim)},
 )
-declare("_sparse_sum_backward(Tensor grad, Tensor self, int[] dim) -> Tensor", "The gradient of `_sparse_sum.dim`.")
+declare(
+    "_sparse_sum_backward(Tensor grad, Tensor self, int[] dim) -> Tensor",
+    "The gradient of `_sparse_sum.dim`.",
+    grad={"grad": lambda grad, dim: aten._sparse_sum(grad, dim)},
+)
 
 
 @composite(
@@ -331,6 +337,13 @@ declare("_sparse_sum_backward(Tensor grad, Tensor self, int[] dim) -> Tensor", "
 )
 def _sparse_sum_dim_dtype(self, dim, *, dtype):
     return aten._sparse_sum(self.to(dtype), dim)
+
+
+def _no_second(name):
+    def refuse(grad):
+        raise NotImplementedError(f"derivative for aten::{name} is not implemented")
+
+    return refuse
 
 
 def _softmax_grad(backward):
@@ -347,6 +360,7 @@ for _name in ("_sparse_softmax", "_sparse_log_softmax"):
     declare(
         f"{_name}_backward_data(Tensor grad_output, Tensor output, int dim, Tensor self) -> Tensor",
         f"The gradient of `{_name}`.",
+        grad={("grad_output", "output"): _no_second(f"{_name}_backward_data")},
     )
 
 
@@ -373,8 +387,10 @@ def _sparse_log_softmax_int(self, dim, dtype=None):
 declare(
     "_embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
     "The gradient of the table of an `embedding_bag`: a row for each index.",
+    grad={"grad": _no_second("_embedding_bag_sparse_backward")},
 )
 declare(
     "embedding_sparse_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
     "The gradient of an embedding's table: a row for each index.",
+    grad={"grad": _no_second("embedding_sparse_backward")},
 )

@@ -1,0 +1,268 @@
+"""What sparse tensors promise beside PyTorch's recorded answers: second derivatives, files, and that nothing crashes."""
+
+import copy
+import io
+import pickle
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.autograd import gradcheck, gradgradcheck
+
+INDICES = [[1, 0, 1, 1], [2, 2, 0, 2]]
+
+
+def _x(dtype=torch.float64):
+    return torch.sparse_coo_tensor(INDICES, torch.tensor([3, 4, 5, 6], dtype=dtype), (2, 3))
+
+
+def _values():
+    return torch.tensor([0.3, -0.4, 0.5, 0.6], dtype=torch.float64, requires_grad=True)
+
+
+def _dense(*sizes):
+    count = 1
+    for n in sizes:
+        count *= n
+    return (torch.arange(count, dtype=torch.float64).reshape(sizes) / 7 - 0.5).requires_grad_()
+
+
+def _built(values):
+    return torch.sparse_coo_tensor(INDICES, values, (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs"),
+    [
+        (lambda v: _built(v).to_dense() ** 2, (_values(),)),
+        (lambda v: _built(v).coalesce().values() ** 2, (_values(),)),
+        (lambda v, w: torch.sparse.mm(_built(v), w), (_values(), _dense(3, 2))),
+        (lambda v, w: _built(v) @ w, (_values(), _dense(3))),
+        (lambda v, w: w @ _built(v), (_values(), _dense(3, 2))),
+        (lambda v, w: (w + _built(v)) ** 2, (_values(), _dense(2, 3))),
+        (lambda v: torch.sparse.sum(_built(v).coalesce(), 0).to_dense() ** 2, (_values(),)),
+        (lambda v: (_built(v) * 3).t().to_dense() ** 2, (_values(),)),
+        (lambda v: torch.sparse.mm(_built(v), _built(v).t()).to_dense(), (_values(),)),
+        (lambda v: (_built(v).coalesce() * _dense(2, 3).detach()).to_dense() ** 2, (_values(),)),
+        (lambda w: w.to_sparse().to_dense(masked_grad=False) ** 2, (_dense(2, 3),)),
+        (lambda w: w.sparse_mask(_x().coalesce()).to_dense() ** 2, (_dense(2, 3),)),
+    ],
+)
+def test_derivatives_are_those_of_difference_quotients(function, inputs):
+    assert gradcheck(function, inputs)
+    assert gradgradcheck(function, inputs)
+
+
+def test_derivatives_that_do_not_exist_are_named():
+    values = _values()
+    out = torch.sparse.softmax(_built(values), 1).to_dense()
+    (slope,) = torch.autograd.grad(out[1, 2], values, create_graph=True)
+    with pytest.raises(NotImplementedError, match="derivative for aten::_sparse_softmax_backward_data is not implemented"):
+        slope.sum().backward()
+
+
+def test_the_gradient_of_a_sparse_leaf_is_sparse_where_it_is_looked_up():
+    x = _x().coalesce().requires_grad_()
+    torch.sparse.mm(x, torch.ones(3, 2, dtype=torch.float64)).sum().backward()
+    assert x.grad.layout == torch.sparse_coo
+    assert torch.equal(x.grad.to_dense(), torch.tensor([[0.0, 0.0, 2.0], [2.0, 0.0, 2.0]], dtype=torch.float64))
+    torch.sparse.sum(x).backward()  # one more, which is added
+    assert torch.equal(x.grad.to_dense(), torch.tensor([[0.0, 0.0, 3.0], [3.0, 0.0, 3.0]], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("make", [_x, lambda: _x().coalesce(), lambda: _x().to_sparse_csr(), lambda: _x().to_sparse_csc()])
+def test_copies_and_files(make):
+    x = make()
+    file = io.BytesIO()
+    torch.save({"x": x, "p": torch.nn.Parameter(x)}, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=True)
+    assert isinstance(loaded["p"], torch.nn.Parameter)
+    for other in (loaded["x"], loaded["p"].detach(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.clone()):
+        assert (other.layout, other.dtype, other.shape) == (x.layout, x.dtype, x.shape)
+        assert repr(other) == repr(x)
+    assert x.layout != torch.sparse_coo or copy.deepcopy(x).is_coalesced() == x.is_coalesced()
+
+
+def test_a_copy_is_a_copy():
+    x = _x()
+    other, alias = copy.deepcopy(x), x.detach()
+    x._values().mul_(2)
+    assert torch.equal(alias.to_dense(), x.to_dense())
+    assert torch.equal(other.to_dense() * 2, x.to_dense())
+
+
+def test_in_place_operators_keep_the_tensor_and_count_writes():
+    x = _x()
+    before, alias = x._version, x
+    x.add_(x).mul_(3).neg_()
+    assert alias is x
+    assert x._version > before
+    assert torch.equal(x.to_dense(), _x().to_dense() * -6)
+    y = _x().requires_grad_() * 1
+    z = y * _dense(2, 3).detach()
+    w = _dense(2, 3)
+    product = y * w
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.sparse.sum(product).backward()
+    assert z.is_sparse
+
+
+# Indices that are not checked when a tensor is made may say anything; what reads them must not.
+WILD = [
+    ([[0, 7]], (3,)),
+    ([[0, -9]], (3,)),
+    ([[0, 1 << 62]], (3,)),
+    ([[0, 5], [9, 1]], (3, 2)),
+]
+
+
+@pytest.mark.parametrize(("indices", "size"), WILD)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x.to_dense(),
+        lambda x: x.coalesce().to_dense(),
+        lambda x: x @ torch.ones(x.shape[-1], 2),
+        lambda x: x @ torch.ones(x.shape[-1]),
+        lambda x: torch.ones(2, x.shape[0]) @ x,
+        lambda x: torch.sparse.mm(x, x.t()),
+        lambda x: torch.zeros(x.shape) + x,
+        lambda x: x * torch.ones(x.shape),
+        lambda x: x * x,
+        lambda x: torch.ones(x.shape).sparse_mask(x),
+        lambda x: x.sparse_mask(x),
+        lambda x: torch.sparse.softmax(x, 0),
+        lambda x: torch.sparse.sum(x, 0),
+        lambda x: x.index_select(0, torch.tensor([0, 1])),
+        lambda x: x[0],
+        lambda x: x.to_sparse_csr() @ torch.ones(x.shape[-1], 2),
+        lambda x: x.to_sparse_csc().to_dense(),
+        lambda x: torch.cat([x, x]).t(),
+        repr,
+    ],
+)
+def test_wild_indices_are_refused_or_harmless(use, indices, size):
+    x = torch.sparse_coo_tensor(indices, [1.0, 2.0], size)
+    try:
+        use(x)
+    except (IndexError, RuntimeError, NotImplementedError):
+        pass
+
+
+@pytest.mark.parametrize("rows", [[0, 2, 1], [0, 9, 9], [-1, 0, 2], [0, 1], [0, 1, 2, 2, 2], [5, 5, 5], [0, 0, 1 << 40]])
+@pytest.mark.parametrize("columns", [[0, 1], [0, 9], [-3, 0], [0]])
+def test_wild_rows_are_refused_or_harmless(rows, columns):
+    x = torch.sparse_csr_tensor(rows, columns, [1.0, 2.0], (2, 3))
+    for use in (
+        lambda: x.to_dense(), lambda: x @ torch.ones(3, 2), lambda: x @ torch.ones(3), lambda: x.to_sparse(), lambda: x + x, repr,
+        lambda: torch.ones(2, 2) @ x, lambda: x @ x.t(), lambda: torch.ones(2, 3).sparse_mask(x), lambda: x.t() @ torch.ones(2, 1),
+        lambda: x[0], lambda: x * torch.ones(2, 3), lambda: torch.zeros(2, 3) + x,
+    ):  # fmt: skip
+        try:
+            use()
+        except (IndexError, RuntimeError, TypeError):
+            pass
+
+
+def test_files_with_wild_indices_are_refused():
+    file = io.BytesIO()
+    torch.save(torch.sparse_coo_tensor([[7]], [1.0], (3,)), file)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="size is 3 but found index 7"):
+        torch.load(file)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x.numpy(),
+        lambda x: x.tolist(),
+        lambda x: x.data_ptr(),
+        lambda x: x.untyped_storage(),
+        lambda x: x.view(6),
+        lambda x: x.as_strided((2,), (1,)),
+        lambda x: x[0:1],
+        lambda x: x[torch.tensor([0])],
+        lambda x: x.set_(torch.ones(2)),
+        lambda x: torch.ones(2).set_(x),
+        lambda x: x.resize_(3, 3),
+        lambda x: x.__dlpack__(),
+        lambda x: x.share_memory_(),
+        lambda x: x.fill_(1),
+        lambda x: x.uniform_(),
+        lambda x: x.exp(),
+        lambda x: torch.where(x, x, x),
+        lambda x: torch.ones(2, 3).copy_(x),
+        lambda x: torch.ones(2, 3).index_add_(0, torch.tensor([0]), x),
+        lambda x: torch.ones(2, 3, out=x),
+        lambda x: torch.mm(x, torch.ones(3, 2, dtype=x.dtype), out=torch.ones(2, 2, dtype=x.dtype)),
+        lambda x: torch.stack([x, torch.ones(2, 3)]),
+        lambda x: torch.cat([torch.ones(2, 3, dtype=x.dtype), x]),
+        lambda x: torch.nn.functional.softmax(x, 1),
+        lambda x: torch.nn.functional.conv1d(x, torch.ones(1, 1, 1, dtype=x.dtype)),
+        lambda x: torch.tensor([1.0, 2.0])[x],
+        lambda x: torch.full((2,), x),
+        lambda x: torch._foreach_add([x], 1.0),
+        lambda x: x.to("meta"),
+        lambda x: torch.ones(2, 3, layout=torch.sparse_coo),
+        lambda x: torch.rand(2, 3, layout=torch.sparse_csr),
+        lambda x: setattr(torch.ones(2, 3), "data", x),
+        lambda x: torch.fft.fft(x),
+        lambda x: torch.linalg.svd(x),
+        lambda x: x.sort(),
+        lambda x: torch.save(x.requires_grad_() * 1, io.BytesIO()),
+        lambda x: torch.sparse_bsr_tensor([0], [0], [1.0]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("make", [_x, lambda: _x().to_sparse_csr()])
+def test_what_needs_memory_is_refused(use, make):
+    with pytest.raises((RuntimeError, TypeError, BufferError, AttributeError, ValueError, IndexError)):
+        use(make())
+
+
+def test_invariants_are_checked_where_they_are_asked_for():
+    checks = torch.sparse.check_sparse_tensor_invariants
+
+    @checks()
+    def make(**options):
+        return torch.sparse_coo_tensor([[5]], [1.0], (2,), **options)
+
+    with pytest.raises(RuntimeError, match="size is 2 but found index 5"):
+        make()
+    assert make(check_invariants=False)._nnz() == 1
+    assert not checks.is_enabled()
+    checks.enable()
+    try:
+        with checks(False):
+            assert torch.sparse_coo_tensor([[5]], [1.0], (2,))._nnz() == 1
+        with pytest.raises(RuntimeError, match="0 <= col_indices < ncols"):
+            torch.sparse_csr_tensor([0, 1], [5], [1.0], (1, 2))
+    finally:
+        checks.disable()
+
+
+def test_the_class_and_the_keys():
+    x = _x()
+    assert type(x) is torch.Tensor
+    assert torch._C._dispatch_keys(x).has(torch.DispatchKey.SparseCPU) if hasattr(torch._C._dispatch_keys(x), "has") else True
+    assert not x.is_contiguous()
+    assert isinstance(torch.nn.Parameter(x), torch.nn.Parameter)
+    model = torch.nn.Module()
+    model.register_buffer("adjacency", x)
+    assert torch.equal(copy.deepcopy(model).adjacency.to_dense(), x.to_dense())
+    assert model.float().adjacency.dtype == torch.float32
+    assert model.state_dict()["adjacency"].is_sparse
+
+
+def test_a_large_product_is_that_of_the_dense_matrix():
+    generator = torch.Generator().manual_seed(0)
+    rows, columns = (torch.randint(300, (4000,), generator=generator) for _ in range(2))
+    x = torch.sparse_coo_tensor(torch.stack([rows, columns]), torch.randn(4000, generator=generator, dtype=torch.float64), (300, 300))
+    dense, other = x.to_dense(), torch.randn(300, 17, generator=generator, dtype=torch.float64)
+    for made in (x, x.coalesce(), x.to_sparse_csr(), x.to_sparse_csc()):
+        torch.testing.assert_close(made @ other, dense @ other)
+        torch.testing.assert_close(other.t() @ made, other.t() @ dense)
+        torch.testing.assert_close(made @ other[:, 0], dense @ other[:, 0])
+    torch.testing.assert_close(torch.sparse.mm(x, x).to_dense(), dense @ dense)
