@@ -35,14 +35,9 @@ def _check(self: Any, mat2: Any) -> None:
 
 
 def _times_dense(self: Any, dense: Any) -> Any:
-    """A sparse matrix times a dense one: each row of the result is a weighted sum of rows, which is what bags are."""
+    """A sparse matrix times a dense one: each row of the result is a weighted sum of rows, of those of the dense one."""
     _check(self, dense)
-    dense = bare(dense)
-    starts, columns, values = _rows(self)
-    if dense.dtype.is_floating_point and dense.shape[1] and self.shape[0]:
-        return aten._embedding_bag_forward_only(dense, columns, starts, False, 0, False, values, True, -1)[0]
-    out = dense.new_zeros((self.shape[0], dense.shape[1]))
-    return out.index_add_(0, spread(starts), values.unsqueeze(1) * dense.index_select(0, columns))
+    return aten._weighted_row_sums(*_rows(self), bare(dense))
 
 
 def _times_sparse(self: Any, other: Any) -> Any:
