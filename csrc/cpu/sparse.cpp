@@ -65,7 +65,8 @@ void weighted_row_sums_cpu(Call& c) {
     const int64_t sizes[2] = {count, width};
     TensorRef out = empty(IntSpan(sizes, 2), mat.dtype);
     visit(NumberTypes{}, mat.dtype, "addmm_sparse_dense", [&]<class T>() {
-        const Product<T> product{start, column, weights->data<T>(), rows->data<T>(), out->data<T>(), width, start[count]};
+        const Product<T> product{start,          column, weights->data<T>(), rows->data<T>(),
+                                 out->data<T>(), width,  start[count]};
         parallel_for(count, grain_for(width * (nnz / std::max<int64_t>(1, count) + 1)), product);
     });
     c.ret(0, std::move(out));

@@ -57,7 +57,9 @@ def test_derivatives_that_do_not_exist_are_named():
     values = _values()
     out = torch.sparse.softmax(_built(values), 1).to_dense()
     (slope,) = torch.autograd.grad(out[1, 2], values, create_graph=True)
-    with pytest.raises(NotImplementedError, match="derivative for aten::_sparse_softmax_backward_data is not implemented"):
+    with pytest.raises(
+        NotImplementedError, match="derivative for aten::_sparse_softmax_backward_data is not implemented"
+    ):
         slope.sum().backward()
 
 
@@ -70,7 +72,9 @@ def test_the_gradient_of_a_sparse_leaf_is_sparse_where_it_is_looked_up():
     assert torch.equal(x.grad.to_dense(), torch.tensor([[0.0, 0.0, 3.0], [3.0, 0.0, 3.0]], dtype=torch.float64))
 
 
-@pytest.mark.parametrize("make", [_x, lambda: _x().coalesce(), lambda: _x().to_sparse_csr(), lambda: _x().to_sparse_csc()])
+@pytest.mark.parametrize(
+    "make", [_x, lambda: _x().coalesce(), lambda: _x().to_sparse_csr(), lambda: _x().to_sparse_csc()]
+)
 def test_copies_and_files(make):
     x = make()
     file = io.BytesIO()
@@ -78,7 +82,14 @@ def test_copies_and_files(make):
     file.seek(0)
     loaded = torch.load(file, weights_only=True)
     assert isinstance(loaded["p"], torch.nn.Parameter)
-    for other in (loaded["x"], loaded["p"].detach(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.clone()):
+    for other in (
+        loaded["x"],
+        loaded["p"].detach(),
+        copy.copy(x),
+        copy.deepcopy(x),
+        pickle.loads(pickle.dumps(x)),
+        x.clone(),
+    ):
         assert (other.layout, other.dtype, other.shape) == (x.layout, x.dtype, x.shape)
         assert repr(other) == repr(x)
     assert x.layout != torch.sparse_coo or copy.deepcopy(x).is_coalesced() == x.is_coalesced()
@@ -151,7 +162,9 @@ def test_wild_indices_are_refused_or_harmless(use, indices, size):
         pass
 
 
-@pytest.mark.parametrize("rows", [[0, 2, 1], [0, 9, 9], [-1, 0, 2], [0, 1], [0, 1, 2, 2, 2], [5, 5, 5], [0, 0, 1 << 40]])
+@pytest.mark.parametrize(
+    "rows", [[0, 2, 1], [0, 9, 9], [-1, 0, 2], [0, 1], [0, 1, 2, 2, 2], [5, 5, 5], [0, 0, 1 << 40]]
+)
 @pytest.mark.parametrize("columns", [[0, 1], [0, 9], [-3, 0], [0]])
 def test_wild_rows_are_refused_or_harmless(rows, columns):
     x = torch.sparse_csr_tensor(rows, columns, [1.0, 2.0], (2, 3))
@@ -246,7 +259,11 @@ def test_invariants_are_checked_where_they_are_asked_for():
 def test_the_class_and_the_keys():
     x = _x()
     assert type(x) is torch.Tensor
-    assert torch._C._dispatch_keys(x).has(torch.DispatchKey.SparseCPU) if hasattr(torch._C._dispatch_keys(x), "has") else True
+    assert (
+        torch._C._dispatch_keys(x).has(torch.DispatchKey.SparseCPU)
+        if hasattr(torch._C._dispatch_keys(x), "has")
+        else True
+    )
     assert not x.is_contiguous()
     assert isinstance(torch.nn.Parameter(x), torch.nn.Parameter)
     model = torch.nn.Module()
@@ -259,10 +276,27 @@ def test_the_class_and_the_keys():
 def test_a_large_product_is_that_of_the_dense_matrix():
     generator = torch.Generator().manual_seed(0)
     rows, columns = (torch.randint(300, (4000,), generator=generator) for _ in range(2))
-    x = torch.sparse_coo_tensor(torch.stack([rows, columns]), torch.randn(4000, generator=generator, dtype=torch.float64), (300, 300))
+    x = torch.sparse_coo_tensor(
+        torch.stack([rows, columns]), torch.randn(4000, generator=generator, dtype=torch.float64), (300, 300)
+    )
     dense, other = x.to_dense(), torch.randn(300, 17, generator=generator, dtype=torch.float64)
     for made in (x, x.coalesce(), x.to_sparse_csr(), x.to_sparse_csc()):
         torch.testing.assert_close(made @ other, dense @ other)
         torch.testing.assert_close(other.t() @ made, other.t() @ dense)
         torch.testing.assert_close(made @ other[:, 0], dense @ other[:, 0])
     torch.testing.assert_close(torch.sparse.mm(x, x).to_dense(), dense @ dense)
+
+
+def test_assert_close_compares_part_by_part():
+    x, other = _x(), torch.sparse_coo_tensor([[1, 0, 1], [2, 2, 0]], [9.0, 4.0, 5.5], (2, 3), dtype=torch.float64)
+    for make in (lambda t: t, lambda t: t.to_sparse_csr(), lambda t: t.to_sparse_csc()):
+        torch.testing.assert_close(make(x), make(x))
+    with pytest.raises(
+        AssertionError, match="The number of specified values in sparse COO tensors does not match: 4 != 3"
+    ):
+        torch.testing.assert_close(x, other)
+    with pytest.raises(AssertionError, match="Sparse CSR values are not close!"):
+        torch.testing.assert_close(x.to_sparse_csr(), other.to_sparse_csr())
+    with pytest.raises(AssertionError, match="The values for attribute 'layout' do not match"):
+        torch.testing.assert_close(x, x.to_dense())
+    torch.testing.assert_close(x, x.to_dense(), check_layout=False)

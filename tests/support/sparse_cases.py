@@ -155,6 +155,7 @@ xc.narrow_copy(1, 1, 2), x.narrow_copy(1, 1, 2)
 xc.narrow_copy(1, 1, 3)
 torch.cat([x, x]), torch.cat([xc, xc], 1), torch.cat([h, h], 1)
 torch.cat([x, d])
+S([[1, 1, 0]], torch.tensor([[True, False], [False, False], [True, True]]), (2, 2)).coalesce(), S([[1] * 256], [True] * 256, (2,)).coalesce()
 list(xc)
 x.view(6)
 d.sparse_mask(x), d.sparse_mask(xc), xc.sparse_mask(xc), x.sparse_mask(e), e.sparse_mask(x), d.sparse_mask(c), h.to_dense().sparse_mask(h)
@@ -282,6 +283,10 @@ def gradient(name):
     return [g.to_dense() for g in (value, *grads)], [str(g.layout) for g in grads]
 
 
+def _layout_and_elements(grad):
+    return [str(grad.layout), grad.to_dense()]
+
+
 def accumulated():
     """`.grad` of a table that is looked up sparsely and densely, in both orders."""
     found = []
@@ -289,12 +294,28 @@ def accumulated():
         w = torch.ones(4, 2, dtype=torch.float64, requires_grad=True)
         for sparse in (first, second):
             (torch.nn.functional.embedding(torch.tensor([1, 1, 3]), w, sparse=sparse) * 2).sum().backward()
-        found += [str(w.grad.layout), w.grad.to_dense()]
+        found += _layout_and_elements(w.grad)
         w.grad = None
         rows = torch.tensor([0, 3])
         parts = [torch.nn.functional.embedding(rows, w, sparse=sparse).sum() for sparse in (first, second)]
         sum(parts).backward()
-        found += [str(w.grad.layout), w.grad.to_dense()]
+        found += _layout_and_elements(w.grad)
+    return found
+
+
+def gathered():
+    """The gradients of `gather` that hold what was gathered."""
+    found = []
+    for x, dim, index in (
+        (torch.arange(6.0).reshape(2, 3), 1, [[0, 0], [2, 1]]),
+        (torch.arange(6.0).reshape(2, 3), -2, [[1, 0, 1]]),
+        (torch.tensor(2.0), 0, 0),
+        (torch.arange(3.0), 0, []),
+    ):
+        x.requires_grad_()
+        y = torch.gather(x, dim, torch.tensor(index, dtype=torch.int64), sparse_grad=True)
+        (y * (torch.arange(y.numel()).reshape(y.shape) + 1)).sum().backward()
+        found.append(x.grad)
     return found
 
 
@@ -304,7 +325,7 @@ def outcome(run):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return described(run())
-    except Exception as error:  # whatever PyTorch raises is what is expected
+    except (RuntimeError, TypeError, ValueError, IndexError, BufferError, AttributeError) as error:
         text = str(error).partition(" This could be because")[0]
         return {"error": type(error).__name__, "text": text.replace("mindtorch_v2", "torch")}
 
@@ -327,4 +348,4 @@ def outcomes():
     found = {text: outcome(lambda text=text: eval(text, names())) for text in EXPRESSIONS}
     found |= {f"gradient {name}": outcome(lambda name=name: gradient(name)) for name in GRADIENTS}
     found |= {f"training {name}": outcome(run) for name, run in TRAINING.items()}
-    return found | {"accumulated": outcome(accumulated)}
+    return found | {"accumulated": outcome(accumulated), "gathered": outcome(gathered)}

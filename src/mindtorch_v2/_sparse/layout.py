@@ -125,19 +125,10 @@ def _coalesce(self):
     values = values.index_select(0, order)
     count = int(group[-1]) + 1
     if count < values.shape[0]:
-        summed = values.new_zeros((count, *values.shape[1:]))
-        if values.dtype == BOOL:
-            values = aten.index_put_(summed, [group[_any_rows(values)]], values[_any_rows(values)])
-        else:
-            values = summed.index_add_(0, group, values)
+        # Truth values are joined by `or`.
+        summed = values.new_zeros((count, *values.shape[1:]), dtype=INT64 if values.dtype == BOOL else values.dtype)
+        values = summed.index_add_(0, group, values.to(summed.dtype)).to(values.dtype)
     return coo(indices.index_select(1, order[first]), values, self.shape, True)
-
-
-def _any_rows(values: Any) -> Any:
-    """The rows of truth values where one is true; the others change nothing when rows are joined by `or`."""
-    if values.dim() > 1:
-        raise NotImplementedError("coalesce of a bool tensor with dense dimensions is not implemented")
-    return values
 
 
 # ---- copies ----

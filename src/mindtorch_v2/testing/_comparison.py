@@ -254,12 +254,43 @@ def _compare_tensors(actual, expected, options):
     if actual.dtype != expected.dtype:
         dtype = torch.promote_types(actual.dtype, expected.dtype)
         actual, expected = actual.to(dtype), expected.to(dtype)
-    matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    if actual.layout != expected.layout:
+        actual, expected = actual.to_dense(), expected.to_dense()
+    if actual.layout != torch.strided:
+        _compare_sparse(actual, expected, rtol, atol, options.equal_nan)
+    else:
+        _compare_dense(actual, expected, rtol, atol, options.equal_nan, "Tensor-likes")
+
+
+_SPARSE = {
+    torch.sparse_coo: ("COO", ("_indices", "_values")),
+    torch.sparse_csr: ("CSR", ("crow_indices", "col_indices", "values")),
+    torch.sparse_csc: ("CSC", ("ccol_indices", "row_indices", "values")),
+}
+
+
+def _compare_sparse(actual, expected, rtol, atol, equal_nan):
+    """Tensors of one sparse layout, part by part."""
+    kind, names = _SPARSE[actual.layout]
+    counts = actual._nnz(), expected._nnz()
+    if counts[0] != counts[1]:
+        raise _Mismatch(
+            AssertionError,
+            f"The number of specified values in sparse {kind} tensors does not match: {counts[0]} != {counts[1]}",
+        )
+    for name in names:
+        close = (rtol, atol) if name.endswith("values") else (0, 0)
+        what = f"Sparse {kind} {name.lstrip('_')}"
+        _compare_dense(getattr(actual, name)(), getattr(expected, name)(), *close, equal_nan, what)
+
+
+def _compare_dense(actual, expected, rtol, atol, equal_nan, what):
+    matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if bool(torch.all(matches)):
         return
     if actual.dim() == 0:
-        _compare_scalars(actual.item(), expected.item(), rtol, atol, options.equal_nan)
-    raise _Mismatch(AssertionError, _tensor_text(actual, expected, matches, rtol, atol))
+        _compare_scalars(actual.item(), expected.item(), rtol, atol, equal_nan)
+    raise _Mismatch(AssertionError, _tensor_text(actual, expected, matches, rtol, atol, what))
 
 
 def _compare_attribute(name, actual, expected):
@@ -267,7 +298,7 @@ def _compare_attribute(name, actual, expected):
         raise _Mismatch(AssertionError, f"The values for attribute {name!r} do not match: {actual} != {expected}.")
 
 
-def _tensor_text(actual, expected, matches, rtol, atol):
+def _tensor_text(actual, expected, matches, rtol, atol, what):
     if not (actual.is_floating_point() or actual.is_complex()):  # differences of small integers would wrap around
         actual, expected = actual.to(torch.int64), expected.to(torch.int64)
     shape = matches.shape
@@ -279,7 +310,7 @@ def _tensor_text(actual, expected, matches, rtol, atol):
     mismatched = matches.numel() - int(matches.sum().item())
     exact = rtol == 0 and atol == 0
     return (
-        f"Tensor-likes are not {'equal' if exact else 'close'}!\n\n"
+        f"{what} are not {'equal' if exact else 'close'}!\n\n"
         f"Mismatched elements: {mismatched} / {matches.numel()} ({mismatched / matches.numel():.1%})\n"
         f"Greatest absolute difference: {_greatest(differences, shape)}{_allowed(atol, exact)}\n"
         f"Greatest relative difference: {_greatest(relative, shape)}{_allowed(rtol, exact)}"

@@ -125,6 +125,16 @@ def _index_meta(self, indices):
 _ALL = "all"
 _INDEX = T(4, dtype="int64", low=0, high=3)
 
+
+def _gather_backward(grad, self_sizes, dim, index, sparse_grad):
+    if sparse_grad:
+        places = aten.nonzero(index == index).t().contiguous()
+        if self_sizes:
+            places[dim] = index.reshape(-1)
+        return aten._sparse_coo_tensor_unsafe(places, grad.reshape(-1), self_sizes)
+    return aten.scatter_add_(_zeros(grad, self_sizes), dim, index, grad)
+
+
 op(
     "_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
     "`index_put_` as formulas call it.",
@@ -152,7 +162,7 @@ op(
     "out[i][j] = self[index[i][j]][j] for dim 0, and so on.",
     bind="function method out",
     meta=rule("gather", "self"),
-    grad={"self": lambda grad, self_sizes, dim, index: aten.scatter_add_(_zeros(grad, self_sizes), dim, index, grad)},
+    grad={"self": _gather_backward},
     samples=[
         S(T(3, 4), 1, T(3, 2, dtype="int64", low=0, high=4)),
         S(T(3, 4), 0, T(2, 4, dtype="int64", low=0, high=3)),
