@@ -23,7 +23,9 @@ class _TensorType(type):
     """`isinstance(x, T)` asks for dtype and device; `T(...)` makes a tensor of sizes or of data."""
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
+        if not isinstance(instance, Tensor) or instance.layout != _C.strided:
+            return False
+        return instance.dtype is cls.dtype and instance.device.type == "cpu"
 
     def __call__(cls, *args, device=None):
         return _made(cls.__name__, cls.dtype, args, device)

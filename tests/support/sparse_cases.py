@@ -84,6 +84,8 @@ S([[1, 0]], [1.0, 2.0], (2,), is_coalesced=True, check_invariants=True)
 S([[0]], [1.0], (2,), requires_grad=True)
 S([[0]], [1], (2,), requires_grad=True)
 S(i, v, (2, 3))
+torch.sparse.FloatTensor(i, v.detach(), torch.Size([2, 3])), torch.sparse.LongTensor(2, 3), torch.sparse.DoubleTensor(i, v.detach())
+[isinstance(t, kind) for t in (x, d, x.double()) for kind in (torch.sparse.FloatTensor, torch.FloatTensor)]
 S(i.int(), v.detach())._indices().dtype
 torch.zeros(2, 3, layout=torch.sparse_coo)
 torch.zeros_like(x), torch.empty_like(xc), x.new_zeros((2, 2)), torch.zeros_like(d, layout=torch.sparse_coo)

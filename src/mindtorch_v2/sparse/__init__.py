@@ -5,8 +5,28 @@ import functools
 import mindtorch_v2 as torch
 from mindtorch_v2._sparse.create import checks_invariants, set_checks_invariants
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2.sparse._types import (
+    BFloat16Tensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 
 __all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "SparseSemiStructuredTensor",
     "addmm",
     "as_sparse_gradcheck",

@@ -254,10 +254,20 @@ declare(
 # ---- products, sums, softmax ----
 
 
+def _product_at(pattern, left, right):
+    """The elements of `left @ right.T` where `pattern` has values, without the whole of that matrix."""
+    coo = pattern.coalesce() if pattern.layout == _C.sparse_coo else pattern.to_sparse()
+    rows, columns = coo._indices().unbind(0)
+    values = (left.index_select(0, rows) * right.index_select(0, columns)).sum(1)
+    made = aten._sparse_coo_tensor_unsafe(coo._indices(), values, pattern.shape, is_coalesced=coo.is_coalesced())
+    return made if pattern.layout == _C.sparse_coo else made.to_sparse(layout=pattern.layout)
+
+
 def _sparse_addmm_mat1(grad, mat1, mat2, alpha):
-    slope = aten.mm(grad, conj(mat2.t()))
-    if mat1.layout != _C.strided:
-        slope = aten.sparse_mask(slope, mat1.coalesce() if mat1.layout == _C.sparse_coo else mat1)
+    if mat1.layout != _C.strided and grad.layout == mat2.layout == _C.strided:
+        slope = _product_at(mat1.detach(), grad, conj(mat2))
+    else:
+        slope = aten.mm(grad, conj(mat2.t()))
     return slope if alpha == 1 else slope * conj(alpha)
 
 

@@ -1,0 +1,38 @@
+"""The old types of coordinate tensors, `torch.sparse.FloatTensor` and its kin."""
+
+import mindtorch_v2 as torch
+
+
+class _SparseType(type):
+    """`isinstance(x, T)` asks for dtype and layout; `T(...)` makes a tensor of indices and values, or of sizes."""
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, torch.Tensor) and instance.is_sparse and instance.dtype is cls.dtype
+
+    def __call__(cls, *args):
+        if len(args) in (2, 3) and isinstance(args[0], torch.Tensor) and isinstance(args[1], torch.Tensor):
+            return torch.sparse_coo_tensor(*args)
+        sizes = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args or (0,)
+        if not all(isinstance(size, int) for size in sizes):
+            names = ", ".join(type(arg).__name__ for arg in args)
+            raise TypeError(
+                f"torch.sparse.{cls.__name__}() takes (Tensor indices, Tensor values, sizes) or sizes, not ({names})"
+            )
+        return torch.sparse_coo_tensor(tuple(sizes), dtype=cls.dtype)
+
+
+def _make(name, dtype):
+    return _SparseType(
+        name, (), {"__module__": "torch.sparse", "dtype": dtype, "__doc__": f"Coordinate tensors of {dtype}."}
+    )
+
+
+BFloat16Tensor = _make("BFloat16Tensor", torch.bfloat16)
+ByteTensor = _make("ByteTensor", torch.uint8)
+CharTensor = _make("CharTensor", torch.int8)
+DoubleTensor = _make("DoubleTensor", torch.float64)
+FloatTensor = _make("FloatTensor", torch.float32)
+HalfTensor = _make("HalfTensor", torch.float16)
+IntTensor = _make("IntTensor", torch.int32)
+LongTensor = _make("LongTensor", torch.int64)
+ShortTensor = _make("ShortTensor", torch.int16)
