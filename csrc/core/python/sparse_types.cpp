@@ -26,6 +26,7 @@ PyObject* make_sparse(PyObject*, PyObject* args) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(size); i++) {
             int64_t n = PyLong_AsLongLong(PyTuple_GET_ITEM(size, i));
             if (n == -1 && PyErr_Occurred()) throw PythonError();
+            MT_CHECK(n >= 0, "Trying to create tensor with negative dimension ", n, ": ", static_cast<IntSpan>(sizes));
             sizes.push_back(n);
         }
         Dims strides(sizes.size());

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _C
 from .._ops._table import aten
 from .layout import empty
-from .parts import COMPRESSED, INT64, is_sparse, numbered
+from .parts import COMPRESSED, INT64, check_compressed, check_coo, check_nnz, is_sparse, numbered
 
 _checking = {"on": False}
 
@@ -110,27 +110,21 @@ def sparse_coo_tensor(
         made = empty(tuple(sizes), _C.get_default_dtype() if dtype is None else dtype, _C.sparse_coo)
         return _finished(made, requires_grad)
     indices, values = _indices(indices), _values(values, dtype, device)
-    if indices.dim() != 2:
-        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
-    rows, count = indices.shape
-    if values.shape[0] != count:
-        raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {count}, nnz from values: {values.shape[0]}"
-        )
-    size = _inferred_size(indices, values) if size is None else tuple(int(n) for n in size)
-    if len(size) != rows + values.dim() - 1:
-        raise RuntimeError(
-            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {rows}, "
-            f"dense_dim = {values.dim() - 1}"
-        )
-    for d in range(rows, len(size)):
-        if values.shape[d - rows + 1] != size[d]:
-            raise RuntimeError(f"values has incorrect size, expected {[count, *size[rows:]]}, got {list(values.shape)}")
+    if size is None:
+        check_nnz(indices, values)
+        size = _inferred_size(indices, values)
+    size = tuple(int(n) for n in size)
+    check_coo(indices, values, size)
     if _checked(check_invariants):
         _validate_coo(indices, values, size, is_coalesced)
     _check_dtype(values, requires_grad)
     made = aten._sparse_coo_tensor_with_dims_and_tensors(
-        rows, values.dim() - 1, size, indices, values.detach() if requires_grad else values, is_coalesced=is_coalesced
+        indices.shape[0],
+        values.dim() - 1,
+        size,
+        indices,
+        values.detach() if requires_grad else values,
+        is_coalesced=is_coalesced,
     )
     return _finished(made, requires_grad)
 
@@ -188,23 +182,14 @@ def sparse_compressed_tensor(
     """A matrix of a compressed layout, ``torch.sparse_csr`` or ``torch.sparse_csc``; see ``sparse_csr_tensor``."""
     if layout is None:
         raise RuntimeError("sparse_compressed_tensor: expected sparse compressed tensor layout but got none")
-    if layout not in COMPRESSED:
-        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
     starts, plain = _indices(compressed_indices), _indices(plain_indices)
     values = _values(values, dtype, device)
-    if starts.dim() != 1 or plain.dim() != 1 or values.dim() != 1:
-        raise NotImplementedError(
-            f"batches of tensors of the layout {layout}, and dense dimensions of them, are not implemented"
-        )
-    if starts.shape[0] == 0:
-        raise RuntimeError(f"{_NAMES[layout][0]} must have at least one element")
+    check_compressed(starts, plain, values, layout)
     if size is None:
         columns = int(plain.max()) + 1 if plain.shape[0] else 0
         size = (starts.shape[0] - 1, columns)
         size = size if COMPRESSED[layout] == 0 else size[::-1]
     size = tuple(int(n) for n in size)
-    if len(size) != 2:
-        raise RuntimeError(f"tensors of the layout {layout} have two dimensions, got the sizes {list(size)}")
     if _checked(check_invariants):
         _validate_compressed(starts, plain, values, size, layout)
     _check_dtype(values, requires_grad)

@@ -6,7 +6,19 @@ from typing import Any
 
 from .. import _C
 from .._ops._table import aten
-from .parts import BOOL, COMPRESSED, INT64, bare, compressed, coo, numbered, parts, with_values
+from .parts import (
+    BOOL,
+    COMPRESSED,
+    INT64,
+    bare,
+    check_compressed,
+    check_coo,
+    compressed,
+    coo,
+    numbered,
+    parts,
+    with_values,
+)
 from .table import COO, CSR, DENSE, become, kernel
 
 _BOTH = (COO, CSR)
@@ -19,12 +31,16 @@ def _alias(x: Any) -> Any:
 
 @kernel("_sparse_coo_tensor_with_dims_and_tensors", DENSE, COO)
 def _with_tensors(sparse_dim, dense_dim, size, indices, values, **options):
-    return coo(_alias(bare(indices)), _alias(bare(values)), size, bool(options.get("is_coalesced")))
+    size = tuple(size)
+    check_coo(indices, values, size)
+    return coo(_alias(bare(indices.to(INT64))), _alias(bare(values)), size, bool(options.get("is_coalesced")))
 
 
 @kernel("_sparse_compressed_tensor_unsafe", DENSE, CSR)
 def _compressed_unsafe(compressed_indices, plain_indices, values, size, *, layout=None, **options):
-    return compressed(_alias(bare(compressed_indices)), _alias(bare(plain_indices)), _alias(bare(values)), size, layout)
+    check_compressed(compressed_indices, plain_indices, values, layout, tuple(size))
+    starts, plain = compressed_indices.to(INT64), plain_indices.to(INT64)
+    return compressed(_alias(bare(starts)), _alias(bare(plain)), _alias(bare(values)), size, layout)
 
 
 @kernel("_indices", COO)

@@ -42,6 +42,46 @@ def bare(x: Any) -> Any:
     return x._shallow_alias() if x.requires_grad or x.grad_fn is not None else x
 
 
+def check_nnz(indices: Any, values: Any) -> None:
+    """That there is a coordinate for each value."""
+    if indices.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    if values.dim() == 0 or values.shape[0] != indices.shape[1]:
+        count = values.shape[0] if values.dim() else 1
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {indices.shape[1]}, nnz from values: {count}"
+        )
+
+
+def check_coo(indices: Any, values: Any, size: tuple[int, ...]) -> None:
+    """That parts and sizes of a coordinate tensor belong together; what the indices say is not looked at."""
+    check_nnz(indices, values)
+    rows = indices.shape[0]
+    if len(size) != rows + values.dim() - 1:
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {rows}, "
+            f"dense_dim = {values.dim() - 1}"
+        )
+    if tuple(values.shape[1:]) != size[rows:]:
+        raise RuntimeError(
+            f"values has incorrect size, expected {[indices.shape[1], *size[rows:]]}, got {list(values.shape)}"
+        )
+
+
+def check_compressed(starts: Any, plain: Any, values: Any, layout: Any, size: tuple[int, ...] = (0, 0)) -> None:
+    """The same for a compressed matrix."""
+    if layout not in COMPRESSED:
+        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
+    if starts.dim() != 1 or plain.dim() != 1 or values.dim() != 1:
+        raise NotImplementedError(
+            f"batches of tensors of the layout {layout}, and dense dimensions of them, are not implemented"
+        )
+    if starts.shape[0] == 0:
+        raise RuntimeError(f"a tensor of the layout {layout} needs at least one compressed index")
+    if len(size) != 2:
+        raise RuntimeError(f"tensors of the layout {layout} have two dimensions, got the sizes {list(size)}")
+
+
 def coo(indices: Any, values: Any, size: Any, coalesced: bool = False) -> Any:
     """A coordinate tensor of these parts, which are not checked."""
     values = bare(values)
