@@ -56,6 +56,9 @@ ARRANGEMENTS = (
     "expanded",
     "offset",
     "sparse_view",
+    "coo",
+    "hybrid",
+    "csr",
     "bytes",
     "meta",
 )
@@ -89,6 +92,14 @@ class Made(NamedTuple):
             tensor = (tensor.to(torch.uint8) * 128).view(torch.bool)
         elif self.arrangement == "sparse_view" and tensor.dim() == 4:
             tensor = tensor.contiguous(memory_format=torch.channels_last)
+        elif self.arrangement == "coo":
+            tensor = tensor.to_sparse()
+        elif self.arrangement == "hybrid" and tensor.dim():  # rows that are there twice
+            tensor = torch.cat([tensor, tensor]).to_sparse(1)
+            indices = tensor.indices() % max(1, self.shape[0])
+            tensor = torch.sparse_coo_tensor(indices, tensor.values(), self.shape)
+        elif self.arrangement == "csr" and tensor.dim() == 2:
+            tensor = tensor.to_sparse_csr()
         if self.grad and (tensor.is_floating_point() or tensor.is_complex()):
             tensor = tensor.detach().requires_grad_()
         return tensor
@@ -298,6 +309,8 @@ def check(torch: Any, tensor: Any) -> None:
         raise AssertionError(f"a size is negative: {tuple(tensor.shape)}")
     if tensor.device.type == "meta" or not tensor.numel():
         return
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
     last = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     room = tensor.untyped_storage().nbytes()
     if tensor.storage_offset() < 0 or (last + 1) * tensor.element_size() > room:

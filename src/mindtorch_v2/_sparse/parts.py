@@ -32,7 +32,17 @@ class Compressed:
         self.compressed, self.plain, self.values = compressed, plain, values
 
 
-parts = _C._sparse_parts
+def is_sparse(x: Any) -> bool:
+    """Whether ``x`` is a tensor of any sparse layout."""
+    return _C._sparse_parts(x) is not None
+
+
+def parts(x: Any) -> Any:
+    """What ``x`` is made of, a :class:`Coo` or :class:`Compressed`."""
+    found = _C._sparse_parts(x)
+    if found is None:
+        raise RuntimeError(f"expected a sparse tensor, but got one of the layout {x.layout}")
+    return found
 
 
 def bare(x: Any) -> Any:
@@ -108,11 +118,6 @@ def with_values(x: Any, values: Any, size: Any = None) -> Any:
 def coalesced(x: Any) -> Any:
     """``x`` with sorted and distinct coordinates."""
     return x if parts(x).coalesced else aten._coalesce(x)
-
-
-def is_sparse(x: Any) -> bool:
-    """Whether ``x`` is a tensor of any sparse layout."""
-    return parts(x) is not None
 
 
 def numbered(indices: Any, sizes: Any) -> Any:

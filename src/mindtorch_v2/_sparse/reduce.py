@@ -52,7 +52,7 @@ def _sum_dims(self, dim):
     return coalesced(coo(p.indices[kept], values, size, p.coalesced and not sparse))
 
 
-@kernel("_sparse_sum_backward", *_BOTH)
+@kernel("_sparse_sum_backward", COO)
 def _sum_dims_grad(grad, self, dim):
     p, count = parts(self), parts(self).indices.shape[0]
     sparse, dense = _split(dim, self.dim(), count)
