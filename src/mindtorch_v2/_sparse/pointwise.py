@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _C
-from .._ops._table import ROWS, aten
+from .._ops._table import ROWS, aten, class_name
 from .convert import coordinates, to_compressed, to_coo
 from .parts import BOOL, bare, coalesced, coo, find, is_sparse, numbered, parts, with_values
 from .table import COO, CSR, become, inplace, kernel
@@ -13,8 +13,8 @@ from .table import COO, CSR, become, inplace, kernel
 _BOTH = (COO, CSR)
 # Zero stays zero: only the values change. PyTorch works on the sum of the values at equal coordinates.
 _UNARY = (
-    "abs asin asinh atan atanh ceil conj_physical deg2rad erf erfinv expm1 floor frac isinf isnan isneginf isposinf log1p "
-    "nan_to_num rad2deg relu round sgn sign signbit sin sinh sqrt square tan tanh trunc"
+    "abs asin asinh atan atanh ceil conj_physical erf erfinv expm1 floor frac isinf isnan isneginf isposinf log1p nan_to_num "
+    "relu round sgn sign signbit sin sinh sqrt square tan tanh trunc"
 ).split()
 
 
@@ -31,8 +31,7 @@ def _on_values(name: str) -> None:
 
 
 for _name in _UNARY:
-    if _name in ROWS:
-        _on_values(_name)
+    _on_values(_name)
 
 
 @kernel("neg", *_BOTH)
@@ -131,11 +130,11 @@ def _add_inplace(self, other, *, alpha=1):
 
 
 def _into_dense(self: Any, other: Any, alpha: Any) -> Any:
-    names = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool"}
     dtype = _C.result_type(self, parts(other).values)
     if not _C.can_cast(dtype, self.dtype):
-        words = [names.get(str(d).rpartition(".")[2], str(d)) for d in (dtype, self.dtype)]
-        raise RuntimeError(f"Can't convert result type {words[0]} to output {words[1]} in add operation")
+        raise RuntimeError(
+            f"Can't convert result type {class_name(dtype)} to output {class_name(self.dtype)} in add operation"
+        )
     _add_to_dense(self, other, alpha)
     return self
 
@@ -261,5 +260,4 @@ for _row in ("div.Tensor_mode", "div.Scalar_mode"):
     kernel(_row, COO)(lambda self, other, *, rounding_mode=None: _divided(self, other, rounding_mode))
     inplace(_row, COO)(lambda self, other, *, rounding_mode=None: become(self, _divided(self, other, rounding_mode)))
 for _row in ("floor_divide", "floor_divide.Scalar"):
-    if _row in ROWS:
-        kernel(_row, COO)(lambda self, other: _divided(self, other, "floor"))
+    kernel(_row, COO)(lambda self, other: _divided(self, other, "floor"))

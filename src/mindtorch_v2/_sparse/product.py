@@ -12,6 +12,7 @@ from .shape import gather_groups
 from .table import COO, CSR, kernel
 
 _BOTH = (COO, CSR)
+_NARROW = 16  # columns
 
 
 def _rows(x: Any) -> tuple[Any, Any, Any]:
@@ -37,7 +38,13 @@ def _check(self: Any, mat2: Any) -> None:
 def _times_dense(self: Any, dense: Any) -> Any:
     """A sparse matrix times a dense one: each row of the result is a weighted sum of rows, of those of the dense one."""
     _check(self, dense)
-    return aten._weighted_row_sums(*_rows(self), bare(dense))
+    dense = bare(dense)
+    if self.layout == _C.sparse_coo and not parts(self).coalesced and dense.shape[1] <= _NARROW:
+        # To sort the coordinates would take longer than to add each product for itself.
+        (rows, columns), values = parts(self).indices.unbind(0), parts(self).values
+        products = values.unsqueeze(1) * dense.index_select(0, columns)
+        return dense.new_zeros((self.shape[0], dense.shape[1])).index_add_(0, rows, products)
+    return aten._weighted_row_sums(*_rows(self), dense)
 
 
 def _times_sparse(self: Any, other: Any) -> Any:
