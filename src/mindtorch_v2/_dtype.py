@@ -51,7 +51,7 @@ class finfo:
         name = _name(dtype)
         if name not in _FLOATS:
             raise TypeError(
-                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.iinfo'"
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
                 if name in _BITS
                 else f"torch.finfo() requires a floating point input type, got {dtype}"
             )

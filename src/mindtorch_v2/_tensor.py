@@ -49,6 +49,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     __module__ = "torch"
     __array_priority__ = 1000
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+        """What NumPy's functions give for a tensor: a tensor of the result; truth values become uint8, as in PyTorch."""
+        return _C.from_numpy(array.astype("uint8") if array.dtype == bool else array)
+
     # ---- autograd ----
 
     def backward(

@@ -486,6 +486,11 @@ PyObject* m_requires_grad_(PyObject* o, PyObject* args, PyObject* kw) {
     static const char* names[] = {"requires_grad", nullptr};
     PyObject* v = Py_True;
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|O:requires_grad_", const_cast<char**>(names), &v)) return nullptr;
+    if (!PyBool_Check(v)) {
+        PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
+                     Py_TYPE(v)->tp_name);
+        return nullptr;
+    }
     if (change_requires_grad(o, v, "only Tensors of floating point dtype can require gradients") < 0) return nullptr;
     Py_INCREF(o);
     return o;
@@ -641,6 +646,7 @@ enum Slot {
     kNe,
     kGt,
     kGe,
+    kEqArray,
     kSlotCount
 };
 const char* kSlotNames[] = {
@@ -648,7 +654,7 @@ const char* kSlotNames[] = {
     "or",      "xor",     "lshift",  "rshift", "rsub",    "rtruediv", "rfloordiv", "rmod",      "rpow",
     "rmatmul", "rlshift", "rrshift", "iadd",   "isub",    "imul",     "itruediv",  "ifloordiv", "imod",
     "ipow",    "iand",    "ior",     "ixor",   "ilshift", "irshift",  "neg",       "pos",       "abs",
-    "invert",  "lt",      "le",      "eq",     "ne",      "gt",       "ge"};
+    "invert",  "lt",      "le",      "eq",     "ne",      "gt",       "ge",        "eq_array"};
 PyObject* g_slots[kSlotCount];
 
 PyObject* not_implemented_on_type_error(PyObject* r) {
@@ -688,7 +694,10 @@ PyObject* unary(PyObject* a) {
 PyObject* ipow(PyObject* a, PyObject* b, PyObject*) { return call2(kIpow, a, b); }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
     static const Slot slots[] = {kLt, kLe, kEq, kNe, kGt, kGe};
-    return call2(slots[op], a, b);
+    PyObject* r = call2(slots[op], a, b);
+    if (r != Py_NotImplemented || op != Py_EQ) return r;
+    Py_DECREF(r);
+    return call2(kEqArray, a, b);
 }
 Py_hash_t hash(PyObject* o) {
     return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from .. import _C
@@ -55,7 +56,15 @@ _SAID_AS_WRITTEN = frozenset("floordiv and or xor lshift rshift iand ior ixor il
 
 # Reflected forms: the tensor is the first argument, Python's left operand the second.
 def _rtruediv(self: Any, other: Any) -> Any:
-    return aten.mul(aten.reciprocal(self), other)
+    return aten.reciprocal(self) * other  # NumPy's arrays take part through the operator
+
+
+def _eq_array(self: Any, other: Any) -> Any:
+    """`self == other` of what `eq` refuses: an array of NumPy is compared element by element."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(other, numpy.ndarray):
+        return NotImplemented
+    return aten.eq(self, _C.from_numpy(other))
 
 
 def _rfloordiv(self: Any, other: Any) -> Any:
@@ -103,7 +112,7 @@ def attach(tensor: type) -> None:
             _C._set_number_slot(slot, function)
             # What a class or a mode is told that was called.
             ANNOUNCED[id(function)] = getattr(tensor, f"__{slot}__" if slot in _SAID_AS_WRITTEN else name)
-    ANNOUNCED[id(tensor.__matmul__)] = tensor.matmul
+    _C._set_number_slot("eq_array", _eq_array)
     for slot, function in _REFLECTED.items():
         _C._set_number_slot(slot, function)
     for attribute, name in _ATTRIBUTES.items():

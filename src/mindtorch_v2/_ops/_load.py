@@ -44,7 +44,8 @@ SPECIAL = bound("special")
 FFT = bound("fft")
 
 for _name, _method in bound("method").items():
-    setattr(Tensor, _name, _method)
+    if _name != "__matmul__":  # a slot, which leaves operands that it does not know to them
+        setattr(Tensor, _name, _method)
 
 for _name, _dotted in {
     "add": "add.Tensor",

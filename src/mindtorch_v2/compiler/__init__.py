@@ -66,7 +66,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if not callable(model):
-        raise TypeError(f"torch.compile(): argument 'model' must be callable, not {type(model).__name__}")
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     function = lookup_backend(backend)
     if disable:
         return model
