@@ -386,6 +386,16 @@ void householder_product_cpu(Call& c) {
              "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
     Matrices m(a);
     TensorRef tau = contiguous(c.tensor(1), a.dtype), result = columns(Dims(a.sizes()), a.dtype);
+    MT_CHECK(
+        tau->dim() + 1 == a.dim(),
+        "torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal "
+        "to ",
+        tau->dim(), " and input.ndim is equal to ", a.dim());
+    const IntSpan batch(tau->sizes().data, tau->dim() - 1);
+    MT_CHECK(
+        batch == IntSpan(a.sizes().data, a.dim() - 2),
+        "torch.linalg.householder_product: Expected batch dimensions of tau to be equal to input.shape[:-2], but got ",
+        batch);
     const int64_t k = tau->size(tau->ndim - 1);
     MT_CHECK(k <= m.cols,
              "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");

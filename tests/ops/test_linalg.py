@@ -250,3 +250,16 @@ def test_inv_ex_of_singular_matrices_is_not_finite():
     for matrix in (torch.zeros(2, 2), torch.ones(2, 2), torch.tensor([[0.0, 1.0], [0.0, 2.0]])):
         inverse, info = torch.linalg.inv_ex(matrix)
         assert info.item() != 0 and not inverse.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("input", "tau", "text"),
+    [
+        ((4, 3), (0, 2), "Expected tau to have one dimension less than input, but got tau.ndim equal to 2"),
+        ((4, 3), (), "Expected tau to have one dimension less than input, but got tau.ndim equal to 0"),
+        ((2, 3, 3), (1, 3), r"Expected batch dimensions of tau to be equal to input.shape\[:-2\], but got \[1\]"),
+    ],
+)
+def test_reflectors_that_do_not_belong_to_the_matrices_are_refused(input, tau, text):
+    with pytest.raises(RuntimeError, match=text):
+        torch.linalg.householder_product(torch.ones(input), torch.ones(tau))
