@@ -7,7 +7,11 @@ namespace mt {
 namespace {
 
 // Values are compared as doubles or int64s, in which every element type but the wider of the two is exact.
-DType compared_as(DType a, DType b) { return is_floating(promote(a, b)) ? DType::Float64 : DType::Int64; }
+// Complex numbers have no order: they stay what they are, and are refused.
+DType compared_as(DType a, DType b) {
+    DType t = promote(a, b);
+    return is_complex(t) ? t : is_floating(t) ? DType::Float64 : DType::Int64;
+}
 
 // ---- searchsorted(sorted_sequence, self, *, out_int32, right, side, sorter), bucketize(self, boundaries, *,
 // out_int32, right) ----

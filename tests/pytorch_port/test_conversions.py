@@ -88,3 +88,20 @@ def test_tangents_are_shown():
 def test_nodes_show_their_name():
     node = (torch.ones(1, requires_grad=True) * 2).grad_fn
     assert repr(node).startswith("<MulBackward0 object at 0x") and type(node).__module__ == "builtins"
+
+
+def test_cosines_are_taken_of_real_numbers_of_any_two_dtypes():
+    ones = torch.ones(2, 3)
+    cosine = torch.nn.functional.cosine_similarity
+    torch.testing.assert_close(cosine(ones.int(), ones), torch.ones(2))
+    assert cosine(ones.double(), ones).dtype == torch.float64
+    for pair, name in (((ones.int(), ones.int()), "Int"), ((ones + 0j, ones), "ComplexFloat")):
+        with pytest.raises(RuntimeError) as refused:
+            cosine(*pair)
+        assert str(refused.value) == f"expected common dtype to be floating point, yet common dtype is {name}"
+
+
+def test_complex_numbers_are_not_looked_up():
+    row = torch.arange(3.0)
+    with pytest.raises(NotImplementedError, match="\"searchsorted_out_cpu\" not implemented for 'ComplexFloat'"):
+        torch.searchsorted(row + 0j, row + 0j)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .._table import S, T, aten, composite
+from ... import _C
+from .._table import S, T, aten, class_name, composite
 
 
 @composite(
@@ -21,7 +22,10 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), 0)],
 )
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    x1, x2 = aten.broadcast_tensors([x1, x2])
+    common = _C.promote_types(x1.dtype, x2.dtype)
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {class_name(common)}")
+    x1, x2 = aten.broadcast_tensors([x1.to(common), x2.to(common)])
     size1 = aten.linalg_vector_norm(x1, 2, [dim], True).clamp_min(eps)
     size2 = aten.linalg_vector_norm(x2, 2, [dim], True).clamp_min(eps)
     return ((x1 / size1) * (x2 / size2)).sum(dim)
