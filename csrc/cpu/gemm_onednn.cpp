@@ -1,4 +1,6 @@
 // Matrix products through oneDNN.
+#include <signal.h>
+
 #include <omp.h>
 
 #include <atomic>
@@ -17,12 +19,35 @@ void check_sgemm() {
         onednn::check(g_refused.exchange(dnnl_success), "sgemm");
 }
 
+namespace {
+// A signal that arrives within sgemm's AVX-512 code ruins memory (oneDNN 3; a handler that does nothing is enough).
+class WithoutSignals {
+  public:
+    WithoutSignals() : here_(omp_get_thread_num() == 0) {  // worker threads take none anyway: run_ranges
+        if (!here_) return;
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &before_);
+    }
+    ~WithoutSignals() {
+        if (here_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    WithoutSignals(const WithoutSignals&) = delete;
+    WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+  private:
+    bool here_;
+    sigset_t before_;
+};
+}  // namespace
+
 Sgemm onednn_sgemm() {
     if (!onednn::is_wanted()) return nullptr;
     onednn::api();
     onednn::use_our_thread_count();
     return [](bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
               int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+        WithoutSignals held;
         dnnl_status_t status = onednn::api().dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k,
                                                         alpha, a, lda, b, ldb, beta, c, ldc);
         if (status != dnnl_success) g_refused.store(status, std::memory_order_relaxed);
