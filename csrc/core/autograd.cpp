@@ -17,6 +17,19 @@ PyObject* gradient_or_none(Gradients& grads, size_t i) {
     return Py_NewRef(i < grads.size() && grads[i] ? grads[i]->py() : Py_None);
 }
 
+// What a formula is called with, held until it is over.
+struct FormulaArguments {
+    PyObject* items[64];
+    int size = 0;
+    void push(PyObject* o) {
+        if (!o) throw PythonError();
+        items[size++] = o;
+    }
+    ~FormulaArguments() {
+        for (int i = 0; i < size; i++) Py_DECREF(items[i]);
+    }
+};
+
 void formula_apply(Node* n, Gradients& grads, Gradients& out) {
     const Formula& f = *n->op->formula;
     check_not_released(n);
@@ -48,9 +61,7 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
         bool needed = false;
         for (int arg : part.inputs) needed = needed || wanted(index_of(arg));
         if (!needed) continue;
-        PyObject* stack[64];
-        int na = 0;
-        bool failed = false;
+        FormulaArguments given;
         for (const FormulaArg& p : part.params) {
             PyObject* o = nullptr;
             switch (p.kind) {
@@ -73,17 +84,8 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
                 case FormulaArg::Input:
                 case FormulaArg::Result:
                 case FormulaArg::ListSizes:
-                    try {
-                        Saved& s = n->saved[p.index];
-                        if (s.kind == Saved::ObjectList) {
-                            o = PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyList_Type), "O", s.object);
-                        } else {
-                            o = unpack(s, n);
-                        }
-                    } catch (...) {
-                        for (int i = 0; i < na; i++) Py_DECREF(stack[i]);
-                        throw;
-                    }
+                    o = n->saved[p.index].kind == Saved::ObjectList ? PySequence_List(n->saved[p.index].object)
+                                                                    : unpack(n->saved[p.index], n);
                     break;
                 case FormulaArg::Needs:
                     o = PyTuple_New(static_cast<Py_ssize_t>(part.inputs.size()));
@@ -92,14 +94,9 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
                                          PyBool_FromLong(wanted(index_of(part.inputs[i]))));
                     break;
             }
-            if (!o) {
-                failed = true;
-                break;
-            }
-            stack[na++] = o;
+            given.push(o);
         }
-        PyObject* r = failed ? nullptr : PyObject_Vectorcall(part.fn, stack, static_cast<size_t>(na), nullptr);
-        for (int i = 0; i < na; i++) Py_DECREF(stack[i]);
+        PyObject* r = PyObject_Vectorcall(part.fn, given.items, static_cast<size_t>(given.size), nullptr);
         if (!r) throw PythonError();
 
         // o: the gradient of differentiable input k (borrowed).
