@@ -22,3 +22,12 @@ def test_event_of_the_cpu():
 def test_other_devices():
     with pytest.raises(RuntimeError, match=r"torch\.Stream: there is no back end for the device cuda"):
         torch.Stream("cuda")
+
+
+def test_cpus_older_autocast_is_found_without_an_import():
+    with pytest.warns(FutureWarning, match=r"`torch.cpu.amp.autocast\(args...\)` is deprecated"):
+        context = torch.cpu.amp.autocast()
+    with context:
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        torch.cpu.nothing  # noqa: B018

@@ -1,6 +1,7 @@
 """`torch.cpu`: the CPU as a device: what it can do, its memory, and the trivial forms of streams and events."""
 
 import contextlib
+import importlib
 import os
 
 from mindtorch_v2 import _C
@@ -9,6 +10,7 @@ __all__ = [
     "Event",
     "Stream",
     "StreamContext",
+    "amp",
     "current_device",
     "current_stream",
     "device_count",
@@ -214,3 +216,9 @@ class StreamContext(contextlib.AbstractContextManager):
 def stream(stream):
     """`StreamContext(stream)`."""
     return StreamContext(stream)
+
+
+def __getattr__(name):
+    if name == "amp":  # only loaded when asked for: it needs `torch.amp`, which may still be loading
+        return importlib.import_module("mindtorch_v2.cpu.amp")
+    raise AttributeError(f"module 'mindtorch_v2.cpu' has no attribute {name!r}")
