@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include <new>
+#include <sstream>
 #include <stdexcept>
 
 #include "error.h"
@@ -46,6 +47,14 @@ PyObject* python_type(ErrorKind k) {
     }
 }
 }  // namespace
+
+std::string concat_parts(std::initializer_list<Part> parts) {
+    std::ostringstream s;
+    for (const Part& part : parts) part.print_to(s);
+    return s.str();
+}
+
+void raise(ErrorKind kind, std::initializer_list<Part> message) { throw Error(kind, concat_parts(message)); }
 
 void raise_to_python() noexcept {
     try {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <exception>
-#include <sstream>
+#include <initializer_list>
+#include <ostream>
 #include <string>
 
 namespace mt {
@@ -32,18 +33,38 @@ class Error : public std::exception {
 // A Python exception is already set; unwind to the boundary.
 class PythonError : public std::exception {};
 
+// A part of a message: a value and how it is printed. It only refers to the value, which outlives the statement.
+class Part {
+  public:
+    template <class T>
+    Part(const T& value) : value_(&value), print_(print<T>) {}
+    Part(const char* text) : value_(text), print_(print_text) {}  // literals of all lengths alike
+    void print_to(std::ostream& s) const { print_(s, value_); }
+
+  private:
+    template <class T>
+    static void print(std::ostream& s, const void* value) {
+        s << *static_cast<const T*>(value);
+    }
+    static void print_text(std::ostream& s, const void* text) { s << static_cast<const char*>(text); }
+
+    const void* value_;
+    void (*print_)(std::ostream&, const void*);
+};
+
+// Messages are put together out of line: there are a thousand, and a stream for each is code.
+std::string concat_parts(std::initializer_list<Part> parts);
 template <class... A>
 std::string concat(const A&... parts) {
-    std::ostringstream s;
-    (s << ... << parts);
-    return s.str();
+    return concat_parts({Part(parts)...});
 }
+[[noreturn, gnu::cold]] void raise(ErrorKind kind, std::initializer_list<Part> message);
 
 void raise_to_python() noexcept;  // inside catch (...): sets the Python exception for the one in flight
 
 }  // namespace mt
 
-#define MT_THROW(kind, ...) throw ::mt::Error(::mt::ErrorKind::kind, ::mt::concat(__VA_ARGS__))
+#define MT_THROW(kind, ...) ::mt::raise(::mt::ErrorKind::kind, {__VA_ARGS__})
 #define MT_CHECK_AS(kind, condition, ...)                                   \
     do {                                                                    \
         if (__builtin_expect(!(condition), 0)) MT_THROW(kind, __VA_ARGS__); \
