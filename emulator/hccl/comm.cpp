@@ -191,7 +191,7 @@ HcclResult forget(Comm* comm) {
 
 std::string fresh_name() {
     std::random_device random;
-    return text("hccl-", getpid(), "-", std::hex, random(), random());
+    return text("hccl-", getpid(), "-", random(), "-", random());
 }
 
 HcclResult connect_ranks(const char* function, const std::string& name, uint32_t size, uint32_t rank, Comm** made) {

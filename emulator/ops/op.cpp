@@ -5,6 +5,8 @@
 
 #include "../ascendc/emulated/float16.h"
 
+EMU_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*);
+
 namespace emu {
 
 namespace {
@@ -174,6 +176,7 @@ int64_t product(const Shape& s) {
     for (int64_t d : s) n *= d;
     return n;
 }
+void reject_for(std::initializer_list<Part> why) { throw Invalid{kOpParamInvalid, text_of(why)}; }
 const View& need(T t, const char* what) {
     if (!t) throw Invalid{kParamNull, text(what, " is null")};
     return t->view;
@@ -253,8 +256,30 @@ void Touched::add(TL list) {
     }
     for (aclTensor* t : list->values) add(static_cast<T>(t));
 }
-EMU_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*);
-void discard(aclOpExecutor* e) { aclDestroyAclOpExecutor(e); }
+
+aclnnStatus plan_call(const char* name, MakePlan plan, const void* make, uint64_t* workspace,
+                      aclOpExecutor** executor) {
+    if (settings().noop) {
+        *workspace = 0;
+        *executor = nothing();
+        return kSuccess;
+    }
+    if (int code = injected(name, "GetWorkspaceSize")) return code;
+    if (!workspace || !executor) return failed(kParamNull, text(name, "GetWorkspaceSize: nowhere to put the executor"));
+    aclOpExecutor* made = new_executor(name);
+    Touched touched{made, name};
+    try {
+        Plan p = plan(make, touched);
+        made->run = std::move(p.run);
+        made->workspace = p.workspace;
+    } catch (const Invalid& e) {
+        aclDestroyAclOpExecutor(made);
+        return failed(e.code, text(name, ": ", e.why));
+    }
+    *workspace = made->workspace;
+    *executor = made;
+    return kSuccess;
+}
 
 #define EMU_CODE(type, letters)   \
     template <>                   \
@@ -284,7 +309,10 @@ std::map<std::string, std::string>& signatures() {
     return *table;
 }
 }  // namespace
-Signature::Signature(const char* name, std::string codes) { signatures()[name] = std::move(codes); }
+Signature::Signature(const char* name, std::initializer_list<const char*> codes) {
+    std::string& all = signatures()[name];
+    for (const char* code : codes) all += (all.empty() ? "" : ",") + std::string(code);
+}
 
 }  // namespace emu
 

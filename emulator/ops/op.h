@@ -42,9 +42,10 @@ struct Invalid {
     int code;
     std::string why;
 };
+[[noreturn]] void reject_for(std::initializer_list<Part> why);
 template <class... A>
 [[noreturn]] void reject(const A&... why) {
-    throw Invalid{kOpParamInvalid, text(why...)};
+    reject_for({Part(why)...});
 }
 
 using Shape = std::vector<int64_t>;
@@ -112,44 +113,30 @@ struct Touched {
     void add(const X&) {}
 };
 
+// Notes what a call touches and plans it: `make` knows the arguments.
+using MakePlan = Plan (*)(const void* make, Touched& touched);
+aclnnStatus plan_call(const char* name, MakePlan plan, const void* make, uint64_t* workspace, aclOpExecutor** executor);
+
 template <class... A>
 aclnnStatus first_phase(const char* name, Plan (*plan)(A...), uint64_t* workspace, aclOpExecutor** executor, A... a) {
-    if (settings().noop) {
-        *workspace = 0;
-        *executor = nothing();
-        return kSuccess;
-    }
-    if (int code = injected(name, "GetWorkspaceSize")) return code;
-    if (!workspace || !executor) return failed(kParamNull, text(name, "GetWorkspaceSize: nowhere to put the executor"));
-    aclOpExecutor* made = new_executor(name);
-    Touched touched{made, name};
-    try {
+    auto make = [=](Touched& touched) {
         (touched.add(a), ...);
-        Plan p = plan(a...);
-        made->run = std::move(p.run);
-        made->workspace = p.workspace;
-    } catch (const Invalid& e) {
-        void discard(aclOpExecutor*);
-        discard(made);
-        return failed(e.code, text(name, ": ", e.why));
-    }
-    *workspace = made->workspace;
-    *executor = made;
-    return kSuccess;
+        return plan(a...);
+    };
+    MakePlan call = [](const void* m, Touched& touched) { return (*static_cast<const decltype(make)*>(m))(touched); };
+    return plan_call(name, call, &make, workspace, executor);
 }
 
 // The code letters of a C type, as the signature tables write them.
 template <class X>
 const char* code_of();
-template <class... A>
-std::string codes(Plan (*)(A...)) {
-    std::string r;
-    ((r += (r.empty() ? "" : ",") + std::string(code_of<A>())), ...);
-    return r;
-}
 struct Signature {
-    Signature(const char* name, std::string codes);
+    Signature(const char* name, std::initializer_list<const char*> codes);
 };
+template <class... A>
+Signature signature(const char* name, Plan (*)(A...)) {
+    return Signature(name, {code_of<A>()...});
+}
 
 #define EMU_P1(a) a a0
 #define EMU_P2(a, b) EMU_P1(a), b a1
@@ -188,15 +175,16 @@ struct Signature {
 
 #define ACLNN(Op, ...) ACLNN_AS(Op, Op, __VA_ARGS__)
 // The operator aclnn<Op>, planned by another function.
-#define ACLNN_AS(Op, plan, ...)                                                                                        \
-    static const ::emu::Signature signature_##Op("aclnn" #Op, ::emu::codes(static_cast<Plan (*)(__VA_ARGS__)>(plan))); \
-    EMU_API aclnnStatus aclnn##Op##GetWorkspaceSize(EMU_JOIN(EMU_P, EMU_COUNT(__VA_ARGS__))(__VA_ARGS__),              \
-                                                    uint64_t* workspace, aclOpExecutor** executor) {                   \
-        return ::emu::first_phase("aclnn" #Op, static_cast<Plan (*)(__VA_ARGS__)>(plan), workspace, executor,          \
-                                  EMU_JOIN(EMU_A, EMU_COUNT(__VA_ARGS__)));                                            \
-    }                                                                                                                  \
-    EMU_API aclnnStatus aclnn##Op(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {       \
-        return ::emu::launch("aclnn" #Op, workspace, size, executor, stream);                                          \
+#define ACLNN_AS(Op, plan, ...)                                                                                  \
+    static const ::emu::Signature signature_##Op =                                                               \
+        ::emu::signature("aclnn" #Op, static_cast<Plan (*)(__VA_ARGS__)>(plan));                                 \
+    EMU_API aclnnStatus aclnn##Op##GetWorkspaceSize(EMU_JOIN(EMU_P, EMU_COUNT(__VA_ARGS__))(__VA_ARGS__),        \
+                                                    uint64_t* workspace, aclOpExecutor** executor) {             \
+        return ::emu::first_phase("aclnn" #Op, static_cast<Plan (*)(__VA_ARGS__)>(plan), workspace, executor,    \
+                                  EMU_JOIN(EMU_A, EMU_COUNT(__VA_ARGS__)));                                      \
+    }                                                                                                            \
+    EMU_API aclnnStatus aclnn##Op(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) { \
+        return ::emu::launch("aclnn" #Op, workspace, size, executor, stream);                                    \
     }
 
 }  // namespace emu

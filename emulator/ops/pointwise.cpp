@@ -3,12 +3,13 @@
 
 namespace emu {
 
-Plan elementwise(std::initializer_list<const View*> inputs, const View& out, std::shared_ptr<const Loop> loop,
+Plan elementwise(std::initializer_list<const View*> inputs, const View& out, std::unique_ptr<const Loop> given_loop,
                  Kind least) {
     Shape shape = broadcast(inputs);
     same_shape(out, shape, "the output");
     Kind kind = wider(least, kind_of(out.dtype));
     std::vector<View> views;
+    std::shared_ptr<const Loop> loop = std::move(given_loop);  // a plan can be copied
     for (const View* v : inputs) {
         kind = wider(kind, kind_of(v->dtype));
         views.push_back(*v);

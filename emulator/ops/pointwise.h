@@ -11,7 +11,7 @@ struct Loop {
     virtual void run(Kind kind, void* x, const void* y, const void* z, int64_t n) const = 0;
 };
 // The plan of a loop over broadcast inputs, done in the widest kind of inputs and output, and no less than `least`.
-Plan elementwise(std::initializer_list<const View*> inputs, const View& out, std::shared_ptr<const Loop> loop,
+Plan elementwise(std::initializer_list<const View*> inputs, const View& out, std::unique_ptr<const Loop> loop,
                  Kind least);
 
 template <int Inputs, class C, class F>
@@ -40,8 +40,8 @@ struct LoopOf final : Loop {
     }
 };
 template <int Inputs, bool Integers, class F>
-std::shared_ptr<const Loop> loop_of(F f) {
-    return std::make_shared<LoopOf<Inputs, Integers, F>>(std::move(f));
+std::unique_ptr<const Loop> loop_of(F f) {
+    return std::unique_ptr<const Loop>(new LoopOf<Inputs, Integers, F>(std::move(f)));
 }
 
 template <class F>

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 
 #include "emulator.h"
 
@@ -83,6 +84,12 @@ void parse(State& s, const std::string& spec) {
 }
 
 }  // namespace
+
+std::string text_of(std::initializer_list<Part> parts) {
+    std::ostringstream s;
+    for (const Part& part : parts) part.print_to(s);
+    return s.str();
+}
 
 int failed(int code, const std::string& message) {
     t_message = message;
