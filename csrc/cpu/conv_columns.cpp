@@ -64,6 +64,12 @@ void to_columns(const Sizes& s, const T* image, T* columns) {
     });
 }
 
+// Of any type: elements are only moved.
+void to_columns(const Sizes& s, int64_t itemsize, const char* image, char* columns) {
+    visit_size(itemsize,
+               [&]<class T>() { to_columns(s, reinterpret_cast<const T*>(image), reinterpret_cast<T*>(columns)); });
+}
+
 template <class T>
 void from_columns(const Sizes& s, const T* columns, T* image) {
     parallel_for(s.channels, grain_for(s.cube.kernel_size * s.cube.map_size), [&](int64_t begin, int64_t end) {
@@ -76,6 +82,11 @@ void from_columns(const Sizes& s, const T* columns, T* image) {
             });
         }
     });
+}
+
+void from_columns(const Sizes& s, DType type, const char* op, const char* columns, char* image) {
+    visit(NumberTypes{}, type, op,
+          [&]<class T>() { from_columns(s, reinterpret_cast<const T*>(columns), reinterpret_cast<T*>(image)); });
 }
 
 char* at(const Tensor& t, int64_t element) { return t.raw() + element * t.itemsize(); }
@@ -106,9 +117,7 @@ void columns_forward(const Geometry& g, const Tensor& image, const Tensor& weigh
         p.a = at(weight, group * s.filters * s.column);
         for (int64_t n = 0; n < (pointwise ? 1 : g.batch); n++) {
             char* source = at(image, (n * g.channels + group * s.channels) * s.cube.image_size);
-            if (!pointwise)
-                visit(NumberTypes{}, image.dtype, kName,
-                      [&]<class T>() { to_columns(s, reinterpret_cast<T*>(source), columns->data<T>()); });
+            if (!pointwise) to_columns(s, image.itemsize(), source, columns->raw());
             p.b = pointwise ? source : columns->raw();
             p.c = at(map, (n * g.filters + group * s.filters) * s.cube.map_size);
             gemm(p, kName);
@@ -147,9 +156,7 @@ void columns_backward_data(const Geometry& g, const Tensor& map, const Tensor& w
             p.b = at(map, (n * g.filters + group * s.filters) * s.cube.map_size);
             p.c = pointwise ? target : columns->raw();
             gemm(p, kName);
-            if (!pointwise)
-                visit(NumberTypes{}, map.dtype, kName,
-                      [&]<class T>() { from_columns(s, columns->data<T>(), reinterpret_cast<T*>(target)); });
+            if (!pointwise) from_columns(s, map.dtype, kName, columns->raw(), target);
         }
     }
 }
@@ -167,9 +174,7 @@ void columns_backward_weight(const Geometry& g, const Tensor& image, const Tenso
     for (int64_t group = 0; group < g.groups; group++)
         for (int64_t n = 0; n < g.batch; n++) {
             char* source = at(image, (n * g.channels + group * s.channels) * s.cube.image_size);
-            if (!pointwise)
-                visit(NumberTypes{}, map.dtype, kName,
-                      [&]<class T>() { to_columns(s, reinterpret_cast<T*>(source), columns->data<T>()); });
+            if (!pointwise) to_columns(s, image.itemsize(), source, columns->raw());
             p.a = at(map, (n * g.filters + group * s.filters) * s.cube.map_size);
             p.b = pointwise ? source : columns->raw();
             p.c = at(weight, group * s.filters * s.column);
@@ -180,20 +185,18 @@ void columns_backward_weight(const Geometry& g, const Tensor& image, const Tenso
 
 void image_to_columns(const Geometry& g, const Tensor& image, Tensor& columns) {
     Sizes s(g);
-    visit(AllTypes{}, image.dtype, "im2col", [&]<class T>() {
-        for (int64_t n = 0; n < g.batch; n++)
-            to_columns(s, image.data<T>() + n * g.channels * s.cube.image_size,
-                       columns.data<T>() + n * s.column * s.cube.map_size);
-    });
+    visit(AllTypes{}, image.dtype, "im2col", []<class T>() {});
+    for (int64_t n = 0; n < g.batch; n++)
+        to_columns(s, image.itemsize(), at(image, n * g.channels * s.cube.image_size),
+                   at(columns, n * s.column * s.cube.map_size));
 }
 
 void columns_to_image(const Geometry& g, const Tensor& columns, Tensor& image) {
     Sizes s(g);
-    visit(NumberTypes{}, image.dtype, "col2im", [&]<class T>() {
-        for (int64_t n = 0; n < g.batch; n++)
-            from_columns(s, columns.data<T>() + n * s.column * s.cube.map_size,
-                         image.data<T>() + n * g.channels * s.cube.image_size);
-    });
+    visit(NumberTypes{}, image.dtype, "col2im", []<class T>() {});
+    for (int64_t n = 0; n < g.batch; n++)
+        from_columns(s, image.dtype, "col2im", at(columns, n * s.column * s.cube.map_size),
+                     at(image, n * g.channels * s.cube.image_size));
 }
 
 }  // namespace mt::conv

@@ -155,21 +155,19 @@ void cross_entropy_shape(ShapeCall& c) {
     c.output(2, IntSpan(), wide);
 }
 
-template <class T>
+template <class X>
 void cross_entropy_forward(Call& c, const Scores& s, const int64_t* target, int64_t ignored) {
-    using X = Compute<T>;
     double smoothing = c.real(5);
     int64_t reduction = c.integer(3);
     DType wide = dtype_of<X>::value;
     TensorRef x = contiguous(c.tensor(0)), w = c.is_none(2) ? TensorRef() : contiguous(c.tensor(2), wide);
-    const T* from = x->data<T>();
     const X* weight = w ? w->data<X>() : nullptr;
     X *max = c.out(1).data<X>(), *log_sum = max + s.n;
     std::vector<double> losses(static_cast<size_t>(s.n));
     parallel_for(s.n, grain_for(s.classes), [&](int64_t b, int64_t e) {
-        RowIn<T> in(s.classes);
+        RowIn<X> in(*x, s.classes);
         for (int64_t i = b; i < e; i++) {
-            const X* row = in.read(from + i * s.classes);
+            const X* row = in.read(i);
             X m = row_max(row, s.classes);
             double l = std::log(static_cast<double>(exp_sum<X>(row, nullptr, s.classes, m)));
             max[i] = m;
@@ -190,13 +188,15 @@ void cross_entropy_forward(Call& c, const Scores& s, const int64_t* target, int6
         }
     });
     double sum = 0, weights = 0;
-    T* y = c.out(0).data<T>();
+    Converted loss(c.out(0), wide);
+    X* y = loss.tensor().data<X>();
     for (int64_t i = 0; i < s.n; i++) {
         sum += losses[static_cast<size_t>(i)];
         if (target[i] != ignored) weights += weight ? weight[target[i]] : X(1);
-        if (reduction == kNone) y[i] = T(static_cast<X>(losses[static_cast<size_t>(i)]));
+        if (reduction == kNone) y[i] = static_cast<X>(losses[static_cast<size_t>(i)]);
     }
-    if (reduction != kNone) y[0] = T(static_cast<X>(reduction == kMean ? sum / weights : sum));
+    if (reduction != kNone) y[0] = static_cast<X>(reduction == kMean ? sum / weights : sum);
+    loss.finish();
     *c.out(2).data<X>() = static_cast<X>(weights);
 }
 
@@ -204,39 +204,36 @@ void cross_entropy_cpu(Call& c) {
     Scores s = scores_of(c.tensor(0));
     int64_t ignored = c.integer(4);
     Targets target(c.tensor(1), s.classes, ignored);
-    visit(FloatTypes{}, c.tensor(0).dtype, "cross_entropy",
-          [&]<class T>() { cross_entropy_forward<T>(c, s, target.index, ignored); });
+    visit(PlainFloatTypes{}, c.out(1).dtype, "cross_entropy",
+          [&]<class X>() { cross_entropy_forward<X>(c, s, target.index, ignored); });
 }
 
 // (grad_output, self, target, weight, reduction, ignore_index, label_smoothing, statistics, total_weight)
-template <class T>
+template <class X>
 void cross_entropy_backward(Call& c, const Scores& s, const int64_t* target, int64_t ignored) {
-    using X = Compute<T>;
     X smoothing = static_cast<X>(c.real(6)), classes = static_cast<X>(s.classes);
     int64_t reduction = c.integer(4);
     DType wide = dtype_of<X>::value;
     TensorRef g = contiguous(c.tensor(0), wide), x = contiguous(c.tensor(1)),
               w = c.is_none(3) ? TensorRef() : contiguous(c.tensor(3), wide);
     TensorRef statistics = contiguous(c.tensor(7), wide), total = contiguous(c.tensor(8), wide);
-    const T* from = x->data<T>();
     const X *weight = w ? w->data<X>() : nullptr, *grad = g->data<X>();
     const X *max = statistics->data<X>(), *log_sum = max + s.n;
     X scale = reduction == kMean ? X(1) / *total->data<X>() : X(1);
     X all_weights = classes;
     if (weight) all_weights = lane_sum<X>(s.classes, [=](int64_t j) { return weight[j]; });
-    T* dx = c.out().data<T>();
     parallel_for(s.n, grain_for(s.classes), [&](int64_t b, int64_t e) {
-        RowIn<T> in(s.classes);
-        RowOut<T> out(s.classes);
+        RowIn<X> in(*x, s.classes);
+        RowOut<X> out(c.out(), s.classes);
         for (int64_t i = b; i < e; i++) {
-            T* place = dx + i * s.classes;
+            X* to = out.at(i);
             int64_t t = target[i];
             if (t == ignored) {
-                std::fill(place, place + s.classes, T(X(0)));
+                std::fill(to, to + s.classes, X(0));
+                out.done(i);
                 continue;
             }
-            const X* row = in.read(from + i * s.classes);
-            X* to = out.at(place);
+            const X* row = in.read(i);
             X factor = grad[reduction == kNone ? i : 0] * scale, even = factor * smoothing / classes;
             X hit = factor * (1 - smoothing) * (weight ? weight[t] : X(1));
             X share = hit + even * all_weights, m = max[i], l = log_sum[i];
@@ -247,7 +244,7 @@ void cross_entropy_backward(Call& c, const Scores& s, const int64_t* target, int
             else
                 for (int64_t j = 0; j < s.classes; j++) to[j] = share * vec::exp(row[j] - m - l) - even;
             to[t] -= hit;
-            out.done(place);
+            out.done(i);
         }
     });
 }
@@ -262,8 +259,9 @@ void cross_entropy_backward_cpu(Call& c) {
     int64_t ignored = c.integer(5);
     Targets target(c.tensor(2), s.classes, ignored);
     if (c.out().numel() == 0) return;
-    visit(FloatTypes{}, c.tensor(1).dtype, "cross_entropy_backward",
-          [&]<class T>() { cross_entropy_backward<T>(c, s, target.index, ignored); });
+    const DType type = c.tensor(1).dtype;
+    visit(PlainFloatTypes{}, is_reduced_float(type) ? DType::Float32 : type, "cross_entropy_backward",
+          [&]<class X>() { cross_entropy_backward<X>(c, s, target.index, ignored); });
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ void norm_backward_shape(ShapeCall& c) {
     }
 }
 
+DType compute_type(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
 TensorRef as_type(const Tensor* t, DType type) { return t ? contiguous(*t, type) : TensorRef(); }
 template <class X>
 const X* data_or_null(const TensorRef& t) {
@@ -90,16 +91,15 @@ const X* data_or_null(const TensorRef& t) {
 
 // ---- forward ----
 
-template <class T, bool kCentred>
-void norm_rows(const Extent& s, const T* x, const Compute<T>* weight, const Compute<T>* bias, double eps, T* y,
-               Compute<T>* mean, Compute<T>* rstd) {
-    using X = Compute<T>;
+template <class X, bool kCentred>
+void norm_rows(const Extent& s, const Tensor& x, const X* weight, const X* bias, double eps, const Tensor& y, X* mean,
+               X* rstd) {
     parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
-        RowIn<T> in(s.n);
-        RowOut<T> out(s.n);
+        RowIn<X> in(x, s.n);
+        RowOut<X> out(y, s.n);
         for (int64_t r = b; r < e; r++) {
-            const X* from = in.read(x + r * s.n);
-            X* to = out.at(y + r * s.n);
+            const X* from = in.read(r);
+            X* to = out.at(r);
             X n = static_cast<X>(s.n);
             X m = kCentred ? lane_sum<X>(s.n, [=](int64_t i) { return from[i]; }) / n : X(0);
             X spread = lane_sum<X>(s.n, [=](int64_t i) {
@@ -117,7 +117,7 @@ void norm_rows(const Extent& s, const T* x, const Compute<T>* weight, const Comp
                 for (int64_t i = 0; i < s.n; i++) to[i] = (from[i] - m) * scale;
             if (mean) mean[r] = m;
             rstd[r] = scale;
-            out.done(y + r * s.n);
+            out.done(r);
         }
     });
 }
@@ -125,15 +125,14 @@ void norm_rows(const Extent& s, const T* x, const Compute<T>* weight, const Comp
 // native_layer_norm(input, normalized_shape, weight, bias, eps)
 void native_layer_norm_cpu(Call& c) {
     const Tensor& input = c.tensor(0);
-    DType type = input.dtype, wide = broad_type(type);
+    DType type = input.dtype, wide = compute_type(type);
     Extent s = extent_of(input, c.ints(1).size);
     TensorRef x = contiguous(input), weight = as_type(c.tensor_or_null(2), wide),
               bias = as_type(c.tensor_or_null(3), wide);
     Converted mean(c.out(1), wide), rstd(c.out(2), wide);
-    visit(FloatTypes{}, type, "LayerNormKernelImpl", [&]<class T>() {
-        using X = Compute<T>;
-        norm_rows<T, true>(s, x->data<T>(), data_or_null<X>(weight), data_or_null<X>(bias), c.real(4),
-                           c.out(0).data<T>(), mean.tensor().data<X>(), rstd.tensor().data<X>());
+    visit(PlainFloatTypes{}, wide, "LayerNormKernelImpl", [&]<class X>() {
+        norm_rows<X, true>(s, *x, data_or_null<X>(weight), data_or_null<X>(bias), c.real(4), c.out(0),
+                           mean.tensor().data<X>(), rstd.tensor().data<X>());
     });
     mean.finish();
     rstd.finish();
@@ -142,7 +141,7 @@ void native_layer_norm_cpu(Call& c) {
 // _fused_rms_norm(input, normalized_shape, weight, eps)
 void fused_rms_norm_cpu(Call& c) {
     const Tensor& input = c.tensor(0);
-    DType type = c.out(0).dtype, wide = broad_type(type);
+    DType type = c.out(0).dtype, wide = compute_type(type);
     Extent s = extent_of(input, c.ints(1).size);
     double eps = std::numeric_limits<double>::epsilon();
     if (!c.is_none(3))
@@ -151,10 +150,8 @@ void fused_rms_norm_cpu(Call& c) {
         eps = std::numeric_limits<float>::epsilon();
     TensorRef x = contiguous(input, type), weight = as_type(c.tensor_or_null(2), wide);
     Converted rstd(c.out(1), wide);
-    visit(FloatTypes{}, type, "rms_norm", [&]<class T>() {
-        using X = Compute<T>;
-        norm_rows<T, false>(s, x->data<T>(), data_or_null<X>(weight), nullptr, eps, c.out(0).data<T>(), nullptr,
-                            rstd.tensor().data<X>());
+    visit(PlainFloatTypes{}, wide, "rms_norm", [&]<class X>() {
+        norm_rows<X, false>(s, *x, data_or_null<X>(weight), nullptr, eps, c.out(0), nullptr, rstd.tensor().data<X>());
     });
     rstd.finish();
 }
@@ -189,20 +186,19 @@ class ColumnSums {
     std::unique_ptr<double[]> totals_;
 };
 
-template <class T, bool kCentred>
-void norm_backward_rows(const Extent& s, const T* grad, const T* x, const Compute<T>* mean, const Compute<T>* rstd,
-                        const Compute<T>* weight, T* dx, double* dweight, double* dbias) {
-    using X = Compute<T>;
+template <class X, bool kCentred>
+void norm_backward_rows(const Extent& s, const Tensor& grad, const Tensor& x, const X* mean, const X* rstd,
+                        const X* weight, const Tensor* dx, double* dweight, double* dbias) {
     std::mutex merging;
     bool columns = dweight || dbias;
     parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
-        RowIn<T> grad_in(s.n), x_in(s.n);
-        RowOut<T> out(s.n);
+        RowIn<X> grad_in(grad, s.n), x_in(x, s.n);
+        RowOut<X> out(dx ? *dx : x, s.n);
         ColumnSums<X> weight_sums(columns ? s.n : 0), bias_sums(columns ? s.n : 0);
         X *dw = weight_sums.lanes(), *db = bias_sums.lanes();
         for (int64_t r = b; r < e; r++) {
-            const X* g = grad_in.read(grad + r * s.n);
-            const X* v = x_in.read(x + r * s.n);
+            const X* g = grad_in.read(r);
+            const X* v = x_in.read(r);
             X m = kCentred ? mean[r] : X(0), k = rstd[r];
             if (columns)
                 for (int64_t i = 0; i < s.n; i++) {
@@ -212,7 +208,7 @@ void norm_backward_rows(const Extent& s, const T* grad, const T* x, const Comput
             weight_sums.row_done();
             bias_sums.row_done();
             if (!dx) continue;
-            X* to = out.at(dx + r * s.n);
+            X* to = out.at(r);
             X along, level = 0;  // components of the gradient along the normalised row and along ones
             if (weight) {
                 along = lane_sum<X>(s.n, [=](int64_t i) { return g[i] * weight[i] * (v[i] - m); });
@@ -226,7 +222,7 @@ void norm_backward_rows(const Extent& s, const T* grad, const T* x, const Comput
                 for (int64_t i = 0; i < s.n; i++) to[i] = vec::fma(k * g[i], weight[i], vec::fma(p, v[i] - m, q));
             else
                 for (int64_t i = 0; i < s.n; i++) to[i] = vec::fma(k, g[i], vec::fma(p, v[i] - m, q));
-            out.done(dx + r * s.n);
+            out.done(r);
         }
         if (columns) {
             std::lock_guard<std::mutex> lock(merging);
@@ -259,7 +255,7 @@ Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor 
 // native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 void native_layer_norm_backward_cpu(Call& c) {
     const Tensor& input = c.tensor(1);
-    DType type = input.dtype, wide = broad_type(type);
+    DType type = input.dtype, wide = compute_type(type);
     Extent s = extent_of(input, c.ints(2).size);
     check_backward(c, s, {c.tensor_or_null(3), c.tensor_or_null(4)}, {c.tensor_or_null(5), c.tensor_or_null(6)});
     TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input);
@@ -267,10 +263,8 @@ void native_layer_norm_backward_cpu(Call& c) {
               weight = as_type(c.tensor_or_null(5), wide);
     Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
     std::unique_ptr<double[]> sums(new double[2 * s.n]());
-    visit(FloatTypes{}, type, "LayerNormBackwardKernelImpl", [&]<class T>() {
-        using X = Compute<T>;
-        norm_backward_rows<T, true>(s, grad->data<T>(), x->data<T>(), mean->data<X>(), rstd->data<X>(),
-                                    data_or_null<X>(weight), dx ? dx->data<T>() : nullptr,
+    visit(PlainFloatTypes{}, wide, "LayerNormBackwardKernelImpl", [&]<class X>() {
+        norm_backward_rows<X, true>(s, *grad, *x, mean->data<X>(), rstd->data<X>(), data_or_null<X>(weight), dx,
                                     dweight ? sums.get() : nullptr, dbias ? sums.get() + s.n : nullptr);
     });
     store(sums.get(), dweight);
@@ -280,17 +274,15 @@ void native_layer_norm_backward_cpu(Call& c) {
 // _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask)
 void fused_rms_norm_backward_cpu(Call& c) {
     const Tensor& input = c.tensor(1);
-    DType type = input.dtype, wide = broad_type(type);
+    DType type = input.dtype, wide = compute_type(type);
     Extent s = extent_of(input, c.ints(2).size);
     check_backward(c, s, {c.tensor_or_null(3)}, {c.tensor_or_null(4)});
     TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input), rstd = contiguous(c.tensor(3), wide);
     TensorRef weight = as_type(c.tensor_or_null(4), wide);
     Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1);
     std::unique_ptr<double[]> sums(new double[s.n]());
-    visit(FloatTypes{}, type, "rms_norm_backward", [&]<class T>() {
-        using X = Compute<T>;
-        norm_backward_rows<T, false>(s, grad->data<T>(), x->data<T>(), nullptr, rstd->data<X>(),
-                                     data_or_null<X>(weight), dx ? dx->data<T>() : nullptr,
+    visit(PlainFloatTypes{}, wide, "rms_norm_backward", [&]<class X>() {
+        norm_backward_rows<X, false>(s, *grad, *x, nullptr, rstd->data<X>(), data_or_null<X>(weight), dx,
                                      dweight ? sums.get() : nullptr, nullptr);
     });
     store(sums.get(), dweight);

@@ -109,9 +109,15 @@ void var_mean_cpu(Call& c) {
 
 // ---- vector norms ----
 
-template <class X>
-auto magnitude(X x) {
-    return std::abs(x);
+// Absolute values of complex numbers.
+TensorRef magnitudes(const Tensor& self) {
+    TensorRef z = contiguous(self, DType::Complex128), r = empty(self.sizes(), DType::Float64);
+    const c128* from = z->data<c128>();
+    double* to = r->data<double>();
+    parallel_for(r->numel(), kGrain / 8, [=](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; i++) to[i] = std::abs(from[i]);
+    });
+    return r;
 }
 
 // T: what is computed in; 16-bit floats are widened by `fold`.
@@ -127,8 +133,7 @@ struct NormBase {
 };
 template <class T>
 struct Norm1Op : NormBase<T> {
-    using Lane = RealOf<T>;
-    Lane step(Lane a, Compute<T> x) const { return a + magnitude(x); }
+    T step(T a, T x) const { return a + std::abs(x); }
 };
 template <class T>
 struct Norm2Op : NormBase<T> {
@@ -142,26 +147,24 @@ struct Norm2Op : NormBase<T> {
 };
 template <class T>
 struct Norm0Op : NormBase<T> {
-    using Lane = RealOf<T>;
-    Lane step(Lane a, Compute<T> x) const { return a + (x != Compute<T>(0) ? Lane(1) : Lane(0)); }
+    T step(T a, T x) const { return a + (x != T(0) ? T(1) : T(0)); }
 };
 template <class T>
 struct NormPOp : NormBase<T> {
-    using Lane = RealOf<T>;
-    Lane p;
-    Lane step(Lane a, Compute<T> x) const { return a + std::pow(magnitude(x), p); }
+    T p;
+    T step(T a, T x) const { return a + std::pow(std::abs(x), p); }
 };
 template <class T, bool kMax>
 struct NormExtremumOp {
-    using X = Compute<T>;
-    using Lane = RealOf<T>;
-    using Total = Lane;
-    ExtremumOp<Lane, kMax> of;
-    Lane start() const { return kMax ? Lane(0) : std::numeric_limits<Lane>::infinity(); }
-    Lane step(Lane a, X x) const { return of.step(a, magnitude(x)); }
-    Lane join(Lane a, Lane b) const { return of.step(a, b); }
-    Total lift(Lane a) const { return a; }
-    Total merge(Total a, Total b) const { return of.step(a, b); }
+    using X = T;
+    using Lane = T;
+    using Total = T;
+    ExtremumOp<T, kMax> of;
+    T start() const { return kMax ? T(0) : std::numeric_limits<T>::infinity(); }
+    T step(T a, T x) const { return of.step(a, std::abs(x)); }
+    T join(T a, T b) const { return of.step(a, b); }
+    T lift(T a) const { return a; }
+    T merge(T a, T b) const { return of.step(a, b); }
 };
 
 void check_identity(const Tensor& self, uint64_t mask, const Value& dim, double order, const Value& spelled) {
@@ -196,13 +199,16 @@ void vector_norm_cpu(Call& c) {
               [&]<class T>() { fold<T>(as_rows(self, mask, self.dtype), Norm2Op<float>(), plain); });
         return result.finish();
     }
-    visit(Types<float, double, c128>{}, type, "linalg_vector_norm_cpu", [&]<class T>() {
-        using R = RealOf<T>;
-        Rows v = as_rows(self, mask, type);
-        auto plain = to(result.tensor().data<R>());
-        if (order == 2)
-            fold<T>(v, Norm2Op<T>(), plain);
-        else if (order == 1)
+    if (order == 2) {
+        visit(Types<float, double, c128>{}, type, "linalg_vector_norm_cpu", [&]<class T>() {
+            fold<T>(as_rows(self, mask, type), Norm2Op<T>(), to(result.tensor().data<RealOf<T>>()));
+        });
+        return result.finish();
+    }
+    Rows v = is_complex(type) ? as_rows(*magnitudes(self), mask, DType::Float64) : as_rows(self, mask, type);
+    visit(PlainFloatTypes{}, v.x->dtype, "linalg_vector_norm_cpu", [&]<class T>() {
+        auto plain = to(result.tensor().data<T>());
+        if (order == 1)
             fold<T>(v, Norm1Op<T>(), plain);
         else if (order == 0)
             fold<T>(v, Norm0Op<T>(), plain);
@@ -211,7 +217,7 @@ void vector_norm_cpu(Call& c) {
         else if (order == -std::numeric_limits<double>::infinity())
             fold<T>(v, NormExtremumOp<T, false>(), plain);
         else
-            fold<T>(v, NormPOp<T>{{}, static_cast<R>(order)}, plain);
+            fold<T>(v, NormPOp<T>{{}, static_cast<T>(order)}, plain);
     });
     result.finish();
 }

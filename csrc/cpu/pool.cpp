@@ -6,6 +6,7 @@
 
 #include "core/kernel.h"
 #include "cpu/narrow.h"
+#include "cpu/reduce.h"
 
 namespace mt {
 namespace {
@@ -153,11 +154,11 @@ void set_result(ShapeCall& c, int i, const Tensor& x, IntSpan sizes, DType dtype
 
 // ---- maximum ----
 
+// `lowest`: the maximum of nothing.
 template <class T>
-void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, const int32_t* begins, T* best, int32_t* where) {
+void max_row(const Windows& w, const T* plane, int64_t a, int64_t b, const int32_t* begins, T lowest, T* best,
+             int32_t* where) {
     const Axis &z = w.axes[0], &y = w.axes[1], &x = w.axes[2];
-    const T lowest = std::numeric_limits<T>::has_infinity ? static_cast<T>(-std::numeric_limits<T>::infinity())
-                                                          : std::numeric_limits<T>::lowest();
     const int64_t z0 = z.begin(a), z1 = z.end(a), y0 = y.begin(b), y1 = y.end(b);
     const int64_t width = x.out;
     const int32_t line = static_cast<int32_t>((z0 * y.in + y0) * x.in);
@@ -211,7 +212,7 @@ void max_adaptive_row(const Windows& w, const T* plane, int64_t a, int64_t b, co
 
 // 16-bit floats are compared as floats, row buffers included.
 template <class T>
-void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
+void max_forward(const Windows& w, double lowest, const T* in, T* out, int64_t* indices) {
     using A = opmath_t<T>;
     const Axis &z = w.axes[0], &y = w.axes[1], &x = w.axes[2];
     parallel_for(w.planes, w.grain(), [&](int64_t begin, int64_t end) {
@@ -236,7 +237,7 @@ void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
                     if (x.adaptive)
                         max_adaptive_row<A>(w, plane, a, b, begins.data(), ends.data(), best.data(), where.data());
                     else
-                        max_row<A>(w, plane, a, b, begins.data(), best.data(), where.data());
+                        max_row<A>(w, plane, a, b, begins.data(), static_cast<A>(lowest), best.data(), where.data());
                     const int64_t n = x.out;
                     T* to = out + p * w.out_size + (a * y.out + b) * n;
                     int64_t* to_index = indices + (to - out);
@@ -251,10 +252,18 @@ void max_forward(const Windows& w, const T* in, T* out, int64_t* indices) {
 }
 
 void max_into(Call& c, const Windows& w, const char* name) {
-    TensorRef x = contiguous(c.tensor(0));
     MT_CHECK(w.in_size <= INT32_MAX, name, ": a plane of more than 2^31 items is not supported");
-    visit(RealTypes{}, x->dtype, name,
-          [&]<class T>() { max_forward<T>(w, x->data<T>(), c.out(0).data<T>(), c.out(1).data<int64_t>()); });
+    const DType type = c.tensor(0).dtype;
+    double lowest = -std::numeric_limits<double>::infinity();
+    visit(RealTypes{}, type, name, [&]<class T>() {
+        if constexpr (std::is_integral_v<T>) lowest = static_cast<double>(std::numeric_limits<T>::lowest());
+    });
+    Converted out(c.out(0), is_integer(type) ? DType::Int64 : type);
+    TensorRef x = contiguous(c.tensor(0), out.tensor().dtype);
+    visit(Types<float, double, Half, BFloat16, int64_t>{}, x->dtype, name, [&]<class T>() {
+        max_forward<T>(w, lowest, x->data<T>(), out.tensor().data<T>(), c.out(1).data<int64_t>());
+    });
+    out.finish();
 }
 
 template <int D>

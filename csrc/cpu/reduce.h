@@ -34,72 +34,7 @@ struct Rows {
 
 // `mask`: the dimensions that are reduced. With `flat` the reduced ones come last (inner == 1). `any_order`: the order
 // of elements within a reduction does not matter, so memory order will do.
-inline Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat = false, bool any_order = true) {
-    Rows r;
-    int64_t kept_dims[64], red_dims[64], nk = 0, nr = 0;
-    for (int64_t d = 0; d < self.ndim; d++) {
-        if (mask >> d & 1) {
-            r.red *= self.size(d);
-            red_dims[nr++] = d;
-        } else {
-            r.outer *= self.size(d);
-            kept_dims[nk++] = d;
-        }
-    }
-    bool dense = self.dtype == dtype && self.is_non_overlapping_and_dense();
-    if (dense && nk == 0 && (any_order || self.is_contiguous())) {
-        r.x = TensorRef::share(&self);
-        return r;
-    }
-    if (dense) {
-        // Dimensions by decreasing stride: is it kept..., reduced..., kept... with the kept ones in logical order?
-        int64_t order[64], n = 0;
-        for (int64_t d = 0; d < self.ndim; d++)
-            if (self.size(d) != 1) order[n++] = d;
-        for (int64_t i = 1; i < n; i++)
-            for (int64_t j = i; j > 0 && self.stride(order[j - 1]) < self.stride(order[j]); j--)
-                std::swap(order[j - 1], order[j]);
-        int64_t i = 0, last_kept = -1, last_red = -1, outer = 1, inner = 1;
-        bool fits = true;
-        for (; i < n && !(mask >> order[i] & 1); i++) {
-            outer *= self.size(order[i]);
-            fits &= order[i] > last_kept;
-            last_kept = order[i];
-        }
-        for (; i < n && (mask >> order[i] & 1); i++) {
-            fits &= any_order || order[i] > last_red;
-            last_red = order[i];
-        }
-        for (; i < n && !(mask >> order[i] & 1); i++) {
-            inner *= self.size(order[i]);
-            fits &= order[i] > last_kept;
-            last_kept = order[i];
-        }
-        if (fits && i == n && (!flat || inner == 1)) {
-            r.x = TensorRef::share(&self);
-            r.outer = outer;
-            r.inner = inner;
-            return r;
-        }
-    }
-    Dims sizes, strides;
-    bool leading = !flat && self.dtype != dtype && self.is_contiguous();
-    if (leading) {  // only the type is wrong: convert in place order, then look again
-        TensorRef converted = contiguous(self, dtype);
-        return as_rows(*converted, mask, dtype, flat, any_order);
-    }
-    for (int64_t i = 0; i < nk; i++) {
-        sizes.push_back(self.size(kept_dims[i]));
-        strides.push_back(self.stride(kept_dims[i]));
-    }
-    for (int64_t i = 0; i < nr; i++) {
-        sizes.push_back(self.size(red_dims[i]));
-        strides.push_back(self.stride(red_dims[i]));
-    }
-    TensorRef view = as_strided(self, sizes, strides, self.offset);
-    r.x = contiguous(*view, dtype);
-    return r;
-}
+Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat = false, bool any_order = true);
 
 // ---- folds ----
 //
@@ -165,11 +100,19 @@ template <class Op, class T>
     }
 }
 
-// finish(o, total) for each of outer * inner results, o in row-major order of the kept dimensions.
-template <class T, class Op, class F>
-void fold(const Rows& v, const Op& op, const F& finish) {
-    using Total = typename Op::Total;
-    const T* x = v.data<T>();
+// What walking a tensor needs of an operator and its element type: the walk is compiled for each type of totals alone.
+template <class Total>
+struct Folding {
+    const void *op, *finish;
+    int64_t itemsize;
+    Total (*row)(const void* op, const char* x, int64_t n);
+    void (*columns)(const void* op, const char* x, int64_t rows, int64_t stride, int64_t columns, Total* totals);
+    Total (*merge)(const void* op, Total a, Total b);
+    void (*done)(const void* finish, int64_t first, const Total* totals, int64_t n);
+};
+
+template <class Total>
+[[gnu::noinline]] void fold_with(const Rows& v, const char* x, const Folding<Total>& f) {
     int64_t work = std::max<int64_t>(v.red, 1);
     if (v.inner == 1) {
         if (v.outer == 1 && v.red > 2 * kGrain) {
@@ -180,15 +123,18 @@ void fold(const Rows& v, const Op& op, const F& finish) {
             parallel_for(kParts, grain_for(step), [&](int64_t b, int64_t e) {
                 for (int64_t p = b; p < e; p++) {
                     int64_t from = std::min(p * step, v.red), to = std::min(from + step, v.red);
-                    parts[p] = fold_row(op, x + from, to - from);
+                    parts[p] = f.row(f.op, x + from * f.itemsize, to - from);
                 }
             });
             Total total = parts[0];
-            for (int64_t p = 1; p < kParts; p++) total = op.merge(total, parts[p]);
-            return finish(0, total);
+            for (int64_t p = 1; p < kParts; p++) total = f.merge(f.op, total, parts[p]);
+            return f.done(f.finish, 0, &total, 1);
         }
         parallel_for(v.outer, grain_for(work), [&](int64_t b, int64_t e) {
-            for (int64_t o = b; o < e; o++) finish(o, fold_row(op, x + o * v.red, v.red));
+            for (int64_t o = b; o < e; o++) {
+                Total total = f.row(f.op, x + o * v.red * f.itemsize, v.red);
+                f.done(f.finish, o, &total, 1);
+            }
         });
         return;
     }
@@ -200,10 +146,29 @@ void fold(const Rows& v, const Op& op, const F& finish) {
         Total totals[kFoldColumns];
         for (int64_t k = b; k < e; k++) {
             int64_t o = k / blocks, c0 = k % blocks * width, n = std::min(width, v.inner - c0);
-            fold_columns(op, x + o * v.red * v.inner + c0, v.red, v.inner, n, totals);
-            for (int64_t j = 0; j < n; j++) finish(o * v.inner + c0 + j, totals[j]);
+            f.columns(f.op, x + (o * v.red * v.inner + c0) * f.itemsize, v.red, v.inner, n, totals);
+            f.done(f.finish, o * v.inner + c0, totals, n);
         }
     });
+}
+
+// finish(o, total) for each of outer * inner results, o in row-major order of the kept dimensions.
+template <class T, class Op, class F>
+void fold(const Rows& v, const Op& op, const F& finish) {
+    using Total = typename Op::Total;
+    Folding<Total> f{&op, &finish, sizeof(T), nullptr, nullptr, nullptr, nullptr};
+    f.row = [](const void* op, const char* x, int64_t n) {
+        return fold_row(*static_cast<const Op*>(op), reinterpret_cast<const T*>(x), n);
+    };
+    f.columns = [](const void* op, const char* x, int64_t rows, int64_t stride, int64_t columns, Total* totals) {
+        fold_columns(*static_cast<const Op*>(op), reinterpret_cast<const T*>(x), rows, stride, columns, totals);
+    };
+    f.merge = [](const void* op, Total a, Total b) { return static_cast<const Op*>(op)->merge(a, b); };
+    f.done = [](const void* finish, int64_t first, const Total* totals, int64_t n) {
+        const F done = *static_cast<const F*>(finish);
+        for (int64_t i = 0; i < n; i++) done(first + i, totals[i]);
+    };
+    fold_with<Total>(v, reinterpret_cast<const char*>(v.data<T>()), f);
 }
 
 // ---- the ops ----

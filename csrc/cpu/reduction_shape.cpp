@@ -1,7 +1,10 @@
-// Shape rules of reductions, scans, normalisations and losses: what each makes of sizes and element types.
+// Shape rules of reductions, scans, normalisations and losses: what each makes of sizes and element types; and how a
+// reduction sees its tensor.
 #include "cpu/reduction_shape.h"
 
 #include <algorithm>
+
+#include "cpu/reduce.h"
 
 namespace mt {
 
@@ -16,6 +19,73 @@ uint64_t reduced_dims(const Value& dim, int64_t ndim) {
         mask |= uint64_t(1) << d;
     }
     return mask;
+}
+
+Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat, bool any_order) {
+    Rows r;
+    int64_t kept_dims[64], red_dims[64], nk = 0, nr = 0;
+    for (int64_t d = 0; d < self.ndim; d++) {
+        if (mask >> d & 1) {
+            r.red *= self.size(d);
+            red_dims[nr++] = d;
+        } else {
+            r.outer *= self.size(d);
+            kept_dims[nk++] = d;
+        }
+    }
+    bool dense = self.dtype == dtype && self.is_non_overlapping_and_dense();
+    if (dense && nk == 0 && (any_order || self.is_contiguous())) {
+        r.x = TensorRef::share(&self);
+        return r;
+    }
+    if (dense) {
+        // Dimensions by decreasing stride: is it kept..., reduced..., kept... with the kept ones in logical order?
+        int64_t order[64], n = 0;
+        for (int64_t d = 0; d < self.ndim; d++)
+            if (self.size(d) != 1) order[n++] = d;
+        for (int64_t i = 1; i < n; i++)
+            for (int64_t j = i; j > 0 && self.stride(order[j - 1]) < self.stride(order[j]); j--)
+                std::swap(order[j - 1], order[j]);
+        int64_t i = 0, last_kept = -1, last_red = -1, outer = 1, inner = 1;
+        bool fits = true;
+        for (; i < n && !(mask >> order[i] & 1); i++) {
+            outer *= self.size(order[i]);
+            fits &= order[i] > last_kept;
+            last_kept = order[i];
+        }
+        for (; i < n && (mask >> order[i] & 1); i++) {
+            fits &= any_order || order[i] > last_red;
+            last_red = order[i];
+        }
+        for (; i < n && !(mask >> order[i] & 1); i++) {
+            inner *= self.size(order[i]);
+            fits &= order[i] > last_kept;
+            last_kept = order[i];
+        }
+        if (fits && i == n && (!flat || inner == 1)) {
+            r.x = TensorRef::share(&self);
+            r.outer = outer;
+            r.inner = inner;
+            return r;
+        }
+    }
+    Dims sizes, strides;
+    bool leading = !flat && self.dtype != dtype && self.is_contiguous();
+    if (leading) {  // only the type is wrong: convert in place order, then look again
+        TensorRef converted = contiguous(self, dtype);
+        return as_rows(*converted, mask, dtype, flat, any_order);
+    }
+    for (int64_t i = 0; i < nk; i++) {
+        sizes.push_back(self.size(kept_dims[i]));
+        strides.push_back(self.stride(kept_dims[i]));
+    }
+    for (int64_t i = 0; i < nr; i++) {
+        sizes.push_back(self.size(red_dims[i]));
+        strides.push_back(self.stride(red_dims[i]));
+    }
+    TensorRef view = as_strided(self, sizes, strides, self.offset);
+    r.x = contiguous(*view, dtype);
+    return r;
 }
 
 namespace {

@@ -3,54 +3,37 @@
 
 #include <memory>
 
+#include "cpu/pieces.h"
 #include "cpu/reduce.h"
 #include "cpu/vecmath.h"
 
 namespace mt {
 
-// One row of T as its compute type. read() gives the widened row, or the row itself.
-template <class T>
+// Row r of a contiguous tensor of rows of n elements, as X: itself or widened.
+template <class X>
 class RowIn {
   public:
-    using X = Compute<T>;
-    explicit RowIn(int64_t n) : n_(n) {
-        if constexpr (is_reduced_v<T>) buffer_.reset(new float[static_cast<size_t>(n)]);
-    }
-    const X* read(const T* row) {
-        if constexpr (is_reduced_v<T>) {
-            widen(row, buffer_.get(), n_);
-            return buffer_.get();
-        } else {
-            return row;
-        }
-    }
+    RowIn(const Tensor& t, int64_t n) : reader_(t), n_(n), buffer_(piece_buffer<X>(t, n)) {}
+    const X* read(int64_t r) const { return reader_.read(r * n_, n_, buffer_.get()); }
 
   private:
+    Reader<X> reader_;
     int64_t n_;
-    std::unique_ptr<float[]> buffer_;
+    std::unique_ptr<X[]> buffer_;
 };
 
-// The place to write one row: at(row) to write to, then done(row).
-template <class T>
+// The place to write row r: at(r) to write to, then done(r).
+template <class X>
 class RowOut {
   public:
-    using X = Compute<T>;
-    explicit RowOut(int64_t n) : n_(n) {
-        if constexpr (is_reduced_v<T>) buffer_.reset(new float[static_cast<size_t>(n)]);
-    }
-    X* at(T* row) {
-        if constexpr (is_reduced_v<T>)
-            return buffer_.get();
-        else
-            return row;
-    }
-    void done(T* row) {
-        if constexpr (is_reduced_v<T>) narrow(buffer_.get(), row, n_);
-    }
+    RowOut(const Tensor& t, int64_t n) : writer_(t), n_(n), buffer_(piece_buffer<X>(t, n)) {}
+    X* at(int64_t r) const { return writer_.place(r * n_, buffer_.get()); }
+    void done(int64_t r) const { writer_.done(r * n_, n_, buffer_.get()); }
 
   private:
+    Writer<X> writer_;
     int64_t n_;
-    std::unique_ptr<float[]> buffer_;
+    std::unique_ptr<X[]> buffer_;
 };
 
 // Sum over i of f(i), in lanes. f must be free of branches.

@@ -73,40 +73,31 @@ void scan(const Axis& a, const T* x, T* y, const Start& start, const Step& step)
 
 // What a running sum is kept in, as PyTorch does: float for 16-bit floats, double for float.
 template <class T>
-using ScanState = std::conditional_t<
-    is_reduced_v<T>, float,
-    std::conditional_t<std::is_same_v<T, float>, double, std::conditional_t<std::is_same_v<T, c64>, c128, T>>>;
+using ScanState = std::conditional_t<is_reduced_v<T>, float, std::conditional_t<std::is_same_v<T, float>, double, T>>;
 
-template <class T, class S>
-T given_as(S s) {
-    if constexpr (std::is_same_v<T, c64>)
-        return c64(static_cast<float>(s.real()), static_cast<float>(s.imag()));
-    else
-        return static_cast<T>(s);
+// Runs step(state, x) in float for floats, in int64_t for integers (its last bits are theirs) and in c128 for complex
+// numbers.
+template <class Step>
+void scan_numbers(Call& c, const char* op, int start, const Step& step) {
+    const DType type = c.out().dtype;
+    visit(NumberTypes{}, type, op, []<class T>() {});
+    Converted out(c.out(), is_floating(type) ? type : broad_type(type));
+    TensorRef self = contiguous(*contiguous(c.tensor(0), type), out.tensor().dtype);
+    Axis a = axis_of(*self, c.integer(1));
+    visit(Types<float, double, Half, BFloat16, int64_t, c128>{}, self->dtype, op, [&]<class T>() {
+        using S = ScanState<T>;
+        scan<S>(
+            a, self->data<T>(), out.tensor().data<T>(), [=] { return S(start); },
+            [&](S& s, Compute<T> x) { return static_cast<Compute<T>>(s = step(s, S(x))); });
+    });
+    out.finish();
 }
 
 void cumsum_cpu(Call& c) {
-    Tensor& out = c.out();
-    TensorRef self = contiguous(c.tensor(0), out.dtype);
-    Axis a = axis_of(*self, c.integer(1));
-    visit(NumberTypes{}, out.dtype, "cumsum_out_cpu", [&]<class T>() {
-        using S = ScanState<T>;
-        scan<S>(
-            a, self->data<T>(), out.data<T>(), [] { return S(0); },
-            [](S& s, Compute<T> x) { return given_as<Compute<T>>(s = num::add(s, S(x))); });
-    });
+    scan_numbers(c, "cumsum_out_cpu", 0, [](auto s, auto x) { return num::add(s, x); });
 }
-
 void cumprod_cpu(Call& c) {
-    Tensor& out = c.out();
-    TensorRef self = contiguous(c.tensor(0), out.dtype);
-    Axis a = axis_of(*self, c.integer(1));
-    visit(NumberTypes{}, out.dtype, "cumprod_out_cpu", [&]<class T>() {
-        using S = ScanState<T>;
-        scan<S>(
-            a, self->data<T>(), out.data<T>(), [] { return S(1); },
-            [](S& s, Compute<T> x) { return given_as<Compute<T>>(s = num::mul(s, S(x))); });
-    });
+    scan_numbers(c, "cumprod_out_cpu", 1, [](auto s, auto x) { return num::mul(s, x); });
 }
 
 void logcumsumexp_cpu(Call& c) {
@@ -129,11 +120,15 @@ void logcumsumexp_cpu(Call& c) {
 // The last of equal extrema is kept; once NaN, always NaN.
 template <bool kMax>
 void cumulative_extremum_cpu(Call& c) {
-    TensorRef self = contiguous(c.tensor(0));
+    const char* op = kMax ? "cummax_helper_cpu" : "cummin_helper_cpu";
+    const DType type = c.tensor(0).dtype;
+    visit(RealBoolTypes{}, type, op, []<class T>() {});
+    Converted result(c.out(0), is_floating(type) ? type : DType::Int64);
+    TensorRef self = contiguous(c.tensor(0), result.tensor().dtype);
     Axis a = axis_of(*self, c.integer(1));
-    visit(RealBoolTypes{}, self->dtype, kMax ? "cummax_helper_cpu" : "cummin_helper_cpu", [&]<class T>() {
+    visit(Types<float, double, Half, BFloat16, int64_t>{}, self->dtype, op, [&]<class T>() {
         const T* x = self->data<T>();
-        T* values = c.out(0).data<T>();
+        T* values = result.tensor().data<T>();
         int64_t* indices = c.out(1).data<int64_t>();
         if (self->numel() == 0) return;
         using X = Compute<T>;
@@ -171,6 +166,7 @@ void cumulative_extremum_cpu(Call& c) {
             }
         });
     });
+    result.finish();
 }
 
 }  // namespace

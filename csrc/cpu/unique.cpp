@@ -24,21 +24,20 @@ struct Groups {
     std::vector<int64_t> inverse;  // group of each slice
 };
 
-// `order_of(i)`: the slice at place i of n.
-template <class Order, class Equal>
-Groups group(int64_t n, const Order& order_of, const Equal& equal, bool inverse, bool counts) {
+// `order_of(i)`: the slice at place i of n. `starts(i)`: it differs from the one before.
+template <class Order, class Starts>
+Groups group(int64_t n, const Order& order_of, const Starts& starts, bool inverse, bool counts) {
     Groups g;
     if (inverse) g.inverse.resize(static_cast<size_t>(n));
-    int64_t last = 0, began = 0;
+    int64_t began = 0;
     for (int64_t i = 0; i < n; i++) {
         const int64_t here = order_of(i);
-        if (i == 0 || !equal(last, here)) {
+        if (i == 0 || starts(i)) {
             if (counts && i > 0) g.counts.push_back(i - began);
             g.first.push_back(here);
             began = i;
         }
         if (inverse) g.inverse[static_cast<size_t>(here)] = static_cast<int64_t>(g.first.size()) - 1;
-        last = here;
     }
     if (counts && n > 0) g.counts.push_back(n - began);
     return g;
@@ -103,13 +102,11 @@ void unique_elements(Call& c, bool inverse, bool counts) {
         std::vector<Key> keys(static_cast<size_t>(n)), spare(keys.size());
         load_keys(x->raw(), x->dtype, n, false, keys.data());
         sort_keys(keys.data(), spare.data(), n);
-        visit(AllTypes{}, x->dtype, "unique", [&]<class T>() {
-            const T* v = x->data<T>();
-            auto equal = [=](int64_t a, int64_t b) {
-                return static_cast<Compute<T>>(v[a]) == static_cast<Compute<T>>(v[b]);
-            };
-            g = group(n, [&](int64_t i) { return keys[static_cast<size_t>(i)].position(); }, equal, inverse, counts);
-        });
+        const Key* k = keys.data();
+        const bool may_be_nan = is_floating(x->dtype);
+        const uint64_t nan = sizeof(Key) == 16 ? kNanKey64 : kNanKey32;
+        auto starts = [=](int64_t i) { return k[i].key() != k[i - 1].key() || (may_be_nan && k[i].key() == nan); };
+        g = group(n, [=](int64_t i) { return k[i].position(); }, starts, inverse, counts);
     });
     int64_t distinct = static_cast<int64_t>(g.first.size());
     TensorRef values = empty(IntSpan(&distinct, 1), x->dtype);
@@ -136,24 +133,26 @@ void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts)
     std::vector<int64_t> order(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), int64_t(0));
     Groups g;
-    visit(RealBoolTypes{}, x->dtype, "unique_dim", [&]<class T>() {
-        const T* v = x->data<T>();
+    visit(RealBoolTypes{}, x->dtype, "unique_dim", []<class T>() {});
+    TensorRef compared = contiguous(*x, is_floating(x->dtype) ? DType::Float64 : DType::Int64);  // exactly
+    visit(Types<double, int64_t>{}, compared->dtype, "unique_dim", [&]<class T>() {
+        const T* v = compared->data<T>();
         if (sorted)
             std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) {
                 for (int64_t i = 0; i < width; i++) {
-                    Compute<T> l = v[a * width + i], r = v[b * width + i];
-                    if (l < r) return true;
-                    if (r < l) return false;
+                    if (v[a * width + i] < v[b * width + i]) return true;
+                    if (v[b * width + i] < v[a * width + i]) return false;
                 }
                 return false;
             });
-        auto equal = [=](int64_t a, int64_t b) {
-            for (int64_t i = 0; i < width; i++)
-                if (static_cast<Compute<T>>(v[a * width + i]) != static_cast<Compute<T>>(v[b * width + i]))
-                    return false;
-            return true;
+        const int64_t* slices = order.data();
+        auto starts = [=](int64_t i) {
+            const T *a = v + slices[i - 1] * width, *b = v + slices[i] * width;
+            for (int64_t k = 0; k < width; k++)
+                if (a[k] != b[k]) return true;
+            return false;
         };
-        g = group(n, [&](int64_t i) { return order[static_cast<size_t>(i)]; }, equal, inverse, counts);
+        g = group(n, [=](int64_t i) { return slices[i]; }, starts, inverse, counts);
     });
     int64_t distinct = static_cast<int64_t>(g.first.size());
     sizes[0] = distinct;
