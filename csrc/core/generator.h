@@ -67,7 +67,7 @@ inline uint64_t random_word64(Mt19937& e) {
 }
 
 // n words.
-[[gnu::noinline]] inline void random_words(Mt19937& e, uint32_t* out, int64_t n) {
+inline void random_words(Mt19937& e, uint32_t* out, int64_t n) {
     while (n > 0) {
         if (e.left == 1) mt19937_next_block(e);
         int64_t k = std::min<int64_t>(n, e.left - 1);
@@ -81,7 +81,7 @@ inline uint64_t random_word64(Mt19937& e) {
 }
 
 // n numbers of 64 bits.
-[[gnu::noinline]] inline void random_words64(Mt19937& e, uint64_t* out, int64_t n) {
+inline void random_words64(Mt19937& e, uint64_t* out, int64_t n) {
     constexpr int64_t block = Mt19937::kWords / 2;
     alignas(64) uint32_t words[2 * block];
     for (int64_t i = 0; i < n; i += block) {
@@ -101,7 +101,7 @@ inline float uniform_float(Mt19937& e) { return uniform_float_of(random_word(e))
 inline double uniform_double(Mt19937& e) { return uniform_double_of(random_word64(e)); }
 
 // n floats of [0, 1), 24 bits each.
-[[gnu::noinline]] inline void uniform_floats(Mt19937& e, float* out, int64_t n) {
+inline void uniform_floats(Mt19937& e, float* out, int64_t n) {
     constexpr int64_t block = Mt19937::kWords;
     alignas(64) uint32_t words[block];
     for (int64_t i = 0; i < n; i += block) {
@@ -112,7 +112,7 @@ inline double uniform_double(Mt19937& e) { return uniform_double_of(random_word6
 }
 
 // n doubles of [0, 1), 53 bits each.
-[[gnu::noinline]] inline void uniform_doubles(Mt19937& e, double* out, int64_t n) {
+inline void uniform_doubles(Mt19937& e, double* out, int64_t n) {
     constexpr int64_t block = Mt19937::kWords;
     alignas(64) uint64_t words[block];
     for (int64_t i = 0; i < n; i += block) {

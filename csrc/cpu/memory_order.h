@@ -18,17 +18,17 @@ inline TensorRef in_memory_order(const Tensor& t) {
     return as_strided(t, sizes, strides, t.offset);
 }
 
-// produce(buffer, n) gives the next n elements of the stream, of T or of an unsigned type of its size.
+// produce(buffer, n) gives the next n elements of the stream.
 template <class T, class Produce>
 void fill_in_memory_order(Tensor& t, Produce&& produce) {
     int64_t n = t.numel();
     if (n == 0) return;
-    if (t.is_non_overlapping_and_dense()) return produce(t.words<T>(), n);
+    if (t.is_non_overlapping_and_dense()) return produce(t.data<T>(), n);
     TensorRef sorted = in_memory_order(t);
     StridedWalk<1> walk(sorted->sizes(), {sorted->strides()});
     constexpr int64_t chunk = 256;
     T buffer[chunk];
-    T* base = t.words<T>();
+    T* base = t.data<T>();
     walk.run([&](const auto& at, int64_t length, const auto& steps) {
         for (int64_t i = 0; i < length; i += chunk) {
             int64_t k = std::min(chunk, length - i);

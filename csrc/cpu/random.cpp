@@ -4,7 +4,6 @@
 
 #include "core/generator.h"
 #include "cpu/box_muller.h"
-#include "cpu/convert.h"
 #include "cpu/memory_order.h"
 
 namespace mt {
@@ -183,26 +182,15 @@ void check_probability(double p, const char* op) {
     MT_CHECK(p >= 0 && p <= 1, op, " expects p to be in [0, 1], but got p=", p);
 }
 
-// The bytes of 1.
-template <class T>
-T one_of(DType type) {
-    const int64_t one = 1;
-    T bytes;
-    cast_run(&bytes, 0, type, &one, 0, DType::Int64, 1);
-    return bytes;
-}
-
 void bernoulli_number(Tensor& out, Generator& g, double p) {
     check_probability(p, "bernoulli_");
-    visit(AllTypes{}, out.dtype, "bernoulli_scalar_cpu_", []<class T>() {});
-    visit_size(out.itemsize(), [&]<class T>() {
-        const T one = one_of<T>(out.dtype);
+    visit(AllTypes{}, out.dtype, "bernoulli_scalar_cpu_", [&]<class T>() {
         fill_random<T>(out, g, [=](Mt19937& e, T* to, int64_t n) {
             uint64_t words[kBlock], threshold = bernoulli_threshold(p);
             for (int64_t i = 0; i < n; i += kBlock) {
                 int64_t k = std::min(kBlock, n - i);
                 random_words64(e, words, k);
-                for (int64_t j = 0; j < k; j++) to[i + j] = (words[j] & kUniformMask53) < threshold ? one : T();
+                for (int64_t j = 0; j < k; j++) to[i + j] = (words[j] & kUniformMask53) < threshold ? T(1) : T(0);
             }
         });
     });
@@ -223,10 +211,8 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
     Dims strides = broadcast_strides(*probability, out.dim());
     GeneratorLock lock(g);
     StridedWalk<2> walk(out.sizes(), {out.strides(), IntSpan(strides)});
-    visit(AllTypes{}, out.dtype, "bernoulli_tensor_cpu_self_", []<class T>() {});
-    visit_size(out.itemsize(), [&]<class T>() {
-        const T one = one_of<T>(out.dtype);
-        T* to = out.words<T>();
+    visit(AllTypes{}, out.dtype, "bernoulli_tensor_cpu_self_", [&]<class T>() {
+        T* to = out.data<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
                 int64_t k = at[1] + i * steps[1];
@@ -235,7 +221,7 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
                 MT_CHECK(chance >= 0 && chance <= 1, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
                 bool hit =
                     wide ? uniform_double(g.engine) < chance : uniform_float(g.engine) < static_cast<float>(chance);
-                to[at[0] + i * steps[0]] = hit ? one : T();
+                to[at[0] + i * steps[0]] = hit ? T(1) : T(0);
             }
         });
     });

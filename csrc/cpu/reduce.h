@@ -100,19 +100,11 @@ template <class Op, class T>
     }
 }
 
-// What walking a tensor needs of an operator and its element type: the walk is compiled for each type of totals alone.
-template <class Total>
-struct Folding {
-    const void *op, *finish;
-    int64_t itemsize;
-    Total (*row)(const void* op, const char* x, int64_t n);
-    void (*columns)(const void* op, const char* x, int64_t rows, int64_t stride, int64_t columns, Total* totals);
-    Total (*merge)(const void* op, Total a, Total b);
-    void (*done)(const void* finish, int64_t first, const Total* totals, int64_t n);
-};
-
-template <class Total>
-[[gnu::noinline]] void fold_with(const Rows& v, const char* x, const Folding<Total>& f) {
+// finish(o, total) for each of outer * inner results, o in row-major order of the kept dimensions.
+template <class T, class Op, class F>
+void fold(const Rows& v, const Op& op, const F& finish) {
+    using Total = typename Op::Total;
+    const T* x = v.data<T>();
     int64_t work = std::max<int64_t>(v.red, 1);
     if (v.inner == 1) {
         if (v.outer == 1 && v.red > 2 * kGrain) {
@@ -123,18 +115,15 @@ template <class Total>
             parallel_for(kParts, grain_for(step), [&](int64_t b, int64_t e) {
                 for (int64_t p = b; p < e; p++) {
                     int64_t from = std::min(p * step, v.red), to = std::min(from + step, v.red);
-                    parts[p] = f.row(f.op, x + from * f.itemsize, to - from);
+                    parts[p] = fold_row(op, x + from, to - from);
                 }
             });
             Total total = parts[0];
-            for (int64_t p = 1; p < kParts; p++) total = f.merge(f.op, total, parts[p]);
-            return f.done(f.finish, 0, &total, 1);
+            for (int64_t p = 1; p < kParts; p++) total = op.merge(total, parts[p]);
+            return finish(0, total);
         }
         parallel_for(v.outer, grain_for(work), [&](int64_t b, int64_t e) {
-            for (int64_t o = b; o < e; o++) {
-                Total total = f.row(f.op, x + o * v.red * f.itemsize, v.red);
-                f.done(f.finish, o, &total, 1);
-            }
+            for (int64_t o = b; o < e; o++) finish(o, fold_row(op, x + o * v.red, v.red));
         });
         return;
     }
@@ -146,29 +135,10 @@ template <class Total>
         Total totals[kFoldColumns];
         for (int64_t k = b; k < e; k++) {
             int64_t o = k / blocks, c0 = k % blocks * width, n = std::min(width, v.inner - c0);
-            f.columns(f.op, x + (o * v.red * v.inner + c0) * f.itemsize, v.red, v.inner, n, totals);
-            f.done(f.finish, o * v.inner + c0, totals, n);
+            fold_columns(op, x + o * v.red * v.inner + c0, v.red, v.inner, n, totals);
+            for (int64_t j = 0; j < n; j++) finish(o * v.inner + c0 + j, totals[j]);
         }
     });
-}
-
-// finish(o, total) for each of outer * inner results, o in row-major order of the kept dimensions.
-template <class T, class Op, class F>
-void fold(const Rows& v, const Op& op, const F& finish) {
-    using Total = typename Op::Total;
-    Folding<Total> f{&op, &finish, sizeof(T), nullptr, nullptr, nullptr, nullptr};
-    f.row = [](const void* op, const char* x, int64_t n) {
-        return fold_row(*static_cast<const Op*>(op), reinterpret_cast<const T*>(x), n);
-    };
-    f.columns = [](const void* op, const char* x, int64_t rows, int64_t stride, int64_t columns, Total* totals) {
-        fold_columns(*static_cast<const Op*>(op), reinterpret_cast<const T*>(x), rows, stride, columns, totals);
-    };
-    f.merge = [](const void* op, Total a, Total b) { return static_cast<const Op*>(op)->merge(a, b); };
-    f.done = [](const void* finish, int64_t first, const Total* totals, int64_t n) {
-        const F done = *static_cast<const F*>(finish);
-        for (int64_t i = 0; i < n; i++) done(first + i, totals[i]);
-    };
-    fold_with<Total>(v, reinterpret_cast<const char*>(v.data<T>()), f);
 }
 
 // ---- the ops ----

@@ -123,10 +123,10 @@ void cumulative_extremum_cpu(Call& c) {
     const char* op = kMax ? "cummax_helper_cpu" : "cummin_helper_cpu";
     const DType type = c.tensor(0).dtype;
     visit(RealBoolTypes{}, type, op, []<class T>() {});
-    Converted result(c.out(0), is_floating(type) ? type : DType::Int64);
+    Converted result(c.out(0), is_floating(type) || type == DType::Int32 ? type : DType::Int64);
     TensorRef self = contiguous(c.tensor(0), result.tensor().dtype);
     Axis a = axis_of(*self, c.integer(1));
-    visit(Types<float, double, Half, BFloat16, int64_t>{}, self->dtype, op, [&]<class T>() {
+    visit(Types<float, double, Half, BFloat16, int32_t, int64_t>{}, self->dtype, op, [&]<class T>() {
         const T* x = self->data<T>();
         T* values = result.tensor().data<T>();
         int64_t* indices = c.out(1).data<int64_t>();
