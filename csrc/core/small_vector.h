@@ -30,7 +30,12 @@ struct Span {
     int64_t size = 0;
     Span() = default;
     Span(const T* d, int64_t n) : data(d), size(n) {}
+#pragma GCC diagnostic push
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"  // an argument's list outlives the call, for which a Span is made
+#endif
     Span(std::initializer_list<T> l) : data(l.begin()), size(static_cast<int64_t>(l.size())) {}
+#pragma GCC diagnostic pop
     const T& operator[](int64_t i) const {
         check_index(i, size);
         return data[i];

@@ -17,6 +17,17 @@ namespace {
 // The keys of a tensor over a storage on `d`, which becomes the device that the tensor shows.
 KeySet keys_for(Device& d, bool inference) {
     Key backend = Key::CPU, autograd = Key::AutogradCPU;
+    if (d.type == kFunctional) {
+        d = shown_device(d);
+        KeySet shown = keys_for(d, inference);
+        // There is no memory for a back end's kernel: none is registered where these tensors would go without
+        // the key Functionalize.
+        return (shown - kBackendKeys) | Key::CUDA | Key::Functionalize;
+    }
+    if (d.type == kSparse) {
+        backend = d.index == kSparseCoo ? Key::SparseCPU : Key::SparseCsrCPU;
+        d = Device();
+    }
     switch (d.type) {
         case DeviceType::CPU:
             break;
@@ -27,17 +38,6 @@ KeySet keys_for(Device& d, bool inference) {
         case DeviceType::CUDA:
             backend = Key::CUDA;
             autograd = Key::AutogradCUDA;
-            break;
-        case kFunctional: {
-            d = shown_device(d);
-            KeySet shown = keys_for(d, inference);
-            // There is no memory for a back end's kernel: none is registered where these tensors would go without
-            // the key Functionalize.
-            return (shown - kBackendKeys) | Key::CUDA | Key::Functionalize;
-        }
-        case kSparse:
-            backend = d.index == kSparseCoo ? Key::SparseCPU : Key::SparseCsrCPU;
-            d = Device();
             break;
         default:
             backend = Key::NPU;
