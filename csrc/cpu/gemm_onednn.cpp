@@ -62,8 +62,9 @@ bool is_layer_of_few_rows(const Product& p) {
     if (p.batch != 1 || p.a_col != 1 || p.b_row != 1 || p.b_col == 1 || omp_in_parallel()) return false;
     const bool alone = num_threads() == 1;
     const int64_t most_rows = alone ? 512 : p.bias ? 2048 : 1024;
-    // A primitive takes 1 ms to create, once for each shape: a network's layers share it.
-    const int64_t least_work = p.m < 16 ? 1 << 26 : alone ? 1 << 24 : 1 << 22;
+    // A primitive takes 1 ms to create, once for each shape, which a network's layers share. Of many rows, whose number
+    // changes from batch to batch, only large products save that much.
+    const int64_t least_work = p.m > 512 ? 1 << 28 : p.m < 16 ? 1 << 26 : alone ? 1 << 24 : 1 << 22;
     return p.m <= most_rows && p.m * p.n * p.k >= least_work;
 }
 
