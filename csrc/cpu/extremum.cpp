@@ -156,11 +156,11 @@ void masked_fill_cpu(Call& c) {
     MT_CHECK(v.tag != Tag::Tensor || v.t->ndim == 0,
              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", v.t->ndim,
              " dimension(s).");
-    DType value_dtype = v.tag == Tag::Tensor ? v.t->dtype : v.scalar_dtype();
-    bool fits = is_complex(self.dtype) || !is_complex(value_dtype);
-    if (v.tag != Tag::Tensor) check_number_fits(self.dtype, v);
-    if (v.tag == Tag::Tensor && v.t->is_wrapped_number())
-        MT_CHECK(fits, "value cannot be converted to type ", dtype_name(self.dtype), " without overflow");
+    if (v.tag != Tag::Tensor)
+        check_number_fits(self.dtype, v);
+    else if (v.t->is_wrapped_number())
+        MT_CHECK(is_complex(self.dtype) || !is_complex(v.t->dtype), "value cannot be converted to type ",
+                 dtype_name(self.dtype), " without overflow");
     Tensor& out = c.out(0);
     Operand value = v.tag == Tag::Tensor ? Operand{v.t, nullptr, out.dtype} : Operand{nullptr, &v, out.dtype};
     Operand o[4] = {{&out, nullptr, out.dtype}, {&mask, nullptr, DType::Bool}, value, {&self, nullptr, out.dtype}};
