@@ -149,7 +149,7 @@ void cross_entropy_shape(ShapeCall& c) {
     MT_CHECK(self.ndim == 2 && target.ndim == 1 && self.size(0) == target.size(0),
              "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
     check_nll(self, target, c.tensor_or_null(c.param(2)));
-    DType wide = is_reduced_float(self.dtype) ? DType::Float32 : self.dtype;
+    DType wide = wide_type(self.dtype);
     c.output(0, c.integer(c.param(3)) == kNone ? target.sizes() : IntSpan(), self.dtype);
     c.output(1, {2, self.size(0)}, wide);
     c.output(2, IntSpan(), wide);
@@ -259,8 +259,7 @@ void cross_entropy_backward_cpu(Call& c) {
     int64_t ignored = c.integer(5);
     Targets target(c.tensor(2), s.classes, ignored);
     if (c.out().numel() == 0) return;
-    const DType type = c.tensor(1).dtype;
-    visit(PlainFloatTypes{}, is_reduced_float(type) ? DType::Float32 : type, "cross_entropy_backward",
+    visit(PlainFloatTypes{}, wide_type(c.tensor(1).dtype), "cross_entropy_backward",
           [&]<class X>() { cross_entropy_backward<X>(c, s, target.index, ignored); });
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/kernel.h"
+#include "cpu/pieces.h"
 
 namespace mt {
 namespace {
@@ -225,10 +226,8 @@ void grid_shape(ShapeCall& c) {
     c.output(0, {image.size(0), image.size(1), grid.size(1), grid.size(2)}, image.dtype);
 }
 
-DType working(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
-
 void grid_cpu(Call& c) {
-    const DType work = working(c.out().dtype);
+    const DType work = wide_type(c.out().dtype);
     TensorRef image = contiguous(c.tensor(0), work), grid = contiguous(c.tensor(1), work);
     TensorRef to = work == c.out().dtype ? TensorRef::share(&c.out()) : empty(c.out().sizes(), work);
     visit(PlainFloatTypes{}, work, "grid_sampler_2d_cpu", [&]<class T>() {
@@ -253,7 +252,7 @@ void grid_backward_shape(ShapeCall& c) {
 
 void grid_backward_cpu(Call& c) {
     Span<bool> mask = c.bools(6);
-    const DType dtype = c.tensor(1).dtype, work = working(dtype);
+    const DType dtype = c.tensor(1).dtype, work = wide_type(dtype);
     TensorRef grad = contiguous(c.tensor(0), work), image = contiguous(c.tensor(1), work),
               grid = contiguous(c.tensor(2), work);
     TensorRef to_image = mask[0] ? zeros(image->sizes(), work) : TensorRef(),

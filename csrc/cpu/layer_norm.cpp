@@ -66,7 +66,7 @@ void rms_norm_shape(ShapeCall& c) {
     const Tensor* weight = c.tensor_or_null(c.param(2));
     check_normalized_shape(input, shape, weight, nullptr);
     c.output(0, input.sizes(), weight ? promote(input.dtype, weight->dtype) : input.dtype);
-    statistics_output(c, 1, input, shape.size, is_reduced_float(input.dtype) ? DType::Float32 : input.dtype);
+    statistics_output(c, 1, input, shape.size, wide_type(input.dtype));
 }
 
 // Words: input, output_mask, then the tensors that the further gradients are like.
@@ -82,7 +82,6 @@ void norm_backward_shape(ShapeCall& c) {
     }
 }
 
-DType compute_type(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
 TensorRef as_type(const Tensor* t, DType type) { return t ? contiguous(*t, type) : TensorRef(); }
 template <class X>
 const X* data_or_null(const TensorRef& t) {
@@ -125,7 +124,7 @@ void norm_rows(const Extent& s, const Tensor& x, const X* weight, const X* bias,
 // native_layer_norm(input, normalized_shape, weight, bias, eps)
 void native_layer_norm_cpu(Call& c) {
     const Tensor& input = c.tensor(0);
-    DType type = input.dtype, wide = compute_type(type);
+    DType type = input.dtype, wide = wide_type(type);
     Extent s = extent_of(input, c.ints(1).size);
     TensorRef x = contiguous(input), weight = as_type(c.tensor_or_null(2), wide),
               bias = as_type(c.tensor_or_null(3), wide);
@@ -141,7 +140,7 @@ void native_layer_norm_cpu(Call& c) {
 // _fused_rms_norm(input, normalized_shape, weight, eps)
 void fused_rms_norm_cpu(Call& c) {
     const Tensor& input = c.tensor(0);
-    DType type = c.out(0).dtype, wide = compute_type(type);
+    DType type = c.out(0).dtype, wide = wide_type(type);
     Extent s = extent_of(input, c.ints(1).size);
     double eps = std::numeric_limits<double>::epsilon();
     if (!c.is_none(3))
@@ -255,7 +254,7 @@ Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor 
 // native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 void native_layer_norm_backward_cpu(Call& c) {
     const Tensor& input = c.tensor(1);
-    DType type = input.dtype, wide = compute_type(type);
+    DType type = input.dtype, wide = wide_type(type);
     Extent s = extent_of(input, c.ints(2).size);
     check_backward(c, s, {c.tensor_or_null(3), c.tensor_or_null(4)}, {c.tensor_or_null(5), c.tensor_or_null(6)});
     TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input);
@@ -274,7 +273,7 @@ void native_layer_norm_backward_cpu(Call& c) {
 // _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask)
 void fused_rms_norm_backward_cpu(Call& c) {
     const Tensor& input = c.tensor(1);
-    DType type = input.dtype, wide = compute_type(type);
+    DType type = input.dtype, wide = wide_type(type);
     Extent s = extent_of(input, c.ints(2).size);
     check_backward(c, s, {c.tensor_or_null(3)}, {c.tensor_or_null(4)});
     TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input), rstd = contiguous(c.tensor(3), wide);

@@ -9,6 +9,9 @@
 
 namespace mt {
 
+// The type that numbers of `t`, a float, are computed in.
+inline DType wide_type(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
+
 // Elements of a contiguous tensor of dtype X, or for X = float of a 16-bit one.
 template <class X>
 class Reader {
