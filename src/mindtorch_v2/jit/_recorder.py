@@ -1,8 +1,9 @@
 """What `torch.jit.trace` records: every call of a function of torch while a program runs once, as a `torch.fx` graph.
 
 A mode sees the calls. What the calls give are tensors of a class of their own, which sees what no mode does: questions for sizes,
-attributes, and elements that become Python values. Sizes are numbers that remember where they come from, so that what is computed from them follows the inputs of a later run. Other
-Python values (numbers taken out of tensors, the way that an `if` went) are constants of the record, and a warning says so.
+attributes, and elements that become Python values. Sizes are numbers that remember where they come from, so that what is computed
+from them follows the inputs of a later run. Other Python values (numbers taken out of tensors, the way that an `if` went) are
+constants of the record, and a warning says so.
 """
 
 import contextlib

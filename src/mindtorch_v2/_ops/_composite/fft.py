@@ -10,7 +10,7 @@ import functools
 import warnings
 
 from ..._dtype import DTYPES
-from .._table import S, T, aten, composite, conj
+from .._table import S, T, aten, class_name, composite, conj
 
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -46,15 +46,9 @@ def _warn_of_real_result():
     )
 
 
-def _class_name(x):
-    named = {"complex64": "ComplexFloat", "complex128": "ComplexDouble", "float16": "Half", "bfloat16": "BFloat16"}
-    name = str(x.dtype).rpartition(".")[2]
-    return named.get(name, name.capitalize())
-
-
 def _legacy_name(x):
     """What PyTorch's C++ calls the kind of a tensor: the legacy types, and other words for what had none."""
-    return f"CPU{_class_name(x)}Type" if x.is_complex() else x.type()
+    return f"CPU{class_name(x.dtype)}Type" if x.is_complex() else x.type()
 
 
 def _floating(x, to_complex=False):
@@ -62,7 +56,7 @@ def _floating(x, to_complex=False):
     if not (x.is_floating_point() or x.is_complex()):
         x = x.to(aten.zeros([]).dtype)
     if x.element_size() == 2:
-        raise RuntimeError(f"Unsupported dtype {_class_name(x)}")
+        raise RuntimeError(f"Unsupported dtype {class_name(x.dtype)}")
     if to_complex and not x.is_complex():
         x = x.to(DTYPES["complex128" if x.element_size() == 8 else "complex64"])
     return x
@@ -119,7 +113,7 @@ def _c2c(x, sizes, dims, norm, forward):
 
 def _real_only(x, name, text="{} expects a real input tensor, but got {}"):
     if x.is_complex():
-        raise RuntimeError(text.format(name, _class_name(x)))
+        raise RuntimeError(text.format(name, class_name(x.dtype)))
 
 
 def _half_to_full(x, s, dim, name):

@@ -318,11 +318,6 @@ def _check_floating(x, name):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {class_name(x.dtype)}")
 
 
-def _check_floating(x, name):
-    if not (x.is_floating_point() or x.is_complex()):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {class_name(x.dtype)}")
-
-
 def _parity(pivots):
     """-1 for an odd number of row exchanges, else 1."""
     place = aten.arange(1, pivots.size(-1) + 1, dtype=pivots.dtype, device=pivots.device)
