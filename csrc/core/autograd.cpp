@@ -30,6 +30,28 @@ struct FormulaArguments {
     }
 };
 
+// What hooks packed, opened once for all parts of a formula: users count on one call for each saved tensor.
+class Opened {
+  public:
+    explicit Opened(Node* n) : node_(n) {}
+    PyObject* get(int index) {
+        Saved& s = node_->saved[index];
+        if (s.kind != Saved::Packed) return unpack(s, node_);
+        for (auto& [known, object] : items_)
+            if (known == index) return Py_NewRef(object);
+        PyObject* o = unpack(s, node_);
+        items_.emplace_back(index, o);
+        return Py_NewRef(o);
+    }
+    ~Opened() {
+        for (auto& [index, object] : items_) Py_DECREF(object);
+    }
+
+  private:
+    Node* node_;
+    std::vector<std::pair<int, PyObject*>> items_;
+};
+
 void formula_apply(Node* n, Gradients& grads, Gradients& out) {
     const Formula& f = *n->op->formula;
     check_not_released(n);
@@ -57,6 +79,7 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
         return static_cast<int>(std::find(f.inputs.begin(), f.inputs.end(), arg) - f.inputs.begin());
     };
 
+    Opened opened(n);
     for (const FormulaPart& part : f.parts) {
         bool needed = false;
         for (int arg : part.inputs) needed = needed || wanted(index_of(arg));
@@ -85,7 +108,7 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
                 case FormulaArg::Result:
                 case FormulaArg::ListSizes:
                     o = n->saved[p.index].kind == Saved::ObjectList ? PySequence_List(n->saved[p.index].object)
-                                                                    : unpack(n->saved[p.index], n);
+                                                                    : opened.get(p.index);
                     break;
                 case FormulaArg::Needs:
                     o = PyTuple_New(static_cast<Py_ssize_t>(part.inputs.size()));

@@ -68,6 +68,14 @@ def test_saved_tensors_go_through_hooks() -> None:
     y.sum().backward()
     assert len(unpacked) == 2
     assert a.grad.tolist() == [4, 6]
+    # Both formulas of a quotient read its divisor, which is opened once.
+    unpacked.clear()
+    b = _leaf(2, 4)
+    with saved_tensors_hooks(lambda t: t, lambda t: (unpacked.append(t), t)[1]):
+        y = a / b
+    y.sum().backward()
+    assert len(unpacked) == 2
+    assert b.grad.tolist() == [-0.5, -3 / 16]
     with save_on_cpu():
         y = a.exp()
     torch.autograd.grad(y.sum(), a)

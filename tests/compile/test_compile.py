@@ -269,6 +269,11 @@ def test_threads_share_graphs():
     assert counter.frame_count == 1
 
 
+def test_counts_in_bins_are_part_of_a_graph():
+    count = torch.compile(lambda x: torch.histc(x, bins=4, min=0, max=3) * 2, backend="eager", fullgraph=True)
+    assert count(torch.tensor([0.0, 3.0, 3.0, 1.0, 7.0])).tolist() == [2, 2, 0, 4]
+
+
 def test_methods_and_optimizer_steps():
     class Scaled:
         def __init__(self, scale):

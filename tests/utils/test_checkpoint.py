@@ -133,6 +133,12 @@ def test_parameters_get_gradients_without_inputs_that_do():
     assert layer.weight.grad is not None
 
 
+def test_what_two_formulas_read_is_recomputed_once():
+    x = torch.tensor([1.0, 3.0], requires_grad=True)
+    checkpoint(lambda a: a / a.sum(-1, keepdim=True), x, use_reentrant=False)[0].backward()
+    assert x.grad.tolist() == [0.1875, -0.0625]
+
+
 class Changing:
     """Behaves differently the second time."""
 

@@ -76,7 +76,7 @@ NOW, LATER, COMPOSITE, SAME = "now", "later", "composite", "same"
 _GIVES_VALUES = "_local_scalar_dense equal is_nonzero allclose _assert_async _assert_scalar _functional_assert_async"
 _SIZES_BY_VALUES = (
     "nonzero nonzero_numpy _unique _unique2 unique_dim unique_consecutive unique_dim_consecutive masked_select bincount "
-    "histc argwhere combinations"
+    "argwhere combinations"
 )
 _CHANGES_FORM = (
     "resize_ resize_as_ set_ as_strided_ t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ detach_ rename_ "

@@ -73,7 +73,7 @@ _LIFT = frozenset(("aten::lift", "aten::lift_fresh", "aten::lift_fresh_copy"))
 _VALUE = frozenset(("aten::_local_scalar_dense", "aten::equal", "aten::is_nonzero", "aten::allclose"))
 _SHAPE_BY_VALUES = frozenset(
     "aten::nonzero aten::_unique2 aten::_unique aten::unique_dim aten::unique_consecutive aten::unique_dim_consecutive "
-    "aten::masked_select aten::bincount aten::histc aten::argwhere aten::combinations".split()
+    "aten::masked_select aten::bincount aten::argwhere aten::combinations".split()
 )
 _ANY_DEVICES = frozenset("aten::copy_ aten::_to_copy aten::index aten::index_put aten::index_put_".split())
 
