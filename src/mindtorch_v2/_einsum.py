@@ -1,4 +1,11 @@
-"""Einstein sums as products of matrices: operands are aligned by their labels, then contracted from left to right."""
+"""Einstein sums as products of matrices: operands are aligned by their labels, then contracted from left to right.
+
+What depends on the equation and the sizes alone is worked out once for each, as a plan of views, sums and products.
+"""
+
+import functools
+from math import prod
+from typing import NamedTuple
 
 import mindtorch_v2 as torch
 
@@ -12,21 +19,96 @@ def contract(equation, operands):
 
     Raises RuntimeError for an equation that is malformed or does not fit the operands.
     """
-    inputs, output = _parse(equation, len(operands))
-    ellipsis_rank = _check_sizes(inputs, operands)
+    shapes = tuple([operand.shape for operand in operands])
+    try:
+        plan = _kept_plan(equation, shapes)
+    except TypeError:  # sizes that are symbols have no hash
+        plan = _plan(equation, shapes)
+    result = _aligned(operands[0], plan.alignments[0])
+    if plan.summed_first:
+        result = result.sum(plan.summed_first, keepdim=True)
+    for operand, alignment, product in zip(operands[1:], plan.alignments[1:], plan.products):
+        result = _multiply(result, _aligned(operand, alignment), product)
+    return result.reshape(plan.shape)
+
+
+class _Alignment(NamedTuple):
+    """How an operand gets a dimension for each label: pairs to take diagonals of, then a permutation, then a shape."""
+
+    diagonals: list
+    order: list | None
+    shape: list | None
+
+
+class _Product(NamedTuple):
+    """How two aligned tensors are multiplied: what each is summed over before, and the product of matrices, if any."""
+
+    summed_left: list
+    summed_right: list
+    swapped: bool
+    matrices: "_Matrices | None"
+
+
+class _Matrices(NamedTuple):
+    """Two aligned tensors as batches of matrices, and the product's way back."""
+
+    left_order: list
+    left_shape: list
+    right_order: list
+    right_shape: list
+    shape: list
+    order: list
+
+
+class _Plan(NamedTuple):
+    alignments: list
+    summed_first: list
+    products: list
+    shape: list
+
+
+def _aligned(operand, alignment):
+    for first, second in alignment.diagonals:
+        operand = operand.diagonal(0, first, second).movedim(-1, first)
+    if alignment.order is not None:
+        operand = operand.permute(alignment.order)
+    return operand if alignment.shape is None else operand.reshape(alignment.shape)
+
+
+def _multiply(a, b, product):
+    if product.summed_left:
+        a = a.sum(product.summed_left, keepdim=True)
+    if product.summed_right:
+        b = b.sum(product.summed_right, keepdim=True)
+    if product.swapped:
+        a, b = b, a
+    if product.matrices is None:
+        return a * b
+    left_order, left_shape, right_order, right_shape, shape, order = product.matrices
+    left, right = a.permute(left_order).reshape(left_shape), b.permute(right_order).reshape(right_shape)
+    return torch.bmm(left, right).reshape(shape).permute(order)
+
+
+def _plan(equation, shapes):
+    inputs, output = _parse(equation, len(shapes))
+    ellipsis_rank = _check_sizes(inputs, shapes)
     dots = [f"{_ELLIPSIS}{i}" for i in range(ellipsis_rank)]
     order, kept = _order(inputs, output, dots)
-    aligned = [_align(labels, operand, order, dots) for labels, operand in zip(inputs, operands)]
+    alignments, aligned = zip(*[_align(labels, shape, order, dots) for labels, shape in zip(inputs, shapes)])
     last_use = {label: i for i, labels in enumerate(inputs) for label in _expand(labels, dots)}
-    result = aligned[0]
-    for i in range(len(aligned)):
-        done = [dim for dim, label in enumerate(order) if label not in kept and last_use.get(label) == i]
-        if i == 0:
-            result = result.sum(done, keepdim=True) if done else result
-        else:
-            result = _multiply(result, aligned[i], done)
+    done = [
+        [dim for dim, label in enumerate(order) if label not in kept and last_use.get(label) == i]
+        for i in range(len(shapes))
+    ]
+    sizes, products = _without(aligned[0], done[0]), []
+    for other, summed in zip(aligned[1:], done[1:]):
+        product, sizes = _plan_product(sizes, other, summed)
+        products.append(product)
     # What is left of summed labels are dimensions of size 1 behind those of the output.
-    return result.reshape(result.shape[: len(kept)])
+    return _Plan(alignments, done[0], products, sizes[: len(kept)])
+
+
+_kept_plan = functools.lru_cache(maxsize=512)(_plan)
 
 
 def _parse(equation, count):
@@ -63,17 +145,17 @@ def _labels(text, where):
     return labels
 
 
-def _check_sizes(inputs, operands):
+def _check_sizes(inputs, shapes):
     """The greatest number of dimensions of an ellipsis; raises RuntimeError where sizes do not fit."""
     sizes, ellipsis_rank = {}, 0
-    for i, (labels, operand) in enumerate(zip(inputs, operands)):
+    for i, (labels, shape) in enumerate(zip(inputs, shapes)):
         named = len(labels) - labels.count(_ELLIPSIS)
-        rest = operand.dim() - named
+        rest = len(shape) - named
         if rest < 0 or (rest > 0 and _ELLIPSIS not in labels):
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({named}) "
                 f"{'does not match' if _ELLIPSIS not in labels else 'is more than'} the number of dimensions "
-                f"({operand.dim()}) for operand {i}{'' if _ELLIPSIS in labels else ' and no ellipsis was given'}"
+                f"({len(shape)}) for operand {i}{'' if _ELLIPSIS in labels else ' and no ellipsis was given'}"
             )
         if _ELLIPSIS in labels:
             ellipsis_rank = max(ellipsis_rank, rest)
@@ -82,7 +164,7 @@ def _check_sizes(inputs, operands):
             if label == _ELLIPSIS:
                 dim += rest
                 continue
-            size = operand.shape[dim]
+            size = shape[dim]
             if own.setdefault(label, size) != size:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, {size} != "
@@ -119,55 +201,62 @@ def _expand(labels, dots):
     return [each for label in labels for each in (dots if label == _ELLIPSIS else [label])]
 
 
-def _align(labels, operand, order, dots):
-    """`operand` with one dimension for each label of `order`, of size 1 where it has none; repeats on the diagonal."""
+def _align(labels, shape, order, dots):
+    """How an operand gets one dimension for each label of `order`, of size 1 where it has none; and those sizes."""
     if _ELLIPSIS in labels:
-        rank = operand.dim() - (len(labels) - 1)
+        rank = len(shape) - (len(labels) - 1)
         own = _expand(labels, dots[len(dots) - rank :])
     else:
         own = list(labels)
-    for label in set(own):
+    sizes = dict(zip(own, shape))
+    diagonals = []
+    for label in dict.fromkeys(own):
         while own.count(label) > 1:
             first = own.index(label)
             second = own.index(label, first + 1)
-            operand = operand.diagonal(0, first, second).movedim(-1, first)
+            diagonals.append((first, second))
             del own[second]
-    present = [label for label in order if label in own]
-    operand = operand.permute([own.index(label) for label in present])
-    shape = iter(operand.shape)
-    return operand.reshape([next(shape) if label in own else 1 for label in order])
+    present = [own.index(label) for label in order if label in sizes]
+    aligned = [sizes.get(label, 1) for label in order]
+    moved = present != list(range(len(present)))
+    return _Alignment(diagonals, present if moved else None, aligned if len(present) != len(order) else None), aligned
 
 
-def _multiply(a, b, done):
-    """The product of two aligned tensors, summed over the dimensions `done` (kept with size 1)."""
+def _plan_product(a, b, done):
+    """The product of two aligned tensors of sizes `a` and `b`, summed over the dimensions `done`; and its sizes."""
     # A dimension that only one of them has is summed before; the others make a batch of matrix products.
-    only_a = [d for d in done if b.shape[d] == 1 and a.shape[d] != 1]
-    only_b = [d for d in done if a.shape[d] == 1 and b.shape[d] != 1]
-    a = a.sum(only_a, keepdim=True) if only_a else a
-    b = b.sum(only_b, keepdim=True) if only_b else b
-    dims = range(a.dim())
+    only_a = [d for d in done if b[d] == 1 and a[d] != 1]
+    only_b = [d for d in done if a[d] == 1 and b[d] != 1]
+    a, b = _without(a, only_a), _without(b, only_b)
+    dims = range(len(a))
     # The one with the first dimension that only one of them has gives the rows: the result is laid out in that order.
-    own = next((d for d in dims if d not in done and (a.shape[d] == 1) != (b.shape[d] == 1)), None)
-    if own is not None and a.shape[own] == 1:
+    own = next((d for d in dims if d not in done and (a[d] == 1) != (b[d] == 1)), None)
+    swapped = own is not None and a[own] == 1
+    if swapped:
         a, b = b, a
-    inner = [d for d in done if a.shape[d] != 1]
+    inner = [d for d in done if a[d] != 1]
+    sizes = [1 if d in inner else b[d] if a[d] == 1 else a[d] for d in dims]
     if not inner:
-        return a * b
-    batch = [d for d in dims if d not in inner and a.shape[d] != 1 and b.shape[d] != 1]
-    rows = [d for d in dims if d not in inner and a.shape[d] != 1 and b.shape[d] == 1]
-    columns = [d for d in dims if d not in inner and a.shape[d] == 1]
-    size = _product
-    left = a.permute(batch + rows + inner + columns).reshape(size(a, batch), size(a, rows), size(a, inner))
-    right = b.permute(batch + inner + columns + rows).reshape(size(b, batch), size(b, inner), size(b, columns))
-    product = torch.bmm(left, right)
-    shape = [a.shape[d] for d in batch + rows] + [b.shape[d] for d in columns] + [1] * len(inner)
-    product = product.reshape(shape)
+        return _Product(only_a, only_b, swapped, None), sizes
+    batch = [d for d in dims if d not in inner and a[d] != 1 and b[d] != 1]
+    rows = [d for d in dims if d not in inner and a[d] != 1 and b[d] == 1]
+    columns = [d for d in dims if d not in inner and a[d] == 1]
     placed = batch + rows + columns + inner
-    return product.permute([placed.index(d) for d in dims])
+    matrices = _Matrices(
+        batch + rows + inner + columns,
+        [_size(a, batch), _size(a, rows), _size(a, inner)],
+        batch + inner + columns + rows,
+        [_size(b, batch), _size(b, inner), _size(b, columns)],
+        [sizes[d] for d in placed],
+        [placed.index(d) for d in dims],
+    )
+    return _Product(only_a, only_b, swapped, matrices), sizes
 
 
-def _product(tensor, dims):
-    result = 1
-    for dim in dims:
-        result *= tensor.shape[dim]
-    return result
+def _without(sizes, summed):
+    """The sizes after a sum over the dimensions `summed`, which are kept with size 1."""
+    return [1 if d in summed else size for d, size in enumerate(sizes)]
+
+
+def _size(sizes, dims):
+    return prod(sizes[d] for d in dims)
