@@ -68,7 +68,10 @@ void rsub_cpu(Call& c) {
 }
 
 void mul_cpu(Call& c) {
-    pointwise(c, NumbersFast{}, {0, 1}, [](auto a, auto b) { return num::mul(a, b); });
+    const int args[2] = {0, 1};
+    const DType t = promoted(c, args, 2);
+    if (is_bool(t)) return pointwise_as(c, Types<bool>{}, t, {0, 1}, [](bool a, bool b) -> bool { return a & b; });
+    pointwise_as(c, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::mul(a, b); });
 }
 
 // (x & keep) ^ turn on the bits of a 16-bit float: what only concerns the sign needs no conversion.
@@ -147,6 +150,7 @@ void abs_cpu(Call& c) {
 void sign_cpu(Call& c) {
     MT_CHECK_AS(NotImplemented, !is_complex(c.tensor(0).dtype),
                 "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.");
+    if (is_bool(c.tensor(0).dtype)) return copy_into(c.out(), c.tensor(0));
     unary(c, Reals{}, [](auto a) { return num::sign(a); });
 }
 

@@ -11,13 +11,13 @@ namespace {
 using Comparable = Types<float, double, int64_t, int32_t, uint8_t>;
 using Equatable = Types<float, double, int64_t, int32_t, uint8_t, c64, c128>;
 
-// uint8 only when every operand is: through a number such as 300 the promoted dtype would wrap it.
+// Bools as bytes. uint8 only when every operand is: through a number such as 300 the promoted dtype would wrap it.
 DType comparing(const Call& c) {
     const int args[2] = {0, 1};
     DType t = promoted(c, args, 2);
     bool tensors = c.args[0].tag == Tag::Tensor && c.args[1].tag == Tag::Tensor && !c.args[0].t->is_wrapped_number() &&
                    !c.args[1].t->is_wrapped_number();
-    return !tensors && is_integer(t) ? DType::Int64 : t == DType::Bool ? DType::Int64 : t;
+    return !tensors && is_integer(t) ? DType::Int64 : t == DType::Bool ? DType::UInt8 : t;
 }
 
 #define MT_COMPARISON(name, list, expression)                                                                \

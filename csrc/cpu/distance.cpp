@@ -6,11 +6,9 @@
 namespace mt {
 namespace {
 
-// One pair of rows. `p` 0 counts what differs, infinity takes the largest difference.
+// One pair of rows, of orders but 1 and 2. `p` 0 counts what differs, infinity takes the largest difference.
 template <class X>
 X distance(const X* a, const X* b, int64_t n, double p) {
-    if (p == 2) return std::sqrt(lane_sum<X>(n, [=](int64_t i) { return (a[i] - b[i]) * (a[i] - b[i]); }));
-    if (p == 1) return lane_sum<X>(n, [=](int64_t i) { return std::abs(a[i] - b[i]); });
     if (p == 0) return lane_sum<X>(n, [=](int64_t i) { return a[i] == b[i] ? X(0) : X(1); });
     if (std::isinf(p)) {
         X best = 0;
@@ -35,65 +33,83 @@ int64_t padded(int64_t columns) {
     return (columns + kLanes<X> - 1) / kLanes<X> * kLanes<X>;
 }
 
-// Rows as columns, so that one number meets a register of others; padded with zeros to whole registers.
+// `columns` rows of n as columns, so that one number meets a register of others; padded with zeros to whole registers,
+// and cut into panels of `panel` columns (the last may be narrower), each of which lies by itself.
 template <class X>
-TensorRef turned(const X* rows, int64_t batches, int64_t columns, int64_t n) {
-    const int64_t width = padded<X>(columns);
+TensorRef turned(const X* rows, int64_t batches, int64_t columns, int64_t n, int64_t panel) {
+    const int64_t width = padded<X>(columns), panels = (width + panel - 1) / panel;
     TensorRef result = empty({batches, n, width}, dtype_of<X>::value);
-    X* to = result->data<X>();
-    parallel_for(batches * n, grain_for(width), [&](int64_t begin, int64_t end) {
+    parallel_for(batches * panels, grain_for(panel * n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
-            const X* from = rows + i / n * columns * n + i % n;
-            for (int64_t j = 0; j < columns; j++) to[i * width + j] = from[j * n];
-            std::fill(to + i * width + columns, to + (i + 1) * width, X(0));
+            const int64_t batch = i / panels, first = i % panels * panel, own = std::min(panel, width - first);
+            const int64_t filled = std::min(own, columns - first);
+            const X* from = rows + (batch * columns + first) * n;
+            X* to = result->data<X>() + batch * n * width + first * n;
+            for (int64_t k = 0; k < n; k++, to += own) {
+                for (int64_t j = 0; j < filled; j++) to[j] = from[j * n + k];
+                std::fill(to + filled, to + own, X(0));
+            }
         }
     });
     return result;
 }
 
-// Distances of order 1 or 2 of one row to N registers of others. Sums of 256 terms are summed again: long rows stay
-// exact.
-template <class X, bool kSquares, int N>
-void distances(const X* a, const X* others, int64_t width, int64_t n, X* to) {
+// Distances of order 1 or 2 of M rows of n to N registers of others, those of a row `to_step` apart. Sums of 256 terms
+// are summed again: long rows stay exact.
+template <class X, bool kSquares, int M, int N>
+void distances(const X* a, const X* others, int64_t width, int64_t n, X* to, int64_t to_step) {
     typedef X Vec __attribute__((vector_size(kBytes)));
     typedef X Loose __attribute__((vector_size(kBytes), aligned(sizeof(X)), may_alias));
     constexpr int64_t kTerms = 256;
-    Vec totals[N] = {};
+    Vec totals[M][N] = {};
     for (int64_t k = 0; k < n; k += kTerms) {
-        Vec sums[N] = {};
-        for (int64_t i = k; i < std::min(n, k + kTerms); i++) {
-            const X* b = others + i * width;
+        Vec sums[M][N] = {};
+        for (int64_t i = k; i < std::min(n, k + kTerms); i++)
             for (int q = 0; q < N; q++) {
-                const Vec d = a[i] - *reinterpret_cast<const Loose*>(b + q * kLanes<X>);
-                sums[q] += kSquares ? d * d : d < 0 ? -d : d;
+                const Vec b = *reinterpret_cast<const Loose*>(others + i * width + q * kLanes<X>);
+                for (int m = 0; m < M; m++) {
+                    const Vec d = a[m * n + i] - b;
+                    sums[m][q] += kSquares ? d * d : d < 0 ? -d : d;
+                }
             }
-        }
-        for (int q = 0; q < N; q++) totals[q] += sums[q];
+        for (int m = 0; m < M; m++)
+            for (int q = 0; q < N; q++) totals[m][q] += sums[m][q];
     }
-    std::memcpy(to, totals, sizeof totals);
-    if (kSquares)
-        for (int i = 0; i < N * kLanes<X>; i++) to[i] = std::sqrt(to[i]);
+    for (int m = 0; m < M; m++) {
+        std::memcpy(to + m * to_step, totals[m], sizeof totals[m]);
+        if (kSquares)
+            for (int i = 0; i < N * kLanes<X>; i++) to[m * to_step + i] = std::sqrt(to[m * to_step + i]);
+    }
 }
 
+// Panel by panel, which stays in the cache while the rows pass.
 template <class X, bool kSquares>
 void distances_of_rows(const X* x, const X* y, int64_t batches, int64_t rows, int64_t columns, int64_t n, X* to) {
-    TensorRef others = turned(y, batches, columns, n);
-    const X* from = others->data<X>();
+    constexpr int64_t kPanel = 4 * kLanes<X>;
+    TensorRef others = turned(y, batches, columns, n, kPanel);
     const int64_t width = padded<X>(columns);
-    parallel_for(batches * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
-        constexpr int64_t kMost = 4 * kLanes<X>;
-        X found[kMost];
-        for (int64_t r = first; r < end; r++)
-            for (int64_t j = 0; j < columns;) {
-                const X *a = x + r * n, *b = from + r / rows * n * width + j;
-                const int64_t step = width - j >= kMost ? kMost : kLanes<X>;
-                if (step == kMost)
-                    distances<X, kSquares, 4>(a, b, width, n, found);
-                else
-                    distances<X, kSquares, 1>(a, b, width, n, found);
-                std::copy(found, found + std::min(step, columns - j), to + r * columns + j);
-                j += step;
+    // Rows [first, end) of one batch against one panel.
+    auto run = [&](int64_t first, int64_t end, const X* panel, int64_t j) {
+        X found[2 * kPanel];
+        const int64_t own = std::min(kPanel, width - j), step = own == kPanel ? kPanel : kLanes<X>;
+        for (int64_t at = 0; at < own; at += step)
+            for (int64_t r = first; r < end;) {
+                const bool two = step == kPanel && end - r > 1;
+                auto compute = two              ? distances<X, kSquares, 2, 4>
+                               : step == kPanel ? distances<X, kSquares, 1, 4>
+                                                : distances<X, kSquares, 1, 1>;
+                compute(x + r * n, panel + at, own, n, found, kPanel);
+                for (int m = 0; m <= two; m++, r++)
+                    std::copy(found + m * kPanel, found + m * kPanel + std::min(step, columns - j - at),
+                              to + r * columns + j + at);
             }
+    };
+    parallel_for(batches * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
+        for (int64_t r = first; r < end;) {
+            const int64_t batch = r / rows, last = std::min(end, (batch + 1) * rows);
+            for (int64_t j = 0; j < width; j += kPanel) run(r, last, others->data<X>() + (batch * width + j) * n, j);
+            r = last;
+        }
     });
 }
 
@@ -130,9 +146,9 @@ void slopes_of_row(const X* a, const X* others, int64_t width, int64_t columns, 
 template <class X, bool kSquares>
 void slopes_of_rows(const X* x, const X* y, const X* grad, const X* dist, int64_t batches, int64_t rows,
                     int64_t columns, int64_t n, X* to) {
-    TensorRef others = turned(y, batches, columns, n);
-    const X* from = others->data<X>();
     const int64_t width = padded<X>(columns);
+    TensorRef others = turned(y, batches, columns, n, width);
+    const X* from = others->data<X>();
     parallel_for(batches * rows, grain_for(columns * n), [&](int64_t first, int64_t end) {
         std::vector<X> weights(static_cast<size_t>(columns));
         for (int64_t r = first; r < end; r++) {
@@ -306,8 +322,17 @@ void pdist_cpu(Call& c) {
     visit(PlainFloatTypes{}, wide, "pdist", [&]<class X>() {
         const X* x = self->data<X>();
         X* to = result.tensor().data<X>();
+        const double p = c.real(1);
+        if (p == 1 || p == 2) {  // all of them, in registers
+            TensorRef all = empty({rows, rows}, wide);
+            X* from = all->data<X>();
+            p == 2 ? distances_of_rows<X, true>(x, x, 1, rows, rows, n, from)
+                   : distances_of_rows<X, false>(x, x, 1, rows, rows, n, from);
+            for (int64_t i = 0; i < rows; i++) to = std::copy(from + i * rows + i + 1, from + (i + 1) * rows, to);
+            return;
+        }
         for (int64_t i = 0, k = 0; i < rows; i++)
-            for (int64_t j = i + 1; j < rows; j++) to[k++] = distance(x + i * n, x + j * n, n, c.real(1));
+            for (int64_t j = i + 1; j < rows; j++) to[k++] = distance(x + i * n, x + j * n, n, p);
     });
     result.finish();
 }

@@ -7,10 +7,16 @@ namespace mt {
 namespace {
 
 void maximum_cpu(Call& c) {
-    pointwise(c, RealsFast{}, {0, 1}, [](auto a, auto b) { return num::maximum(a, b); });
+    const int args[2] = {0, 1};
+    const DType t = promoted(c, args, 2);
+    if (is_bool(t)) return pointwise_as(c, Types<bool>{}, t, {0, 1}, [](bool a, bool b) -> bool { return a | b; });
+    pointwise_as(c, RealsFast{}, t, {0, 1}, [](auto a, auto b) { return num::maximum(a, b); });
 }
 void minimum_cpu(Call& c) {
-    pointwise(c, RealsFast{}, {0, 1}, [](auto a, auto b) { return num::minimum(a, b); });
+    const int args[2] = {0, 1};
+    const DType t = promoted(c, args, 2);
+    if (is_bool(t)) return pointwise_as(c, Types<bool>{}, t, {0, 1}, [](bool a, bool b) -> bool { return a & b; });
+    pointwise_as(c, RealsFast{}, t, {0, 1}, [](auto a, auto b) { return num::minimum(a, b); });
 }
 // A NaN is passed over.
 void fmax_cpu(Call& c) {

@@ -321,24 +321,28 @@ const void* packed(Scratch& scratch, int64_t item, const void* from, int64_t& ba
 template <class T>
 void integer_product(const Product& p) {
     const T alpha = static_cast<T>(p.alpha.real()), beta = static_cast<T>(p.beta.real());
-    parallel_for(p.batch * p.m, grain_for(p.n * p.k), [&](int64_t begin, int64_t end) {
-        std::vector<T> sums(static_cast<size_t>(p.n));
+    // Sizes of their own: those of `p` could be written to by way of an int64_t* or a char*, for all the compiler
+    // knows.
+    const int64_t n = p.n, b_col = p.b_col;
+    parallel_for(p.batch * p.m, grain_for(n * p.k), [&, n, b_col](int64_t begin, int64_t end) {
+        std::vector<T> row_sums(static_cast<size_t>(n));
+        T* sums = row_sums.data();
         for (int64_t i = begin; i < end; i++) {
             int64_t batch = i / p.m, r = i % p.m;
             const T* a = static_cast<const T*>(p.a) + batch * p.a_batch + r * p.a_row;
             const T* b = static_cast<const T*>(p.b) + batch * p.b_batch;
             T* c = static_cast<T*>(p.c) + batch * p.c_batch + r * p.c_row;
-            std::fill(sums.begin(), sums.end(), T(0));
+            std::fill(sums, sums + n, T(0));
             for (int64_t q = 0; q < p.k; q++) {
                 const T x = a[q * p.a_col];
                 const T* row = b + q * p.b_row;
-                if (p.b_col == 1)
-                    for (int64_t j = 0; j < p.n; j++) sums[j] = static_cast<T>(sums[j] + x * row[j]);
+                if (b_col == 1)
+                    for (int64_t j = 0; j < n; j++) sums[j] = static_cast<T>(sums[j] + x * row[j]);
                 else
-                    for (int64_t j = 0; j < p.n; j++) sums[j] = static_cast<T>(sums[j] + x * row[j * p.b_col]);
+                    for (int64_t j = 0; j < n; j++) sums[j] = static_cast<T>(sums[j] + x * row[j * b_col]);
             }
             const T* bias = static_cast<const T*>(p.bias);
-            for (int64_t j = 0; j < p.n; j++) {
+            for (int64_t j = 0; j < n; j++) {
                 T v = static_cast<T>(alpha * sums[j]);
                 if (bias) v = static_cast<T>(v + bias[j]);
                 c[j] = beta == T(0) ? v : static_cast<T>(v + beta * c[j]);
@@ -457,6 +461,9 @@ void gemm(const Product& given, const char* op) {
         if (matrix_vector_product(p)) return;
         return p.dtype == DType::Float16 ? widened_product<Half>(p, op) : widened_product<BFloat16>(p, op);
     } else if (is_integer(p.dtype)) {
+        Scratch scratch;
+        if (p.b_col != 1 && p.m > 1)
+            p.b = packed(scratch, itemsize(p.dtype), p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
         visit(IntTypes{}, p.dtype, op, [&]<class T>() { integer_product<T>(p); });
         return;
     }

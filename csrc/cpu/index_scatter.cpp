@@ -1,4 +1,6 @@
 // Elements picked or written by an index tensor along one dimension: gather, scatter and their reductions, take, put.
+#include <vector>
+
 #include "core/kernel.h"
 #include "cpu/index_combine.h"
 #include "cpu/strided_walk.h"
@@ -247,23 +249,40 @@ void scatter_reduce_cpu(Call& c) {
 
 void take_shape(ShapeCall& c) { c.output(0, c.tensor(1).sizes(), c.tensor(0).dtype); }
 
-int64_t flat_position(int64_t i, int64_t n) {
-    MT_CHECK_INDEX(i >= -n && i < n, "out of range: tried to access index ", i, " on a tensor of ", n, " elements.");
-    return i < 0 ? i + n : i;
+// Where the elements that `index` names, counted in row-major order, lie in `t`.
+std::vector<int64_t> flat_places(const Tensor& t, const Tensor& index) {
+    const int64_t n = t.numel();
+    std::vector<int64_t> places(static_cast<size_t>(index.numel()));
+    const int64_t* picks = index.data<int64_t>();
+    for (size_t i = 0; i < places.size(); i++) {
+        const int64_t pick = picks[i];
+        MT_CHECK_INDEX(pick >= -n && pick < n, "out of range: tried to access index ", pick, " on a tensor of ", n,
+                       " elements.");
+        places[i] = pick < 0 ? pick + n : pick;
+    }
+    if (t.is_contiguous()) return places;
+    for (int64_t& place : places) {
+        int64_t rest = place;
+        place = 0;
+        for (int64_t d = t.dim() - 1; d >= 0; d--) {
+            place += rest % t.size(d) * t.stride(d);
+            rest /= t.size(d);
+        }
+    }
+    return places;
 }
 
 void take_cpu(Call& c) {
     MT_CHECK(c.tensor(1).dtype == DType::Int64, "take(): Expected a long tensor for index, but got ",
              dtype_class_name(c.tensor(1).dtype));
     MT_CHECK_INDEX(c.tensor(0).numel() > 0 || c.tensor(1).numel() == 0, "take(): tried to take from an empty tensor");
-    TensorRef self = contiguous(c.tensor(0)), index = contiguous(c.tensor(1));
+    const Tensor& self = c.tensor(0);
     Tensor& out = c.out();
-    const int64_t* picks = index->data<int64_t>();
-    int64_t n = index->numel(), size = self->numel();
-    visit_size(self->itemsize(), [&]<class T>() {
-        const T* from = self->words<T>();
+    const std::vector<int64_t> places = flat_places(self, *contiguous(c.tensor(1)));
+    visit_size(self.itemsize(), [&]<class T>() {
+        const T* from = self.words<T>();
         T* to = out.words<T>();
-        for (int64_t i = 0; i < n; i++) to[i] = from[flat_position(picks[i], size)];
+        for (size_t i = 0; i < places.size(); i++) to[i] = from[places[i]];
     });
 }
 
@@ -278,16 +297,12 @@ void put_cpu(Call& c) {
     MT_CHECK(c.tensor(1).numel() == source.numel(),
              "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
              source.numel(), ", index.numel() = ", c.tensor(1).numel());
-    TensorRef index = contiguous(c.tensor(1)), from = contiguous(source), work = contiguous(self);
-    if (work.get() == &self) work = clone(self);
-    bool accumulate = c.boolean(3);
-    int64_t n = index->numel(), size = self.numel();
-    const int64_t* picks = index->data<int64_t>();
-    TensorRef places = empty(index->sizes(), DType::Int64);
-    for (int64_t i = 0; i < n; i++) places->data<int64_t>()[i] = flat_position(picks[i], size);
-    Combiner combine = combiner(accumulate ? Reduce::Sum : Reduce::Assign, self.dtype, "take_put_cpu");
-    combine.picked(work->raw(), 0, places->data<int64_t>(), 1, 1, from->raw(), 1, n);
-    copy_into(out, *work);
+    const std::vector<int64_t> places = flat_places(out, *contiguous(c.tensor(1)));
+    TensorRef from = source.storage == out.storage ? clone(source) : TensorRef::share(&source);
+    from = contiguous(*from);
+    if (out.raw() != self.raw()) copy_into(out, self);
+    Combiner combine = combiner(c.boolean(3) ? Reduce::Sum : Reduce::Assign, self.dtype, "take_put_cpu");
+    combine.picked(out.raw(), 0, places.data(), 1, 1, from->raw(), 1, from->numel());
 }
 
 KERNELS

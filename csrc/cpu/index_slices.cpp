@@ -37,15 +37,30 @@ void index_select_shape(ShapeCall& c) {
     c.output(0, sizes, self.dtype);
 }
 
+// Position `at` along `dim`.
+TensorRef slice(const Tensor& t, int64_t dim, int64_t at) {
+    Dims sizes(t.sizes()), strides(t.strides());
+    sizes.erase(dim);
+    strides.erase(dim);
+    return as_strided(t, sizes, strides, t.offset + at * t.stride(dim));
+}
+
 void index_select_cpu(Call& c) {
     Tensor& out = c.out();
     int64_t dim = wrap_dim(c.integer(1), c.tensor(0).dim());
-    TensorRef self = contiguous(c.tensor(0)), index = contiguous(*index64(c.tensor(2)));
-    Slices s = slices_of(*self, dim);
+    TensorRef index = contiguous(*index64(c.tensor(2)));
+    Slices s = slices_of(c.tensor(0), dim);
     const int64_t* picks = index->data<int64_t>();
     int64_t n = index->numel();
     for (int64_t i = 0; i < n; i++) MT_CHECK_INDEX(picks[i] >= 0 && picks[i] < s.size, "index out of range in self");
     if (out.numel() == 0) return;
+    // Few slices do not pay for a contiguous copy of the whole.
+    constexpr int64_t kSliceCost = 256;
+    if (!c.tensor(0).is_contiguous() && n * (s.outer * s.inner + kSliceCost) < c.tensor(0).numel()) {
+        for (int64_t i = 0; i < n; i++) copy_into(*slice(out, dim, i), *slice(c.tensor(0), dim, picks[i]));
+        return;
+    }
+    TensorRef self = contiguous(c.tensor(0));
     int64_t grain = grain_for(s.inner);
     visit_size(self->itemsize(), [&]<class T>() {
         const T* from = self->words<T>();

@@ -52,6 +52,34 @@ void cat_shape(ShapeCall& c) {
     c.output(0, sizes, dtype);
 }
 
+// Rows of `bytes` bytes that lie one after another, written `step` bytes apart.
+void spread_rows(char* to, int64_t step, const char* from, int64_t bytes, int64_t rows) {
+    auto copy = [=](auto size) {
+        for (int64_t r = 0; r < rows; r++) std::memcpy(to + r * step, from + r * size, size);
+    };
+    const bool element = bytes <= 16 && (bytes & (bytes - 1)) == 0;
+    if (!element) return copy(static_cast<size_t>(bytes));
+    visit_size(bytes, [&]<class T>() { copy(std::integral_constant<size_t, sizeof(T)>()); });
+}
+
+// Each row of the result is one row of every tensor in turn, of part(tensor) bytes.
+template <class Part>
+void join_rows(Tensor& out, Span<Tensor*> tensors, int64_t rows, const Part& part) {
+    const int64_t row = out.numel() * out.itemsize() / rows, block = std::max<int64_t>(1, (1 << 14) / row);
+    char* to = out.raw();
+    parallel_for(rows, std::max<int64_t>(1, 4 * kGrain / row), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; r += block) {
+            int64_t at = r * row;
+            for (Tensor* t : tensors) {
+                const int64_t bytes = part(*t);
+                if (bytes == 0) continue;
+                spread_rows(to + at, row, t->raw() + r * bytes, bytes, std::min(block, end - r));
+                at += bytes;
+            }
+        }
+    });
+}
+
 // All inputs dense and of the result's dtype: rows of bytes.
 bool cat_dense(Tensor& out, Span<Tensor*> tensors, int64_t dim) {
     if (!out.is_contiguous()) return false;
@@ -60,20 +88,7 @@ bool cat_dense(Tensor& out, Span<Tensor*> tensors, int64_t dim) {
     for (int64_t d = dim + 1; d < out.dim(); d++) bytes *= out.size(d);
     for (Tensor* t : tensors)
         if (!skipped(*t) && (!t->is_contiguous() || t->dtype != out.dtype)) return false;
-    int64_t row = out.size(dim) * bytes;
-    char* to = out.raw();
-    parallel_for(outer, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, row)), [&](int64_t begin, int64_t end) {
-        int64_t at = 0;
-        for (Tensor* t : tensors) {
-            if (skipped(*t)) continue;
-            int64_t part = t->size(dim) * bytes;
-            if (part == 0) continue;
-            const char* from = t->raw();
-            for (int64_t r = begin; r < end; r++)
-                std::memcpy(to + r * row + at, from + r * part, static_cast<size_t>(part));
-            at += part;
-        }
-    });
+    join_rows(out, tensors, outer, [=](const Tensor& t) { return skipped(t) ? 0 : t.size(dim) * bytes; });
     return true;
 }
 
@@ -119,18 +134,7 @@ void stack_cpu(Call& c) {
     for (int64_t d = dim + 1; d < out.dim(); d++) inner *= out.size(d);
     bool dense = out.is_contiguous();
     for (Tensor* t : tensors) dense = dense && t->is_contiguous() && t->dtype == out.dtype;
-    if (dense) {
-        int64_t n = tensors.size;
-        char* to = out.raw();
-        parallel_for(outer, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, n * inner)),
-                     [&](int64_t begin, int64_t end) {
-                         for (int64_t r = begin; r < end; r++)
-                             for (int64_t k = 0; k < n; k++)
-                                 std::memcpy(to + (r * n + k) * inner, tensors[k]->raw() + r * inner,
-                                             static_cast<size_t>(inner));
-                     });
-        return;
-    }
+    if (dense) return join_rows(out, tensors, outer, [=](const Tensor&) { return inner; });
     Dims sizes(out.sizes()), strides(out.strides());
     int64_t stride = strides[dim];
     sizes.erase(dim);

@@ -23,39 +23,52 @@ void search_shape(ShapeCall& c) {
     c.output(0, t ? t->sizes() : IntSpan(), c.boolean(c.param(1)) ? DType::Int32 : DType::Int64);
 }
 
+// As many searches advance by turns, so that none waits for the memory of its last step.
+constexpr int64_t kTogether = 8;
+
+// Where `count` values, at most kTogether, belong among n keys in order: before or behind (kRight) those equal to them.
+template <bool kRight, class X>
+void search_together(const uint64_t* keys, int64_t n, const X* values, int64_t count, int64_t* places) {
+    uint64_t wanted[kTogether] = {};
+    int64_t low[kTogether] = {}, length[kTogether] = {};
+    for (int64_t j = 0; j < count; j++) wanted[j] = ascending_key(values[j]), length[j] = n;
+    // By masks and not branches: which half it is no processor could foresee. A search that is done reads a key for
+    // nothing: there is one more than n.
+    for (int64_t left = n; left > 0; left /= 2)
+        for (int64_t j = 0; j < kTogether; j++) {
+            const int64_t half = length[j] / 2, upper = half + (length[j] > 0);
+            const uint64_t key = keys[low[j] + half];
+            const int64_t after = -static_cast<int64_t>(kRight ? key <= wanted[j] : key < wanted[j]);
+            low[j] += after & upper;
+            length[j] = (after & (length[j] - upper)) | (~after & half);
+        }
+    std::copy(low, low + count, places);
+}
+
 void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, const Tensor* sorter, bool right) {
     DType type = compared_as(sequence.dtype, values.dtype);
     TensorRef s = contiguous(sequence, type), v = contiguous(values, type),
               order = sorter ? contiguous(*sorter) : TensorRef();
-    int64_t n = sequence.ndim ? sequence.size(sequence.ndim - 1) : 1;
-    int64_t per_row = sequence.ndim <= 1 ? std::max<int64_t>(v->numel(), 1) : values.size(values.ndim - 1);
-    bool narrow = out.dtype == DType::Int32;
+    const int64_t n = sequence.ndim ? sequence.size(sequence.ndim - 1) : 1;
+    const int64_t per_row = sequence.ndim <= 1 ? std::max<int64_t>(v->numel(), 1) : values.size(values.ndim - 1);
     visit(Types<double, int64_t>{}, type, "searchsorted_out_cpu", [&]<class X>() {
         // Integers of the same order: one comparison tells, NaN included.
-        std::vector<uint64_t> keys(static_cast<size_t>(s->numel()));
-        for (size_t i = 0; i < keys.size(); i++) keys[i] = ascending_key(s->data<X>()[i]);
+        std::vector<uint64_t> keys(static_cast<size_t>(s->numel()) + 1);
+        const int64_t* at = order ? order->data<int64_t>() : nullptr;
+        for (int64_t i = 0; i < s->numel(); i++)
+            keys[static_cast<size_t>(i)] = ascending_key(s->data<X>()[at ? i / n * n + at[i] : i]);
         const X* wanted = v->data<X>();
-        const uint64_t* rows = keys.data();
-        const int64_t* places = order ? order->data<int64_t>() : nullptr;
-        int32_t* to32 = narrow ? out.data<int32_t>() : nullptr;
-        int64_t* to64 = narrow ? nullptr : out.data<int64_t>();
-        parallel_for(v->numel(), kGrain / 16, [=, one = sequence.ndim <= 1](int64_t b, int64_t e) {
-            for (int64_t i = b; i < e; i++) {
-                const int64_t base = one ? 0 : i / per_row * n;
-                const uint64_t key = ascending_key(wanted[i]);
-                // By masks and not branches: which half it is no processor could foresee.
-                int64_t low = 0;
-                for (int64_t high = n; low < high;) {
-                    const int64_t middle = low + (high - low) / 2;
-                    const uint64_t at = rows[base + (places ? places[base + middle] : middle)];
-                    const int64_t after = -static_cast<int64_t>((at < key) | (right & (at == key)));
-                    low += after & (middle + 1 - low);
-                    high -= ~after & (high - middle);
-                }
-                if (narrow)
-                    to32[i] = static_cast<int32_t>(low);
+        auto search = right ? search_together<true, X> : search_together<false, X>;
+        parallel_for(v->numel(), kGrain / 16, [&](int64_t b, int64_t e) {
+            for (int64_t i = b; i < e;) {
+                const int64_t row = i / per_row, count = std::min({kTogether, e - i, (row + 1) * per_row - i});
+                int64_t places[kTogether];
+                search(keys.data() + row * n, n, wanted + i, count, places);
+                if (out.dtype == DType::Int32)
+                    std::copy(places, places + count, out.data<int32_t>() + i);
                 else
-                    to64[i] = low;
+                    std::copy(places, places + count, out.data<int64_t>() + i);
+                i += count;
             }
         });
     });

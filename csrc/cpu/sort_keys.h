@@ -82,34 +82,39 @@ void load_keys(const char* x, DType dtype, int64_t n, bool descending, Key* keys
     });
 }
 
-constexpr int kDigitBits = 11;
-
-// Sorts n keys whose positions ascend; `spare` holds n more. Least significant digit first; digits in which all keys
-// agree are left out.
-template <class Key>
-void sort_keys(Key* keys, Key* spare, int64_t n) {
+// Sorts n keys whose positions ascend by their distances from the least one, whose high digits are often zero;
+// `spare` holds n more. Least significant digit first; digits in which all are zero are left out.
+template <int kDigitBits, class Key>
+void sort_by_digits(Key* keys, Key* spare, int64_t n) {
     constexpr int kKeyBits = sizeof(Key) == 16 ? 64 : 32;
-    constexpr int64_t kDigits = int64_t(1) << kDigitBits, kRowsPerPass = 100;
-    uint64_t differ = 0;
-    for (int64_t i = 1; i < n; i++) differ |= keys[i].key() ^ keys[0].key();
+    constexpr int64_t kDigits = int64_t(1) << kDigitBits, kRowsPerPass = kDigits / 20;
+    uint64_t least = ~uint64_t(0), bits = 0;
+    for (int64_t i = 0; i < n; i++) least = std::min(least, keys[i].key());
+    for (int64_t i = 0; i < n; i++) bits |= keys[i].key() - least;
     int passes = 0;
-    for (int shift = 0; shift < kKeyBits; shift += kDigitBits) passes += (differ >> shift & (kDigits - 1)) != 0;
+    for (int shift = 0; shift < kKeyBits; shift += kDigitBits) passes += (bits >> shift & (kDigits - 1)) != 0;
     if (n < kRowsPerPass * passes) return std::sort(keys, keys + n);
     Key *from = keys, *to = spare;
     for (int shift = 0; shift < kKeyBits; shift += kDigitBits) {
-        if ((differ >> shift & (kDigits - 1)) == 0) continue;
+        if ((bits >> shift & (kDigits - 1)) == 0) continue;
+        auto digit = [=](Key key) { return (key.key() - least) >> shift & (kDigits - 1); };
         int64_t counts[kDigits] = {};
-        for (int64_t i = 0; i < n; i++) counts[from[i].key() >> shift & (kDigits - 1)]++;
+        for (int64_t i = 0; i < n; i++) counts[digit(from[i])]++;
         int64_t sum = 0;
         for (int64_t& count : counts) {
             int64_t c = count;
             count = sum;
             sum += c;
         }
-        for (int64_t i = 0; i < n; i++) to[counts[from[i].key() >> shift & (kDigits - 1)]++] = from[i];
+        for (int64_t i = 0; i < n; i++) to[counts[digit(from[i])]++] = from[i];
         std::swap(from, to);
     }
     if (from != keys) std::copy(from, from + n, keys);
+}
+
+template <class Key>
+void sort_keys(Key* keys, Key* spare, int64_t n) {
+    n < 1000 ? sort_by_digits<8>(keys, spare, n) : sort_by_digits<11>(keys, spare, n);
 }
 
 // Runs f.operator()<Key>() with the key type of `dtype`.
