@@ -72,12 +72,39 @@ void move_rows(const StridedLoop& w, int64_t begin, int64_t end, const F& move) 
     }
 }
 
+// Many short rows: a block of them at a time, the first elements of all its rows, then the second ones, and so on.
+template <class T>
+void move_columns(const StridedLoop& w) {
+    constexpr int64_t kBlock = 256;
+    const int64_t n = w.sizes[0], rows = w.sizes[1], blocks = (rows + kBlock - 1) / kBlock;
+    const int64_t to = w.strides[0][1], from = w.strides[1][1];
+    parallel_for(w.numel / (n * rows) * blocks, grain_for(n * kBlock), [&](int64_t begin, int64_t end) {
+        for (int64_t job = begin; job < end; job++) {
+            const int64_t first = job % blocks * kBlock, count = std::min(kBlock, rows - first);
+            char* d = w.base[0] + first * to;
+            const char* s = w.base[1] + first * from;
+            int64_t rest = job / blocks;
+            for (int64_t k = 2; k < w.ndim; k++) {
+                d += rest % w.sizes[k] * w.strides[0][k];
+                s += rest % w.sizes[k] * w.strides[1][k];
+                rest /= w.sizes[k];
+            }
+            for (int64_t i = 0; i < n; i++, d += w.strides[0][0], s += w.strides[1][0])
+                for (int64_t j = 0; j < count; j++) std::memcpy(d + j * to, s + j * from, sizeof(T));
+        }
+    });
+}
+
 // Short rows, whatever their strides, and such as are contiguous in both tensors: without a call by dtype per row.
 bool moved_by_rows(const StridedLoop& w, int64_t size) {
     constexpr int64_t kShort = 16, kLong = 8192;
     const int64_t n = w.sizes[0], to = w.strides[0][0], from = w.strides[1][0];
     const bool dense = to == size && from == size;
     if (w.ndim < 2 || n > (dense ? kLong : kShort)) return false;
+    if ((!dense || n * size < 32) && w.sizes[1] >= 4 * kShort) {
+        visit_size(size, [&]<class T>() { move_columns<T>(w); });
+        return true;
+    }
     parallel_for(w.numel / n, grain_for(n), [&](int64_t begin, int64_t end) {
         if (dense && n * size >= 32)
             return move_rows(w, begin, end, [bytes = static_cast<size_t>(n * size)](char* d, const char* s) {
