@@ -15,6 +15,12 @@ X log_add(X a, X b) {
     return low == kNever<X> ? high : high + std::log1p(std::exp(low - high));
 }
 
+template <class X>
+X log_sum(X a, X b, X c) {
+    const X high = std::max({a, b, c});
+    return high == kNever<X> ? high : high + std::log(std::exp(a - high) + std::exp(b - high) + std::exp(c - high));
+}
+
 std::vector<int64_t> lengths_of(const Call& c, int i) {
     if (const Tensor* t = c.tensor_or_null(i)) {
         TensorRef l = contiguous(*t, DType::Int64);
@@ -99,10 +105,9 @@ void ctc_loss_cpu(Call& c) {
                 for (int64_t t = 1; t < frames; t++)
                     for (int64_t s = 0; s < states; s++) {
                         const X* before = alpha + (t - 1) * width;
-                        X total = before[s];
-                        if (s > 0) total = log_add(total, before[s - 1]);
-                        if (s > 1 && p.label(b, s) != p.label(b, s - 2)) total = log_add(total, before[s - 2]);
-                        alpha[t * width + s] = total + emit(t, s);
+                        const bool skips = s > 1 && p.label(b, s) != p.label(b, s - 2);
+                        alpha[t * width + s] = emit(t, s) + log_sum(before[s], s > 0 ? before[s - 1] : kNever<X>,
+                                                                    skips ? before[s - 2] : kNever<X>);
                     }
                 const X* last = alpha + (frames - 1) * width;
                 loss->data<X>()[b] = -(states == 1 ? last[0] : log_add(last[states - 1], last[states - 2]));
@@ -142,10 +147,9 @@ void ctc_loss_backward_cpu(Call& c) {
                         if (t == frames - 1) {
                             total = s >= states - 2 ? X(0) : kNever<X>;
                         } else {
-                            total = beta[k];
-                            if (s + 1 < states) total = log_add(total, beta[k + 1]);
-                            if (s + 2 < states && p.label(b, s) != p.label(b, s + 2))
-                                total = log_add(total, beta[k + 2]);
+                            const bool skips = s + 2 < states && p.label(b, s) != p.label(b, s + 2);
+                            total = log_sum(beta[k], s + 1 < states ? beta[k + 1] : kNever<X>,
+                                            skips ? beta[k + 2] : kNever<X>);
                         }
                         next[k] = total + row[p.label(b, s)];
                     }
