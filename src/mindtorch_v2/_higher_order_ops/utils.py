@@ -11,7 +11,7 @@ from mindtorch_v2._dynamo.exc import UncapturedHigherOrderOpError
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["check_same_form", "is_single", "outputs_on_fakes"]
+__all__ = ["check_same_form", "is_single", "outputs_on_fakes", "scanned_first"]
 
 
 def is_single(value: Any) -> bool:
@@ -43,6 +43,24 @@ def check_same_form(of: str, one: Any, other: Any, names: str) -> None:
         raise UncapturedHigherOrderOpError(
             f"{of}: Expected {names} to have same metadata but found:\n" + "\n".join(found)
         )
+
+
+def scanned_first(
+    leaves: Sequence[torch.Tensor], dim: int, reverse: bool, error: type[Exception]
+) -> tuple[list[torch.Tensor], int]:
+    """The tensors with `dim` in front, in the order of the scan, and `dim` counted from 0; `error` for what cannot be scanned."""
+    if not isinstance(dim, int):
+        raise error(f"Dim must be an int, but got {type(dim)}")
+    if not isinstance(reverse, bool):
+        raise RuntimeError(f"Reverse must be a bool, but got {type(reverse)}")
+    rank = max(leaves[0].ndim, 1)
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    dim %= rank
+    if any(x.ndim <= dim or not x.shape[dim] for x in leaves):
+        raise error("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
+    moved = [x.movedim(dim, 0) for x in leaves]
+    return [x.flip(0) for x in moved] if reverse else moved, dim
 
 
 def outputs_on_fakes(of: str, function: Callable, operands: Sequence[Any]) -> Any:
