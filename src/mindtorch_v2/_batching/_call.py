@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -75,9 +76,9 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     def register(made: Rule) -> Rule:
         for name in names:
             row = ROWS[name]
-            RULES[row.handle] = made
-            if row.inplace is not None:
-                RULES[row.inplace] = made
+            for handle in (row.handle, row.inplace):
+                if handle is not None:
+                    RULES[handle] = made if handle.form == "functional" else _written_checked(made)
         return made
 
     return register
@@ -129,6 +130,54 @@ def _handle(op: Any, args: tuple, kwargs: dict) -> Any:
         return _by_user(own, op, args, kwargs, batch.levels[-1])
     found = RULES.get(op)
     return by_slices(op, values) if found is None else found(batch, op, values)
+
+
+def check_written(batch: Batch, op: Any, values: list) -> None:
+    """RuntimeError for a tensor that is to be written to and has not an element for each slice."""
+    for argument, value in zip(op.arguments, values, strict=True):
+        if argument["is_write"] and is_tensor(value) and batched.levels_of(value) != batch.levels:
+            raise RuntimeError(
+                f"vmap: {op.namespace}::{op.name}(self, *extra_args) is not possible because there exists a Tensor `other` in "
+                "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
+                f"being vmapped over in a vmap. Please try to use out-of-place operators instead of {op.name}. If said operator "
+                "is being called inside the PyTorch framework, please file a bug report instead."
+            )
+
+
+def _written_checked(made: Rule) -> Rule:
+    @functools.wraps(made)
+    def run(batch: Batch, op: Any, values: list) -> Any:
+        check_written(batch, op, values)
+        return made(batch, op, values)
+
+    return run
+
+
+def of_no_slices(made: Rule) -> Rule:
+    """For a rule that lays the slices side by side: where there is none, results of the shapes that a slice's would have."""
+
+    def bare(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [bare(each) for each in value]
+        return _new(value.shape, value.dtype, "meta") if is_tensor(value) else value
+
+    @functools.wraps(made)
+    def run(batch: Batch, op: Any, values: list) -> Any:
+        if batch.count:
+            return made(batch, op, values)
+        device = tensors_of(values)[0].device
+        shown = call(op, bare(values))
+        results = [
+            each if each is None else batch.wrap(_new([*batch.sizes, *each.shape], each.dtype, device))
+            for each in ((shown,) if is_tensor(shown) else shown)
+        ]
+        return results[0] if is_tensor(shown) else tuple(results)
+
+    return run
+
+
+def _new(size: Any, dtype: Any, device: Any) -> Any:
+    return ROWS["empty.memory_format"].handle(size, dtype=dtype, device=device)
 
 
 class VmapInfo(NamedTuple):
@@ -187,11 +236,13 @@ def _random(op: Any, values: list, tensors: list) -> Any:
     if level.randomness == "same" and not batch.levels:
         with outside_vmap():
             return call(op, values)
-    if level.randomness == "same" and op.form == "inplace" and batch.levels:
-        raise RuntimeError(
-            "vmap: Cannot ask for the same inplace randomness on a batched tensor: the slices would need one draw each. "
-            "Use the 'different' randomness, or draw outside of vmap"
-        )
+    if op.form == "inplace":
+        check_written(batch, op, values)
+        if level.randomness == "different" and level.number not in batch.levels:
+            raise RuntimeError(
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+                "randomness. If this is necessary for your usage, please file an issue with functorch."
+            )
     return _drawn(op, values, tensors, level)
 
 
@@ -274,17 +325,12 @@ def by_slices(op: Any, values: list) -> Any:
 def _sliced(op: Any, values: list, batch: Batch, before: Callable[[], None]) -> Any:
     inplace = op.form != "functional" or op.mutates
     written = [a["is_write"] for a in op.arguments]
-    for value, writes in zip(values, written, strict=True):
-        if writes and is_tensor(value) and batched.levels_of(value) != batch.levels:
-            raise RuntimeError(
-                f"vmap: {op.namespace}::{op.name}(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
-                "being vmapped over in a vmap. Please try to use out-of-place operators instead."
-            )
-    flat = [
-        batch.flat(value)
+    if inplace:
+        check_written(batch, op, values)
+    whole = [
+        batch.full(value)
         if is_tensor(value)
-        else [batch.flat(v) if is_tensor(v) else v for v in value]
+        else [batch.full(v) if is_tensor(v) else v for v in value]
         if isinstance(value, (list, tuple)) and any(is_tensor(v) for v in value)
         else value
         for value in values
@@ -295,15 +341,15 @@ def _sliced(op: Any, values: list, batch: Batch, before: Callable[[], None]) -> 
             "compute it on"
         )
     made = []
-    for i in range(batch.count):
+    for place in itertools.product(*map(range, batch.sizes)):
         before()
         slices = [
-            f[i]
+            w[place]
             if is_tensor(value)
-            else [part[i] if is_tensor(part) else part for part in f]
-            if f is not value
+            else [part[place] if is_tensor(part) else part for part in w]
+            if w is not value
             else value
-            for f, value in zip(flat, values, strict=True)
+            for w, value in zip(whole, values, strict=True)
         ]
         made.append(call(op, slices))
     if inplace:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._autograd import batched
 from .._ops._table import ROWS, aten
-from ._call import Batch, _arguments, by_slices, call, is_tensor, rule
+from ._call import Batch, _arguments, by_slices, call, is_tensor, of_no_slices, rule
 from ._pointwise import lined_up
 
 _matmul = ROWS["matmul"].handle
@@ -136,6 +136,7 @@ def first_back(batch: Batch, x: Any) -> Any:
 
 
 @rule("convolution")
+@of_no_slices
 def _convolution(batch: Batch, op: Any, values: list) -> Any:
     x, weight, bias, *rest, groups = values
     if not batched.levels_of(weight):
@@ -150,6 +151,7 @@ def _convolution(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("convolution_backward")
+@of_no_slices
 def _convolution_backward(batch: Batch, op: Any, values: list) -> Any:
     gradient, x, weight, bias_sizes, *rest, groups, mask = values
     made = op(
@@ -226,6 +228,7 @@ def _mask_of_all(batch: Batch, mask: Any, n: int) -> Any:
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu")
+@of_no_slices
 def _attention(batch: Batch, op: Any, values: list) -> Any:
     query, key, value, dropout, causal, mask, scale = values
     mask = _mask_of_all(batch, mask, query.shape[0])
@@ -234,6 +237,7 @@ def _attention(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
+@of_no_slices
 def _attention_backward(batch: Batch, op: Any, values: list) -> Any:
     *tensors, dropout, causal, mask, scale = values
     mask = _mask_of_all(batch, mask, tensors[1].shape[0])
@@ -245,6 +249,7 @@ def _attention_backward(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("_lstm_scan")
+@of_no_slices
 def _lstm_scan(batch: Batch, op: Any, values: list) -> Any:
     gates, hx, cx, w_hh, reverse = values
     if batched.levels_of(w_hh):

@@ -11,7 +11,7 @@ from ._shapes import wrapped
 
 
 @rule("linalg_qr", "linalg_eig", "linalg_cholesky_ex", "linalg_inv_ex", "linalg_lu_factor_ex", "_linalg_eigh", "_linalg_svd",
-      "_linalg_det", "_linalg_slogdet", "linalg_pinv", "geqrf", "linalg_ldl_factor_ex")  # fmt: skip
+      "_linalg_det", "_linalg_slogdet", "linalg_pinv", "geqrf", "linalg_ldl_factor_ex", "linalg_matrix_exp")  # fmt: skip
 def _matrices(batch: Batch, op: Any, values: list) -> Any:
     return wrapped(batch, call(op, [batch.full(values[0]), *values[1:]]))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._autograd import batched
 from .._ops._table import ROWS, aten
-from ._call import Batch, is_tensor, rule
+from ._call import Batch, is_tensor, of_no_slices, rule
 from ._linear import channels, channels_back, first, first_back
 
 
@@ -45,6 +45,7 @@ def _layer_norm_backward(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("native_group_norm")
+@of_no_slices
 def _group_norm(batch: Batch, op: Any, values: list) -> Any:
     x, weight, bias, n, channels, size, group, eps = values
     plain = all(v is None or not batched.levels_of(v) for v in (weight, bias))
@@ -67,6 +68,7 @@ def _group_norm(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("native_group_norm_backward")
+@of_no_slices
 def _group_norm_backward(batch: Batch, op: Any, values: list) -> Any:
     gradient, x, mean, rstd, weight, n, channel_count, size, group, mask = values
     made = [None, None, None]
@@ -143,17 +145,20 @@ def _batch_norm(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats")
+@of_no_slices
 def _batch_norm_of_slices(batch: Batch, op: Any, values: list) -> Any:
     return _batch_norm(batch, op, values)
 
 
 @rule("_native_batch_norm_legit_no_training")
+@of_no_slices
 def _batch_norm_with_statistics(batch: Batch, op: Any, values: list) -> Any:
     *tensors, momentum, eps = values
     return _batch_norm(batch, ROWS["native_batch_norm"].handle, [*tensors, False, momentum, eps])
 
 
 @rule("native_batch_norm_backward")
+@of_no_slices
 def _batch_norm_backward(batch: Batch, op: Any, values: list) -> Any:
     gradient, x, *tensors, training, eps, mask = values
     made = op(

@@ -77,7 +77,7 @@ def _searchsorted(batch: Batch, op: Any, values: list) -> Any:
     rows, x, out_int32, right, side, sorter = values
     if rows.dim() > 1 or batched.levels_of(rows) or (sorter is not None and batched.levels_of(sorter)):
         # One row for each slice takes all of the slice's values; several are a row for each row of values.
-        own = batch.full(x) if rows.dim() > 1 else batch.full(x).reshape(*batch.sizes, -1)
+        own = batch.full(x) if rows.dim() > 1 else batch.full(x).reshape(*batch.sizes, x.numel())
         order = None if sorter is None else batch.full(sorter)
         made = op(batch.full(rows), own, out_int32=out_int32, right=right, side=side, sorter=order)
         return batch.wrap(made.reshape(*batch.sizes, *x.shape))

@@ -7,7 +7,7 @@ from typing import Any
 from .._autograd import batched
 from .._dtype import DTYPES
 from .._ops._table import ROWS, Rule
-from ._call import RULES, Batch, call, is_tensor, rule, tensors_of
+from ._call import RULES, Batch, call, check_written, is_tensor, rule, tensors_of
 
 _BOOL = DTYPES["bool"]
 _SHAPES = {"masked_fill", "where", "complex_pair", "div_mode"}
@@ -57,14 +57,9 @@ def _one(batch: Batch, x: Any, dims: int, dtype: Any) -> Any:
 
 def _in_place(batch: Batch, op: Any, values: list, dims: int) -> Any:
     target = values[0] if op.form == "inplace" else values[-1]
-    if batched.levels_of(target) and batched.levels_of(target) != batch.levels:
-        raise RuntimeError(
-            f"vmap: aten::{op.name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
-            "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over "
-            f"in a vmap. Please try to use out-of-place operators instead of {op.name}. If said operator is being called "
-            "inside the PyTorch framework, please file a bug report instead."
-        )
-    plain = not batched.levels_of(target)  # then the operator says itself that the result does not fit
+    plain = op.form == "inplace" and not batched.levels_of(target)
+    if not plain:  # else the operator says itself that the result does not fit, in PyTorch too
+        check_written(batch, op, values)
     call(op, [v if plain and v is target else lined_up(batch, v, dims) if is_tensor(v) else v for v in values])
     return target
 

@@ -38,7 +38,7 @@ def _reduction(batch: Batch, op: Any, values: list) -> Any:
         return x.to(x.dtype if x.dtype == _UINT8 else _BOOL) if x.dtype != _BOOL else x.clone()
     args = list(values)
     if everything and op.name in ("argmax", "argmin", "count_nonzero", "aminmax"):
-        whole = whole.reshape(*batch.sizes, -1)
+        whole = whole.reshape(*batch.sizes, x.numel())
         args[place] = batch.n
     elif everything:
         args[place] = _slice_dims(batch, whole)
@@ -70,12 +70,13 @@ def _total(batch: Batch, op: Any, values: list) -> Any:
 @rule("prod")
 def _product(batch: Batch, op: Any, values: list) -> Any:
     x, dtype = values
-    return batch.wrap(aten.prod(batch.full(x).reshape(*batch.sizes, -1), batch.n, dtype=dtype))
+    return batch.wrap(aten.prod(batch.full(x).reshape(*batch.sizes, x.numel()), batch.n, dtype=dtype))
 
 
 @rule("max", "min", "median", "nanmedian", "all", "any")
 def _over_all(batch: Batch, op: Any, values: list) -> Any:
-    flat = batch.full(values[0]).reshape(*batch.sizes, -1)
+    (x,) = values
+    flat = batch.full(x).reshape(*batch.sizes, x.numel())
     name = {"max": "amax", "min": "amin"}.get(op.name, op.name)
     made = getattr(aten, name)(flat, batch.n)
     return batch.wrap(made if is_tensor(made) else made[0])

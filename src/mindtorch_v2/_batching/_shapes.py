@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _C
 from .._autograd import batched
 from .._dtype import DTYPES
-from .._ops._table import ROWS, aten
+from .._ops._table import aten
 from ._call import Batch, _arguments, call, is_tensor, rule
 from ._pointwise import lined_up
 
@@ -198,7 +198,7 @@ def _roll(batch: Batch, op: Any, values: list) -> Any:
     x, shifts, dims = values
     whole = batch.full(x)
     if not dims:
-        flat = whole.reshape(*batch.sizes, -1) if x.numel() else whole
+        flat = whole.reshape(*batch.sizes, x.numel())
         return batch.wrap(op(flat, shifts, [batch.n]).reshape(whole.shape))
     return batch.wrap(op(whole, shifts, [past(batch, d, x.dim()) for d in dims]))
 
@@ -223,6 +223,15 @@ def _in_place(batch: Batch, op: Any, values: list) -> Any:
     made = getattr(aten, op.name[:-1])(x, *rest)
     _C._rebatch(x, batched.physical(made))
     return x
+
+
+@rule("resize_", "resize_as_", "set_", "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
+      "set_.source_Tensor_storage_offset")  # fmt: skip
+def _other_memory(batch: Batch, op: Any, values: list) -> Any:
+    raise RuntimeError(
+        f"vmap: {op.namespace}::{op.name} gives a tensor another size or memory, and the memory of a slice is not its own: it is "
+        "part of that of the mapped tensor. Make a new tensor instead"
+    )
 
 
 # ---- new tensors: the sizes are one slice's ----
@@ -299,16 +308,26 @@ def _along_index(batch: Batch, op: Any, values: list) -> Any:
     return x.copy_(made) if op.form == "inplace" else made
 
 
-def _places(batch: Batch, x: Any, indices: list) -> tuple[list, int, int, int]:
-    """Indices with one for the flat mapped dimension before them; how many dimensions they make, the first indexed
-    dimension as the result counts it, and how many dimensions of ``x`` are indexed."""
+class _Places(NamedTuple):
+    """Indices with one for each mapped dimension before them, and what they pick from one slice.
+
+    ``dims`` is how many dimensions the indices make, ``first`` where the result of one slice, of ``shape``, has them.
+    """
+
+    indices: list
+    dims: int
+    first: int
+    shape: tuple
+
+
+def _places(batch: Batch, x: Any, indices: list) -> _Places:
     given = []
     for index in indices:
         if index is not None and index.dtype in (_BOOL, DTYPES["uint8"]):
             if batched.levels_of(index):
                 raise RuntimeError(
-                    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                    "aten::nonzero. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+                    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+                    "indexing with a boolean mask."
                 )
             given += index.nonzero().unbind(1)
         else:
@@ -319,18 +338,15 @@ def _places(batch: Batch, x: Any, indices: list) -> tuple[list, int, int, int]:
         shape = _broadcast(shape, other.shape)
     dims = len(shape)
     used = [place for place, i in enumerate(given) if i is not None]
-    adjacent = used[-1] - used[0] + 1 == len(used)
-    own = aten.arange(batch.count, device=tensors[0].device).reshape(batch.count, *(1,) * dims)
-    full = [own]
-    for index in given:
-        if index is None:
-            full.append(None)
-        elif batched.levels_of(index):
-            whole = batch.flat(index)
-            full.append(whole.reshape(batch.count, *(1,) * (dims - index.dim()), *index.shape))
-        else:
-            full.append(index)
-    return full, dims, used[0] if adjacent else 0, len(used)
+    # Where a None parts them, the dimensions that the indices make come first.
+    first = used[0] if used[-1] - used[0] + 1 == len(used) else 0
+    rest = [size for place, size in enumerate(x.shape) if place not in used]
+    own = [
+        aten.arange(size, device=tensors[0].device).reshape(size, *(1,) * (batch.n - 1 - place + dims))
+        for place, size in enumerate(batch.sizes)
+    ]
+    others = [i if i is None or not batched.levels_of(i) else lined_up(batch, i, dims) for i in given]
+    return _Places([*own, *others], dims, first, (*rest[:first], *shape, *rest[first:]))
 
 
 def _broadcast(a: Any, b: Any) -> tuple:
@@ -343,49 +359,25 @@ def _broadcast(a: Any, b: Any) -> tuple:
 def _index(batch: Batch, op: Any, values: list) -> Any:
     x, indices = values
     full, dims, first, _ = _places(batch, x, list(indices))
-    made = op(batch.flat(x), full)
-    # The mapped dimension and those of the indices come first if a None parts them, else they are at the first place too.
-    if first:
-        made = made.movedim(tuple(range(1, 1 + dims)), tuple(range(1 + first, 1 + first + dims)))
-    return batch.unflat(made)
+    made = op(batch.full(x), full)
+    # The indices of the mapped dimensions have those of the slice beside them, in front.
+    return batch.wrap(made.movedim(*_ranges(dims, batch.n, batch.n + first)) if first else made)
 
 
 @rule("index_put", "_index_put_impl_", "_unsafe_index_put")
 def _index_put(batch: Batch, op: Any, values: list) -> Any:
     x, indices, source, *rest = values
-    full, dims, first, used = _places(batch, x, list(indices))
-    # The shape of what is written, in the caller's order, and then with the indices' dimensions first.
-    shape = (
-        ROWS["index.Tensor"]
-        .handle(
-            aten.empty(x.shape, device="meta"),
-            [
-                None if i is None else aten.empty(i.shape, dtype=i.dtype, device="meta") if i.dtype != _BOOL else i
-                for i in indices
-            ],
-        )
-        .shape
-        if not any(i is not None and i.dtype == _BOOL for i in indices)
-        else None
-    )
-    flat = batch.flat(source)
-    if shape is not None:
-        flat = flat.reshape(batch.count, *(1,) * (len(shape) - source.dim()), *source.shape).expand(batch.count, *shape)
-        if first:
-            flat = flat.movedim(tuple(range(1 + first, 1 + first + dims)), tuple(range(1, 1 + dims)))
-    else:
-        lead = dims + (x.dim() - used)
-        flat = flat.reshape(batch.count, *(1,) * (lead - source.dim()), *source.shape)
-    if op.form == "inplace":
-        if batched.levels_of(x) != batch.levels:
-            raise RuntimeError(
-                f"vmap: aten::{op.name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
-                "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
-                "vmapped over in a vmap. Please try to use out-of-place operators instead of index_put_."
-            )
-        call(op, [batch.flat(x), full, flat, *rest])
-        return x
-    return batch.unflat(call(op, [batch.flat(x), full, flat, *rest]))
+    full, dims, first, shape = _places(batch, x, list(indices))
+    source = lined_up(batch, source, len(shape)).expand(*batch.sizes, *shape)
+    if first:
+        source = source.movedim(*_ranges(dims, batch.n + first, batch.n))
+    made = call(op, [batch.full(x), full, source, *rest])
+    return x if op.form == "inplace" else batch.wrap(made)
+
+
+def _ranges(count: int, source: int, target: int) -> tuple[tuple, tuple]:
+    """``count`` dimensions from ``source`` on, and from ``target`` on, as ``movedim`` takes them."""
+    return tuple(range(source, source + count)), tuple(range(target, target + count))
 
 
 @rule("embedding")
