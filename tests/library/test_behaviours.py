@@ -79,18 +79,12 @@ def _():
     return str(unk._opoverload._schema), x._version
 
 
-def _square(backward, extra=False, setup_context=None):
+def _square(backward, setup_context=None):
     ns = namespace()
-    if extra:
 
-        @custom_op(f"{ns}::sq", mutates_args=())
-        def sq(x: Tensor, k: int) -> Tensor:
-            return x * x
-    else:
-
-        @custom_op(f"{ns}::sq", mutates_args=())
-        def sq(x: Tensor) -> Tensor:
-            return x * x
+    @custom_op(f"{ns}::sq", mutates_args=())
+    def sq(x: Tensor) -> Tensor:
+        return x * x
 
     sq.register_autograd(backward, setup_context=setup_context)
     return sq
@@ -100,40 +94,41 @@ def _save(ctx, inputs, output):
     ctx.save_for_backward(inputs[0])
 
 
-@case("register_autograd backward returns 2 grads for 2 inputs", like=None)
-def _():
+def _gradient_of_two_inputs(backward):
     ns = namespace()
 
     @custom_op(f"{ns}::sq", mutates_args=())
     def sq(x: Tensor, k: int) -> Tensor:
         return x * x
 
-    sq.register_autograd(lambda ctx, grad: (grad, grad))
+    sq.register_autograd(backward)
     x = torch.ones(1, requires_grad=True)
     try:
         sq(x, 2).sum().backward()
     except RuntimeError as error:
         raise RuntimeError(str(error).replace(ns, "t")) from None
-
-
-@case("register_autograd backward returns bare tensor for 2-input op")
-def _():
-    x = torch.ones(1, requires_grad=True)
-    _square(lambda ctx, grad: grad, extra=True)(x, 2).sum().backward()
     return x.grad
+
+
+@case("register_autograd backward returns 2 grads for 2 inputs", like=None)
+def _():
+    return _gradient_of_two_inputs(lambda ctx, grad: (grad, grad))
+
+
+@case("register_autograd backward returns bare tensor for 2-input op", like=None)
+def _():
+    return _gradient_of_two_inputs(lambda ctx, grad: grad)
+
+
+@case("register_autograd backward returns 0 grads for 2 inputs", like=None)
+def _():
+    return _gradient_of_two_inputs(lambda ctx, grad: ())
 
 
 @case("register_autograd wrong grad shape")
 def _():
     x = torch.ones(1, requires_grad=True)
     _square(lambda ctx, grad: torch.ones(5))(x).sum().backward()
-    return x.grad
-
-
-@case("register_autograd backward returns 0 grads for 2 inputs")
-def _():
-    x = torch.ones(1, requires_grad=True)
-    _square(lambda ctx, grad: (), extra=True)(x, 2).sum().backward()
     return x.grad
 
 

@@ -216,3 +216,79 @@ def test_vmap():
     assert nested(torch.arange(2), torch.arange(2)).tolist() == [[True, False], [True, True]]
     with pytest.raises(ValueError, match="Expected all tensors to have the same size in the mapped dimension"):
         torch.vmap(torch.add)(x, y)
+
+
+def test_what_a_mutating_operator_does_inside_is_not_recorded(namespace):
+    @torch.library.custom_op(f"{namespace}::into", mutates_args=("out",))
+    def into(xs: list[Tensor], out: Tensor) -> None:
+        for x in xs:
+            out.add_(x)
+
+    weight = torch.ones(2, requires_grad=True)
+    out = torch.zeros(2)
+    into([weight, weight], out)
+    assert out.tolist() == [2, 2]
+    assert not out.requires_grad
+    into([out], weight)  # a leaf, which no backward goes through
+    assert weight.tolist() == [3, 3]
+    between = weight * 2
+    into([out], between)
+    assert between.grad_fn.name() == "MulBackward0"
+
+
+def test_results_of_a_mutating_operator_have_no_formula(namespace):
+    @torch.library.custom_op(f"{namespace}::both", mutates_args=("count",))
+    def both(count: Tensor, x: Tensor) -> Tensor:
+        count.add_(1)
+        return x * 2
+
+    count, x = torch.zeros(1), torch.ones(1, requires_grad=True)
+    result = both(count, x)
+    assert count.tolist() == [1]
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        result.backward()
+
+
+def _of_list(namespace, gradients):
+    @torch.library.custom_op(f"{namespace}::total", mutates_args=())
+    def total(xs: list[Tensor], k: int = 2) -> Tensor:
+        return sum(xs) * k
+
+    total.register_autograd(lambda ctx, grad: gradients(grad))
+    return total
+
+
+@pytest.mark.parametrize("extra", [(), (2,)])
+def test_a_gradient_for_each_tensor_of_a_list(namespace, extra):
+    first, second = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    _of_list(namespace, lambda grad: ([grad, grad * 3], None))([first, second], *extra).backward()
+    assert (first.grad.item(), second.grad.item()) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("gradients", "got"),
+    [
+        (lambda grad: ([grad], None), r"\(list of 1, \*\)"),
+        (lambda grad: (grad, None), r"\(\*, \*\)"),
+        (lambda grad: grad, r"\(\*\)"),
+        (lambda grad: ([grad, grad], [grad]), r"\(list of 2, list of 1\)"),
+    ],
+)
+def test_gradients_have_the_structure_of_the_arguments(namespace, gradients, got):
+    xs = [torch.ones(1, requires_grad=True), torch.ones(1)]
+    result = _of_list(namespace, gradients)(xs, 3)
+    expected = "Expected the return from backward to be of the same structure as the inputs. Got: " + got
+    with pytest.raises(RuntimeError, match=expected):
+        result.backward()
+
+
+def test_a_fake_kernel_of_no_operator(namespace):
+    with pytest.raises(RuntimeError, match=f"operator {namespace}::none does not exist"):
+        torch.library.register_fake(f"{namespace}::none", lambda x: x)
+
+
+def test_names_of_mutated_arguments_are_a_sequence():
+    def f(x: Tensor) -> None: ...
+
+    with pytest.raises(ValueError, match="must either be a sequence of the names of the arguments that are mutated"):
+        torch.library.infer_schema(f, mutates_args="x")

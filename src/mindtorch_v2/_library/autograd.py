@@ -55,18 +55,8 @@ def autograd_kernel(handle, backward, setup_context):
         if lengths is not None:
             ctx.needs_input_grad = tuple(_join(ctx.needs_input_grad[:-1], lengths))
         result = backward(ctx, list(grads)) if gives_list else backward(ctx, *grads)
-        gradients = list(result) if isinstance(result, tuple) else [result]
-        count = len(ctx.needs_input_grad) - 1 if lengths is None else len(lengths)
-        gradients += [None] * (count - len(gradients))
-        if lengths is None:
-            return (*gradients, None)
-        flat = []
-        for gradient, length in zip(gradients, lengths, strict=True):
-            if length is None:
-                flat.append(gradient)
-            else:
-                flat += [None] * length if gradient is None else list(gradient)
-        return (*flat, None)
+        gradients = result if isinstance(result, tuple) else (result,)
+        return (*(gradients if lengths is None else _flattened(gradients, lengths)), None)
 
     function = type(
         f"GeneratedBackwardFor_{name}",
@@ -112,3 +102,26 @@ def _join(flat, lengths):
     for length in lengths:
         joined.append(next(values) if length is None else [next(values) for _ in range(length)])
     return joined
+
+
+def _flattened(gradients, lengths):
+    """A gradient for each tensor, from one for each argument: a list, or None, for a list."""
+    given = list(gradients)
+    while len(given) > len(lengths) and given[-1] is None:  # of arguments that were left to their defaults
+        given.pop()
+    shown = [len(g) if isinstance(g, (list, tuple)) else None for g in given]
+    if len(given) != len(lengths) or any(
+        n != m and g is not None for g, n, m in zip(given, shown, lengths, strict=True)
+    ):
+        raise RuntimeError(
+            "Expected the return from backward to be of the same structure as the inputs. Got: "
+            f"({', '.join(map(_described, shown))}) (return from backward), ({', '.join(map(_described, lengths))}) (inputs)"
+        )
+    flat = []
+    for gradient, length in zip(given, lengths, strict=True):
+        flat += [gradient] if length is None else [None] * length if gradient is None else gradient
+    return flat
+
+
+def _described(length):
+    return "*" if length is None else f"list of {length}"

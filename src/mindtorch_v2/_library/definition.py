@@ -144,9 +144,8 @@ class CustomOpDef(_C.OperatorCallable):
         self._register_autograd_kernel()
 
     def _register_autograd_kernel(self):
-        if not schema_of(self._handle).is_mutable:
-            kernel = autograd_kernel(self._handle, self._backward, self._setup_context)
-            self._lib._register(self._handle, kernel, "Autograd", flags=ONLY_RECORDING, quiet=True)
+        kernel = autograd_kernel(self._handle, self._backward, self._setup_context)
+        self._lib._register(self._handle, kernel, "Autograd", flags=ONLY_RECORDING, quiet=True)
 
     def register_vmap(self, func=None, /):
         """Register the batching rule `func(info, in_dims, *args) -> (output, out_dims)`; a decorator without `func`."""

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 
-from .names import handle_named
+from .names import find_handle
 
 __all__ = ["FakeImplCtx", "get_ctx", "register_fake_for"]
 
@@ -56,37 +56,33 @@ def register_fake_for(library, name, fn, allow_override=True):
     if not callable(fn):
         raise TypeError(f"register_fake(...): expected a callable, got {type(fn)}")
     full = name if "::" in name else f"{library.ns}::{name}"
-    handle = handle_named(full)
-    if handle is not None:
-        for key in ("Meta", "CompositeImplicitAutograd"):
-            if key not in handle.kernels() or (key == "Meta" and allow_override):
-                continue
-            if key == "Meta" and handle.__dict__.get("fake_origin"):
-                raise RuntimeError(
-                    f"register_fake(...): the operator {full} already has a fake impl registered at "
-                    f"{handle.__dict__['fake_origin']}."
-                )
-            reason = (
-                "operators do not need a fake impl; instead, the operator will decompose into its constituents and those can "
-                "have fake impls defined on them."
-                if key == "CompositeImplicitAutograd"
-                else "is the kernel of the meta device."
-            )
+    handle = find_handle(full)
+    for key in ("Meta", "CompositeImplicitAutograd"):
+        if key not in handle.kernels() or (key == "Meta" and allow_override):
+            continue
+        if key == "Meta" and handle.__dict__.get("fake_origin"):
             raise RuntimeError(
-                f"register_fake(...): the operator {full} already has an implementation for this device type via a "
-                f"pre-existing registration to DispatchKey::{key}.{key} {reason}"
+                f"register_fake(...): the operator {full} already has a fake impl registered at "
+                f"{handle.__dict__['fake_origin']}."
             )
+        reason = (
+            "operators do not need a fake impl; instead, the operator will decompose into its constituents and those can "
+            "have fake impls defined on them."
+            if key == "CompositeImplicitAutograd"
+            else "is the kernel of the meta device."
+        )
+        raise RuntimeError(
+            f"register_fake(...): the operator {full} already has an implementation for this device type via a "
+            f"pre-existing registration to DispatchKey::{key}.{key} {reason}"
+        )
 
     def fake(*args, **kwargs):
         with _context(_overload(full)):
             return fn(*args, **kwargs)
 
     fake.__wrapped__ = fn
-    if handle is not None:
-        library._register(handle, fake, "Meta", quiet=True)
-        handle.__dict__["fake_origin"] = handle.__dict__["kernel_origins"]["Meta"].removeprefix("registered at ")
-    else:
-        library.impl(full, fake, "Meta")
+    library._register(handle, fake, "Meta", quiet=True)
+    handle.__dict__["fake_origin"] = handle.__dict__["kernel_origins"]["Meta"].removeprefix("registered at ")
     return fn
 
 

@@ -74,7 +74,11 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
         raise ValueError(f"infer_schema(func): {text} Got func with signature {signature})")
 
     tags = as_tags(tags)
-    marked_all = isinstance(mutates_args, str) and mutates_args == "unknown"
+    marked_all = isinstance(mutates_args, str)
+    if marked_all and mutates_args != "unknown":
+        raise ValueError(
+            "mutates_args must either be a sequence of the names of the arguments that are mutated or the string 'unknown'. "
+        )
     mutated = () if marked_all else tuple(mutates_args)
     if Tag.inplace in tags:
         first = next(iter(signature.parameters), None)
