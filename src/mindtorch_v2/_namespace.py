@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from . import _C
@@ -99,53 +100,60 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, _C.StorageBase) or type(obj).__name__ == "TypedStorage"
 
 
+def _checked(name: str, input: Any) -> Tensor:
+    """``input``, if it is a tensor; TypeError, in PyTorch's words, for anything else."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    return input
+
+
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is floating."""
     if overridden(input):
         return hand_over_locals(is_floating_point, locals())
-    return input.is_floating_point()
+    return _checked("is_floating_point", input).is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is complex."""
     if overridden(input):
         return hand_over_locals(is_complex, locals())
-    return input.is_complex()
+    return _checked("is_complex", input).is_complex()
 
 
 def is_conj(input: Tensor) -> bool:
     """Whether ``input`` is a lazy conjugate: never here, conjugates are computed at once."""
     if overridden(input):
         return hand_over_locals(is_conj, locals())
-    return False
+    return _checked("is_conj", input).is_conj()
 
 
 def is_neg(input: Tensor) -> bool:
     """Whether ``input`` is a lazy negative: never here."""
     if overridden(input):
         return hand_over_locals(is_neg, locals())
-    return False
+    return _checked("is_neg", input).is_neg()
 
 
 def is_inference(input: Tensor) -> bool:
     """Whether ``input`` was made under inference mode."""
     if overridden(input):
         return hand_over_locals(is_inference, locals())
-    return input.is_inference()
+    return _checked("is_inference", input).is_inference()
 
 
 def numel(input: Tensor) -> int:
     """Number of elements."""
     if overridden(input):
         return hand_over_locals(numel, locals())
-    return input.numel()
+    return _checked("numel", input).numel()
 
 
 def get_device(input: Tensor) -> int:
     """Index of the device of ``input``; -1 on the CPU."""
     if overridden(input):
         return hand_over_locals(get_device, locals())
-    return input.get_device()
+    return _checked("get_device", input).get_device()
 
 
 def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
@@ -164,18 +172,23 @@ def typename(obj: Any) -> str:
     return f"{module}.{qualname}" if module not in ("", "builtins") else qualname
 
 
+_DEFAULT_TYPES = {
+    "torch.FloatTensor": "float32",
+    "torch.DoubleTensor": "float64",
+    "torch.HalfTensor": "float16",
+    "torch.BFloat16Tensor": "bfloat16",
+}
+
+
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by the name of a tensor type ("torch.DoubleTensor")."""
-    names = {
-        "torch.FloatTensor": "float32",
-        "torch.DoubleTensor": "float64",
-        "torch.HalfTensor": "float16",
-        "torch.BFloat16Tensor": "bfloat16",
-    }
-    name = t if isinstance(t, str) else f"torch.{t.__name__}"
-    if name not in names:
-        raise TypeError(f"invalid type object: expected one of {', '.join(names)}, got {name}")
-    _C.set_default_dtype(_C._dtypes[names[name]])
+    """Set the default dtype by a tensor type or its name, "torch.DoubleTensor"; TypeError for other than floating ones."""
+    name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
+    if name not in _DEFAULT_TYPES:
+        raise TypeError(
+            "invalid type object: only floating-point types are supported as the default type "
+            f"({', '.join(_DEFAULT_TYPES)}), got {t}"
+        )
+    _C.set_default_dtype(_C._dtypes[_DEFAULT_TYPES[name]])
 
 
 def get_num_interop_threads() -> int:
@@ -185,32 +198,45 @@ def get_num_interop_threads() -> int:
 
 def set_num_interop_threads(n: int) -> None:
     """Accepted for compatibility; operators run in program order."""
+    if not isinstance(n, int):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
-        raise RuntimeError("Expected positive number of threads")
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
 
 
-_precision = {"float32_matmul": "highest"}
+_PRECISIONS = ("highest", "high", "medium")
+# What programs set and read back.
+_settings: dict[str, Any] = {"float32_matmul_precision": "highest", "warn_always": False}
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Kept for programs that read it: float32 products run in float32."""
-    if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"{precision} is not one of 'highest', 'high' or 'medium'")
-    _precision["float32_matmul"] = precision
+    """Kept for programs that read it: float32 products run in float32. A UserWarning, and no change, for another word."""
+    if not isinstance(precision, str):
+        raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
+    if precision in _PRECISIONS:
+        _settings["float32_matmul_precision"] = precision
+    else:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.",
+            stacklevel=2,
+        )
 
 
 def get_float32_matmul_precision() -> str:
     """What ``set_float32_matmul_precision`` was last given."""
-    return _precision["float32_matmul"]
+    return _settings["float32_matmul_precision"]
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether warnings repeat."""
-    return False
+    """What ``set_warn_always`` was last given."""
+    return _settings["warn_always"]
 
 
 def set_warn_always(b: bool) -> None:
-    """Accepted for compatibility: use Python's warning filters."""
+    """Kept for programs that read it: nothing here warns once only, each warning goes to Python's filters every time."""
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _settings["warn_always"] = b
 
 
 def compiled_with_cxx11_abi() -> bool:
@@ -231,8 +257,15 @@ def _assert(condition: Any, message: str) -> None:
 
 
 def _check_error(kind: type, cond: Any, message: Any) -> None:
-    if not isinstance(cond, (bool, Tensor)) and not hasattr(cond, "__bool__"):
+    if isinstance(cond, Tensor):
+        raise TypeError(
+            "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert that all "
+            "elements are true."
+        )
+    if not isinstance(cond, (bool, SymBool)):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not (isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, Warning)):
+        raise AssertionError(f"error_type must be a subclass of Exception but not Warning, got {kind}")
     if cond.node.shape_env.expect(cond.node.expr, cond.node.values) if isinstance(cond, SymBool) else cond:
         return
     if message is None:
@@ -285,6 +318,8 @@ def _check_tensor_all_with(error_type: type, cond: Any, message: Any = None) -> 
     """Raise ``error_type`` unless every element of the tensor ``cond`` is true."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not _C._dtypes["bool"]:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
     _check_error(error_type, bool(cond.all().item()), message)
 
 

@@ -12,7 +12,7 @@ from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.keys import key_name
 from mindtorch_v2._dispatch.schema import schema_of
 
-__all__ = ["OpOverload", "OpOverloadPacket", "classes", "ops", "overload_of"]
+__all__ = ["OpOverload", "OpOverloadPacket", "classes", "ops"]
 
 
 @_C._call_fast
@@ -235,12 +235,6 @@ class _Classes(types.ModuleType):
         namespace = _ClassNamespace(name)
         setattr(self, name, namespace)
         return namespace
-
-
-def overload_of(handle):
-    """The OpOverload that stands for an operator of the registry."""
-    packet = getattr(getattr(ops, handle.namespace), handle.name)
-    return getattr(packet, handle.overload or "default")
 
 
 ops = _Ops()

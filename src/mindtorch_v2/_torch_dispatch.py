@@ -12,17 +12,14 @@ from mindtorch_v2._tensor import Tensor
 _PYTHON = _C._key_bit("Python")
 
 
-_overloads = {}
-
-
 def overload_of(handle):
-    """The overload of `torch.ops` that stands for an operator of the registry."""
-    found = _overloads.get(id(handle))
-    if found is None or found._handle is not handle:
+    """The OpOverload of `torch.ops` that stands for an operator of the registry."""
+    found = handle.__dict__.get("op_overload")
+    if found is None:
         from mindtorch_v2._ops_namespace import ops  # slow to load, and few programs take calls over
 
         packet = getattr(getattr(ops, handle.namespace), handle.name)
-        found = _overloads[id(handle)] = getattr(packet, handle.overload or "default")
+        found = handle.__dict__["op_overload"] = getattr(packet, handle.overload or "default")
     return found
 
 

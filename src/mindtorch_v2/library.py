@@ -9,7 +9,7 @@ import warnings
 from mindtorch_v2._dispatch.keys import DispatchKeySet, key_name
 from mindtorch_v2._library import fake
 from mindtorch_v2._library.autograd import autograd_kernel, check_differentiable
-from mindtorch_v2._library.definition import CustomOpDef, autocast_kernel, custom_op, definitions
+from mindtorch_v2._library.definition import AUTOCAST_KEYS, CustomOpDef, autocast_kernel, custom_op, definitions
 from mindtorch_v2._library.fake import get_ctx
 from mindtorch_v2._library.infer import infer_schema
 from mindtorch_v2._library.names import find_handle, qualified, split_name
@@ -40,8 +40,6 @@ __all__ = [
     "triton_op",
     "wrap_triton",
 ]
-
-_AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastNPU"}
 
 
 def _name_of(function, op):
@@ -139,7 +137,7 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
         return definition.register_autocast(device_type, cast_inputs)
     handle = _existing(name)
     kernel = autocast_kernel(handle, device_type, cast_inputs)
-    _library(name, lib)._register(handle, kernel, _AUTOCAST_KEYS[device_type], quiet=True)
+    _library(name, lib)._register(handle, kernel, AUTOCAST_KEYS[device_type], quiet=True)
     return kernel
 
 

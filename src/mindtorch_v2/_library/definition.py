@@ -15,12 +15,12 @@ from .infer import infer_schema
 from .names import handle_named, split_name
 from .registration import ONLY_RECORDING, RESULTS_ARE_NEW, device_key, fragment
 
-__all__ = ["CustomOpDef", "autocast_kernel", "custom_op", "definitions"]
+__all__ = ["AUTOCAST_KEYS", "CustomOpDef", "autocast_kernel", "custom_op", "definitions"]
 
 definitions: dict[str, "CustomOpDef"] = {}
 """The operators made by `custom_op`, by "ns::name"."""
 
-_AUTOCAST = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastNPU"}
+AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastNPU"}
 
 
 @_C._call_fast
@@ -161,7 +161,7 @@ class CustomOpDef(_C.OperatorCallable):
         """Under autocast on `device_type`, cast the floating inputs on it to the dtype `cast_inputs`."""
         kernel = autocast_kernel(self._handle, device_type, cast_inputs)
         self._autocast[device_type] = cast_inputs
-        self._lib._register(self._handle, kernel, _AUTOCAST[device_type], quiet=True)
+        self._lib._register(self._handle, kernel, AUTOCAST_KEYS[device_type], quiet=True)
         return kernel
 
     def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
@@ -176,11 +176,11 @@ def autocast_kernel(handle, device_type, cast_inputs):
     """The kernel of a device's autocast key: cast, then call below autocast."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected device_type of type `str`, got: `{type(device_type)}`")
-    if device_type not in _AUTOCAST:
+    if device_type not in AUTOCAST_KEYS:
         raise ValueError(f"Device type '{device_type}' does not support autocast.")
     if not isinstance(cast_inputs, _C.dtype):
         raise ValueError(f"register_autocast(...): expected cast_inputs to be a torch.dtype, got {cast_inputs!r}")
-    key = _AUTOCAST[device_type]
+    key = AUTOCAST_KEYS[device_type]
 
     def cast(value):
         if isinstance(value, Tensor):

@@ -10,8 +10,10 @@ from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.keys import DispatchKeySet, key_name
 from mindtorch_v2._dispatch.schema import parse_schema
 from mindtorch_v2._dispatch.tags import Tag, as_tags
-from mindtorch_v2._ops_namespace import OpOverload, ops, overload_of
+from mindtorch_v2._ops_namespace import OpOverload, ops
+from mindtorch_v2._torch_dispatch import overload_of
 
+from .fake import register_fake_for
 from .names import caller, find_handle, handle_named, qualified, split_name
 
 __all__ = ["Library", "define", "fallthrough_kernel", "fragment", "impl", "scoped_library"]
@@ -258,8 +260,6 @@ class Library:
         self._fallbacks.add(key)
 
     def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=True):
-        from .fake import register_fake_for  # noqa: PLC0415  (fake kernels are registered through libraries)
-
         register_fake_for(self, op_name, fn, allow_override)
 
     def _register_torch_dispatch_rule(self, op_name, torch_dispatch_class, fn):
