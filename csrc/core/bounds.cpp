@@ -35,13 +35,16 @@ void check_bounds(const Tensor& t) {
 
 void check_bounds(const Call& c) {
     for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
-        const Value& v = c.args[__builtin_ctzll(m)];
+        const int i = __builtin_ctzll(m);
+        const Value& v = c.args[i];
         if (v.tag == Tag::Tensor) {
             if (__builtin_expect(!within(*v.t), 0) && reads_elements(*c.op)) out_of_bounds(*v.t);
         } else if (v.tag == Tag::TensorList) {
-            for (uint32_t i = 0; i < v.len; i++)
-                if (v.tensors[i] && __builtin_expect(!within(*v.tensors[i]), 0) && reads_elements(*c.op))
-                    out_of_bounds(*v.tensors[i]);
+            for (uint32_t k = 0; k < v.len; k++)
+                if (v.tensors[k] && __builtin_expect(!within(*v.tensors[k]), 0) && reads_elements(*c.op))
+                    out_of_bounds(*v.tensors[k]);
+        } else if (!c.op->schema.args[i].optional) {
+            c.missing_tensor(i);
         }
     }
 }

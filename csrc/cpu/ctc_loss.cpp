@@ -39,16 +39,18 @@ struct Problem {
 
     Problem(const Tensor& log_probs, const Tensor& target, std::vector<int64_t> inputs, std::vector<int64_t> lengths,
             int64_t blank)
-        : time(log_probs.size(0)),
-          batch(log_probs.size(1)),
-          classes(log_probs.size(2)),
-          targets(contiguous(target, DType::Int64)),
+        : targets(contiguous(target, DType::Int64)),
           input_lengths(std::move(inputs)),
           target_lengths(std::move(lengths)),
           blank(blank) {
+        MT_CHECK(log_probs.ndim == 3, "ctc_loss: expected log_probs of 3 dimensions, got ", log_probs.ndim);
+        time = log_probs.size(0);
+        batch = log_probs.size(1);
+        classes = log_probs.size(2);
         MT_CHECK(blank >= 0 && blank < classes, "blank must be in label range");
         MT_CHECK(static_cast<int64_t>(input_lengths.size()) == batch, "input_lengths must be of size batch_size");
         MT_CHECK(static_cast<int64_t>(target_lengths.size()) == batch, "target_lengths must be of size batch_size");
+        const int64_t row = target.ndim == 2 ? target.size(1) : 0;
         int64_t sum = 0;
         for (int64_t b = 0; b < batch; b++) {
             int64_t length = target_lengths[static_cast<size_t>(b)], frames = input_lengths[static_cast<size_t>(b)];
@@ -56,8 +58,11 @@ struct Problem {
                      " (while checking arguments for ctc_loss_allocate_outputs)");
             MT_CHECK(frames >= 0 && frames <= time, "Expected input_lengths to have value at most ", time,
                      ", but got value ", frames, " (while checking arguments for ctc_loss_allocate_outputs)");
+            // before they are added up: a sum that wraps round could look right
+            MT_CHECK(length <= target.numel(), "Expected target_lengths to have value at most ", target.numel(),
+                     ", but got value ", length, " (while checking arguments for ctc_loss_allocate_outputs)");
             longest = std::max(longest, length);
-            offsets.push_back(target.ndim == 1 ? sum : b * target.size(1));
+            offsets.push_back(target.ndim == 1 ? sum : b * row);
             sum += length;
         }
         if (target.ndim == 1)
@@ -72,6 +77,9 @@ struct Problem {
                      " at dimension 1, but got size ", target.size(1),
                      " for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)");
         }
+        for (int64_t b = 0; b < batch; b++)
+            for (int64_t s = 1; s < states(b); s += 2)
+                MT_CHECK_INDEX(label(b, s) >= 0 && label(b, s) < classes, "Target ", label(b, s), " is out of bounds.");
     }
     int64_t states(int64_t b) const { return 2 * target_lengths[static_cast<size_t>(b)] + 1; }
     // The label of extended state s: blanks stand between and around the target's labels.
@@ -83,7 +91,6 @@ struct Problem {
 // _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity) -> (neg_log_likelihood, log_alpha)
 void ctc_loss_cpu(Call& c) {
     TensorRef log_probs = contiguous(c.tensor(0));
-    MT_CHECK(log_probs->ndim == 3, "ctc_loss: expected log_probs of 3 dimensions, got ", log_probs->ndim);
     Problem p(*log_probs, c.tensor(1), lengths_of(c, 2), lengths_of(c, 3), c.integer(4));
     int64_t width = 2 * p.longest + 1;
     TensorRef loss = empty(IntSpan(&p.batch, 1), log_probs->dtype);
@@ -127,7 +134,11 @@ void ctc_loss_backward_cpu(Call& c) {
     DType type = log_probs->dtype;
     TensorRef grad = contiguous(c.tensor(0), type), loss = contiguous(c.tensor(5)), alphas = contiguous(c.tensor(6));
     TensorRef result = zeros(log_probs->sizes(), type);
-    int64_t width = alphas->size(2);
+    const int64_t width = 2 * p.longest + 1;
+    MT_CHECK(loss->dtype == type && loss->numel() == p.batch && alphas->dtype == type &&
+                 alphas->sizes() == IntSpan(Dims{p.batch, p.time, width}) &&
+                 (grad->numel() == 1 || grad->numel() == p.batch),
+             "ctc_loss_backward: grad, neg_log_likelihood and log_alpha are not those of these arguments");
     visit(PlainFloatTypes{}, type, "ctc_loss_backward_cpu", [&]<class X>() {
         const X* y = log_probs->data<X>();
         X* dy = result->data<X>();

@@ -49,7 +49,10 @@ struct Matrices {
     TensorRef owner;
     int64_t rows, cols, count = 1;
     Dims batch;
-    explicit Matrices(const Tensor& t) : owner(contiguous(t)), rows(t.size(t.ndim - 2)), cols(t.size(t.ndim - 1)) {
+    explicit Matrices(const Tensor& t) : owner(contiguous(t)) {
+        MT_CHECK(t.ndim >= 2, "linalg: expected a batch of matrices, but got a tensor of shape ", t.sizes());
+        rows = t.size(t.ndim - 2);
+        cols = t.size(t.ndim - 1);
         for (int64_t i = 0; i + 2 < t.ndim; i++) {
             batch.push_back(t.size(i));
             count *= t.size(i);
@@ -100,6 +103,19 @@ void check_square(const Tensor& a, const char* name) {
     const int64_t rows = a.size(a.ndim - 2), cols = a.size(a.ndim - 1);
     MT_CHECK(rows == cols, name, ": A must be batches of square matrices, but they are ", rows, " by ", cols,
              " matrices");
+}
+
+// Rows that are not public take operands that the public ones have brought to one batch and dtype; anybody may call
+// them.
+void check_batch(const Matrices& a, const Matrices& b, const char* name) {
+    MT_CHECK(IntSpan(a.batch) == IntSpan(b.batch) && a.owner->dtype == b.owner->dtype, name,
+             ": expected operands of one batch and dtype, but got ", a.owner->sizes(), " of ",
+             dtype_class_name(a.owner->dtype), " and ", b.owner->sizes(), " of ", dtype_class_name(b.owner->dtype));
+}
+// The same for the vectors of `length` that belong to the matrices.
+void check_vectors(const Tensor& t, const Matrices& m, int64_t length, const char* name) {
+    MT_CHECK(t.sizes() == IntSpan(m.sizes({length})), name, ": expected a vector of ", length,
+             " for each of the matrices of shape ", m.owner->sizes(), ", but got a tensor of shape ", t.sizes());
 }
 
 // Raises for the first matrix whose `info` is not zero, in the words of the operator `name`.
@@ -207,6 +223,16 @@ void lu_factor_ex_cpu(Call& c) {
     c.ret(2, std::move(info));
 }
 
+// LAPACK takes pivots for indices as they are.
+void check_lu_pivots(const Tensor& pivots, int64_t n) {
+    for (const int32_t pivot : Span<int32_t>(pivots.data<int32_t>(), pivots.numel())) {
+        MT_CHECK(pivot >= 1, "Pivots given to lu_solve must all be greater or equal to 1. ",
+                 "Did you properly pass the result of lu_factor?");
+        MT_CHECK(pivot <= n, "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). ",
+                 "Did you properly pass the result of lu_factor?");
+    }
+}
+
 // X of op(A) X = B from A's LU factors; operands of one batch. (LU, pivots, B, left, adjoint): left only here.
 void lu_solve_cpu(Call& c) {
     const Tensor &lu = c.tensor(0), &b = c.tensor(2);
@@ -217,6 +243,9 @@ void lu_solve_cpu(Call& c) {
     MT_CHECK(factors.count == right.count && factors.rows == right.rows,
              "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B (", factors.rows, "x",
              factors.cols, " and ", right.rows, "x", right.cols, ")");
+    check_batch(factors, right, "torch.linalg.lu_solve");
+    check_vectors(*pivots, factors, factors.rows, "torch.linalg.lu_solve");
+    check_lu_pivots(*pivots, factors.rows);
     visit(LapackTypes{}, b.dtype, "lu_solve", [&]<class T>() {
         std::vector<T> a(static_cast<size_t>(factors.rows * factors.rows)),
             x(static_cast<size_t>(right.rows * right.cols));
@@ -416,7 +445,13 @@ void ormqr_cpu(Call& c) {
     const bool left = c.boolean(3), transpose = c.boolean(4);
     Matrices m(reflectors), x(other);
     TensorRef tau = contiguous(c.tensor(1), other.dtype), result = columns(Dims(other.sizes()), other.dtype);
+    MT_CHECK(tau->ndim >= 1, "torch.ormqr: tau must have at least 1 dimension");
     const int64_t k = tau->size(tau->ndim - 1);
+    check_batch(m, x, "torch.ormqr");
+    check_vectors(*tau, m, k, "torch.ormqr");
+    MT_CHECK(m.rows == (left ? x.rows : x.cols) && k <= std::min(m.rows, m.cols),
+             "torch.ormqr: incompatible shapes of input, tau and other: ", reflectors.sizes(), ", ", tau->sizes(),
+             " and ", other.sizes());
     visit(LapackTypes{}, other.dtype, "ormqr_cpu", [&]<class T>() {
         const char* name = kComplex<T> ? "unmqr" : "ormqr";
         const char *where = left ? "L" : "R", *how = !transpose ? "N" : kComplex<T> ? "C" : "T";
@@ -480,12 +515,33 @@ void ldl_factor_ex_cpu(Call& c) {
     c.ret(2, std::move(info));
 }
 
+// As for LU, where a negative pivot stands for one row of a block of two.
+void check_ldl_pivots(const Tensor& pivots, int64_t n) {
+    const int32_t* p = pivots.data<int32_t>();
+    for (int64_t k = 0; k < pivots.numel(); k++) {
+        const int64_t place = std::abs(int64_t(p[k]));
+        MT_CHECK(place >= 1, "Pivots given to ldl_solve must all satisfy |pivot| >= 1. ",
+                 "Did you properly pass the result of ldl_factor?");
+        MT_CHECK(place <= n, "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). ",
+                 "Did you properly pass the result of ldl_factor?");
+    }
+    for (int64_t k = 0; k < pivots.numel(); k += p[k] > 0 ? 1 : 2)
+        MT_CHECK(p[k] > 0 || (k % n + 1 < n && p[k + 1] < 0), "Pivots given to ldl_solve must be negative in pairs. ",
+                 "Did you properly pass the result of ldl_factor?");
+}
+
 // (LD, pivots, B, hermitian) -> X; operands of one batch
 void ldl_solve_cpu(Call& c) {
     const Tensor &factors = c.tensor(0), &b = c.tensor(2);
+    check_square(factors, "torch.linalg.ldl_solve");
     Matrices m(factors), right(b);
     TensorRef pivots = contiguous(c.tensor(1), DType::Int32), result = columns(Dims(b.sizes()), b.dtype);
     const bool hermitian = c.boolean(3);
+    check_batch(m, right, "torch.linalg.ldl_solve");
+    MT_CHECK(m.rows == right.rows, "Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is ", m.rows,
+             " by ", m.cols, " but each b matrix is ", right.rows, " by ", right.cols);
+    check_vectors(*pivots, m, m.rows, "torch.linalg.ldl_solve");
+    check_ldl_pivots(*pivots, m.rows);
     visit(LapackTypes{}, b.dtype, "ldl_solve_kernel_cpu", [&]<class T>() {
         const char* name = kComplex<T> && hermitian ? "hetrs" : "sytrs";
         std::vector<T> a(static_cast<size_t>(m.rows * m.rows)), x(static_cast<size_t>(right.rows * right.cols));

@@ -31,7 +31,9 @@ _SGD = {
     "maximize": False,
     "is_first_step": True,
 }
+_LU = (ones(3, 3), torch.zeros(3, dtype=torch.int32))  # without one pivot that is a row
 _ADAM = {"lr": 0.1, "beta1": 0.9, "beta2": 0.9, "weight_decay": 0.0, "eps": 1e-8, "maximize": False}
+_CTC = (ones(5, 1, 3), _index(1, 1), [5], [1])
 
 AS_PYTORCH = [
     (lambda: aten._cdist_backward(ones(3, 5), ones(3, 4), ones(5, 4).double(), 2.0, ones(3, 5)), RuntimeError, "expected scalar type Float but found Double"),
@@ -73,6 +75,18 @@ AS_PYTORCH = [
     (lambda: torch.zeros(2**62, 2**62, 0), RuntimeError, "Storage size calculation overflowed with sizes=[4611686018427387904, 4611686018427387904, 0]"),
     (lambda: torch.triu_indices(2**31, 2**31), RuntimeError, "Storage size calculation overflowed with sizes=[2, 2305843010287435776]"),
     (lambda: torch.bincount(_index(3) + (2**63 - 1)), RuntimeError, "maximum value of input overflowed, it should be < 9223372036854775807 but got 9223372036854775807"),
+    (lambda: aten.neg(None), RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"),
+    (lambda: aten.mm(ones(3, 3), None), RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #1 'mat2'"),
+    (lambda: aten.select_backward(None, [2, 3], 0, 0), RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'grad_output'"),
+    (lambda: aten.bernoulli_.float(None), RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"),
+    (lambda: aten.select_backward(ones(3), [], 0, 0), IndexError, "select() cannot be applied to a 0-dim tensor."),
+    (lambda: torch.linalg.lu_solve(*_LU, ones(3, 2)), RuntimeError, "Pivots given to lu_solve must all be greater or equal to 1. Did you properly pass the result of lu_factor?"),
+    (lambda: torch.linalg.lu_solve(_LU[0], _LU[1] + 2**30, ones(3, 2)), RuntimeError, "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). Did you properly pass the result of lu_factor?"),
+    (lambda: torch.linalg.lu_solve(_LU[0], _LU[1][:2], ones(3, 2)), RuntimeError, "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix"),
+    (lambda: torch.linalg.lu_solve(_LU[0], _LU[1].long(), ones(3, 2)), RuntimeError, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32"),
+    (lambda: torch.linalg.lu_solve(_LU[0], _LU[1].expand(2, 3), ones(3, 2)), RuntimeError, "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape [2, 3] instead"),
+    (lambda: torch.linalg.ldl_solve(*_LU, ones(3, 2)), RuntimeError, "Pivots given to ldl_solve must all satisfy |pivot| >= 1. Did you properly pass the result of ldl_factor?"),
+    (lambda: torch.linalg.ldl_solve(_LU[0], _LU[1] - 2**30, ones(3, 2)), RuntimeError, "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). Did you properly pass the result of ldl_factor?"),
     (lambda: torch.take_along_dim(torch.zeros(3, 0), _index(3, 1), 1), RuntimeError, "ZeroDivisionError"),
     (lambda: torch.take_along_dim(ones(3, 4), _index(2, 1), 1), RuntimeError, "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0"),
     (lambda: ones(3, dtype=torch.bool) // True, NotImplementedError, "\"div_floor_cpu\" not implemented for 'Bool'"),
@@ -115,6 +129,23 @@ OURS = [
     lambda: torch.combinations(ones(5), 2**20, with_replacement=True),
     lambda: ones(0).chunk(2**62),
     lambda: aten._standard_gamma_grad(ones(3), ones(2)),
+    lambda: aten.bernoulli.p(None, 0.5),
+    lambda: aten._ldl_solve(None, None, None, False),
+    lambda: aten._ldl_solve(ones(3, 3), _LU[1] + 1, ones(4, 2), False),
+    lambda: aten._ldl_solve(ones(3, 3), _LU[1] + 1, ones(2, 3, 2), False),
+    lambda: aten._ldl_solve(ones(3, 3), _LU[1] + 1, ones(3, 2).double(), False),
+    lambda: aten._ldl_solve(ones(3), _LU[1] + 1, ones(3, 2), False),
+    lambda: torch.linalg.ldl_solve(ones(3, 3), torch.tensor([1, 2, -3]), ones(3, 2)),
+    lambda: aten._lu_solve(ones(3, 3), _LU[1][:1] + 1, ones(3, 2), True, False),
+    lambda: aten._lu_solve(ones(3, 3), _LU[1] + 1, ones(3, 2).double(), True, False),
+    lambda: aten._ormqr(ones(3, 2), ones(3), ones(3, 2), True, False),
+    lambda: aten._ormqr(ones(3, 2), ones(2), ones(2, 3, 2), True, False),
+    lambda: aten._ormqr(ones(3, 2), ones(2), ones(4, 2), True, False),
+    lambda: aten._ctc_loss_backward(ones(1), *_CTC, ones(1), ones(1, 5, 1), 0, False),
+    lambda: aten._ctc_loss_backward(ones(2), *_CTC, ones(1), ones(1, 5, 3), 0, False),
+    lambda: aten._ctc_loss_backward(ones(1), *_CTC, ones(1).double(), ones(1, 5, 3), 0, False),
+    lambda: aten._ctc_loss(ones(5, 1, 3), _index(7), [5], [2**63 - 1], 0, False),
+    lambda: aten._ctc_loss(ones(5, 3, 3), _index(1), [5] * 3, [2**63 - 1, 2**63 - 1, 3], 0, False),
 ]
 
 
@@ -147,6 +178,14 @@ def test_what_pytorch_accepts_is_computed():
     _, info = torch.linalg.cholesky_ex(torch.full((3, 3), float("nan")))
     assert info.item() == 1
     assert ones(1).expand(2**62, 1).shape == (2**62, 1)
+
+
+@pytest.mark.parametrize("label", [3, -1, 2**61, -(2**61)])
+def test_a_label_that_is_no_class(label):
+    with pytest.raises(IndexError, match=f"Target {label} is out of bounds"):
+        torch.nn.functional.ctc_loss(ones(5, 1, 3), torch.tensor([[label]]), torch.tensor([5]), torch.tensor([1]))
+    beyond = torch.tensor([[1, label]])  # which the length leaves out
+    assert torch.nn.functional.ctc_loss(ones(5, 1, 3), beyond, torch.tensor([5]), torch.tensor([1])).isfinite()
 
 
 def test_cholesky_of_nan_raises():

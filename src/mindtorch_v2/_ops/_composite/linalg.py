@@ -3,6 +3,7 @@
 import math
 
 from ... import _C
+from ..._dtype import DTYPES
 from .._table import S, T, aten, class_name, composite, conj
 from .matmul import _check_square
 from .norm import _matrix_norm
@@ -214,6 +215,21 @@ def linalg_lu(A, *, pivot=True):
     bind="linalg out",
 )
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    _check_square(LU, "torch.linalg.lu_solve")
+    if LU.dtype != B.dtype:
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+            f"{class_name(LU.dtype)} and B of type {class_name(B.dtype)} instead"
+        )
+    if pivots.dtype != DTYPES["int32"]:
+        raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    if pivots.dim() == 0 or pivots.size(-1) != LU.size(-1):
+        raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    if pivots.shape != LU.shape[:-1]:
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
     if not left:
         return _adjoint(aten.linalg_lu_solve(LU, pivots, _adjoint(B), left=True, adjoint=not adjoint))
     factors, right = _same_batch(LU, B)
