@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 import warnings
 
 import pytest
@@ -187,3 +188,42 @@ def test_tracing_is_known_while_it_lasts():
     seen = []
     torch.jit.trace(lambda x: (seen.append(torch.jit.is_tracing()), x * 2)[1], ONES, check_trace=False)
     assert seen == [True] and not torch.jit.is_tracing()
+
+
+def test_tracing_is_known_on_its_own_thread_only():
+    seen = []
+
+    def look(x):
+        thread = threading.Thread(target=lambda: seen.append(torch.jit.is_tracing()))
+        thread.start()
+        thread.join()
+        seen.append(torch.jit.is_tracing())
+        return x * 2
+
+    torch.jit.trace(look, ONES, check_trace=False)
+    assert seen == [False, True]
+
+
+def test_tracing_is_known_within_a_function_that_is_recorded_as_one():
+    seen = []
+
+    def look(x):
+        y = x * 2
+        y.requires_grad_().register_hook(lambda grad: seen.append(torch.jit.is_tracing()))
+        y.sum().backward()
+        return x
+
+    torch.jit.trace(look, ONES, check_trace=False)
+    assert seen == [True]
+
+
+def test_a_trace_within_a_trace_is_refused_and_the_outer_one_goes_on():
+    def nest(x):
+        with pytest.raises(RuntimeError, match="Tracing can't be nested"):
+            torch.jit.trace(lambda y: y * 2, ONES)
+        assert torch.jit.is_tracing()
+        return x + 1
+
+    traced = torch.jit.trace(nest, ONES, check_trace=False)
+    assert not torch.jit.is_tracing()
+    assert traced(torch.tensor([4.0])).tolist() == [5.0]

@@ -25,16 +25,23 @@ class TracerWarning(Warning):
 
 
 class _State(threading.local):
-    """The recorder that records on this thread; None while it runs a function, and where nothing is recorded."""
+    """What is recorded on this thread."""
 
-    recorder = None
+    entered = None  # the recorder that a program runs under
+    paused = False  # it runs a function, which records nothing of its own
 
 
 _state = _State()
 
 
+def is_recording():
+    """Whether a program is being recorded on this thread."""
+    return _state.entered is not None
+
+
 def _recorder():
-    return _state.recorder
+    """The recorder that what happens now belongs to."""
+    return None if _state.paused else _state.entered
 
 
 def _warn_constant(kind):
@@ -211,22 +218,23 @@ class Recorder(TorchFunctionMode):
         self._storages = set()  # of tensors that depend on the arguments
 
     def __enter__(self):
-        _state.recorder = self
-        return super().__enter__()
+        super().__enter__()
+        _state.entered = self
+        return self
 
     def __exit__(self, *exception):
+        _state.entered = None
         super().__exit__(*exception)
-        _state.recorder = None
 
     @contextlib.contextmanager
     def paused(self):
         """Nothing is recorded inside."""
-        before, _state.recorder = _state.recorder, None
+        before, _state.paused = _state.paused, True
         try:
             with torch._C.DisableTorchFunction():
                 yield
         finally:
-            _state.recorder = before
+            _state.paused = before
 
     # From values to nodes
 

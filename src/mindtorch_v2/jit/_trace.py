@@ -8,7 +8,7 @@ import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2._unavailable import unavailable_function
-from mindtorch_v2.jit._recorder import Recorder, TracerWarning
+from mindtorch_v2.jit._recorder import Recorder, TracerWarning, is_recording
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
 
 _NO_FORMAT = "save the state_dict with torch.save"
 _save = unavailable_function("torch.jit.save", _NO_FORMAT)
-_recording = []
 
 
 class TracingCheckError(Exception):
@@ -33,8 +32,8 @@ class TracingCheckError(Exception):
 
 
 def is_tracing():
-    """Whether the running code is being traced by `torch.jit.trace`."""
-    return bool(_recording)
+    """Whether the running code is being traced by `torch.jit.trace`, on this thread."""
+    return is_recording()
 
 
 class _Record:
@@ -284,6 +283,8 @@ def _trace_methods(module, inputs, check_trace, check_inputs, tolerance, strict)
 
 def _record(call, signature_of, root, given, strict):
     """Run `call` on copies of the examples, and record it."""
+    if is_recording():
+        raise RuntimeError("Tracing can't be nested")
     args, kwargs = given
     for value in (*args, *kwargs.values()):
         _refuse_unless_tensors(value, (*args, *kwargs.values()))
@@ -299,12 +300,8 @@ def _record(call, signature_of, root, given, strict):
         else:
             made = recorder.placeholder(name, value)
         bound.arguments[name] = made
-    _recording.append(recorder)
-    try:
-        with recorder:
-            result = call(*bound.args, **bound.kwargs)
-    finally:
-        _recording.pop()
+    with recorder:
+        result = call(*bound.args, **bound.kwargs)
     _refuse_result(result, strict)
     recorder.finish(result)
     return _Record(recorder.graph, _name_of(signature_of), recorder.constants)
