@@ -94,3 +94,30 @@ def test_failures_of_allocation_are_not_called_out_of_memory(emulator: Any) -> N
         torch.empty(30 << 20, device="npu")
     emulator.runtime.libraries.acl.emulatorInject(b"")
     assert not isinstance(caught.value, torch.npu.OutOfMemoryError)
+
+
+@pytest.mark.parametrize(
+    "call", ["aclrtCreateEventExWithFlag:1", "aclrtRecordEvent:1", "aclrtRecordEvent:2", "aclrtQueryEventStatus:1"]
+)
+def test_a_block_that_another_stream_uses_comes_back_after_a_failure(emulator: Any, report: Any, call: str) -> None:
+    acl, memory = emulator.runtime.libraries.acl, emulator.memory[0]
+    torch.npu.synchronize()
+    torch.npu.empty_cache()
+    events = report()["live"]["events"]
+    reserved, allocated = torch.npu.memory_reserved(), torch.npu.memory_allocated()
+    others = [torch.npu.Stream(), torch.npu.Stream()]
+    address = memory.allocate(5 << 20)
+    for other in others:
+        memory.record_stream(address, other.npu_stream)
+    acl.emulatorInject(f"{call}:507000".encode())
+    try:
+        with pytest.raises(NPUError, match=call.split(":")[0]):
+            memory.release(address)
+            memory.release(memory.allocate(1024))  # looks after blocks that wait
+    finally:
+        acl.emulatorInject(b"")
+    torch.npu.synchronize()
+    torch.npu.empty_cache()
+    assert torch.npu.memory_allocated() == allocated
+    assert torch.npu.memory_reserved() == reserved
+    assert report()["live"]["events"] == events

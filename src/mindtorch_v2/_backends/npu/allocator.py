@@ -80,7 +80,7 @@ class Allocator:
             block = self.used.pop(address)
             self.allocated -= block.size
             if block.users:
-                self._defer(block)
+                self._settle(block, [])
             else:
                 block.home.append(block)
 
@@ -116,6 +116,9 @@ class Allocator:
 
     def empty(self) -> None:
         """Give segments without a block in use back to the device."""
+        with self.lock:
+            for block, events in list(self.waiting):
+                self._mark(block, events)
         self.runtime.synchronize(self.index)
         with self.lock:
             self._collect()
@@ -163,28 +166,35 @@ class Allocator:
     def _home(self, stream: int, size: int) -> list[_Block]:
         return self.free.setdefault((stream, size), [])
 
-    def _defer(self, block: _Block) -> None:
-        events = []
-        for stream in block.users or ():
+    def _settle(self, block: _Block, events: list[int]) -> None:
+        """Free the block if the other streams that used it have passed the events; else it waits. An error loses nothing."""
+        try:
+            self._mark(block, events)
+            while events and self.runtime.event_done(events[-1]):
+                self.runtime.destroy_event(events.pop())
+        finally:
+            if block.users or events:
+                self.waiting.append((block, events))
+            else:
+                block.home.append(block)
+
+    def _mark(self, block: _Block, events: list[int]) -> None:
+        """An event on each other stream that uses the block."""
+        while block.users:
+            stream = min(block.users)
             event = self.runtime.create_event()
-            self.runtime.record_event(event, self.index, stream)
+            try:
+                self.runtime.record_event(event, self.index, stream)
+            except BaseException:
+                self.runtime.destroy_event(event)
+                raise
             events.append(event)
-        block.users = None
-        self.waiting.append((block, events))
+            block.users.discard(stream)
 
     def _collect(self) -> None:
         for _ in range(len(self.waiting)):
-            block, events = self.waiting.popleft()
-            left = []
-            for event in events:
-                if self.runtime.event_done(event):
-                    self.runtime.destroy_event(event)
-                else:
-                    left.append(event)
-            if left:
-                self.waiting.append((block, left))
-            else:
-                block.home.append(block)
+            if self.waiting:  # fewer, where a tensor died within a call and its block was settled there
+                self._settle(*self.waiting.popleft())
 
     def _cut(self, size: int, stream: int) -> _Block:
         """A new block, from a segment with room for it or from a new one."""

@@ -31,6 +31,7 @@ class State:
         for generator in self.generators:
             generator.manual_seed(_C.default_generator.initial_seed())
         self.in_flight: deque[tuple[int, Any]] = deque()  # (event, host tensor) of copies that may not be done
+        self.in_flight_lock = threading.RLock()  # a host tensor may die, and others with it, within it
         self.pinned = PinnedMemory(self.runtime)
 
         self.runtime.finalizers.append(self._let_go)
@@ -84,10 +85,16 @@ class State:
     def _hold(self, host: Any, index: int, stream: int) -> None:
         """Keep a host tensor alive until the stream has passed the copy."""
         event = self.runtime.create_event()
-        self.runtime.record_event(event, index, stream)
-        self.in_flight.append((event, host))
-        while self.in_flight and self.runtime.event_done(self.in_flight[0][0]):
-            self.runtime.destroy_event(self.in_flight.popleft()[0])
+        try:
+            self.runtime.record_event(event, index, stream)
+        except BaseException:
+            self.runtime.destroy_event(event)
+            self.runtime.synchronize_stream(index, stream)  # the copy is queued, and nothing else keeps the tensor
+            raise
+        with self.in_flight_lock:
+            self.in_flight.append((event, host))
+            while self.in_flight and self.runtime.event_done(self.in_flight[0][0]):
+                self.runtime.destroy_event(self.in_flight.popleft()[0])
 
     # ---- numbers of the host among operands ----
 
