@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "gil.h"
 #include "python/box.h"
 #include "python/types.h"
 #include "sparse.h"
@@ -119,7 +120,7 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
             }
             given.push(o);
         }
-        PyObject* r = PyObject_Vectorcall(part.fn, given.items, static_cast<size_t>(given.size), nullptr);
+        PyObject* r = call_python(part.fn, given.items, static_cast<size_t>(given.size));
         if (!r) throw PythonError();
 
         // o: the gradient of differentiable input k (borrowed).

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "check_mutation.h"
+#include "gil.h"
 #include "python/box.h"
 
 namespace mt {
@@ -171,7 +172,7 @@ class MetaCheck {
         Looking looking;
         PyObject* args = PyTuple_New(c.nargs);
         for (int i = 0; i < c.nargs; i++) PyTuple_SET_ITEM(args, i, box_argument(c, i));
-        expected_ = PyObject_CallFunctionObjArgs(g_expect, c.op->handle, args, nullptr);
+        expected_ = call_python(g_expect, c.op->handle, args);
         Py_DECREF(args);
         if (!expected_) throw PythonError();
     }
@@ -181,7 +182,7 @@ class MetaCheck {
         Looking looking;
         PyObject* results = PyTuple_New(call_.nrets);
         for (int i = 0; i < call_.nrets; i++) PyTuple_SET_ITEM(results, i, box(call_.rets[i]));
-        PyObject* r = PyObject_CallFunctionObjArgs(g_compare, call_.op->handle, expected_, results, nullptr);
+        PyObject* r = call_python(g_compare, call_.op->handle, expected_, results);
         Py_DECREF(results);
         if (!r) throw PythonError();
         Py_DECREF(r);

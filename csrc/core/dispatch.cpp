@@ -5,6 +5,7 @@
 
 #include "bounds.h"
 #include "device_memory.h"
+#include "gil.h"
 #include "overlap.h"
 #include "python/box.h"
 #include "python/types.h"
@@ -222,7 +223,7 @@ void python_shapes(const Call& c, OutSpec* specs, int nouts) {
     PyObject* args[64];
     int n = c.op->form == Form::Out ? c.op->out_index : c.nargs;
     for (int i = 0; i < n; i++) args[i] = box_argument(c, i);
-    PyObject* r = PyObject_Vectorcall(c.op->shape_python, args, static_cast<size_t>(n), nullptr);
+    PyObject* r = call_python(c.op->shape_python, args, static_cast<size_t>(n));
     for (int i = 0; i < n; i++) Py_DECREF(args[i]);
     if (!r) throw PythonError();
     bool many = PyList_Check(r);

@@ -1,10 +1,13 @@
 // torch.Generator: seeding, state in PyTorch's byte layout, and the Python type.
 #include "generator.h"
 
+#include <pthread.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "autograd.h"
 #include "device_memory.h"
@@ -43,6 +46,26 @@ uint64_t entropy() {
 
 Generator* as_generator(PyObject* o) { return reinterpret_cast<Generator*>(o); }
 
+// Every generator there is; guarded by the GIL.
+std::vector<Generator*>& generators();
+
+// A forked child has none of the threads that were drawing when it was made: what they held is free, and a draw that
+// had stored one of its two counts is brought in step.
+void in_child() {
+    for (Generator* g : generators()) {
+        new (&g->mutex) std::mutex;
+        g->engine.left = std::min(g->engine.left, Mt19937::kWords + 1 - static_cast<int>(g->engine.next));
+    }
+}
+
+std::vector<Generator*>& generators() {
+    static auto* all = [] {
+        pthread_atfork(nullptr, nullptr, in_child);
+        return new std::vector<Generator*>;
+    }();
+    return *all;
+}
+
 Generator* make_generator(PyTypeObject* type, Device device) {
     PyObject* o = type->tp_alloc(type, 0);
     if (!o) throw PythonError();
@@ -53,6 +76,7 @@ Generator* make_generator(PyTypeObject* type, Device device) {
     g->next_float = 0;
     g->next_double = 0;
     g->reseed(67280421310721u);  // PyTorch's default_rng_seed_val
+    generators().push_back(g);
     return g;
 }
 
@@ -108,6 +132,7 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 void generator_dealloc(PyObject* self) {
+    std::erase(generators(), as_generator(self));
     as_generator(self)->mutex.~mutex();
     Py_TYPE(self)->tp_free(self);
 }

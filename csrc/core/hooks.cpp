@@ -2,6 +2,7 @@
 // whatever they may drop is held while they run.
 #include "hooks.h"
 
+#include "gil.h"
 #include "python/types.h"
 #include "python_keys.h"
 
@@ -61,7 +62,7 @@ void for_each_hook(PyObject* dict, F use) {
 void run_gradient_hooks(PyObject* dict, TensorRef& grad) {
     if (!grad) return;
     for_each_hook(dict, [&](PyObject* hook) {
-        Reference r{PyObject_CallOneArg(hook, grad->py())};
+        Reference r{call_python(hook, grad->py())};
         if (!r.object) throw PythonError();
         if (r.object != Py_None) replace(grad, r.object, hook);
     });
@@ -114,7 +115,7 @@ void run_tensor_hooks(Node* n, Gradients& grads) {
 void run_pre_hooks(Node* n, Gradients& grads) {
     for_each_hook(n->pre_hooks, [&](PyObject* hook) {
         Reference given{tuple_of(grads)};
-        Reference r{PyObject_CallOneArg(hook, given.object)};
+        Reference r{call_python(hook, given.object)};
         if (!r.object) throw PythonError();
         if (r.object != Py_None) replace_all(grads, r.object, hook);
     });
@@ -123,7 +124,7 @@ void run_pre_hooks(Node* n, Gradients& grads) {
 void run_post_hooks(Node* n, const Gradients& grads, Gradients& out) {
     for_each_hook(n->post_hooks, [&](PyObject* hook) {
         Reference computed{tuple_of(out)}, given{tuple_of(grads)};
-        Reference r{PyObject_CallFunctionObjArgs(hook, computed.object, given.object, nullptr)};
+        Reference r{call_python(hook, computed.object, given.object)};
         if (!r.object) throw PythonError();
         if (r.object != Py_None) replace_all(out, r.object, hook);
     });

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "autograd.h"
+#include "gil.h"
 #include "python/types.h"
 #include "python_keys.h"
 #include "sparse.h"
@@ -288,7 +289,7 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
     if (a.post_hooks && PyDict_Size(a.post_hooks) > 0) {
         PyObject* hooks = PyDict_Values(a.post_hooks);
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++) {
-            PyObject* r = PyObject_CallOneArg(PyList_GET_ITEM(hooks, i), variable.py());
+            PyObject* r = call_python(PyList_GET_ITEM(hooks, i), variable.py());
             if (!r) {
                 Py_DECREF(hooks);
                 throw PythonError();

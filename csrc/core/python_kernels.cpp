@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "autograd.h"
+#include "gil.h"
 #include "python/box.h"
 #include "registry.h"
 
@@ -191,7 +192,7 @@ void run_python(Call& c) {
     }
     // The kernel may be replaced while it runs.
     PyObject* kernel = Py_NewRef(c.kernel->python);
-    PyObject* r = PyObject_Vectorcall(kernel, stack.items, static_cast<size_t>(given), stack.kwnames);
+    PyObject* r = call_python(kernel, stack.items, static_cast<size_t>(given), stack.kwnames);
     try {
         if (!r) throw PythonError();
         take_results(c, r);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "autograd.h"
+#include "gil.h"
 #include "python/box.h"
 
 namespace mt {
@@ -71,7 +72,7 @@ bool call_key_handler(Call& c, KeyHandler which) {
                 kNames[static_cast<int>(which)]);
     PyObject *args, *kwargs;
     box_call(c, &args, &kwargs);
-    PyObject* r = PyObject_CallFunctionObjArgs(handler, c.op->handle, args, kwargs, nullptr);
+    PyObject* r = call_python(handler, c.op->handle, args, kwargs);
     Py_DECREF(args);
     Py_DECREF(kwargs);
     if (!r) throw PythonError();
@@ -115,7 +116,7 @@ void call_forward_handler(Call& c) {
     box_call(c, &args, &kwargs);
     PyObject* results = PyTuple_New(c.nrets);
     for (int i = 0; i < c.nrets; i++) PyTuple_SET_ITEM(results, i, box(c.rets[i]));
-    PyObject* r = PyObject_CallFunctionObjArgs(handler, c.op->handle, args, kwargs, results, nullptr);
+    PyObject* r = call_python(handler, c.op->handle, args, kwargs, results);
     Py_DECREF(args);
     Py_DECREF(kwargs);
     Py_DECREF(results);

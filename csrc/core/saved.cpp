@@ -1,5 +1,6 @@
 // What a node keeps for backward: versions are checked when it is taken out again, hooks may pack it meanwhile.
 #include "autograd.h"
+#include "gil.h"
 #include "python/types.h"
 #include "python_keys.h"
 
@@ -53,7 +54,7 @@ void pack_saved(Saved& s, Tensor& t, PyObject* pack, PyObject* unpack_hook) {
     uint32_t version = t.version();
     std::vector<std::pair<PyObject*, PyObject*>> held;
     held.swap(g_saved_hooks);  // a hook's own operations are not packed
-    PyObject* packed = PyObject_CallOneArg(pack, t.py());
+    PyObject* packed = call_python(pack, t.py());
     held.swap(g_saved_hooks);
     if (!packed) throw PythonError();
     if (t.version() != version) {
@@ -77,7 +78,7 @@ PyObject* unpack(Saved& s, Node* owner) {
         return s.object;
     }
     if (s.kind == Saved::Packed) {
-        PyObject* o = PyObject_CallOneArg(s.unpack, s.object);
+        PyObject* o = call_python(s.unpack, s.object);
         if (!o) throw PythonError();
         if (!tensor_check(o)) {
             Py_DECREF(o);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd.h"
+#include "gil.h"
 #include "python/operator_call.h"
 
 namespace mt {
@@ -86,7 +87,7 @@ void copy_slices_apply(Node* n, Gradients& grads, Gradients& out) {
     call_tensor(g_engine_ops.copy_inplace, {Value::of(base.get()), Value::of(grads[0].get())});
     TensorRef slot;
     if (g.replay) {
-        PyObject* v = PyObject_CallOneArg(g.replay, base->py());
+        PyObject* v = call_python(g.replay, base->py());
         if (!v) throw PythonError();
         slot = TensorRef::steal(reinterpret_cast<Tensor*>(v));
     } else {
@@ -123,7 +124,7 @@ void replay_view_apply(Node* n, Gradients& grads, Gradients& out) {
     if (!grads[0]) return;
     ViewGeometry& g = *n->view;
     TensorRef base = base_gradient(g, *grads[0], n->edges[0].node->metas[n->edges[0].nr].dtype, true);
-    PyObject* v = PyObject_CallOneArg(g.replay, base->py());
+    PyObject* v = call_python(g.replay, base->py());
     if (!v) throw PythonError();
     TensorRef slot = TensorRef::steal(reinterpret_cast<Tensor*>(v));
     call_tensor(g_engine_ops.copy_inplace, {Value::of(slot.get()), Value::of(grads[0].get())});

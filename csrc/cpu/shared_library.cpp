@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gil.h"
 #include "core/kernel.h"
 
 namespace mt {
@@ -14,6 +15,7 @@ namespace {
 
 // Directories that a wheel's files may hang off: sys.path, sys.prefix, sys.base_prefix, and this library's own place.
 std::vector<std::string> roots() {
+    HoldGil held;
     std::vector<std::string> found;
     auto add = [&](PyObject* text) {
         if (text && PyUnicode_Check(text))
@@ -35,9 +37,7 @@ std::vector<std::string> roots() {
 }  // namespace
 
 void* open_shared_library(std::initializer_list<const char*> candidates, const char* package, const char* remedy) {
-    PyGILState_STATE gil = PyGILState_Ensure();
     std::vector<std::string> below = roots();
-    PyGILState_Release(gil);
     std::string reason;
     auto attempt = [&](const std::string& file) -> void* {
         void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -6,6 +6,7 @@
 
 #include "../autograd.h"
 #include "../generator.h"
+#include "../gil.h"
 #include "tensor_new.h"
 
 namespace mt {
@@ -211,7 +212,7 @@ PyObject* deprecated_form(const char* name, const CallInput& in) {
     if (!said) return nullptr;
     std::vector<PyObject*> args{said, in.method ? Py_True : Py_False};
     args.insert(args.end(), in.args, in.args + in.nargs + (in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0));
-    PyObject* r = PyObject_Vectorcall(g_deprecated_forms, args.data(), static_cast<size_t>(in.nargs) + 2, in.kwnames);
+    PyObject* r = call_python(g_deprecated_forms, args.data(), static_cast<size_t>(in.nargs) + 2, in.kwnames);
     Py_DECREF(said);
     return r;
 }

@@ -5,6 +5,7 @@
 
 #include "../autograd.h"
 #include "../generator.h"
+#include "../gil.h"
 #include "operator_values.h"
 #include "types.h"
 
@@ -544,7 +545,7 @@ PyObject* box_results(Call& c) {
         PyTuple_SET_ITEM(t, i, v.tag == Tag::Tensor ? v.t->py() : v.tag == Tag::Object ? v.obj : box(v));
     }
     if (c.op->return_type) {
-        PyObject* named = PyObject_CallOneArg(reinterpret_cast<PyObject*>(c.op->return_type), t);
+        PyObject* named = call_python(reinterpret_cast<PyObject*>(c.op->return_type), t);
         Py_DECREF(t);
         return named;
     }

@@ -1,5 +1,6 @@
 // What Python hands over for the checks of kernels that MINDTORCH_CHECK_MUTATION and MINDTORCH_CHECK_META ask for.
 #include "../check_mutation.h"
+#include "../gil.h"
 #include "types.h"
 
 namespace mt {
@@ -13,9 +14,9 @@ PyObject* py_set_probe(PyObject*, PyObject* args) {
     Py_XSETREF(g_copy_for_probe, Py_NewRef(copy));
     Py_XSETREF(g_differs_for_probe, Py_NewRef(differs));
     MutationProbe probe;
-    probe.copy = [](PyObject* tensor) { return PyObject_CallOneArg(g_copy_for_probe, tensor); };
+    probe.copy = [](PyObject* tensor) { return call_python(g_copy_for_probe, tensor); };
     probe.differs = [](PyObject* before, PyObject* tensor) {
-        PyObject* r = PyObject_CallFunctionObjArgs(g_differs_for_probe, before, tensor, nullptr);
+        PyObject* r = call_python(g_differs_for_probe, before, tensor);
         int truth = r ? PyObject_IsTrue(r) : -1;
         Py_XDECREF(r);
         if (truth < 0) throw PythonError();

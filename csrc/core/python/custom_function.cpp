@@ -1,6 +1,7 @@
 // torch.autograd.Function: apply, the context, and the way back through the user's backward.
 #include "custom_function.h"
 
+#include "../gil.h"
 #include "operator_call.h"
 #include "types.h"
 
@@ -83,9 +84,9 @@ void function_backward(Node* node, Gradients& grads, Gradients& out) {
             PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), stack[i + 1]);
         }
         grads.clear();  // the list alone holds them: backward may free each as soon as it has used it
-        returned = PyObject_CallFunctionObjArgs(fn.get(), stack[0], list.get(), nullptr);
+        returned = call_python(fn.get(), stack[0], list.get());
     } else {
-        returned = PyObject_Vectorcall(fn.get(), stack.data(), given + 1, nullptr);
+        returned = call_python(fn.get(), stack.data(), given + 1);
     }
     if (!returned) throw PythonError();
     Ref result(PyTuple_Check(returned) ? returned : PyTuple_Pack(1, returned));
@@ -291,7 +292,7 @@ PyObject* apply_recording(PyObject* cls, PyObject* const* args, Py_ssize_t n, Py
     {
         GradModeOff off;
         if (new_style) {
-            returned = PyObject_Vectorcall(forward.get(), args, static_cast<size_t>(n), kwnames);
+            returned = call_python(forward.get(), args, static_cast<size_t>(n), kwnames);
             if (!returned) throw PythonError();
             Ref held(returned);
             Ref inputs(PyTuple_New(n));
@@ -300,14 +301,14 @@ PyObject* apply_recording(PyObject* cls, PyObject* const* args, Py_ssize_t n, Py
                 PyTuple_SET_ITEM(inputs.get(), i, args[i]);
             }
             PyObject* stack[] = {holder.get(), inputs.get(), returned};
-            Ref nothing(PyObject_Vectorcall(setup.get(), stack, 3, nullptr));
+            Ref nothing(call_python(setup.get(), stack, 3));
             held.release();
         } else {
             Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
             std::vector<PyObject*> stack(static_cast<size_t>(n + keywords) + 1);
             stack[0] = holder.get();
             std::copy(args, args + n + keywords, stack.begin() + 1);
-            returned = PyObject_Vectorcall(forward.get(), stack.data(), static_cast<size_t>(n) + 1, kwnames);
+            returned = call_python(forward.get(), stack.data(), static_cast<size_t>(n) + 1, kwnames);
             if (!returned) throw PythonError();
         }
     }
@@ -357,7 +358,7 @@ PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t n, PyO
         Ref keywords(PyDict_New());
         for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++)
             PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, k), args[n + k]);
-        return PyObject_CallFunctionObjArgs(g_transformed, cls, positional.get(), keywords.get(), nullptr);
+        return call_python(g_transformed, cls, positional.get(), keywords.get());
     });
 }
 // What Python calls once it has put the arguments in order.

@@ -8,6 +8,7 @@
 
 #include "../autograd.h"
 #include "../foreign.h"
+#include "../gil.h"
 #include "../shared_memory.h"
 #include "tensor_new.h"
 #include "types.h"
@@ -221,8 +222,7 @@ PyMethodDef functions[] = {
 
 void run_put_off(Tensor* t, bool shown) {
     if (!g_run_put_off) return;
-    PyObject* r =
-        PyObject_CallFunctionObjArgs(g_run_put_off, t ? t->py() : Py_None, shown ? Py_True : Py_False, nullptr);
+    PyObject* r = call_python(g_run_put_off, t ? t->py() : Py_None, shown ? Py_True : Py_False);
     if (!r) throw PythonError();
     Py_DECREF(r);
 }

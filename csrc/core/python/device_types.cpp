@@ -1,5 +1,6 @@
 // Back ends of devices as Python registers them: memory by callables, and structured kernels that Python computes.
 #include "../device_memory.h"
+#include "../gil.h"
 #include "../registry.h"
 #include "box.h"
 #include "operator_object.h"
@@ -29,14 +30,14 @@ void call(PyObject* fn, PyObject* (&args)[N]) {
     PyObject* r = nullptr;
     bool complete = true;
     for (PyObject* a : args) complete = complete && a;
-    if (complete) r = PyObject_Vectorcall(fn, args, N, nullptr);
+    if (complete) r = call_python(fn, args, N);
     for (PyObject* a : args) Py_XDECREF(a);
     Py_DECREF(checked(r));
 }
 
 void* allocate(size_t nbytes, Device device) {
     PyObject* args[] = {PyLong_FromSize_t(nbytes), PyLong_FromLong(device.index)};
-    PyObject* r = PyObject_Vectorcall(python_device(device).allocate, args, 2, nullptr);
+    PyObject* r = call_python(python_device(device).allocate, args, 2);
     for (PyObject* a : args) Py_XDECREF(a);
     void* p = PyLong_AsVoidPtr(checked(r));
     Py_DECREF(r);
@@ -47,16 +48,15 @@ void* allocate(size_t nbytes, Device device) {
 // Called from wherever the last reference goes, an exception in flight included.
 void release(void* data, Device device) {
     if (!Py_IsInitialized()) return;
-    PyGILState_STATE state = PyGILState_Ensure();
+    HoldGil held;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject* args[] = {PyLong_FromVoidPtr(data), PyLong_FromLong(device.index)};
-    PyObject* r = PyObject_Vectorcall(python_device(device).release, args, 2, nullptr);
+    PyObject* r = call_python(python_device(device).release, args, 2);
     for (PyObject* a : args) Py_XDECREF(a);
     if (!r) PyErr_WriteUnraisable(python_device(device).release);
     Py_XDECREF(r);
     PyErr_Restore(type, value, trace);
-    PyGILState_Release(state);
 }
 
 void transfer(void* to, const void* from, size_t nbytes, Transfer kind, Device device, bool non_blocking,
@@ -134,7 +134,7 @@ void compute_in_python(Call& c) {
         if (o) args[n++] = o;
     }
     PyObject* kernel = Py_NewRef(c.kernel->python);
-    PyObject* r = complete ? PyObject_Vectorcall(kernel, args, static_cast<size_t>(n), nullptr) : nullptr;
+    PyObject* r = complete ? call_python(kernel, args, static_cast<size_t>(n)) : nullptr;
     for (int i = 0; i < n; i++) Py_DECREF(args[i]);
     Py_DECREF(kernel);
     Py_DECREF(checked(r));

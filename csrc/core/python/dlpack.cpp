@@ -2,6 +2,7 @@
 #include <string>
 
 #include "../autograd.h"
+#include "../gil.h"
 #include "../sparse.h"
 #include "deferred.h"
 #include "tensor_new.h"
@@ -158,10 +159,9 @@ void destroy_versioned(PyObject* c) { destroy_capsule<DLManagedTensorVersioned>(
 // Another library's tensor, given back to it when our storage goes.
 template <class Managed>
 void release_foreign(void* context) {
-    PyGILState_STATE state = PyGILState_Ensure();
+    HoldGil held;
     Managed* m = static_cast<Managed*>(context);
     if (m->deleter) m->deleter(m);
-    PyGILState_Release(state);
 }
 
 template <class Managed>

@@ -1,6 +1,7 @@
 // Functions and methods over sets of overloads, and who may take their calls over: __torch_function__ and modes.
 #include <vector>
 
+#include "../gil.h"
 #include "bind_errors.h"
 #include "operator_object.h"
 #include "types.h"
@@ -67,7 +68,7 @@ PyObject* call_handler(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
     if (kwnames)
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++)
             PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, k), args[n + k]);
-    PyObject* r = PyObject_CallFunctionObjArgs(g_function_handler, self, positional, keywords, nullptr);
+    PyObject* r = call_python(g_function_handler, self, positional, keywords);
     Py_DECREF(positional);
     Py_DECREF(keywords);
     *handled = true;
@@ -288,7 +289,7 @@ PyObject* py_overridden(PyObject*, PyObject* const* args, Py_ssize_t n) {
     PyObject* all = PyTuple_New(n);
     if (!all) return nullptr;
     for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
-    PyObject* r = PyObject_CallOneArg(g_asks, all);
+    PyObject* r = call_python(g_asks, all);
     Py_DECREF(all);
     return r;
 }

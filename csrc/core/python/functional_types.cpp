@@ -2,15 +2,15 @@
 // write. Whatever aliases the storage, made here or by an operator, is a functional tensor too.
 #include "../autograd.h"
 #include "../functional.h"
+#include "../gil.h"
 #include "types.h"
 
 namespace mt {
 namespace {
 
 void release_functional(Storage* s) {
-    PyGILState_STATE held = PyGILState_Ensure();
+    HoldGil held;
     Py_DECREF(static_cast<PyObject*>(s->context));
-    PyGILState_Release(held);
     delete s;
 }
 

@@ -1,5 +1,6 @@
 // Guards of captured graphs: what a tensor looks like, and whether anything that a program read has been touched since.
 #include "../autograd.h"
+#include "../gil.h"
 #include "../registry.h"
 #include "types.h"
 
@@ -354,7 +355,7 @@ PyObject* watch_call(PyObject* self, PyObject* const* args, size_t count, PyObje
         if (same && !arguments_hold(*s, args[0], args[1])) Py_RETURN_FALSE;
         if (same && s->rest == Py_None) Py_RETURN_TRUE;
         PyObject* ask = Py_NewRef(same ? s->rest : s->full);  // which may arm this watch anew
-        PyObject* holds = PyObject_Vectorcall(ask, args, 2, nullptr);
+        PyObject* holds = call_python(ask, args, 2);
         Py_DECREF(ask);
         return holds;
     });

@@ -4,6 +4,7 @@
 
 #include "../autograd.h"
 #include "../bounds.h"
+#include "../gil.h"
 #include "../sparse.h"
 #include "box.h"
 #include "deferred.h"
@@ -186,11 +187,10 @@ void own_strides(PyObject* array, int64_t itemsize, Dims& strides) {
 }  // namespace
 
 void release_buffer(void* context) {
-    PyGILState_STATE state = PyGILState_Ensure();
+    HoldGil held;
     Py_buffer* b = static_cast<Py_buffer*>(context);
     PyBuffer_Release(b);
     delete b;
-    PyGILState_Release(state);
 }
 
 bool numpy_array_check(PyObject* o) { return numpy_types() && PyObject_TypeCheck(o, g_ndarray); }
@@ -282,7 +282,7 @@ PyObject* tensor_to_numpy(const Tensor& t) {
     e->storage = t.storage;
     e->storage->resizable = false;  // the array keeps its address
     note_export(e->storage);
-    PyObject* array = PyObject_CallOneArg(asarray, reinterpret_cast<PyObject*>(e));
+    PyObject* array = call_python(asarray, reinterpret_cast<PyObject*>(e));
     Py_DECREF(reinterpret_cast<PyObject*>(e));
     if (!array) throw PythonError();
     return array;

@@ -9,6 +9,7 @@
 #endif
 
 #include "../generator.h"
+#include "../gil.h"
 #include "../registry.h"
 #include "../uninitialised.h"
 #include "tensor_new.h"
@@ -154,6 +155,7 @@ PyObject* make_module() {
     PyObject* linalg = PyErr_NewException("mindtorch_v2._C._LinAlgError", PyExc_RuntimeError, nullptr);
     PyModule_AddObject(m, "_LinAlgError", linalg);
     if (!load_cpu_kernels()) return nullptr;
+    stay_at_terminate();
     return m;
 }
 

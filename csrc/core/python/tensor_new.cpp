@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../autograd.h"
+#include "../gil.h"
 #include "operator_call.h"
 
 namespace mt {
@@ -605,7 +606,7 @@ PyObject* from_dlpack_object(PyObject* o, bool copy, bool copy_given) {
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
         // An exporter from before the protocol had versions.
         PyErr_Clear();
-        capsule = PyObject_CallNoArgs(export_);
+        capsule = call_python(export_);
     }
     Py_DECREF(no_args);
     Py_DECREF(kwargs);
