@@ -229,8 +229,8 @@ def save(
             legacy_format.write(obj, file, pickle_module, pickle_protocol)
 
 
-def _weights_only_default(pickle_module):
-    """The value of `weights_only` where none is given: the environment's word, else True for our own pickle."""
+def _is_weights_only(given, pickle_module):
+    """Whether only weights are read: the environment's word, else what is given, else whether the pickle is our own."""
     forced = _flag("TORCH_FORCE_WEIGHTS_ONLY_LOAD")
     forbidden = _flag("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if forced and forbidden:
@@ -238,7 +238,9 @@ def _weights_only_default(pickle_module):
             "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both "
             "were set."
         )
-    return forced, forbidden, pickle_module is None
+    if given is not None:
+        return forced or given
+    return forced or (pickle_module is None and not forbidden)
 
 
 def _flag(name):
@@ -257,11 +259,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     can run any code: only for files that you trust.
     Raises RuntimeError for damaged files; nothing is returned half-loaded.
     """
-    forced, forbidden, default = _weights_only_default(pickle_module)
-    if weights_only is None:
-        weights_only = forced or (default and not forbidden)
-    elif forced:
-        weights_only = True
+    weights_only = _is_weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if mmap is None:

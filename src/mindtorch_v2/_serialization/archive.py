@@ -7,8 +7,8 @@ import contextlib
 import io
 import mmap
 import os
+import secrets
 import struct
-import tempfile
 import zipfile
 import zlib
 
@@ -126,28 +126,19 @@ def replacing(path):
         with open(path, "wb") as file:
             yield file
         return
-    handle, aside = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", suffix=".part", dir=parent)
+    aside = os.path.join(parent, f".{os.path.basename(path)}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb", buffering=1 << 20) as file:
+        with open(aside, "xb", buffering=1 << 20) as file:  # with the permissions of any new file
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(aside, os.stat(path).st_mode & 0o777)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(aside, _mode_for(path))
         os.replace(aside, path)
-    except BaseException:
+    except BaseException:  # an interrupt too leaves nothing behind
         with contextlib.suppress(FileNotFoundError):
             os.unlink(aside)
         raise
-
-
-def _mode_for(path):
-    """The permissions of the file that is replaced, or those that a new file would get."""
-    try:
-        return os.stat(path).st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 class ArchiveReader:

@@ -8,8 +8,8 @@ import sys
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
 from mindtorch_v2._serialization import locations
-from mindtorch_v2._serialization.pickler import Pickler
-from mindtorch_v2._serialization.unpickler import StorageType, TrustingUnpickler
+from mindtorch_v2._serialization.pickler import Pickler, stored
+from mindtorch_v2._serialization.unpickler import StorageType, TrustingUnpickler, text
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -22,13 +22,10 @@ def write(obj, file, pickle_module, protocol):
     storages = {}
 
     def persistent_id(item):
-        if isinstance(item, torch.storage.TypedStorage):
-            untyped, kind, count = item._untyped_storage, getattr(torch, item.pickle_storage_type()), item.size()
-            dtype = item.dtype
-        elif isinstance(item, torch.UntypedStorage):
-            untyped, kind, count, dtype = item, torch.UntypedStorage, item.nbytes(), torch.uint8
-        else:
+        found = stored(item)
+        if found is None:
             return None
+        untyped, kind, count, dtype = found
         key = str(untyped._cdata)
         if storages.setdefault(key, (untyped, dtype))[1] != dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
@@ -59,14 +56,14 @@ class _Storages:
         self.views = {}
 
     def load(self, pid):
-        tag = _text(pid[0])
+        tag = text(pid[0])
         if tag == "module":
             # Old files kept the source of module classes, to warn if it changed.
             return pid[1]
         if tag != "storage" or len(pid) != 6:
             raise RuntimeError(f"Unknown saved id type: {tag}")
         _, kind, key, location, count, view = pid
-        key, location = _text(key), _text(location)
+        key, location = text(key), text(location)
         if not isinstance(kind, StorageType):
             raise pickle.UnpicklingError(f"expected a storage class, got {kind!r}")
         if not isinstance(count, int) or count < 0:
@@ -83,10 +80,6 @@ class _Storages:
                 self.views[view_key] = memory[start : start + size * dtype.itemsize]
             memory = self.views[view_key]
         return memory if kind.untyped else torch.storage.TypedStorage(wrap_storage=memory, dtype=dtype, _internal=True)
-
-
-def _text(value):
-    return value.decode("ascii") if isinstance(value, bytes) else value
 
 
 def read(file, map_location, pickle_module, weights_only, **pickle_load_args):
@@ -127,7 +120,7 @@ def read(file, map_location, pickle_module, weights_only, **pickle_load_args):
 
 
 def _fill(file, storages, key):
-    key = _text(key)
+    key = text(key)
     if key not in storages.waiting:
         raise RuntimeError("storage of an unknown key; corrupt file?")
     count, dtype = storages.waiting[key]

@@ -36,6 +36,15 @@ def public_name(obj, name=None):
     return None
 
 
+def stored(item):
+    """Of a storage that a file keeps: its memory, its class and length as files name them, its dtype. None for other objects."""
+    if isinstance(item, torch.storage.TypedStorage):
+        return item._untyped_storage, getattr(torch, item.pickle_storage_type()), item.size(), item.dtype
+    if isinstance(item, torch.UntypedStorage):
+        return item, torch.UntypedStorage, item.nbytes(), torch.uint8
+    return None
+
+
 class Pickler(pickle._Pickler):
     """`persistent_id(storage)` is given by the caller.
 
@@ -66,11 +75,7 @@ class Pickler(pickle._Pickler):
             self.save(name)
             self.write(pickle.STACK_GLOBAL)
         elif "." in name:
-            parent, _, last = name.rpartition(".")
-            owner = obj
-            for part in parent.split("."):
-                owner = getattr(owner, part, None)
-            raise pickle.PicklingError(f"Can't pickle {obj!r}: nested class {name} ({last}) needs protocol 4")
+            raise pickle.PicklingError(f"Can't pickle {obj!r}: a class inside of another one needs protocol 4")
         else:
             self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)

@@ -21,6 +21,11 @@ class StorageType:
     __str__ = __repr__
 
 
+def text(value):
+    """A word of a file, which Python 2 wrote as bytes."""
+    return value.decode("ascii") if isinstance(value, bytes) else value
+
+
 def is_storage_name(module, name):
     """Whether a global names a storage class."""
     return module in ("torch", "torch.storage", "torch.cuda") and name in (

@@ -7,8 +7,8 @@ import sys
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
 from mindtorch_v2._serialization import locations
-from mindtorch_v2._serialization.pickler import Pickler
-from mindtorch_v2._serialization.unpickler import StorageType, TrustingUnpickler
+from mindtorch_v2._serialization.pickler import Pickler, stored
+from mindtorch_v2._serialization.unpickler import StorageType, TrustingUnpickler, text
 
 # Of the format; PyTorch reads up to 10.
 _VERSION = b"3\n"
@@ -22,14 +22,10 @@ def write(obj, archive, pickle_module, protocol, byteorder_record=True):
     dtypes = {}
 
     def persistent_id(item):
-        if isinstance(item, torch.storage.TypedStorage):
-            untyped, dtype = item._untyped_storage, item.dtype
-            kind = getattr(torch, item.pickle_storage_type())
-            count = item.size()
-        elif isinstance(item, torch.UntypedStorage):
-            untyped, dtype, kind, count = item, torch.uint8, torch.UntypedStorage, item.nbytes()
-        else:
+        found = stored(item)
+        if found is None:
             return None
+        untyped, kind, count, dtype = found
         if untyped.data_ptr():
             if dtypes.setdefault(untyped.data_ptr(), dtype) != dtype:
                 raise RuntimeError(
@@ -145,13 +141,13 @@ def read(archive, map_location, pickle_module, weights_only, mapping=None, **pic
     def persistent_load(pid):
         if not isinstance(pid, tuple):
             raise pickle.UnpicklingError(f"persistent_load id must be a tuple, got {type(pid)}")
-        tag = pid[0].decode() if isinstance(pid[0], bytes) else pid[0]
+        tag = text(pid[0]) if pid else None
         if tag != "storage" or len(pid) != 5:
             raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage' but got '{tag}'")
         _, kind, key, location, count = pid
         if not isinstance(kind, StorageType) and kind is not torch.UntypedStorage:
             raise pickle.UnpicklingError(f"expected a storage class, got {kind!r}")
-        return storages.load(kind, _text(key), _text(location), count)
+        return storages.load(kind, text(key), text(location), count)
 
     stream = io.BytesIO(archive.read("data.pkl"))
     if weights_only:
@@ -159,7 +155,3 @@ def read(archive, map_location, pickle_module, weights_only, mapping=None, **pic
         unpickler.persistent_load = persistent_load
         return unpickler.load()
     return TrustingUnpickler.over(pickle_module)(stream, persistent_load, **pickle_load_args).load()
-
-
-def _text(value):
-    return value.decode("ascii") if isinstance(value, bytes) else value
