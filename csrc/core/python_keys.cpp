@@ -6,6 +6,7 @@
 #include "autograd.h"
 #include "gil.h"
 #include "python/box.h"
+#include "python/custom_function.h"
 
 namespace mt {
 namespace {
@@ -169,8 +170,9 @@ void run_python_key(Call& c) { answered(c, KeyHandler::Python); }
 void run_tracer(Call& c) {
     const KeySet others = KeySet(Key::Python) | Key::Functionalize | Key::Batched;
     const bool below_autograd = !g_thread.inference_mode && !(g_thread.exclude & kAutogradKeys).empty();
-    if (g_thread.exclude.has(Key::Tracer) || g_thread.transforms || !g_forward_levels.empty() ||
-        !g_saved_hooks.empty() || below_autograd || !(g_thread.include & others).empty()) {
+    const bool elsewhere = g_thread.transforms || !g_forward_levels.empty() || !g_saved_hooks.empty() ||
+                           below_autograd || !(g_thread.include & others).empty();
+    if (g_thread.exclude.has(Key::Tracer) || (elsewhere && !tracer_takes_all())) {
         settle_all();
         for_each_tensor(c, [](Tensor& t) {
             settle_pending(t);

@@ -140,10 +140,21 @@ def test_recording_can_be_paused() -> None:
     assert [n.name for n in make_fx(f)(torch.ones(2)).graph.nodes] == ["x_1", "exp", "output"]
 
 
-@pytest.mark.parametrize("options", [{"pre_dispatch": True}])
-def test_what_is_missing_says_so(options: dict) -> None:
-    with pytest.raises(NotImplementedError, match="make_fx"):
-        make_fx(lambda x: x, **options)(torch.ones(2))
+def test_calls_above_autograd_are_recorded_as_they_are_made() -> None:
+    def f(x):
+        y = nn.functional.conv2d(x, torch.ones(1, 1, 2, 2))
+        with torch.no_grad():
+            y = y.flatten(1)
+        return y.add_(torch.vmap(torch.sum)(y)[:, None])
+
+    module = make_fx(f, pre_dispatch=True)(torch.ones(2, 1, 3, 3))
+    targets = [getattr(n.target, "__name__", "") for n in module.graph.nodes if n.op == "call_function"]
+    assert targets == [
+        "ones.default", "conv2d.default", "_set_grad_enabled", "flatten.using_ints", "_set_grad_enabled",
+        "sum.dim_IntList", "unsqueeze.default", "add_.Tensor",
+    ]  # fmt: skip
+    x = torch.randn(2, 1, 3, 3)
+    assert torch.equal(module(x), f(x))
 
 
 def test_errors_leave_no_mode_behind() -> None:

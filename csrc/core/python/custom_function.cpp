@@ -338,7 +338,7 @@ PyObject* apply_recording(PyObject* cls, PyObject* const* args, Py_ssize_t n, Py
 PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         settle_all();
-        ExcludeKeys now(Key::Tracer);
+        ExcludeKeys now(tracer_takes_all() ? KeySet() : KeySet(Key::Tracer));
         bool transformed = g_thread.transforms > 0;
         for (Py_ssize_t i = 0; i < n && !transformed; i++) transformed = needs_transform(args[i]);
         bool bind = false;
@@ -507,13 +507,22 @@ PyObject* change_transforms(PyObject*, PyObject* args) {
         return PyLong_FromLong(g_thread.transforms);
     });
 }
+PyObject* set_tracer_takes_all(PyObject*, PyObject* o) {
+    return PyBool_FromLong(std::exchange(tracer_takes_all(), o == Py_True));
+}
 PyMethodDef functions[] = {
+    {"_set_tracer_takes_all", set_tracer_takes_all, METH_O,
+     "Give every call to the handler of Tracer; says if it did."},
     {"_set_function_defaults", set_defaults, METH_VARARGS, nullptr},
     {"_change_transforms", change_transforms, METH_VARARGS, "How many transforms of torch.func are under way here."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
+bool& tracer_takes_all() {
+    thread_local bool all = false;
+    return all;
+}
 bool is_function_node(const Node* n) { return n->behaviour == &kFunction; }
 int traverse_function_node(FunctionNode* n, visitproc visit, void* arg) {
     Py_VISIT(n->to_save);

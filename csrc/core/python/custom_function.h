@@ -21,6 +21,9 @@ struct FunctionNode : Node {
 bool is_function_node(const Node* n);
 int traverse_function_node(FunctionNode* n, visitproc visit, void* arg);
 void clear_function_node(FunctionNode* n);
+// Whether every call of this thread is given to the handler of Tracer: also what transforms, custom functions and modes
+// do.
+bool& tracer_takes_all();
 bool init_custom_function(PyObject* module, PyTypeObject* node_type);
 
 PyObject* saved_tensor_object(Node* n, int place);  // new reference

@@ -5,7 +5,7 @@ import threading
 
 from mindtorch_v2._capture._deferred import paused
 
-__all__ = ["STANCES", "capturing", "compiling_allowed", "disabled", "is_capturing", "stance", "thread"]
+__all__ = ["STANCES", "capturing", "compiling_allowed", "disabled", "exporting", "is_capturing", "stance", "thread"]
 
 STANCES = (
     "default",
@@ -20,6 +20,7 @@ STANCES = (
 class _Thread(threading.local):
     def __init__(self):
         self.capturing = 0
+        self.exporting = 0
         self.disabled = 0
 
 
@@ -60,6 +61,17 @@ def capturing():
         yield
     finally:
         thread.capturing -= 1
+
+
+@contextlib.contextmanager
+def exporting():
+    """What runs in the block is captured by `torch.export`."""
+    thread.exporting += 1
+    try:
+        with capturing():
+            yield
+    finally:
+        thread.exporting -= 1
 
 
 @contextlib.contextmanager

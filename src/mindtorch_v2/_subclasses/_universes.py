@@ -206,10 +206,11 @@ def symbolic_fake(mode, t, source, context, static):
 
 
 def name_sizes(fake, source, kinds):
-    """Give the sizes of a fake tensor, which are numbers yet, symbols as the DimDynamic of each says."""
+    """Give the sizes of a fake tensor, which are numbers yet, symbols: a SymInt, or one as the DimDynamic says."""
     env, elem = fake.fake_mode.shape_env, fake._elem
     sizes = [
-        env.create_symbol(size, f"{source}.size()[{d}]", kind) for d, (size, kind) in enumerate(zip(elem.shape, kinds))
+        kind if isinstance(kind, SymInt) else env.create_symbol(size, f"{source}.size()[{d}]", kind)
+        for d, (size, kind) in enumerate(zip(elem.shape, kinds))
     ]
     values = [s.node.values if isinstance(s, SymInt) else (s,) * env.universes for s in sizes]
     strides = _strides(env, elem, values, source)

@@ -83,8 +83,8 @@ def is_dynamo_compiling():
 
 
 def is_exporting():
-    """Whether the running code is being exported: False."""
-    return False
+    """Whether the running code is being exported by `torch.export`."""
+    return _control.thread.exporting > 0
 
 
 def list_backends(exclude_tags=("debug", "experimental")):

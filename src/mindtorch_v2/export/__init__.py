@@ -1,11 +1,22 @@
-"""`torch.export` by its names: programs are not captured here yet."""
+"""`torch.export`: a program as a graph of operators that can be kept, changed and run without its Python code."""
 
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
-from mindtorch_v2.export.exported_program import ExportedProgram
+from mindtorch_v2.export._trace import export
+from mindtorch_v2.export.dynamic_shapes import Dim, ShapesCollection, dims
+from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from mindtorch_v2.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
+from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
+    "AdditionalInputs",
     "Dim",
+    "ExportBackwardSignature",
+    "ExportGraphSignature",
     "ExportedProgram",
+    "ModuleCallEntry",
+    "ModuleCallSignature",
+    "ShapesCollection",
+    "dims",
     "draft_export",
     "export",
     "export_for_training",
@@ -15,11 +26,14 @@ __all__ = [
     "unflatten",
 ]
 
-Dim = unavailable_class("torch.export.Dim")
+AdditionalInputs = unavailable_class("torch.export.AdditionalInputs")
 draft_export = unavailable_function("torch.export.draft_export")
-export = unavailable_function("torch.export.export")
-export_for_training = unavailable_function("torch.export.export_for_training")
-load = unavailable_function("torch.export.load")
-register_dataclass = unavailable_function("torch.export.register_dataclass")
-save = unavailable_function("torch.export.save")
 unflatten = unavailable_function("torch.export.unflatten")
+load = unavailable_function("torch.export.load")
+save = unavailable_function("torch.export.save")
+export_for_training = export
+
+
+def register_dataclass(cls, *, serialized_type_name=None):
+    """Let instances of a dataclass be arguments and results of exported programs: their fields are the leaves."""
+    pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)

@@ -1,7 +1,304 @@
-"""`ExportedProgram` by its name."""
+"""`ExportedProgram`: a graph of operators with the state that it reads, apart from the Python code that it came from."""
 
-from mindtorch_v2._unavailable import unavailable_class
+import dataclasses
+import typing
 
-__all__ = ["ExportedProgram"]
+import mindtorch_v2 as torch
+from mindtorch_v2._symbolic import SymInt
+from mindtorch_v2.export.graph_signature import InputKind, OutputKind
+from mindtorch_v2.fx import Graph, GraphModule
+from mindtorch_v2.fx._codegen import PyTreeCodeGen, PyTreeInfo
+from mindtorch_v2.fx.node import map_arg
+from mindtorch_v2.utils import _pytree as pytree
 
-ExportedProgram = unavailable_class("torch.export.ExportedProgram")
+__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
+
+
+@dataclasses.dataclass
+class ModuleCallSignature:
+    """How a module is called: the structures of its arguments and its result."""
+
+    inputs: list
+    outputs: list
+    in_spec: typing.Any
+    out_spec: typing.Any
+    forward_arg_names: list | None = None
+
+
+@dataclasses.dataclass
+class ModuleCallEntry:
+    """A module of the program, by its name; only the whole program ("") has a signature."""
+
+    fqn: str
+    signature: ModuleCallSignature | None = None
+
+
+class CallSpec(typing.NamedTuple):
+    """The structures of what a program is given and gives."""
+
+    in_spec: typing.Any
+    out_spec: typing.Any
+
+
+class _Guards(torch.nn.Module):
+    """Checks the inputs of a program: `expected` has sizes (ints and expressions) or a value for each.
+
+    AssertionError for an input for which the graph does not hold.
+    """
+
+    def __init__(self, names, expected, ranges, conditions):
+        super().__init__()
+        self._names, self._expected = names, expected
+        self._ranges, self._conditions = ranges, conditions
+
+    def forward(self, *leaves):
+        values, where = {}, {}
+        for name, expected, leaf in zip(self._names, self._expected, leaves):
+            if not isinstance(expected, tuple):
+                _require(type(leaf) is type(expected) and leaf == expected, f"{name} == {expected!r}")
+                continue
+            _require(isinstance(leaf, torch.Tensor), f"isinstance({name}, torch.Tensor)")
+            _require(leaf.dim() == len(expected), f"len({name}.size()) == {len(expected)}")
+            for dim, (size, seen) in enumerate(zip(expected, leaf.shape)):
+                place = f"{name}.size()[{dim}]"
+                if isinstance(size, int):
+                    _require(seen == size, f"{place} == {size}")
+                elif str(size) not in values and len(size.terms) == 1 and str(size) in size.free_symbols:
+                    values[str(size)], where[str(size)] = seen, place
+                elif size.free_symbols <= set(values):
+                    _require(size.evaluate(values) == seen, f"{place} == {self._shown(size, where)}")
+                elif len(size.free_symbols) == 1:
+                    # A size that follows from a Dim which no input has by itself.
+                    (symbol,) = size.free_symbols
+                    start = size.evaluate({symbol: 0})
+                    factor = size.evaluate({symbol: 1}) - start
+                    _require((seen - start) % factor == 0, f"({place} - {start}) % {factor} == 0")
+                    values[symbol], where[symbol] = (seen - start) // factor, place
+        for symbol, bounds in self._ranges.items():
+            seen = values.get(str(symbol))
+            if seen is not None:
+                place = where[str(symbol)]
+                _require(seen <= bounds.upper, f"{place} <= {bounds.upper}")
+                _require(seen >= bounds.lower, f"{place} >= {bounds.lower}")
+        for condition in self._conditions:
+            if condition.free_symbols <= set(values):
+                _require(condition.evaluate(values), self._shown(condition, where))
+
+    @staticmethod
+    def _shown(expression, where):
+        text = str(expression)
+        for symbol, place in where.items():
+            text = text.replace(symbol, place)
+        return text
+
+
+def _require(holds, text):
+    if not holds:
+        raise AssertionError(f"Guard failed: {text}")
+
+
+def sizes_of(value):
+    """What a guard expects of an input: the sizes of a tensor, expressions where they may differ; other values themselves."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return tuple(size.node.expr if isinstance(size, SymInt) else size for size in value.shape)
+
+
+class ExportedProgram:
+    """A program as a graph: made by `torch.export.export`, or read by `torch.export.load`.
+
+    `graph` has placeholders for parameters, buffers and constants, then for the leaves of the arguments; which is which says
+    `graph_signature`. `state_dict` and `constants` have their values. `range_constraints` says for each symbol in sizes
+    which values it may have. It is run as `module()`.
+    """
+
+    def __init__(
+        self,
+        root,
+        graph,
+        graph_signature,
+        state_dict,
+        range_constraints,
+        module_call_graph,
+        example_inputs=None,
+        constants=None,
+        *,
+        verifiers=None,
+        _guards=(),
+    ):
+        graph._codegen = torch.fx.graph.CodeGen()
+        self._graph_module = GraphModule(root, graph)
+        self._graph_signature = graph_signature
+        self._state_dict = state_dict
+        self._range_constraints = range_constraints
+        self._module_call_graph = module_call_graph
+        self._example_inputs = example_inputs
+        self._constants = constants or {}
+        self._guards = tuple(_guards)
+
+    graph_module = property(lambda self: self._graph_module, doc="The graph, as a module of flat inputs and outputs.")
+    graph = property(lambda self: self._graph_module.graph, doc="The graph.")
+    graph_signature = property(lambda self: self._graph_signature, doc="What inputs and outputs are.")
+    state_dict = property(lambda self: self._state_dict, doc="Parameters and persistent buffers, by name.")
+    constants = property(lambda self: self._constants, doc="Other tensors that the graph reads, by name.")
+    tensor_constants = constants
+    range_constraints = property(lambda self: self._range_constraints, doc="The values that each symbol may have.")
+    module_call_graph = property(lambda self: self._module_call_graph, doc="The modules of the program.")
+    example_inputs = property(lambda self: self._example_inputs, doc="The arguments that it was made with.")
+    dialect = property(lambda self: "ATEN", doc="Which operators its graph has.")
+
+    @property
+    def call_spec(self):
+        """The structures of arguments and result."""
+        call = self._module_call_graph[0].signature
+        return CallSpec(call.in_spec, call.out_spec)
+
+    def named_parameters(self):
+        """Name and value of each parameter."""
+        for name in self.graph_signature.parameters:
+            yield name, self._state_dict[name]
+
+    def parameters(self):
+        """The parameters."""
+        return (value for _, value in self.named_parameters())
+
+    def named_buffers(self):
+        """Name and value of each buffer."""
+        for name in self.graph_signature.buffers:
+            yield name, self.value_of(name)
+
+    def buffers(self):
+        """The buffers."""
+        return (value for _, value in self.named_buffers())
+
+    def value_of(self, target):
+        """The value of a parameter, buffer or constant by its name."""
+        return self._state_dict[target] if target in self._state_dict else self._constants[target]
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
+
+    def __str__(self):
+        code = self.graph_module.print_readable(print_output=False).replace("\n", "\n    ")
+        ranges = ", ".join(f"{symbol}: {bounds}" for symbol, bounds in self.range_constraints.items())
+        return (
+            f"ExportedProgram:\n    {code}\nGraph signature: {self.graph_signature}\nRange constraints: {{{ranges}}}\n"
+        )
+
+    __repr__ = __str__
+
+    # ---- running it ----
+
+    def module(self, check_guards=True):
+        """A GraphModule that is called as the original was, with its parameters and buffers under their names.
+
+        It checks its inputs (not with `check_guards=False`): ValueError for arguments of another structure, AssertionError
+        for values and sizes that the graph does not hold for. It can be trained; `train()` and `eval()` are an error, as what
+        they would change is in the graph.
+        """
+        root, graph, copies = torch.nn.Module(), Graph(), {}
+        signature = self.graph_signature
+        state = {s.arg.name: s for s in signature.input_specs if s.kind is not InputKind.USER_INPUT}
+        inputs = [n for n in self.graph.find_nodes(op="placeholder") if n.name not in state]
+        for node in inputs:
+            copies[node] = graph.node_copy(node)
+        for node in self.graph.find_nodes(op="placeholder"):
+            if node.name in state:
+                spec = state[node.name]
+                _install(root, spec, self.value_of(spec.target))
+                copies[node] = graph.create_node("get_attr", spec.target, name=spec.target.replace(".", "_"))
+                copies[node].meta.update(node.meta)
+        if check_guards:
+            root._guards_fn = self._guards_module(inputs)
+            graph.call_module("_guards_fn", tuple(copies[node] for node in inputs))
+        for node in self.graph.nodes:
+            if node.op not in ("placeholder", "output"):
+                copies[node] = graph.node_copy(node, copies.__getitem__)
+        (output,) = self.graph.find_nodes(op="output")
+        results = []
+        for spec, value in zip(signature.output_specs, output.args[0]):
+            value = map_arg(value, copies.__getitem__)
+            if spec.kind is OutputKind.USER_OUTPUT:
+                results.append(value)
+            else:
+                target = next(n for n in self.graph.find_nodes(op="placeholder") if _is_written(n, state, spec))
+                graph.call_function(torch.ops.aten.copy_.default, (copies[target], value))
+        graph.output(tuple(results))
+        call = self._module_call_graph[0].signature
+        graph._codegen = PyTreeCodeGen(PyTreeInfo([*call.forward_arg_names], call.in_spec, call.out_spec))
+        module = GraphModule(root, graph)
+        for spec in state.values():  # it makes persistent buffers of all tensors
+            _install(module, spec, self.value_of(spec.target))
+        module.register_forward_pre_hook(_Structure(call.in_spec), with_kwargs=True)
+        module.__dict__.update(train=_refused("train"), eval=_refused("eval"))
+        return module
+
+    def _guards_module(self, inputs):
+        names = [node.name for node in inputs]
+        expected = [sizes_of(node.meta["val"]) for node in inputs]
+        return _Guards(names, expected, self.range_constraints, self._guards)
+
+    def run_decompositions(self, decomp_table=None):
+        """The program without writes, of the operators below autograd (`convolution` for `conv2d`).
+
+        What it writes to (buffers, inputs) are further outputs in front; `graph_signature` says of what. `decomp_table` maps
+        operators to functions that take their place.
+        """
+        from mindtorch_v2.export._decompose import decomposed  # it makes ExportedPrograms
+
+        return decomposed(self, decomp_table)
+
+
+def _is_written(node, state, spec):
+    """Whether a placeholder is what an output is the new value of."""
+    if spec.kind is OutputKind.USER_INPUT_MUTATION:
+        return node.name == spec.target
+    return node.name in state and state[node.name].target == spec.target
+
+
+def _install(root, spec, value):
+    """Give a module the parameter, buffer or constant of an input."""
+    *path, name = spec.target.split(".")
+    for part in path:
+        if not hasattr(root, part):
+            setattr(root, part, torch.nn.Module())
+        root = getattr(root, part)
+    if spec.kind is InputKind.PARAMETER:
+        root.register_parameter(name, value)
+    elif spec.kind is InputKind.BUFFER:
+        root.register_buffer(name, value, persistent=spec.persistent)
+    else:
+        root._buffers.pop(name, None)
+        setattr(root, name, value)
+
+
+class _Structure:
+    """A hook before `forward`: the arguments have the structure of the example, keywords in any order."""
+
+    def __init__(self, in_spec):
+        self._in_spec = in_spec
+
+    def __call__(self, module, args, kwargs):
+        expected = self._in_spec.child(1).context
+        if set(kwargs) != set(expected):
+            raise ValueError(
+                f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {expected}"
+            )
+        kwargs = {name: kwargs[name] for name in expected}
+        found = pytree.tree_structure((args, kwargs))
+        if found != self._in_spec:
+            raise ValueError(
+                f"Trying to flatten user inputs with exported input tree spec: \n{self._in_spec}\nbut actually got inputs with "
+                f"tree spec of: \n{found}.\nPlease check that the inputs have the same number and type of args and kwargs as "
+                "the ones you used when tracing."
+            )
+        return args, kwargs
+
+
+def _refused(name):
+    def refuse(*args):
+        raise NotImplementedError(f"Calling {name}() is not supported yet.")
+
+    return refuse

@@ -68,7 +68,7 @@ def _flat_arguments(func, in_dims, args):
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input must be mapped over, all in_dims are None"
         )
-    if len(set(all_sizes)) > 1:
+    if any(size != all_sizes[0] for size in all_sizes):
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {all_sizes} "
             "for the mapped dimension"

@@ -255,7 +255,7 @@ class _Writer:
             device = str(value.device) if self.style.include_device else ""
             text = paint("red", DTYPE_NAMES[value.dtype]) + paint("blue", shape_text(value.shape))
             text += paint("dim_blue", stride) + paint("dim_green", device)
-            plain = type(value) is torch.Tensor or type(value).__name__ == "FakeTensor"
+            plain = type(value) is torch.Tensor or type(value).__name__ in ("FakeTensor", "SymbolicFakeTensor")
             return f': "{text}"' if plain else f': "{type(value).__name__}({text})"'
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return f': "Sym({value})"'

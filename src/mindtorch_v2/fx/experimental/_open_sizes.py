@@ -62,14 +62,17 @@ def _resized(args, values, like):
     mode = _mode_like(like)
     mode.shape_env.apart_from(values)
     number = itertools.count()
+    tensors = {}  # an argument that is given twice is one tensor here as well
 
     def resized(leaf):
         name = f"arg{next(number)}"
         if isinstance(leaf, SymbolicFakeTensor):
-            with torch.no_grad():
-                elem = torch.empty_strided(*sizes_under(leaf, values), dtype=leaf.dtype, device="meta")
-            made = mode.wrap(elem, leaf.fake_device)
-            return made.requires_grad_() if leaf.requires_grad else made
+            if id(leaf) not in tensors:
+                with torch.no_grad():
+                    elem = torch.empty_strided(*sizes_under(leaf, values), dtype=leaf.dtype, device="meta")
+                made = mode.wrap(elem, leaf.fake_device)
+                tensors[id(leaf)] = made.requires_grad_() if leaf.requires_grad else made
+            return tensors[id(leaf)]
         if isinstance(leaf, SymInt):
             return mode.shape_env.create_symbol(leaf.node.expr.evaluate(values), name, DimDynamic.DYNAMIC)
         return leaf
@@ -165,7 +168,7 @@ def open_sizes(module, args, fake_mode, trace):
             _fix_what_is_fixed(env, own, tried)
             enough = len(tried.modules) - 1 + _OTHERS
     if not _free(env):
-        return module
+        return _told(module)
     if len(tried.modules) < _OTHERS:
         raise NotOneGraph(
             "make_fx(tracing_mode='symbolic'): with other sizes than those seen the program gives another graph: with "
@@ -173,6 +176,16 @@ def open_sizes(module, args, fake_mode, trace):
         ) from tried.error
     _tell_apart(env, own, tried)
     return _Opened(module, tried.modules, [own, *tried.assignments], env).run()
+
+
+def _told(module):
+    """A module of which no size may differ: its values have the sizes seen."""
+    for node in module.graph.nodes:
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            if isinstance(value, SymbolicFakeTensor):
+                elem = value._elem
+                value._told = ([*elem.shape], [*elem.stride()], elem.storage_offset())
+    return module
 
 
 def _tell_apart(env, own, tried):

@@ -13,7 +13,7 @@ from mindtorch_v2 import _torch_dispatch
 from mindtorch_v2._subclasses import _universes
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from mindtorch_v2.fx._symbolic_trace import PH, Tracer
-from mindtorch_v2.fx.experimental import _open_sizes
+from mindtorch_v2.fx.experimental import _open_sizes, _pre_dispatch
 from mindtorch_v2.fx.graph_module import GraphModule
 from mindtorch_v2.fx.passes.shape_prop import _extract_tensor_metadata
 from mindtorch_v2.fx.proxy import Proxy
@@ -136,20 +136,40 @@ def _describe(proxy, value):
 
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
-    """Records each operator that is called in it into the graph of `tracer`, and runs it."""
+    """Records each operator that is called in it into the graph of `tracer`, and runs it.
 
-    def __init__(self, tracer, tracing_mode, decomposition_table=None):
+    With `pre_dispatch` these are the operators that the program calls, else those that are reached below autograd.
+    """
+
+    def __init__(self, tracer, tracing_mode, decomposition_table=None, pre_dispatch=False):
         self.tracer = tracer
         self.tracing_mode = tracing_mode
         self.enable_tracing = True
         self.decomp_table = decomposition_table or {}
+        self._pre_dispatch = contextlib.ExitStack() if pre_dispatch else None
+
+    def __enter__(self):
+        super().__enter__()
+        if self._pre_dispatch is not None:
+            self._pre_dispatch.enter_context(_pre_dispatch.recording(self))
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if self._pre_dispatch is not None:
+            self._pre_dispatch.pop_all().__exit__(exc_type, exc_value, traceback)
+        super().__exit__(exc_type, exc_value, traceback)
 
     @classmethod
     def is_infra_mode(cls):
         return True
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
+        if not self.enable_tracing or self._pre_dispatch is not None:
+            return func(*args, **(kwargs or {}))
+        return self.take(func, args, kwargs or {})
+
+    def take(self, func, args, kwargs):
+        """Record a call of an operator, and run it."""
         if not self.enable_tracing:
             return func(*args, **kwargs)
         with _universes.below() if self.tracing_mode == "symbolic" else contextlib.nullcontext():
@@ -352,7 +372,8 @@ def make_fx(
 
     `decomposition_table` maps operators (`torch.ops.aten.silu.default`) to functions that take their place. Tensors that `f`
     closes over become attributes of the module. Numbers that depend on tensors are an error (RuntimeError), as the graph
-    would be of one value only; with "symbolic" integers may. NotImplementedError for `pre_dispatch`.
+    would be of one value only; with "symbolic" integers may. With `pre_dispatch` the operators are those that the program
+    calls, above autograd (`conv2d` and not `convolution`), and where it switches gradients, that is a node.
 
     >>> print(make_fx(lambda x: torch.sin(x) * x)(torch.ones(2)).code.strip())
     def forward(self, x_1):
@@ -362,18 +383,15 @@ def make_fx(
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"tracing_mode must be real/fake/symbolic, got {tracing_mode}")
-    if pre_dispatch:
-        raise NotImplementedError("make_fx(pre_dispatch=True) is not implemented in mindtorch_v2")
 
     def trace(args, fake_mode):
         tracer = PythonKeyTracer()
         tracer.record_stack_traces = record_stack_traces
+        mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table, pre_dispatch)
         with fake_mode or contextlib.nullcontext():
             code = getattr(inspect.unwrap(f), "__code__", None)
             plain = code is not None and not code.co_flags & inspect.CO_VARARGS
-            named = f if plain else _with_names(f, len(args))
-            mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
-            recorded = _recording(named, args, tracer, mode)
+            recorded = _recording(f if plain else _with_names(f, len(args)), args, tracer, mode)
             return dispatch_trace(recorded, tracer, tuple(pytree.tree_map(lambda _: PH, args)))
 
     @functools.wraps(f)

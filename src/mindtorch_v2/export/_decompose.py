@@ -1,0 +1,93 @@
+"""From the operators that a program calls to those that run, and from writes to values: `run_decompositions`."""
+
+import copy
+
+import mindtorch_v2 as torch
+from mindtorch_v2._dynamo import _control
+from mindtorch_v2.export._sizes import inputs_like, range_constraints
+from mindtorch_v2.export._trace import finished, trace
+from mindtorch_v2.export.exported_program import ExportedProgram
+from mindtorch_v2.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    OutputKind,
+    OutputSpec,
+)
+from mindtorch_v2.fx import Interpreter
+from mindtorch_v2.utils import _pytree as pytree
+
+__all__ = ["decomposed"]
+
+_WRITTEN = {
+    InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
+    InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+    InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+}
+_aten = torch.ops.aten
+
+
+class _Lowering(Interpreter):
+    """Runs a graph so that all it writes to is told by schemas: batch norm's running statistics are not."""
+
+    def call_function(self, target, args, kwargs):
+        if target is torch._C._set_grad_enabled:
+            return None
+        if target is _aten.batch_norm.default:
+            values = dict(zip((a.name for a in target._schema.arguments), args)) | kwargs
+            if values["training"] and values["running_mean"] is not None:
+                names = ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
+                return _aten._native_batch_norm_legit.default(*(values[name] for name in names))[0]
+        return super().call_function(target, args, kwargs)
+
+
+def decomposed(program, table):
+    """See `ExportedProgram.run_decompositions`."""
+    specs = copy.deepcopy(program.graph_signature.input_specs)
+    placeholders = program.graph.find_nodes(op="placeholder")
+    inputs = inputs_like(
+        [n.meta["val"] for n in placeholders], [n.name for n in placeholders], program.range_constraints
+    )
+
+    def run(*flat):
+        with torch.no_grad():
+            return list(_Lowering(program.graph_module).run(*flat))
+
+    with _control.exporting():
+        module = trace(torch.func.functionalize(run), inputs, pre_dispatch=False, decompositions=table)
+    written = _take_writes(module, inputs)
+    graph, specs, outputs, constants = finished(module, specs, inputs.leaves)
+    mutations = [
+        OutputSpec(_WRITTEN[specs[place].kind], outputs[n].arg, specs[place].target or specs[place].arg.name)
+        for n, place in enumerate(written)
+    ]
+    results = outputs[len(written) :]
+    for made, old in zip(results, program.graph_signature.output_specs, strict=True):
+        made.kind, made.target = old.kind, old.target
+    ranges, others = range_constraints(inputs)
+    return ExportedProgram(
+        torch.nn.Module(),
+        graph,
+        ExportGraphSignature(specs, [*mutations, *results]),
+        program.state_dict,
+        ranges,
+        program.module_call_graph,
+        program.example_inputs,
+        {**program.constants, **constants},
+        _guards=others,
+    )
+
+
+def _take_writes(module, inputs):
+    """Let values that a graph copies to its inputs at the end be its first results; returns the places of those inputs."""
+    placeholders = module.graph.find_nodes(op="placeholder")
+    tensors = [place for place, each in enumerate(inputs.leaves) if isinstance(each, torch.Tensor)]
+    place_of = dict(zip(placeholders, tensors, strict=True))
+    found = {}
+    for node in module.graph.find_nodes(op="call_function", target=_aten.copy_.default):
+        if node.args[0] in place_of:
+            found[place_of[node.args[0]]] = node.args[1]
+            module.graph.erase_node(node)
+    (output,) = module.graph.find_nodes(op="output")
+    written = sorted(found)
+    output.args = ([*(found[place] for place in written), *pytree.tree_leaves(output.args[0])],)
+    return written

@@ -1,0 +1,281 @@
+"""What the inputs and outputs of an exported graph are: parameters, buffers, constants, what the user gives and gets."""
+
+import dataclasses
+import enum
+import types
+
+__all__ = [
+    "ArgumentSpec",
+    "ConstantArgument",
+    "CustomObjArgument",
+    "ExportBackwardSignature",
+    "ExportGraphSignature",
+    "InputKind",
+    "InputSpec",
+    "OutputKind",
+    "OutputSpec",
+    "SymBoolArgument",
+    "SymFloatArgument",
+    "SymIntArgument",
+    "TensorArgument",
+    "TokenArgument",
+]
+
+
+@dataclasses.dataclass
+class TensorArgument:
+    """A tensor, by the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class TokenArgument:
+    """A token that orders effects, by the name of its node. No graph has any yet."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class SymIntArgument:
+    """An integer that is computed in the graph, by the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class SymFloatArgument:
+    """A float that is computed in the graph, by the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class SymBoolArgument:
+    """A truth value that is computed in the graph, by the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class CustomObjArgument:
+    """An object of a class of the user's, by the name of its node. No graph has any yet."""
+
+    name: str
+    class_fqn: str
+    fake_val: object = None
+
+
+@dataclasses.dataclass
+class ConstantArgument:
+    """A value that is the same at every call. The name is empty for an output."""
+
+    name: str
+    value: object
+
+
+ArgumentSpec = (
+    TensorArgument | SymIntArgument | SymFloatArgument | SymBoolArgument
+    | ConstantArgument | CustomObjArgument | TokenArgument
+)  # fmt: skip
+
+
+class InputKind(enum.Enum):
+    """What an input is."""
+
+    USER_INPUT = 1
+    PARAMETER = 2
+    BUFFER = 3
+    CONSTANT_TENSOR = 4
+    CUSTOM_OBJ = 5
+    TOKEN = 6
+
+
+class OutputKind(enum.Enum):
+    """What an output is: a result of the user's, or the new value of something that was written."""
+
+    USER_OUTPUT = 1
+    LOSS_OUTPUT = 2
+    BUFFER_MUTATION = 3
+    PARAMETER_MUTATION = 4
+    GRADIENT_TO_PARAMETER = 5
+    GRADIENT_TO_USER_INPUT = 6
+    USER_INPUT_MUTATION = 7
+    TOKEN = 8
+
+
+def _check_argument(arg):
+    if not isinstance(arg, ArgumentSpec):
+        raise AssertionError(f"got {type(arg)}")
+
+
+def _text_of(arg):
+    return arg.name
+
+
+@dataclasses.dataclass
+class InputSpec:
+    """An input: its kind, its node, the name in the module that it comes from (`target`), whether a buffer is saved."""
+
+    kind: InputKind
+    arg: object
+    target: str | None
+    persistent: bool | None = None
+
+    def __post_init__(self):
+        if self.kind is InputKind.BUFFER and self.persistent is None:
+            raise AssertionError("Failed to specify persistent flag on BUFFER.")
+        _check_argument(self.arg)
+
+    def __str__(self):
+        target = "" if self.target is None else f" target='{self.target}'"
+        persistent = "" if self.persistent is None else f" persistent={self.persistent}"
+        return f"{_text_of(self.arg)}: {self.kind.name}{target}{persistent}"
+
+
+@dataclasses.dataclass
+class OutputSpec:
+    """An output: its kind, its node, and the name of what it is the new value or the gradient of."""
+
+    kind: OutputKind
+    arg: object
+    target: str | None
+
+    def __post_init__(self):
+        _check_argument(self.arg)
+
+    def __str__(self):
+        target = "" if self.target is None else f" target='{self.target}'"
+        return f"{_text_of(self.arg)}: {self.kind.name}{target}"
+
+
+@dataclasses.dataclass
+class ExportBackwardSignature:
+    """The gradients that a graph with a backward gives."""
+
+    gradients_to_parameters: dict
+    gradients_to_user_inputs: dict
+    loss_output: str
+
+
+_NAMED = (TensorArgument, SymIntArgument, SymFloatArgument, SymBoolArgument, CustomObjArgument)
+
+
+def _value_or_name(arg):
+    return arg.value if isinstance(arg, ConstantArgument) else arg.name
+
+
+@dataclasses.dataclass
+class ExportGraphSignature:
+    """The inputs and outputs of a graph, in order.
+
+    Inputs are parameters, buffers, constants, then what the user gives, flattened. Outputs are the new values of what was
+    written (in a graph without writes), then what the user gets.
+    """
+
+    input_specs: list
+    output_specs: list
+
+    def _targets(self, kind):
+        return tuple(s.target for s in self.input_specs if s.kind is kind and isinstance(s.target, str))
+
+    def _inputs(self, kind):
+        return types.MappingProxyType(
+            {s.arg.name: s.target for s in self.input_specs if s.kind is kind and isinstance(s.arg, _NAMED)}
+        )
+
+    def _outputs(self, kind):
+        return types.MappingProxyType({s.arg.name: s.target for s in self.output_specs if s.kind is kind})
+
+    @property
+    def parameters(self):
+        """The names of the parameters in the module."""
+        return self._targets(InputKind.PARAMETER)
+
+    @property
+    def buffers(self):
+        """The names of the buffers in the module."""
+        return self._targets(InputKind.BUFFER)
+
+    @property
+    def non_persistent_buffers(self):
+        """The names of the buffers that are not in the state dict."""
+        return tuple(s.target for s in self.input_specs if s.kind is InputKind.BUFFER and not s.persistent)
+
+    @property
+    def lifted_tensor_constants(self):
+        """The names of the tensors that are neither parameters nor buffers."""
+        return self._targets(InputKind.CONSTANT_TENSOR)
+
+    @property
+    def lifted_custom_objs(self):
+        """The names of the user's objects: none."""
+        return self._targets(InputKind.CUSTOM_OBJ)
+
+    @property
+    def user_inputs(self):
+        """The nodes (by name) that the user gives, and the values of constants."""
+        return tuple(_value_or_name(s.arg) for s in self.input_specs if s.kind is InputKind.USER_INPUT)
+
+    @property
+    def user_outputs(self):
+        """The nodes (by name) that the user gets, and the values of constants."""
+        kinds = (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT)
+        return tuple(_value_or_name(s.arg) for s in self.output_specs if s.kind in kinds)
+
+    @property
+    def inputs_to_parameters(self):
+        """Node to name."""
+        return self._inputs(InputKind.PARAMETER)
+
+    @property
+    def inputs_to_buffers(self):
+        """Node to name."""
+        return self._inputs(InputKind.BUFFER)
+
+    @property
+    def inputs_to_lifted_tensor_constants(self):
+        """Node to name."""
+        return self._inputs(InputKind.CONSTANT_TENSOR)
+
+    @property
+    def inputs_to_lifted_custom_objs(self):
+        """Node to name: none."""
+        return self._inputs(InputKind.CUSTOM_OBJ)
+
+    @property
+    def buffers_to_mutate(self):
+        """The node of the new value to the name of the buffer."""
+        return self._outputs(OutputKind.BUFFER_MUTATION)
+
+    @property
+    def parameters_to_mutate(self):
+        """The node of the new value to the name of the parameter."""
+        return self._outputs(OutputKind.PARAMETER_MUTATION)
+
+    @property
+    def user_inputs_to_mutate(self):
+        """The node of the new value to the node of the input."""
+        return self._outputs(OutputKind.USER_INPUT_MUTATION)
+
+    @property
+    def backward_signature(self):
+        """The gradients that the graph gives: None, no graph has a backward."""
+        return None
+
+    @property
+    def assertion_dep_token(self):
+        """None."""
+        return None
+
+    def replace_all_uses(self, old, new):
+        """Let the signature name `new` where it names the node `old`."""
+        for spec in (*self.input_specs, *self.output_specs):
+            if isinstance(spec.arg, _NAMED) and spec.arg.name == old:
+                spec.arg.name = new
+            if isinstance(spec, OutputSpec) and spec.kind is OutputKind.USER_INPUT_MUTATION and spec.target == old:
+                spec.target = new
+
+    def __str__(self):
+        inputs, outputs = "\n".join(map(str, self.input_specs)), "\n".join(map(str, self.output_specs))
+        return f"\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n"
