@@ -86,6 +86,7 @@ void distances(const X* a, const X* others, int64_t width, int64_t n, X* to, int
 template <class X, bool kSquares>
 void distances_of_rows(const X* x, const X* y, int64_t batches, int64_t rows, int64_t columns, int64_t n, X* to) {
     constexpr int64_t kPanel = 4 * kLanes<X>;
+    if (batches * rows * columns == 0) return;
     TensorRef others = turned(y, batches, columns, n, kPanel);
     const int64_t width = padded<X>(columns);
     // Rows [first, end) of one batch against one panel.

@@ -5,6 +5,7 @@ hours or dies, the text is ours.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,48 @@ def test_raises(call):
         call()
 
 
+class _NoTruth:
+    def __bool__(self):
+        raise KeyError("truth")
+
+
+@pytest.mark.parametrize("value", [1, "x", torch.ones(2), torch.tensor(True), _NoTruth()])
+def test_flags_are_bools(value):
+    """Once: what its truth raised was set, and the call returned a result all the same."""
+    calls = {
+        "ones(): argument 'requires_grad'": lambda: torch.ones(2, requires_grad=value),
+        "tensor(): argument 'requires_grad'": lambda: torch.tensor([1.0], requires_grad=value),
+        "numpy(): argument 'force'": lambda: torch.ones(2).numpy(force=value),
+        "_to_dlpack(): argument 'copy'": lambda: torch.ones(2).__dlpack__(copy=value),
+        "asarray(): argument 'copy'": lambda: torch.asarray([1.0], copy=value),
+    }
+    for text, call in calls.items():
+        with pytest.raises(TypeError, match=re.escape(f"{text} must be bool, not {type(value).__name__}")):
+            call()
+    with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+        torch.ones(2).requires_grad = value
+
+
+def test_functions_of_the_registry_want_operators_and_classes():
+    for call in (torch._C._erase_operator, torch._C._has_shape_rule, torch._C._set_tensor_type):
+        with pytest.raises(TypeError, match="expect"):
+            call(None)
+
+
+def test_kernels_in_python_get_devices_whatever_was_given():
+    row = aten._to_copy
+    sparse = torch.eye(2).to_sparse()
+    assert row(sparse, dtype=torch.float64, device="cpu").dtype == torch.float64
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 2.0])
+def test_distances_of_no_rows(p):
+    assert torch.cdist(ones(2, 0, 4), ones(2, 5, 4), p).shape == (2, 0, 5)
+    assert torch.cdist(ones(2, 5, 4), ones(2, 0, 4), p).shape == (2, 5, 0)
+    assert torch.cdist(ones(0, 5, 4), ones(0, 5, 4), p).shape == (0, 5, 5)
+    assert torch.cdist(ones(2, 5, 0), ones(2, 5, 0), p).sum() == 0
+
+
 def test_what_pytorch_accepts_is_computed():
     table = torch.arange(12.0).reshape(3, 4)
     assert torch.take_along_dim(table, _index(3, 1) + 9, 1).tolist() == [[1.0], [5.0], [9.0]]
@@ -219,3 +262,8 @@ def test_some_calls_of_every_operator_leave_the_process_whole():
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def test_grouped_products_without_offsets_are_refused_on_meta_too():
+    with pytest.raises(RuntimeError, match="Have to provide offsets if there is a 2d matrix"):
+        torch._grouped_mm(torch.ones(4, 8, device="meta"), torch.ones(2, 8, 8, device="meta"))

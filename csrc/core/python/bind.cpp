@@ -270,6 +270,9 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             Call c = call_of(op, args, source, arena);
             if (!bind(*op, in, c, nullptr)) continue;
             if (op->mutates) check_inference(c);
+            PyObject* wanted = nullptr;
+            const bool wants_grad = op->factory && has_keyword(in, g_requires_grad, &wanted) && wanted != Py_None &&
+                                    unbox_bool(wanted, name, "requires_grad");
             c.rets = static_cast<Value*>(arena.take(sizeof(Value) * static_cast<size_t>(op->nrets)));
             std::fill_n(c.rets, op->nrets, Value());
             try {
@@ -282,10 +285,9 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
             // torch.split(...) and the like give tuples; torch.ops.aten.split gives a list.
             if (r && PyList_CheckExact(r)) Py_SETREF(r, PyList_AsTuple(r));
             if (op->factory && in.kwnames && r) {
-                PyObject* wanted = nullptr;
                 if (has_keyword(in, g_pin_memory, &wanted) && wanted == Py_True && !(r = pinned_when_made(r)))
                     return nullptr;
-                if (has_keyword(in, g_requires_grad, &wanted) && PyObject_IsTrue(wanted) == 1) {
+                if (wants_grad) {
                     Tensor& made = as_tensor(r);
                     try {
                         check_can_require_grad(made.dtype);

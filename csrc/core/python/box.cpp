@@ -66,6 +66,11 @@ bool unbox_int(PyObject* o, int64_t* v) {
     return false;
 }
 
+bool unbox_bool(PyObject* o, const char* function, const char* argument) {
+    MT_CHECK_TYPE(PyBool_Check(o), function, "(): argument '", argument, "' must be bool, not ", Py_TYPE(o)->tp_name);
+    return o == Py_True;
+}
+
 // An item of a list that does not fit is the fault of that argument.
 bool unbox_size(PyObject* o, int64_t* to, const Argument& a, Call& c) {
     try {
@@ -559,9 +564,10 @@ PyObject* box_argument(const Call& c, int i) {
         // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion
         // changed it.
         const Value& v = c.args[i];
-        bool same = v.tag == Tag::Tensor || v.tag == Tag::None || v.tag == Tag::Object || v.tag == Tag::DType ||
-                    v.tag == Tag::Device || v.tag == Tag::Layout || v.tag == Tag::MemoryFormat ||
-                    v.tag == Tag::Generator || v.tag == Tag::Str || (v.tag == Tag::Int && PyLong_CheckExact(o)) ||
+        bool same = v.tag == Tag::Tensor || v.tag == Tag::None || v.tag == Tag::Object ||
+                    (v.tag == Tag::DType && dtype_check(o)) || (v.tag == Tag::Device && device_check(o)) ||
+                    v.tag == Tag::Layout || v.tag == Tag::MemoryFormat || v.tag == Tag::Generator ||
+                    v.tag == Tag::Str || (v.tag == Tag::Int && PyLong_CheckExact(o)) ||
                     (v.tag == Tag::Double && PyFloat_CheckExact(o)) || PyBool_Check(o);
         if (same) {
             Py_INCREF(o);

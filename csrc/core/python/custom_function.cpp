@@ -382,7 +382,9 @@ PyObject* get_saved(PyObject* o, void*) {
         if (n->nsaved) {
             Ref cls(PyObject_GetAttr(o, g_names.forward_cls));
             Ref wanted(PyObject_GetAttr(cls.get(), g_names.clear_on_access));
-            if (PyObject_IsTrue(wanted.get()) == 1) {
+            const int clears = PyObject_IsTrue(wanted.get());
+            if (clears < 0) throw PythonError();
+            if (clears) {
                 for (int i = 0; i < n->nsaved; i++) clear(n->saved[i]);
                 n->released = true;
             }

@@ -165,9 +165,11 @@ PyObject* py_impl_structured(PyObject*, PyObject* args) {
 
 // _has_shape_rule(operator): whether kernels of the operator are given their outputs.
 PyObject* py_has_shape_rule(PyObject*, PyObject* handle) {
-    const Operator* op = operator_of(handle);
-    MT_CHECK_TYPE(op, "_impl_structured expects an operator");
-    return PyBool_FromLong(op->shape || op->shape_python);
+    return guarded<PyObject*>(nullptr, [&] {
+        const Operator* op = operator_of(handle);
+        MT_CHECK_TYPE(op, "_has_shape_rule expects an operator");
+        return PyBool_FromLong(op->shape || op->shape_python);
+    });
 }
 
 // _describe(tensor) -> bytes that serve as a key: all that a descriptor of the tensor says, as int64. Device index (-1:

@@ -393,7 +393,7 @@ PyObject* numpy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* k
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(self);
         PyObject* force = keyword(args, n, kwnames, "force", 0);
-        if (!force || PyObject_IsTrue(force) != 1) return tensor_to_numpy(t);
+        if (!force || !unbox_bool(force, "numpy", "force")) return tensor_to_numpy(t);
         TensorRef plain = op_detach({Value::of(&t)});
         if (!plain->is_cpu()) {
             Value cpu;
@@ -407,10 +407,11 @@ PyObject* numpy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* k
 // __array__(dtype=None, copy=None)
 PyObject* array(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        PyObject* plain = tensor_to_numpy(as_tensor(self));
         PyObject* dtype = keyword(args, n, kwnames, "dtype", 0);
         PyObject* copy = keyword(args, n, kwnames, "copy", 1);
-        bool wants_copy = copy && copy != Py_None && PyObject_IsTrue(copy) == 1;
+        const int wants_copy = copy && copy != Py_None ? PyObject_IsTrue(copy) : 0;
+        if (wants_copy < 0) throw PythonError();
+        PyObject* plain = tensor_to_numpy(as_tensor(self));
         if (dtype && dtype != Py_None) {
             PyObject* cast = PyObject_GetAttrString(plain, "astype");
             PyObject* positional = PyTuple_Pack(1, dtype);
@@ -441,7 +442,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
         bool versioned = version && PyTuple_Check(version) && PyTuple_GET_SIZE(version) == 2 &&
                          PyLong_AsLong(PyTuple_GET_ITEM(version, 0)) >= 1;
         if (PyErr_Occurred()) throw PythonError();
-        if (copy && copy != Py_None && PyObject_IsTrue(copy) == 1) {
+        if (copy && copy != Py_None && unbox_bool(copy, "_to_dlpack", "copy")) {
             check_exportable(t);
             TensorRef own = clone(t);
             return tensor_to_dlpack(*own, versioned);

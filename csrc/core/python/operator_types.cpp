@@ -421,8 +421,12 @@ PyObject* py_find(PyObject*, PyObject* args) {
     return handle_for(op);
 }
 PyObject* py_erase(PyObject*, PyObject* o) {
-    Registry::get().erase(op_of(o));
-    Py_RETURN_NONE;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Operator* op = operator_of(o);
+        MT_CHECK_TYPE(op, "_erase_operator expects an operator");
+        Registry::get().erase(op);
+        Py_RETURN_NONE;
+    });
 }
 PyObject* py_all(PyObject*, PyObject*) {
     PyObject* l = PyList_New(0);

@@ -62,6 +62,10 @@ PyObject* get_nbytes(PyObject* o, void*) {
 }
 PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(requires_grad(as_tensor(o))); }
 int set_requires_grad(PyObject* o, PyObject* v, void*) {
+    if (v && !PyBool_Check(v)) {
+        PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
+        return -1;
+    }
     return change_requires_grad(o, v, "only Tensors of floating point and complex dtype can require gradients");
 }
 PyObject* get_is_leaf(PyObject* o, void*) {

@@ -8,6 +8,7 @@
 
 #include "../autograd.h"
 #include "../gil.h"
+#include "box.h"
 #include "operator_call.h"
 
 namespace mt {
@@ -51,7 +52,7 @@ class Arguments {
         *d = g_thread.default_device;
         return g_thread.device_given;
     }
-    bool truth(size_t i) const { return (*this)[i] && PyObject_IsTrue((*this)[i]) == 1; }
+    bool truth(size_t i) const { return (*this)[i] && unbox_bool((*this)[i], function_, names_[i]); }
 
   private:
     const char* function_;

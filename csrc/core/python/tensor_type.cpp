@@ -482,7 +482,13 @@ PyObject* py_set_number_slot(PyObject*, PyObject* args) {
     PyErr_Format(PyExc_KeyError, "no number slot is called '%s'", name);
     return nullptr;
 }
+bool tensor_class(PyObject* o) {
+    if (PyType_Check(o) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(o), g_base_type)) return true;
+    PyErr_Format(PyExc_TypeError, "expected a class of tensors, not %s", Py_TYPE(o)->tp_name);
+    return false;
+}
 PyObject* py_set_tensor_type(PyObject*, PyObject* o) {
+    if (!tensor_class(o)) return nullptr;
     Py_INCREF(o);
     g_tensor_type = reinterpret_cast<PyTypeObject*>(o);
     // The class adds nothing to the base's instances: they end without the search that Python's own classes go through.
@@ -490,6 +496,7 @@ PyObject* py_set_tensor_type(PyObject*, PyObject* o) {
     Py_RETURN_NONE;
 }
 PyObject* py_set_parameter_type(PyObject*, PyObject* o) {
+    if (!tensor_class(o)) return nullptr;
     Py_INCREF(o);
     g_parameter_type = reinterpret_cast<PyTypeObject*>(o);
     Py_RETURN_NONE;

@@ -39,8 +39,13 @@ def _addbmm_batch2(grad, batch1, batch2, alpha):
 
 
 def _grouped_mm_meta(self, mat2, offs=None, bias=None, out_dtype=None):
+    if self.dim() not in (2, 3) or mat2.dim() not in (2, 3):
+        raise RuntimeError("mat_a and mat_b have to be 2d or 3d")
+    whole = self.dim() == 3 and mat2.dim() == 3
+    if whole != (offs is None):
+        raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
     rows, columns = self.shape[-2], mat2.shape[-1]
-    if self.dim() == 3 and mat2.dim() == 3:
+    if whole:
         shape = (self.shape[0], rows, columns)
     else:  # groups of the common dimension are summed each for itself, else groups of rows or columns stay in their places
         shape = (offs.shape[0], rows, columns) if self.dim() == mat2.dim() else (rows, columns)
