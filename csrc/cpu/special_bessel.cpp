@@ -140,8 +140,8 @@ void of_one(Call& c, F f) {
     unary_float(c, Reals{}, [f]<class T>(T a) -> T { return static_cast<T>(f(static_cast<double>(a))); });
 }
 
-// The degree arrives as a number of the same dtype, and is cut to an integer.
-int64_t degree_of(double n) { return n != n ? 0 : static_cast<int64_t>(std::clamp(n, -1.0, 9e15)); }
+// The degree arrives as a number of the same dtype, and is cut to an integer; none is like a negative one.
+int64_t degree_of(double n) { return n > -1 && n < 0x1p63 ? static_cast<int64_t>(n) : -1; }
 
 template <class F>
 void of_degree(Call& c, F f) {

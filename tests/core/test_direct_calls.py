@@ -267,3 +267,11 @@ def test_some_calls_of_every_operator_leave_the_process_whole():
 def test_grouped_products_without_offsets_are_refused_on_meta_too():
     with pytest.raises(RuntimeError, match="Have to provide offsets if there is a 2d matrix"):
         torch._grouped_mm(torch.ones(4, 8, device="meta"), torch.ones(2, 8, 8, device="meta"))
+
+
+@pytest.mark.parametrize("name", ["laguerre_polynomial_l", "legendre_polynomial_p", "hermite_polynomial_h"])
+@pytest.mark.parametrize("degree", [1e30, float("inf"), float("nan"), -1.0])
+def test_a_degree_that_is_no_integer_of_64_bits(name, degree):
+    """Once: a recurrence over 9e15 terms."""
+    polynomial = getattr(torch.special, name)
+    assert polynomial(torch.tensor(0.25), torch.tensor(degree)) == 0
