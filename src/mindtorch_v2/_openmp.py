@@ -17,7 +17,7 @@ def load_core():
     if not chosen:
         os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT
     try:
-        from . import _C
+        from . import _C  # OpenMP reads the environment when it is loaded
     finally:
         if not chosen:
             del os.environ["GOMP_SPINCOUNT"]

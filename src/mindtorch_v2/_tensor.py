@@ -29,7 +29,7 @@ def _accelerators_memory() -> Any:
 
     if not npu.is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
-    from ._backends.npu import state
+    from ._backends.npu import state  # likewise
 
     return state.get().pinned
 
@@ -68,7 +68,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def register_hook(self, hook: Callable) -> Any:
         """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it."""
-        from .utils.hooks import RemovableHandle
+        from .utils.hooks import RemovableHandle  # it imports the assembled package, which needs this class
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -80,7 +80,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def register_post_accumulate_grad_hook(self, hook: Callable) -> Any:
         """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``."""
-        from .utils.hooks import RemovableHandle
+        from .utils.hooks import RemovableHandle  # it imports the assembled package, which needs this class
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

@@ -263,3 +263,29 @@ def test_inv_ex_of_singular_matrices_is_not_finite():
 def test_reflectors_that_do_not_belong_to_the_matrices_are_refused(input, tau, text):
     with pytest.raises(RuntimeError, match=text):
         torch.linalg.householder_product(torch.ones(input), torch.ones(tau))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        (
+            [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]],
+            [[4.15306122, -3.64285714], [-6.82653061, 5.07142857], [3.05102041, -2.21428571]],
+        ),
+        (
+            [[1.0, 3.0, 5.0], [2.0, 4.0, 7.0]],
+            [[2.23469388, -3.29591837, 1.10204082], [-1.57142857, 2.28571429, -0.85714286]],
+        ),
+        (
+            [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]],
+            [[-0.01142857, -0.01265306], [-0.03142857, -0.04244898], [-0.05142857, -0.07224490]],
+        ),
+    ],
+    ids=["tall", "wide", "of rank one"],
+)
+def test_gradients_of_the_pseudo_inverse_of_matrices_that_are_not_square(matrix, expected):
+    """The numbers are PyTorch 2.13's."""
+    a = torch.tensor(matrix, dtype=torch.float64, requires_grad=True)
+    inverse = torch.linalg.pinv(a)
+    (inverse * torch.arange(inverse.numel(), dtype=torch.float64).reshape(inverse.shape)).sum().backward()
+    torch.testing.assert_close(a.grad, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-8)

@@ -197,7 +197,7 @@ class _Check:
 
     def batched(self) -> None:
         """Backward of several gradients at once gives what one after the other does."""
-        from ..func import vmap
+        from ..func import vmap  # it differentiates by this package
 
         for number, output in enumerate(self.outputs()):
             if not output.requires_grad:

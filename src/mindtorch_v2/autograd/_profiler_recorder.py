@@ -102,7 +102,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _operations(func: Any, args: Any, kwargs: Any, out: Any) -> int:
-    from ..utils._flop_formulas import FUSED, flop_registry
+    from ..utils._flop_formulas import FUSED, flop_registry  # only profiles that count operations need it
 
     packet = func.overloadpacket
     if packet in flop_registry:

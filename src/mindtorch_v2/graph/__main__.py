@@ -6,6 +6,8 @@ import runpy
 import sys
 
 from mindtorch_v2._as_torch import as_torch
+from mindtorch_v2.fx import GraphModule
+from mindtorch_v2.graph import svg
 
 
 def main():
@@ -15,8 +17,6 @@ def main():
     parser.add_argument("--svg", required=True, metavar="FILE", help="where the picture goes")
     options, rest = parser.parse_known_args()
     as_torch()
-    from mindtorch_v2.fx import GraphModule
-    from mindtorch_v2.graph import svg
 
     sys.argv = [options.script, *rest]
     sys.path.insert(0, str(pathlib.Path(options.script).resolve().parent))
