@@ -289,3 +289,14 @@ def test_gradients_of_the_pseudo_inverse_of_matrices_that_are_not_square(matrix,
     inverse = torch.linalg.pinv(a)
     (inverse * torch.arange(inverse.numel(), dtype=torch.float64).reshape(inverse.shape)).sum().backward()
     torch.testing.assert_close(a.grad, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-8)
+
+
+def test_an_absolute_tolerance_takes_the_place_of_the_relative_one():
+    small = torch.diag(torch.tensor([1.0, 1e-8]))
+    assert torch.linalg.matrix_rank(small) == 1
+    assert torch.linalg.matrix_rank(small, atol=0.0) == 1  # no tolerance at all counts as none given
+    assert torch.linalg.matrix_rank(small, atol=1e-9) == 2
+    assert torch.linalg.matrix_rank(small, atol=torch.tensor(1e-9)) == 2
+    assert torch.linalg.matrix_rank(small, rtol=1e-9) == 2
+    assert torch.linalg.pinv(small)[1, 1] == 0
+    assert torch.linalg.pinv(small, atol=1e-9)[1, 1] == pytest.approx(1e8)

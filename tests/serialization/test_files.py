@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 import mindtorch_v2
+from mindtorch_v2._serialization import locations
 
 ours = mindtorch_v2
 
@@ -342,3 +343,15 @@ def _umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_a_map_of_devices_is_asked_for_its_own_tags_only(monkeypatch):
+    file = io.BytesIO()
+    with monkeypatch.context() as patch:
+        patch.setattr(locations, "location_tag", lambda storage: "cuda:0")
+        ours.save(ours.ones(2), file)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device"):
+        ours.load(file, map_location={"cuda:1": "cpu"})
+    file.seek(0)
+    assert ours.load(file, map_location={"cuda:0": "cpu"}).tolist() == [1, 1]

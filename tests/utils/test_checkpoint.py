@@ -77,7 +77,7 @@ def test_intermediate_tensors_are_not_kept():
     gc.collect()
     assert kept[0]() is None
     out.sum().backward()
-    assert x.grad is not None
+    assert x.grad.tolist() == pytest.approx([-2.0662, -2.0662, -2.0662, -2.0662], abs=1e-4)  # 2 cos(2) exp(sin(2))
 
 
 def test_keyword_arguments_and_structures():
@@ -130,7 +130,7 @@ def test_reentrant_without_gradients_warns():
 def test_parameters_get_gradients_without_inputs_that_do():
     layer = torch.nn.Linear(3, 3)
     checkpoint(layer, torch.ones(2, 3), use_reentrant=False).sum().backward()
-    assert layer.weight.grad is not None
+    assert layer.weight.grad.tolist() == [[2.0, 2.0, 2.0]] * 3
 
 
 def test_what_two_formulas_read_is_recomputed_once():
