@@ -8,6 +8,7 @@ import threading
 
 from mindtorch_v2 import _C
 from mindtorch_v2._tensor import Tensor
+from mindtorch_v2._torch_function import subclasses_first, values_among
 
 _PYTHON = _C._key_bit("Python")
 
@@ -98,15 +99,11 @@ def handler_of(kind):
 
 def _overloaded(args, kwargs):
     """The arguments whose classes take calls over, one for each class: subclasses first, else in order."""
-    found = []
-    for value in (*args, *kwargs.values()):
-        for each in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(each, Tensor) and type(each) is not Tensor and handler_of(type(each)) is not None:
-                if any(type(each) is type(other) for other in found):
-                    continue
-                place = next((i for i, other in enumerate(found) if issubclass(type(each), type(other))), len(found))
-                found.insert(place, each)
-    return found
+    return subclasses_first(value for value in values_among(args, kwargs) if _overrides(value))
+
+
+def _overrides(value):
+    return isinstance(value, Tensor) and type(value) is not Tensor and handler_of(type(value)) is not None
 
 
 def _handle(handle, args, kwargs):

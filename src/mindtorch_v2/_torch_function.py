@@ -108,7 +108,8 @@ def _overrides(value):
     return method is not None and method is not _disabled_torch_function_impl
 
 
-def _tensors_among(args, kwargs):
+def values_among(args, kwargs):
+    """The arguments, with lists and tuples taken apart."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, (tuple, list)):
             yield from value
@@ -118,11 +119,14 @@ def _tensors_among(args, kwargs):
 
 def _get_overloaded_args(relevant_args):
     """The arguments whose classes take calls over, one for each class: subclasses first, else in order."""
+    return [] if _state.subclasses_disabled else subclasses_first(filter(_overrides, relevant_args))
+
+
+def subclasses_first(values):
+    """A value of each class, the order in which classes are asked: subclasses before what they derive from, else as given."""
     found = []
-    if _state.subclasses_disabled:
-        return found
-    for value in relevant_args:
-        if _overrides(value) and not any(type(value) is type(other) for other in found):
+    for value in values:
+        if not any(type(value) is type(other) for other in found):
             place = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
             found.insert(place, value)
     return found
@@ -130,7 +134,7 @@ def _get_overloaded_args(relevant_args):
 
 def _handle(func, args, kwargs):
     """Ask the modes and classes about the call `func(*args, **kwargs)`; NotImplemented if there is nobody to ask."""
-    overloaded = _get_overloaded_args(_tensors_among(args, kwargs))
+    overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
     if args and isinstance(args[0], Tensor):  # in reflected forms the tensor comes second
@@ -162,7 +166,7 @@ def hand_over_locals(public_api, arguments):
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     args = tuple(arguments[name] for name in names[:required])
     kwargs = {name: arguments[name] for name in names[required:]}
-    return _ask(public_api, _get_overloaded_args(_tensors_among(args, kwargs)), args, kwargs)
+    return _ask(public_api, _get_overloaded_args(values_among(args, kwargs)), args, kwargs)
 
 
 # `overridden(*args)`: `has_torch_function(args)`, at the price of a look at the types where nobody asks. What a function

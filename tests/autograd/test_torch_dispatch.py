@@ -209,3 +209,29 @@ def test_operators_reach_the_data_without_handler() -> None:
             torch.add(t, t)
         except RuntimeError as error:
             assert str(error)
+
+
+ORDERS = [("AB", "BA"), ("BA", "BA"), ("ACB", "BAC"), ("CAB", "CBA"), ("AAB", "BA")]
+
+
+@pytest.mark.parametrize("method", ["__torch_function__", "__torch_dispatch__"])
+@pytest.mark.parametrize(("given", "order"), ORDERS)
+def test_subclasses_are_asked_before_what_they_derive_from(method: str, given: str, order: str) -> None:
+    """Else as they stand in the call. The orders are PyTorch 2.13's, for both protocols."""
+    asked = []
+
+    def decline(cls, func, types, args=(), kwargs=None):
+        assert "".join(kind.__name__ for kind in types) == order
+        asked.append(cls.__name__)
+        return NotImplemented
+
+    own = {"__torch_function__": torch._C._disabled_torch_function_impl, method: classmethod(decline)}
+    kinds = {"A": type("A", (torch.Tensor,), own), "C": type("C", (torch.Tensor,), own)}
+    kinds["B"] = type("B", (kinds["A"],), {})
+    if method == "__torch_function__":
+        values = [torch.ones(1).as_subclass(kinds[name]) for name in given]
+    else:
+        values = [torch.Tensor._make_wrapper_subclass(kinds[name], (1,)) for name in given]
+    with pytest.raises(TypeError):
+        torch.cat(values)
+    assert "".join(asked) == order
