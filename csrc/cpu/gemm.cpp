@@ -377,7 +377,8 @@ const float* widened(Scratch& scratch, const void* from, int64_t& batch_stride, 
         row = 1;
         col = rows;
     } else {
-        convert_rows<T>(from, batch_stride, row, col, to, copies, rows, cols);
+        const bool joined = cols < 64 && row == cols && col == 1;  // short rows without gaps are one
+        convert_rows<T>(from, batch_stride, row, col, to, copies, joined ? 1 : rows, joined ? rows * cols : cols);
         row = cols;
         col = 1;
     }

@@ -298,8 +298,7 @@ void put_cpu(Call& c) {
              "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
              source.numel(), ", index.numel() = ", c.tensor(1).numel());
     const std::vector<int64_t> places = flat_places(out, *contiguous(c.tensor(1)));
-    TensorRef from = source.storage == out.storage ? clone(source) : TensorRef::share(&source);
-    from = contiguous(*from);
+    TensorRef from = contiguous(source);
     if (out.raw() != self.raw()) copy_into(out, self);
     Combiner combine = combiner(c.boolean(3) ? Reduce::Sum : Reduce::Assign, self.dtype, "take_put_cpu");
     combine.picked(out.raw(), 0, places.data(), 1, 1, from->raw(), 1, from->numel());

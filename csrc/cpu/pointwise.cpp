@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kChunk = 512;  // elements of a buffer
 constexpr int64_t kBufferBytes = kChunk * 16;
-constexpr int64_t kShortRow = 48;  // below, several rows are gathered into one buffer
+constexpr int64_t kShortRow = 160;  // below, several rows are gathered into one buffer
 
 // Writes n copies of the element at `src`.
 void splat(void* dst, const void* src, int64_t size, int64_t n) {
@@ -180,17 +180,51 @@ struct Strided {
         });
     }
 
+    // Elements [pos, pos + m) of operand k, which needs no cast, one after another. Of rows too short for a copy of
+    // their own the first elements are moved, then the second ones, and so on.
+    void gather(int k, int64_t pos, int64_t m, char* to) const {
+        const int64_t n = walk.sizes[0], size = size_of(k), step = walk.strides[k][0], row_step = walk.strides[k][1];
+        while (m > 0) {
+            const int64_t row = pos / n, first = pos % n;
+            const char* from = walk.base[k] + first * step;
+            int64_t rest = row;
+            for (int64_t d = 1; d < walk.ndim; d++) {
+                from += rest % walk.sizes[d] * walk.strides[k][d];
+                rest /= walk.sizes[d];
+            }
+            const int64_t length = std::min(m, n - first);
+            const int64_t rows = length < n ? 1 : std::min(m / n, walk.sizes[1] - row % walk.sizes[1]);
+            if (step == size && length * size >= 32)
+                for (int64_t r = 0; r < rows; r++)
+                    std::memcpy(to + r * n * size, from + r * row_step, static_cast<size_t>(length * size));
+            else if (step == 0 && length >= 8)
+                for (int64_t r = 0; r < rows; r++) splat(to + r * n * size, from + r * row_step, size, length);
+            else
+                visit_size(size, [&]<class T>() {
+                    for (int64_t i = 0; i < length; i++)
+                        for (int64_t r = 0; r < rows; r++)
+                            std::memcpy(to + (r * n + i) * size, from + r * row_step + i * step, sizeof(T));
+                });
+            pos += rows * length, m -= rows * length, to += rows * length * size;
+        }
+    }
+
     // Short rows: several are gathered into a buffer, worked on as one run, and scattered.
     void short_rows(int64_t begin, int64_t end) const {
         alignas(64) char buffers[kMaxOperands][kBufferBytes];
         for (int k = 0; k < count; k++)
             if (constant[k]) splat(buffers[k], ones[k], size_of(k), std::min(end - begin, kChunk));
-        for (int64_t pos = begin; pos < end; pos += kChunk) {
-            int64_t m = std::min(kChunk, end - pos);
+        const int64_t n = walk.sizes[0], some = kChunk / n * n;
+        for (int64_t pos = begin, m; pos < end; pos += m) {
+            m = std::min(some - pos % n, end - pos);  // up to the end of a row
             char* p[kMaxOperands];
             for (int k = 0; k < count; k++) {
                 p[k] = whole[k] ? walk.base[k] + pos * size_of(k) : buffers[k];
                 if (whole[k] || constant[k] || k < outputs) continue;
+                if (o[k].t->dtype == o[k].dtype) {
+                    gather(k, pos, m, buffers[k]);
+                    continue;
+                }
                 char* to = buffers[k];
                 walk.rows(k, pos, m, [&](int64_t at, int64_t n) {
                     cast_run(to, size_of(k), o[k].dtype, walk.base[k] + at, walk.strides[k][0], o[k].t->dtype, n);

@@ -47,7 +47,16 @@ template <class Op, class X>
 typename Op::Total fold_block(const Op& op, const X* x, int64_t n) {
     using Lane = typename Op::Lane;
     constexpr int W = 256 / (sizeof(Lane) < 4 ? 4 : sizeof(Lane)) < 1 ? 1 : 256 / (sizeof(Lane) < 4 ? 4 : sizeof(Lane));
+    constexpr int kFew = W / 4 < 1 ? 1 : W / 4;
     Lane lanes[W];
+    if (n <= kFew) {  // the same additions, less those of lanes that nothing was added to
+        int width = 1;
+        while (width < n) width *= 2;
+        for (int j = 0; j < width; j++) lanes[j] = j < n ? op.step(op.start(), x[j]) : op.start();
+        for (int w = width / 2; w >= 1; w /= 2)
+            for (int j = 0; j < w; j++) lanes[j] = op.join(lanes[j], lanes[j + w]);
+        return op.lift(lanes[0]);
+    }
     for (int j = 0; j < W; j++) lanes[j] = op.start();
     int64_t i = 0;
     for (; i + W <= n; i += W)

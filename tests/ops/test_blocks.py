@@ -146,3 +146,110 @@ def test_quantiles_and_trigamma():
     assert torch.polygamma(1, x).tolist() == pytest.approx(
         [numpy.pi**2 / 6, numpy.pi**2 / 2, 0.05127082293520301], rel=1e-14
     )
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 64, 100])
+def test_searches_side_by_side(length, rows, right):
+    keys = numpy.sort(_RNG.integers(0, 40, (rows, length)), 1).astype(numpy.float32)
+    values = _RNG.integers(-2, 43, (rows, 29)).astype(numpy.float32)
+    values[:, -1] = numpy.nan
+    order = numpy.stack([_RNG.permutation(length) for _ in range(rows)])
+    shuffled = numpy.empty_like(keys)
+    numpy.put_along_axis(shuffled, order, keys, 1)
+    side = "right" if right else "left"
+    expected = numpy.stack([numpy.searchsorted(k, v, side) for k, v in zip(keys, values)])
+    found = torch.searchsorted(torch.tensor(keys), torch.tensor(values), right=right)
+    numpy.testing.assert_array_equal(found, expected)
+    found = torch.searchsorted(
+        torch.tensor(shuffled), torch.tensor(values), right=right, sorter=torch.tensor(order), out_int32=True
+    )
+    numpy.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("numbers", [(-4, 5), (-(2**63), 2**63), (0, 2**40), (-3, -2), (0, 2)])
+@pytest.mark.parametrize("length", [2, 30, 300, 2000])
+def test_integers_are_sorted_by_their_distance_from_the_least(length, numbers):
+    x = _RNG.integers(*numbers, (2, length))
+    for descending in (False, True):
+        values, places = torch.sort(torch.tensor(x), stable=True, descending=descending)
+        # ~x turns the order and, unlike -x, never overflows.
+        expected = numpy.argsort(~x if descending else x, axis=1, kind="stable")
+        numpy.testing.assert_array_equal(places, expected)
+        numpy.testing.assert_array_equal(values, numpy.take_along_axis(x, expected, 1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("rows", [3, 700, 5000])
+def test_short_rows(rows, dtype):
+    x = _RNG.integers(0, 2, (3, rows)).astype(dtype)
+    ours = torch.tensor(x)
+    numpy.testing.assert_array_equal(ours.t().contiguous(), x.T)
+    numpy.testing.assert_array_equal(ours.repeat_interleave(2, 1), numpy.repeat(x, 2, 1))
+    numpy.testing.assert_array_equal(torch.stack([*ours], -1), x.T)
+    numpy.testing.assert_array_equal(torch.cat([ours.t().contiguous()[:, :2], ours.t()], 1), numpy.r_[x[:2], x].T)
+    across = numpy.ascontiguousarray(x.T)
+    for other in (x[:, :1].T, across[:, :1], across[:1, 1:2]):
+        expected = across | other if dtype == "bool" else across + other
+        numpy.testing.assert_array_equal(torch.tensor(across) + torch.tensor(other), expected)
+    by_threes = torch.tensor(x.reshape(-1, 1, 3)) + torch.tensor(x[:, :2].reshape(2, 3))
+    expected = x.reshape(-1, 1, 3), x[:, :2].reshape(2, 3)
+    numpy.testing.assert_array_equal(by_threes, expected[0] | expected[1] if dtype == "bool" else sum(expected))
+
+
+@pytest.mark.parametrize("length", range(1, 20))
+def test_reductions_of_short_rows(length):
+    x = _RNG.integers(1, 4, (5, length)).astype(numpy.float32)
+    ours = torch.tensor(x)
+    numpy.testing.assert_array_equal(ours.sum(1), x.sum(1))
+    numpy.testing.assert_array_equal(ours.prod(1), x.prod(1))
+    numpy.testing.assert_array_equal(ours.amax(1), x.max(1))
+    numpy.testing.assert_array_equal((ours > 1).all(1), (x > 1).all(1))
+    numpy.testing.assert_array_equal((ours > 1).sum(1), (x > 1).sum(1))
+
+
+@pytest.mark.parametrize("n", [3, 200])
+def test_few_elements_of_a_transpose(n):
+    x = numpy.arange(n * 300.0).reshape(300, n).T
+    ours = torch.tensor(numpy.arange(n * 300.0)).reshape(300, n).t()
+    numpy.testing.assert_array_equal(ours.index_select(0, torch.tensor([2, 0])), x[[2, 0]])
+    numpy.testing.assert_array_equal(ours.index_select(1, torch.tensor([2, 299])), x[:, [2, 299]])
+    places = [5, -1, 301]
+    numpy.testing.assert_array_equal(ours.take(torch.tensor(places)), x.take(places))
+    expected = numpy.ascontiguousarray(x)
+    expected.put(places, [1, 2, 3])
+    values = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    numpy.testing.assert_array_equal(ours.put(torch.tensor(places), values), expected)
+    ours.put_(torch.tensor(places), values)
+    numpy.testing.assert_array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("n", [1, 3, 17, 70])
+def test_distances_of_pairs(n):
+    x = _RNG.normal(size=(n, 5))
+    for p in (1, 2):
+        expected = [(numpy.abs(x[i] - x[j]) ** p).sum() ** (1 / p) for i in range(n) for j in range(i + 1, n)]
+        numpy.testing.assert_allclose(torch.pdist(torch.tensor(x), p), expected, 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_integer_products_of_every_layout(dtype):
+    a, b = _RNG.integers(0, 9, (2, 5, 7)).astype(dtype), _RNG.integers(0, 9, (2, 7, 9)).astype(dtype)
+    x, y = torch.tensor(a), torch.tensor(b)
+    for left in (x, x.mT.contiguous().mT):
+        for right in (y, y.mT.contiguous().mT):
+            numpy.testing.assert_array_equal(left @ right, a @ b)
+            numpy.testing.assert_array_equal(left[0, 2] @ right[0], a[0, 2] @ b[0])
+
+
+def test_einsum_of_the_same_equation_and_other_sizes():
+    for sizes in ((2, 3, 4), (2, 1, 4), (1, 3, 1), (2, 3, 4)):
+        n, m, k = sizes
+        a, b = _RNG.normal(size=(n, m, k)), _RNG.normal(size=(n, 5, k))
+        expected = numpy.einsum("bij,bkj->bik", a, b)
+        found = torch.einsum("bij,bkj->bik", torch.tensor(a), torch.tensor(b))
+        numpy.testing.assert_allclose(found, expected, 1e-12, 1e-15)
+    for _ in range(2):  # an error is no plan
+        with pytest.raises(RuntimeError, match="does not broadcast"):
+            torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(4, 2))
