@@ -42,6 +42,7 @@ from ._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_
 from ._device import get_default_device, set_default_device
 from ._dtype import DTYPES as _DTYPES
 from ._dtype import Size, finfo, iinfo
+from ._errors import AcceleratorError, OutOfMemoryError
 from ._storage import UntypedStorage
 from ._tensor import Tensor
 from . import _c_names, _torch_function
@@ -51,6 +52,7 @@ globals().update(_DTYPES)
 strided, sparse_coo, sparse_csr, sparse_csc = _C.strided, _C.sparse_coo, _C.sparse_csr, _C.sparse_csc
 sparse_bsr, sparse_bsc, _mkldnn, jagged = _C.sparse_bsr, _C.sparse_bsc, _C._mkldnn, _C.jagged
 contiguous_format, preserve_format = _C.contiguous_format, _C.preserve_format
+legacy_contiguous_format = contiguous_format
 channels_last, channels_last_3d = _C.channels_last, _C.channels_last_3d
 
 globals().update(_ops_load.FUNCTIONS)

@@ -2,7 +2,8 @@
 
 import importlib
 
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._errors import AcceleratorError, OutOfMemoryError
+from mindtorch_v2._unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.cuda import memory, random
 from mindtorch_v2.cuda.memory import (
     empty_cache,
@@ -28,8 +29,10 @@ from mindtorch_v2.cuda.random import (
 )
 
 __all__ = [
+    "AcceleratorError",
     "CUDAGraph",
     "Event",
+    "MemPool",
     "OutOfMemoryError",
     "Stream",
     "amp",
@@ -46,6 +49,7 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "graph",
     "init",
     "initial_seed",
     "ipc_collect",
@@ -53,6 +57,7 @@ __all__ = [
     "is_bf16_supported",
     "is_current_stream_capturing",
     "is_initialized",
+    "make_graphed_callables",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
@@ -73,6 +78,7 @@ __all__ = [
     "set_stream",
     "stream",
     "synchronize",
+    "use_mem_pool",
 ]
 
 default_generators = ()
@@ -81,11 +87,11 @@ has_magma = False
 
 CUDAGraph = unavailable_class("torch.cuda.CUDAGraph")
 Event = unavailable_class("torch.cuda.Event")
+MemPool = unavailable_class("torch.cuda.MemPool")
 Stream = unavailable_class("torch.cuda.Stream")
-
-
-class OutOfMemoryError(RuntimeError):
-    """Raised when a CUDA device has no memory left."""
+graph = unavailable_class("torch.cuda.graph")
+make_graphed_callables = unavailable_function("torch.cuda.make_graphed_callables")
+use_mem_pool = unavailable_function("torch.cuda.use_mem_pool")
 
 
 class DeferredCudaCallError(Exception):

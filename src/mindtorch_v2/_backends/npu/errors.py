@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mindtorch_v2._errors import AcceleratorError, OutOfMemoryError
+
 from .faults import Origin
 
 _RUNTIME = {
@@ -73,7 +75,7 @@ def meaning(code: int) -> str:
     return _RUNTIME.get(code, "error")
 
 
-class NPUError(RuntimeError):
+class NPUError(AcceleratorError):
     """A call of Ascend's runtime or of an operator that failed.
 
     Attributes: `function` (the call), `code` (what it returned), `meaning` (of the code), `detail` (CANN's own message,
@@ -92,5 +94,5 @@ class NPUError(RuntimeError):
         super().__init__(f"{text}\n{note}" if note else text)
 
 
-class NPUOutOfMemoryError(NPUError):
+class NPUOutOfMemoryError(NPUError, OutOfMemoryError):
     """No device memory left, after the cache was given back."""
