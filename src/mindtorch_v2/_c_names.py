@@ -15,6 +15,11 @@ def _get_accelerator(check=None):
     return _C.device("cpu")
 
 
+def _are_functorch_transforms_active():
+    """Whether a transform of torch.func is under way on this thread."""
+    return _C._change_transforms(0) > 0
+
+
 def _log_api_usage_once(event):
     """Nothing: no use is counted here."""
 
@@ -26,6 +31,7 @@ PyTorchFileWriter = unavailable_class("torch.PyTorchFileWriter", "torch.save wri
 for _value in (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    _are_functorch_transforms_active,
     _disabled_torch_dispatch_impl,
     _disabled_torch_function_impl,
     _get_accelerator,

@@ -1,4 +1,4 @@
-"""Default devices: `torch.set_default_device`, `torch.get_default_device`, `@torch.device(...)` on a function."""
+"""Default devices, `@torch.device(...)` on a function, and the module of a kind of device."""
 
 from __future__ import annotations
 
@@ -35,6 +35,24 @@ def set_default_device(device: Any) -> None:
 def get_default_device() -> Any:
     """The device on which ``torch.empty(...)`` without ``device=`` makes tensors."""
     return _C._get_default_device()
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device's kind, `torch.cpu` or `torch.npu`; without `device` that of the accelerator, or of the CPU.
+
+    Raises RuntimeError for a device without a module, and for what is neither a device, a string nor None.
+    """
+    torch = importlib.import_module(__package__)
+    if device is None:
+        kind = "npu" if torch.npu.is_available() else "cpu"
+    elif isinstance(device, (_C.device, str)):
+        kind = _C.device(device).type
+    else:
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    module = getattr(torch, kind, None)
+    if module is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return module
 
 
 def decorate(device: Any, function: Callable) -> Callable:

@@ -30,7 +30,7 @@ from ._tensor import Tensor
 from ._torch_function import hand_over_locals, overridden
 
 LAZY_MODULES = frozenset(
-    "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
+    "accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
     "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler quasirandom random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
     "_subclasses _tensor_str "
@@ -67,6 +67,8 @@ LAZY_NAMES: dict[str, str] = {
         "_functionalize._functions",
     ),
     **dict.fromkeys("Stream Event".split(), "_stream"),
+    "Future": "futures",
+    "get_device_module": "_device",
     **dict.fromkeys("ScriptFunction ScriptModule".split(), "jit"),
     **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_c_names"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
@@ -78,6 +80,7 @@ LAZY_NAMES: dict[str, str] = {
     "Tag": "_dispatch.tags",
     "DispatchKey": "_dispatch.keys",
     "FunctionSchema": "_dispatch.schema",
+    "TensorType": "_dispatch.schema",
     "classes": "_ops_namespace",
     "vmap": "func",
 }

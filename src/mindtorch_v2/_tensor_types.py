@@ -37,14 +37,14 @@ def _made(name, dtype, args, device):
     if len(args) == 1 and not isinstance(args[0], int):
         data = args[0]
         if isinstance(data, Size):
-            return aten.empty(data, dtype=dtype)
+            return aten.empty(data, dtype=dtype, device="cpu")
         if isinstance(data, Tensor):
             if data.dtype is not dtype:
                 raise TypeError(f"expected {name} (got {data.type()})")
             return data.detach()
-        return _C.tensor(data, dtype=dtype)
+        return _C.tensor(data, dtype=dtype, device="cpu")
     if all(isinstance(size, int) for size in args):
-        return aten.empty(args or (0,), dtype=dtype)
+        return aten.empty(args or (0,), dtype=dtype, device="cpu")
     raise TypeError(f"{name}(): expected sizes as ints, or one sequence of data")
 
 

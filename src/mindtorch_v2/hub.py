@@ -20,7 +20,7 @@ from mindtorch_v2.serialization import load as _load_file
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _directory: str | None = None
-_HASH = re.compile(r"-([a-f0-9]{8,})\.")  # resnet18-bf5a0269.pth
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bf5a0269.pth
 _CHUNK = 1 << 17
 _fetch = unavailable_function(
     "torch.hub with source='github'", "clone the repository and give its folder with source='local'"
@@ -99,7 +99,7 @@ def load_state_dict_from_url(
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        named = _HASH.search(name) if check_hash else None
+        named = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, named and named[1], progress=progress)
     return _load_file(path, map_location=map_location, weights_only=weights_only)
 

@@ -514,7 +514,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
     });
 }
 
-// What torch.Tensor(...), torch.LongTensor(...) and x.new(...) do with their arguments: sizes, or data, or nothing.
+// What torch.Tensor(...), torch.LongTensor(...) and x.new(...) do with their arguments: sizes, or data, or nothing. The
+// default device is not theirs.
 TensorRef legacy(DType dtype, PyObject* given, Device device, bool device_given) {
     Py_ssize_t count = PyTuple_GET_SIZE(given);
     if (count == 0) {
@@ -555,9 +556,7 @@ TensorRef legacy(DType dtype, PyObject* given, Device device, bool device_given)
 PyObject* legacy_new(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(n == 2 && PyTuple_Check(args[1]), "_legacy_new(): expected a dtype and a tuple of arguments");
-        return legacy(dtype_from_python(args[0]), args[1], g_thread.default_device, g_thread.device_given)
-            .release()
-            ->py();
+        return legacy(dtype_from_python(args[0]), args[1], Device(), false).release()->py();
     });
 }
 
@@ -580,8 +579,8 @@ PyObject* legacy_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
             device = value;
         }
         bool given = device && device != Py_None;
-        Device where = given ? device_from_python(device) : g_thread.default_device;
-        TensorRef t = legacy(default_dtype(), rest, where, given || g_thread.device_given);
+        Device where = given ? device_from_python(device) : Device();
+        TensorRef t = legacy(default_dtype(), rest, where, given);
         if (cls == reinterpret_cast<PyObject*>(tensor_type())) return t.release()->py();
         PyObject* base = reinterpret_cast<PyObject*>(tensor_base_type());
         return PyObject_CallMethod(base, "_make_subclass", "OO", cls, t->py());

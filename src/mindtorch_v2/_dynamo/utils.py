@@ -1,10 +1,17 @@
-"""Counters of what `torch.compile` did."""
+"""Counters of what `torch.compile` did, and where it can."""
 
 import collections
 
-__all__ = ["counters"]
+from mindtorch_v2 import _C
+
+__all__ = ["counters", "is_compile_supported"]
 
 counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 """`counters["stats"]`: unique_graphs, calls_captured; `["frames"]`: total, ok; `["not_captured_whole"]` and
 `["graph_break"]` (where a program that is not breaks): by reason;
 `["recompiles"]`: by function; `["aot_autograd"]`: ok, not_ok."""
+
+
+def is_compile_supported(device_type):
+    """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
+    return _C.device(device_type).type in ("cpu", "npu")

@@ -117,6 +117,9 @@ def script_if_tracing(fn):
     return fn
 
 
+_script_if_tracing = script_if_tracing
+
+
 def is_scripting():
     """Whether the running code is scripted: False."""
     return False
@@ -137,6 +140,16 @@ def ignore(drop=False, **kwargs):
     if callable(drop):
         return drop
     return lambda fn: fn
+
+
+def _overload(func):
+    """Mark a signature of the function of that name that is defined afterwards; returns `func`."""
+    return func
+
+
+def _overload_method(func):
+    """Mark a signature of the method of that name that is defined afterwards; returns `func`."""
+    return func
 
 
 def interface(obj):

@@ -1,8 +1,19 @@
-"""`torch.onnx` by its names: nothing is exported to ONNX here."""
+"""`torch.onnx` by its names: nothing is exported to ONNX here.
+
+Libraries say at import how their operators are written in ONNX. They may: nobody reads it.
+"""
 
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
 
-__all__ = ["ExportableModule", "ONNXProgram", "OnnxExporterError", "export", "is_in_onnx_export"]
+__all__ = [
+    "ExportableModule",
+    "ONNXProgram",
+    "OnnxExporterError",
+    "export",
+    "is_in_onnx_export",
+    "register_custom_op_symbolic",
+    "unregister_custom_op_symbolic",
+]
 
 ExportableModule = unavailable_class("torch.onnx.ExportableModule")
 ONNXProgram = unavailable_class("torch.onnx.ONNXProgram")
@@ -16,3 +27,11 @@ class OnnxExporterError(RuntimeError):
 def is_in_onnx_export():
     """Whether an export to ONNX is running: False."""
     return False
+
+
+def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+    """Say how an operator is written in ONNX: not kept, there is no export."""
+
+
+def unregister_custom_op_symbolic(symbolic_name, opset_version):
+    """Take back what `register_custom_op_symbolic` said: nothing was kept."""

@@ -1,0 +1,1 @@
+"""`torch.ao`: quantization by its names."""
