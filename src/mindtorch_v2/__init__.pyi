@@ -20,6 +20,7 @@ from . import _tensor_str as _tensor_str
 from . import _utils as _utils
 from . import accelerator as accelerator
 from . import amp as amp
+from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
@@ -69,6 +70,7 @@ from ._tensor_types import DoubleTensor as DoubleTensor
 from ._stream import Event as Event
 from ._tensor_types import FloatTensor as FloatTensor
 from ._dispatch.schema import FunctionSchema as FunctionSchema
+from .futures import Future as Future
 from ._C import Generator as Generator
 from ._tensor_types import HalfTensor as HalfTensor
 from ._tensor_types import IntTensor as IntTensor
@@ -85,6 +87,7 @@ from ._namespace import SymFloat as SymFloat
 from ._namespace import SymInt as SymInt
 from ._dispatch.tags import Tag as Tag
 from ._tensor import Tensor as Tensor
+from ._dispatch.schema import TensorType as TensorType
 from .storage import TypedStorage as TypedStorage
 from ._storage import UntypedStorage as UntypedStorage
 from ._namespace import _assert as _assert
@@ -153,6 +156,7 @@ from ._device import get_default_device as get_default_device
 from ._C import get_default_dtype as get_default_dtype
 from ._namespace import get_deterministic_debug_mode as get_deterministic_debug_mode
 from ._namespace import get_device as get_device
+from ._device import get_device_module as get_device_module
 from ._namespace import get_float32_matmul_precision as get_float32_matmul_precision
 from ._namespace import get_num_interop_threads as get_num_interop_threads
 from ._C import get_num_threads as get_num_threads
@@ -245,6 +249,7 @@ from .func import vmap as vmap
 from ._higher_order_ops.while_loop import while_loop as while_loop
 
 __version__: str
+AcceleratorError: type[Any]
 BFloat16Storage: type[Any]
 BoolStorage: type[Any]
 ByteStorage: type[Any]
@@ -256,6 +261,7 @@ FloatStorage: type[Any]
 HalfStorage: type[Any]
 IntStorage: type[Any]
 LongStorage: type[Any]
+OutOfMemoryError: type[Any]
 ShortStorage: type[Any]
 bfloat16: _dtype
 bool: _dtype
@@ -282,6 +288,7 @@ int16: _dtype
 int32: _dtype
 int64: _dtype
 int8: _dtype
+legacy_contiguous_format: Any
 long: _dtype
 nonzero: Any
 short: _dtype
@@ -769,6 +776,8 @@ def _scaled_dot_product_attention_math(query: Tensor, key: Tensor, value: Tensor
     """Attention by separate operators: output and weights."""
 def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: _dtype | None = ..., use_fast_accum: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The product of two float8 matrices, each times its scale: one number, or one for each row of the product (M, 1) and each column (1, N)."""
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The sizes as a tensor of int64."""
 def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum."""
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype) -> Tensor:
@@ -1556,6 +1565,8 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_t
     """A number of magnitude in [0.5, 1), and the power of two by which it is multiplied."""
 def frobenius_norm(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Square root of the sum of squares along one or two dimensions."""
+def from_file(filename: str, shared: _bool | None = ..., size: _int | None = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """The elements of a file as a tensor of one dimension; with shared=True what is written to one is in the other."""
 @overload
 def full(size: _Sequence[_int], fill_value: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """One number everywhere; its kind gives the dtype."""

@@ -1,5 +1,6 @@
 """Names of operators, and where registrations were made."""
 
+import importlib
 import sys
 
 from mindtorch_v2 import _C
@@ -27,6 +28,9 @@ def handle_named(name):
 def find_handle(name):
     """The operator of that name; raises RuntimeError if there is none."""
     handle = handle_named(name)
+    if handle is None and name.startswith("torchvision::"):
+        importlib.import_module("mindtorch_v2._library.torchvision")
+        handle = handle_named(name)
     if handle is None:
         raise RuntimeError(f"operator {name} does not exist")
     return handle

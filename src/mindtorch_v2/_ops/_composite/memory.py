@@ -25,6 +25,8 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
     return made.set_(memory, 0, (size,))
 
 
-@composite("_shape_as_tensor(Tensor self) -> Tensor", "The sizes as a tensor of int64.", bind="function", samples=[S(T(2, 3))])
+@composite(
+    "_shape_as_tensor(Tensor self) -> Tensor", "The sizes as a tensor of int64.", bind="function", samples=[S(T(2, 3))]
+)
 def _shape_as_tensor(self):
     return torch.tensor(self.shape, dtype=torch.int64)

@@ -1,0 +1,111 @@
+"""Names that torchvision, timm, torch_geometric, kornia, diffusers and open_clip ask for when they are imported."""
+
+import importlib
+
+import pytest
+
+import mindtorch_v2 as torch
+
+
+def test_exceptions_of_devices():
+    assert issubclass(torch.OutOfMemoryError, RuntimeError)
+    assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError
+    assert issubclass(torch.npu.OutOfMemoryError, torch.OutOfMemoryError)
+    assert issubclass(torch.npu.OutOfMemoryError, torch.AcceleratorError)
+
+
+def test_the_module_of_a_device():
+    assert torch.get_device_module("cpu:0") is torch.cpu
+    assert torch.get_device_module(torch.device("npu")) is torch.npu
+    assert torch.get_device_module() is (torch.npu if torch.npu.is_available() else torch.cpu)
+    with pytest.raises(
+        RuntimeError, match=r"Device 'meta' does not have a corresponding module registered as 'torch.meta'"
+    ):
+        torch.get_device_module("meta")
+    with pytest.raises(RuntimeError, match="Invalid value of device '0', expect torch.device, str, or None"):
+        torch.get_device_module(0)
+
+
+def test_a_file_as_a_tensor(tmp_path):
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(range(8)))
+    shared = torch.from_file(str(path), shared=True, size=8, dtype=torch.uint8)
+    private = torch.from_file(str(path), size=2, dtype=torch.int32)
+    assert shared.tolist() == list(range(8))
+    shared[0] = 255
+    assert path.read_bytes() == bytes([255, 1, 2, 3, 4, 5, 6, 7])
+    private.zero_()
+    assert path.read_bytes()[1] == 1
+    with pytest.raises(RuntimeError, match="8 bytes, 36 were asked for"):
+        torch.from_file(str(path), size=9)
+    with pytest.raises(RuntimeError, match="unable to open file"):
+        torch.from_file(str(tmp_path / "none"), size=1)
+
+
+def test_whether_transforms_are_active():
+    seen = []
+    torch.func.vmap(lambda x: seen.append(torch._C._are_functorch_transforms_active()) or x)(torch.ones(2))
+    assert seen == [True]
+    assert not torch._C._are_functorch_transforms_active()
+
+
+@pytest.mark.parametrize("make", [lambda: torch.Tensor(2), lambda: torch.Tensor([1.0]), lambda: torch.LongTensor([1])])
+def test_older_constructors_have_no_default_device(make):
+    with torch.device("meta"):
+        assert make().device.type == "cpu"
+        assert torch.tensor([1.0]).device.type == "meta"
+
+
+def test_marks_of_scripted_and_quantized_models_change_nothing():
+    for mark in (torch.jit._overload, torch.jit._overload_method, torch.jit._script_if_tracing):
+        assert mark(len) is len
+    x = torch.ones(2)
+    assert torch.ao.quantization.QuantStub()(x) is torch.ao.quantization.DeQuantStub()(x) is x
+    assert importlib.import_module("mindtorch_v2.onnx.symbolic_helper").parse_args("v", "i")(len) is len
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("ao.quantization", "convert"),
+        ("cuda", "graph"),
+        ("cuda", "use_mem_pool"),
+        ("distributed._functional_collectives", "all_gather_tensor"),
+        ("distributed.rpc", "init_rpc"),
+        ("_custom_ops", "impl"),
+    ],
+)
+def test_what_exists_by_name_says_so(module, name):
+    with pytest.raises(NotImplementedError, match=rf"torch\.{module}\.{name} is not implemented in mindtorch_v2"):
+        getattr(importlib.import_module(f"mindtorch_v2.{module}"), name)(None)
+
+
+def test_where_functions_compile():
+    supported = importlib.import_module("mindtorch_v2._dynamo.utils").is_compile_supported
+    assert supported("cpu")
+    assert not supported("meta")
+    assert importlib.import_module("mindtorch_v2.utils._triton").has_triton() is False
+
+
+def test_an_older_name_of_register_fake():
+    library = torch.library.Library("older_names", "FRAGMENT")
+    library.define("twice(Tensor x) -> Tensor")
+    importlib.import_module("mindtorch_v2._custom_ops").impl_abstract(
+        "older_names::twice", func=lambda x: x.new_empty(2)
+    )
+    assert torch.ops.older_names.twice(torch.ones(3, device="meta")).shape == (2,)
+
+
+def test_torchvision_finds_nms():
+    @torch.library.register_fake("torchvision::nms")
+    def fake(dets, scores, iou_threshold):
+        return dets.new_empty((0,), dtype=torch.int64)
+
+    boxes = torch.tensor([[0, 0, 2, 2], [0, 0, 2, 1.9], [1, 1, 3, 3], [5, 5, 6, 6], [0, 0, 2, 2]])
+    scores = torch.tensor([0.5, 0.9, 0.8, 0.8, 0.5])
+    # The third shares 0.9 of 6.9 with the second; the first and the last share 0.95 with it.
+    assert torch.ops.torchvision.nms(boxes, scores, 0.5).tolist() == [1, 2, 3]
+    assert torch.ops.torchvision.nms(boxes, scores, 0.1).tolist() == [1, 3]
+    assert torch.ops.torchvision.nms(boxes, scores, 1.0).tolist() == [1, 2, 3, 0, 4]
+    assert torch.ops.torchvision.nms(boxes[:0], scores[:0], 0.5).tolist() == []
+    assert torch.ops.torchvision.nms(boxes.to("meta"), scores.to("meta"), 0.5).device.type == "meta"
