@@ -29,7 +29,7 @@ def find_handle(name):
     """The operator of that name; raises RuntimeError if there is none."""
     handle = handle_named(name)
     if handle is None and name.startswith("torchvision::"):
-        importlib.import_module("mindtorch_v2._library.torchvision")
+        importlib.import_module("mindtorch_v2._torchvision")
         handle = handle_named(name)
     if handle is None:
         raise RuntimeError(f"operator {name} does not exist")

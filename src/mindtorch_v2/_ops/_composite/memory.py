@@ -1,8 +1,9 @@
 """New tensors in particular memory: a file's, or pages that stay where they are."""
 
-import mindtorch_v2 as torch
-
-from .._table import S, T, composite
+from ... import _C
+from ..._dtype import DTYPES
+from ..._storage import UntypedStorage
+from .._table import S, T, aten, composite
 
 
 @composite(
@@ -20,8 +21,8 @@ def _pin_memory(self, device=None):
     bind="function",
 )
 def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=None):
-    made = torch.empty(0, dtype=dtype, layout=layout, device=device)
-    memory = torch.UntypedStorage.from_file(filename, bool(shared), size * made.element_size())
+    made = aten.empty(0, dtype=dtype, layout=layout, device=device)
+    memory = UntypedStorage.from_file(filename, bool(shared), size * made.element_size())
     return made.set_(memory, 0, (size,))
 
 
@@ -29,4 +30,4 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
     "_shape_as_tensor(Tensor self) -> Tensor", "The sizes as a tensor of int64.", bind="function", samples=[S(T(2, 3))]
 )
 def _shape_as_tensor(self):
-    return torch.tensor(self.shape, dtype=torch.int64)
+    return _C.tensor(self.shape, dtype=DTYPES["int64"])
