@@ -137,3 +137,18 @@ def test_scale_of_containers():
     assert isinstance(scaled[1], tuple)
     scaler.update(2.0) if scaler._scale is not None else None
     assert scaler.get_scale() == 2.0
+
+
+def test_the_scale_grows_after_as_many_good_steps_as_asked_for():
+    parameter = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([parameter], lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_factor=2.0, growth_interval=2)
+    scales = []
+    for factor in (1.0, 1.0, 1.0, float("inf"), 1.0, 1.0):
+        optimizer.zero_grad()
+        scaler.scale(parameter * factor).sum().backward()
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+    assert scales == [4, 8, 8, 4, 4, 8]
+    assert parameter.item() == pytest.approx(0.5)  # five steps of 0.1: the one that overflowed was left out

@@ -171,3 +171,10 @@ def test_slices(name: str) -> None:
                 sample.check(sample.gradients, mapped)
         if row.grad and name not in NO_JACOBIAN:
             sample.check_jacobian()
+
+
+def test_labels_that_are_left_out() -> None:
+    made = torch.vmap(lambda scores, labels: torch.nn.functional.cross_entropy(scores, labels))(
+        torch.zeros(2, 2, 3), torch.tensor([[0, -100], [1, 2]])
+    )
+    assert (made - torch.tensor(3.0).log()).abs().max() < 1e-6

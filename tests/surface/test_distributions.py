@@ -5,6 +5,7 @@ import reference
 
 import mindtorch_v2 as torch
 import mindtorch_v2.distributions as ours
+from mindtorch_v2.distributions.kl import _exponential_family
 
 
 def make(torch, D):
@@ -167,3 +168,12 @@ def test_transforms_reach_their_constraint(name):
     y = transform(torch.randn(3, 3))
     assert bool(constraint.check(y).all())
     torch.testing.assert_close(transform(transform.inv(y)), y, rtol=1e-4, atol=1e-5)
+
+
+def test_divergence_by_natural_parameters():
+    """KL(N(0, 1) || N(1, 2)) = log 2 + (1 + 1) / 8 - 1/2, by the formula that serves every exponential family."""
+    p = ours.Normal(torch.tensor(0.0), torch.tensor(1.0))
+    q = ours.Normal(torch.tensor(1.0), torch.tensor(2.0))
+    expected = pytest.approx(0.4431472, abs=1e-5)
+    assert _exponential_family(p, q).item() == expected
+    assert ours.kl_divergence(p, q).item() == expected
