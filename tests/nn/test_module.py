@@ -430,3 +430,25 @@ def test_a_module_without_its_init_says_so():
         Forgetful()(torch.ones(1))
     with pytest.raises(AttributeError, match="'Forgetful' object has no attribute '_parameters'"):
         list(Forgetful().parameters())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nn.MultiheadAttention(4, 2, add_bias_kv=True),
+        lambda: nn.Transformer(4, 2, 1, 1, 8),
+        lambda: nn.Linear(2, 2),
+    ],
+)
+def test_initialisation_is_looked_up_when_it_runs(make, monkeypatch):
+    """Libraries that load weights replace functions of nn.init for a while, so that nothing is drawn over them."""
+    module = make()
+    before = [parameter.detach().clone() for parameter in module.parameters()]
+    for name in ("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "uniform_", "constant_", "zeros_", "ones_"):
+        monkeypatch.setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
+        monkeypatch.setattr(nn.modules.transformer, name, lambda tensor, *args, **kwargs: tensor, raising=False)
+    for each in module.modules():
+        for reset in ("reset_parameters", "_reset_parameters"):
+            getattr(each, reset, lambda: None)()
+    for mine, kept in zip(module.parameters(), before):
+        assert torch.equal(mine, kept)
