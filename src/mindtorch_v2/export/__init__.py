@@ -1,6 +1,7 @@
 """`torch.export`: a program as a graph of operators that can be kept, changed and run without its Python code."""
 
 from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2.export._archive import load, save
 from mindtorch_v2.export._trace import export
 from mindtorch_v2.export.dynamic_shapes import Dim, ShapesCollection, dims
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
@@ -29,8 +30,6 @@ __all__ = [
 AdditionalInputs = unavailable_class("torch.export.AdditionalInputs")
 draft_export = unavailable_function("torch.export.draft_export")
 unflatten = unavailable_function("torch.export.unflatten")
-load = unavailable_function("torch.export.load")
-save = unavailable_function("torch.export.save")
 export_for_training = export
 
 

@@ -342,6 +342,7 @@ class _Opened:
         self.assignments = [dict(each) for each in assignments]
         self.fitting = Fitting()
         self.bases = {}  # name of a symbol -> (node that has it, dimension or None)
+        self.multiples = {}  # name of a symbol -> a size that is a multiple of it, and something
         self.made = {}  # text of an expression -> its node
         for name in _free(env):
             self.fitting.learn_symbol(name, tuple(each[name] for each in assignments))
@@ -396,6 +397,8 @@ class _Opened:
             said = values[0]._told[0][dim]
             if isinstance(said, SymInt):
                 self.bases.setdefault(str(said.node.expr), (node, dim))
+                for name in said.node.expr.free_symbols:
+                    self.multiples.setdefault(name, said.node.expr)
                 if self.fitting.known(sizes) is None:
                     self.fitting.learn_symbol(str(said.node.expr), sizes)
 
@@ -514,6 +517,8 @@ class _Opened:
     def _atom(self, atom):
         expr = Expression({(atom,): 1})
         if isinstance(atom, Symbol):
+            if atom.name not in self.bases and atom.name in self.multiples:
+                return self._part(atom.name, expr)
             if atom.name not in self.bases:
                 raise NotOneGraph(f"make_fx(tracing_mode='symbolic'): no value of the graph has the size {atom}")
             return self._node(expr, evaluated(expr, self.assignments))
@@ -521,6 +526,18 @@ class _Opened:
             raise NotOneGraph(f"make_fx(tracing_mode='symbolic'): {atom.name} of a size has no node")
         args = [each.constant if each.constant is not None else self._node(each, None) for each in atom.args]
         return self._called(_TARGETS[atom.name], tuple(args), expr)
+
+    def _part(self, name, expr):
+        """A symbol that no value has as its size: of one that is a multiple of it, and something."""
+        size = self.multiples[name]
+        start = size.evaluate(dict.fromkeys(size.free_symbols, 0))
+        factor = size.evaluate(dict.fromkeys(size.free_symbols, 1)) - start
+        if size.minus(expr.times(constant(factor))).constant is None:
+            raise NotOneGraph(f"make_fx(tracing_mode='symbolic'): {name} cannot be told from {size}")
+        part = self._node(size, evaluated(size, self.assignments))
+        if start:
+            part = self._called(operator.sub, (part, start), size.minus(constant(start)))
+        return self._called(operator.floordiv, (part, factor), expr)
 
     def _called(self, target, args, expr):
         key = str(expr)

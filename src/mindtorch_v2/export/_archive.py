@@ -1,0 +1,358 @@
+"""`save` and `load`: a zip with the graph as JSON and the tensors beside it. Loading runs no code that a file brings."""
+
+import io
+import json
+import math
+import operator
+import re
+import zipfile
+
+import mindtorch_v2 as torch
+from mindtorch_v2._ops_namespace import OpOverload
+from mindtorch_v2._symbolic import Condition, Expression, Junction, SymInt, symbol
+from mindtorch_v2._symbolic.expressions import FUNCTIONS, Apply, Symbol
+from mindtorch_v2._symbolic.numbers import sym_float, sym_int, sym_max, sym_min
+from mindtorch_v2.export import graph_signature as signatures
+from mindtorch_v2.export._sizes import Inputs, ValueRanges
+from mindtorch_v2.export.dynamic_shapes import Dim
+from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from mindtorch_v2.fx import Graph, Node
+from mindtorch_v2.utils import _pytree as pytree
+
+__all__ = ["load", "save"]
+
+_VERSION = 1
+_CALLS = {
+    "getitem": operator.getitem, "add": operator.add, "sub": operator.sub, "mul": operator.mul, "pow": operator.pow,
+    "floordiv": operator.floordiv, "truediv": operator.truediv, "mod": operator.mod, "abs": operator.abs,
+    "sym_max": sym_max, "sym_min": sym_min, "sym_float": sym_float, "sym_int": sym_int,
+    "set_grad_enabled": torch._C._set_grad_enabled,
+}  # fmt: skip
+_NAMED = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.memory_format}
+_OPERATOR = re.compile(r"(\w+)::(\w+)\.(\w+)")
+
+
+# ---- writing ----
+
+
+def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
+    """Write an ExportedProgram to a file (a path or a binary file object): a zip of this package's own, not PyTorch's.
+
+    `extra_files` maps names to texts or bytes that are kept beside. TypeError for something else than an ExportedProgram;
+    NotImplementedError for an argument in the graph that has no form in JSON.
+    """
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(
+            f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead."
+        )
+    args, kwargs = ep.example_inputs
+    with zipfile.ZipFile(f, "w") as archive:
+        archive.writestr("program.json", json.dumps(_program(ep)))
+        for name, value in (
+            ("weights", dict(ep.state_dict)),
+            ("constants", dict(ep.constants)),
+            ("example_inputs", pytree.tree_leaves((args, kwargs))),
+        ):
+            buffer = io.BytesIO()
+            torch.save(value, buffer)
+            archive.writestr(f"{name}.pt", buffer.getvalue())
+        for name, value in (extra_files or {}).items():
+            archive.writestr(f"extra_files/{name}", value)
+
+
+def _program(ep):
+    call = ep.module_call_graph[0].signature
+    hints = {}
+    for node in ep.graph.find_nodes(op="placeholder"):
+        if isinstance(node.meta.get("val"), torch.Tensor):
+            for size in node.meta["val"].shape:
+                if isinstance(size, SymInt):
+                    hints.update(size.node.shape_env.backed_var_to_val)
+    return {
+        "version": _VERSION,
+        "nodes": [_node(node) for node in ep.graph.nodes],
+        "inputs": [_spec(spec) | {"persistent": spec.persistent} for spec in ep.graph_signature.input_specs],
+        "outputs": [_spec(spec) for spec in ep.graph_signature.output_specs],
+        "symbols": {
+            str(name): [hints[str(name)], bounds.lower, None if bounds.upper is math.inf else bounds.upper]
+            for name, bounds in ep.range_constraints.items()
+        },
+        "guards": [_condition(each) for each in ep._guards],
+        "modules": [entry.fqn for entry in ep.module_call_graph],
+        "in_spec": pytree.treespec_dumps(call.in_spec),
+        "out_spec": pytree.treespec_dumps(call.out_spec),
+        "arguments": call.forward_arg_names,
+    }
+
+
+def _spec(spec):
+    arg = spec.arg
+    value = _value(arg.value) if isinstance(arg, signatures.ConstantArgument) else None
+    return {"kind": spec.kind.name, "arg": [type(arg).__name__, arg.name, value], "target": spec.target}
+
+
+def _node(node):
+    made = {"op": node.op, "name": node.name, "args": _value(tuple(node.args)), "kwargs": _value(dict(node.kwargs))}
+    if node.op == "call_function":
+        made["target"] = _target(node)
+    made["val"] = _described(node.meta.get("val"))
+    return made
+
+
+def _target(node):
+    target = node.target
+    if isinstance(target, OpOverload):
+        return f"{target.namespace}::{target.overloadpacket.__name__}.{target._overloadname or 'default'}"
+    for name, function in _CALLS.items():
+        if target is function:
+            return name
+    raise NotImplementedError(
+        f"torch.export.save(): a call of {target} ({node.name}) is not implemented in mindtorch_v2"
+    )
+
+
+def _value(value):
+    """An argument as JSON: what is no plain value is a dict with one key, its kind."""
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if isinstance(value, Node):
+        return {"node": value.name}
+    if type(value) is float:
+        return {"float": repr(value)}
+    if type(value) is complex:
+        return {"complex": [repr(value.real), repr(value.imag)]}
+    if isinstance(value, dict):
+        return {"dict": [[key, _value(each)] for key, each in value.items()]}
+    if isinstance(value, slice):
+        return {"slice": [_value(each) for each in (value.start, value.stop, value.step)]}
+    if isinstance(value, (list, tuple)):
+        return {"tuple" if isinstance(value, tuple) else "list": [_value(each) for each in value]}
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
+    for kind, cls in _NAMED.items():
+        if isinstance(value, cls):
+            return {kind: str(value).rpartition(".")[2]}
+    raise NotImplementedError(
+        f"torch.export.save(): an argument of class {type(value).__name__} is not implemented in mindtorch_v2"
+    )
+
+
+def _described(value):
+    """What is known of a node's value."""
+    if isinstance(value, torch.Tensor):
+        sizes = [[_number(each) for each in row] for row in (value.shape, value.stride(), (value.storage_offset(),))]
+        return {"tensor": [*sizes, str(value.dtype).rpartition(".")[2], str(value.device), value.requires_grad]}
+    if isinstance(value, SymInt):
+        return {"size": _number(value)}
+    if isinstance(value, (list, tuple)):
+        return {"values": [_described(each) for each in value]}
+    return {"constant": _value(value)}
+
+
+def _number(size):
+    return _expression(size.node.expr) if isinstance(size, SymInt) else size
+
+
+def _expression(expr):
+    return [[coefficient, [_atom(atom) for atom in monomial]] for monomial, coefficient in expr.terms.items()]
+
+
+def _atom(atom):
+    return atom.name if isinstance(atom, Symbol) else [atom.name, [_expression(each) for each in atom.args]]
+
+
+def _condition(condition):
+    kind = _condition if isinstance(condition, Junction) else _expression
+    return [condition.relation, kind(condition.left), kind(condition.right)]
+
+
+# ---- reading ----
+
+
+def load(f, *, extra_files=None, expected_opset_version=None):
+    """The ExportedProgram that `save` wrote; `extra_files` (a dict with names as keys) is given what was kept beside.
+
+    Nothing that a file contains is run or imported: operators are looked up by name, tensors are loaded as
+    `torch.load(weights_only=True)` does. RuntimeError for a file that is no such program.
+    """
+    try:
+        with zipfile.ZipFile(f) as archive:
+            data = json.loads(archive.read("program.json"))
+            weights, constants, example = (
+                torch.load(io.BytesIO(archive.read(f"{name}.pt")), weights_only=True)
+                for name in ("weights", "constants", "example_inputs")
+            )
+            for name in extra_files or {}:
+                extra_files[name] = archive.read(f"extra_files/{name}").decode()
+    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+        raise RuntimeError(f"torch.export.load(): not a program that torch.export.save wrote: {error}") from error
+    if data.get("version") != _VERSION:
+        raise RuntimeError(f"torch.export.load(): version {data.get('version')} is not known, only {_VERSION}")
+    return _Reader(data, weights, constants, example).program()
+
+
+class _Reader:
+    """Makes a program of what a file says."""
+
+    def __init__(self, data, weights, constants, example):
+        self.data, self.weights, self.constants, self.example = data, weights, constants, example
+        self.hints = {name: each[0] for name, each in data["symbols"].items()}
+        self.dims = {name: Dim(name, min=lower, max=upper) for name, (_, lower, upper) in data["symbols"].items()}
+        self.symbols = {name: symbol(name) for name in self.hints}  # of the file -> of the program that is made
+        self.nodes = {}
+
+    def program(self):
+        data = self.data
+        placeholders = [node for node in data["nodes"] if node["op"] == "placeholder"]
+        inputs = Inputs(*zip(*map(self.example_of, placeholders))) if placeholders else Inputs((), (), ())
+        self.mode = inputs.mode
+        self.sizes = {each.said.__name__: each.size for each in inputs.symbols}
+        self.symbols = {name: size.node.expr for name, size in self.sizes.items()}
+        graph = Graph()
+        leaves = iter(inputs.leaves)
+        for node in data["nodes"]:
+            made = self.node(graph, node)
+            made.meta["val"] = next(leaves) if node["op"] == "placeholder" else self.described(node["val"])
+        in_spec, out_spec = pytree.treespec_loads(data["in_spec"]), pytree.treespec_loads(data["out_spec"])
+        call = ModuleCallSignature([], [], in_spec, out_spec, data["arguments"])
+        return ExportedProgram(
+            torch.nn.Module(),
+            graph,
+            signatures.ExportGraphSignature(
+                [self.spec(signatures.InputSpec, signatures.InputKind, each) for each in data["inputs"]],
+                [self.spec(signatures.OutputSpec, signatures.OutputKind, each) for each in data["outputs"]],
+            ),
+            self.weights,
+            {
+                self.symbols[name]: ValueRanges(lower, math.inf if upper is None else upper)
+                for name, (_, lower, upper) in data["symbols"].items()
+            },
+            [ModuleCallEntry(name, None if name else call) for name in data["modules"]],
+            pytree.tree_unflatten(self.example, in_spec),
+            self.constants,
+            _guards=[self.condition(each) for each in data["guards"]],
+        )
+
+    def example_of(self, node):
+        """The value, the Dims of its sizes, and the name of an input."""
+        (kind, said), = node["val"].items()  # fmt: skip
+        if kind != "tensor":
+            return self.value(said), None, node["name"]
+        shape, strides, _, dtype, device, requires_grad = said
+        with torch.no_grad():
+            sizes = [[self.seen(each) for each in row] for row in (shape, strides)]
+            value = torch.empty_strided(*sizes, dtype=self.named("dtype", dtype), device="meta")
+        del device
+        return value.requires_grad_(requires_grad), [self.dim(each) for each in shape], node["name"]
+
+    def seen(self, size):
+        return size if isinstance(size, int) else self.expression(size).evaluate(self.hints)
+
+    def dim(self, size):
+        if isinstance(size, int):
+            return None
+        made, start = None, 0
+        for coefficient, monomial in size:
+            if monomial:
+                made = self.dims[monomial[0]] * coefficient if coefficient != 1 else self.dims[monomial[0]]
+            else:
+                start = coefficient
+        return made + start if start else made
+
+    # ---- the parts of a file ----
+
+    def node(self, graph, node):
+        args, kwargs = self.value(node["args"]), self.value(node["kwargs"])
+        if node["op"] == "call_function":
+            made = graph.create_node("call_function", self.target(node["target"]), args, kwargs, name=node["name"])
+        elif node["op"] == "placeholder":
+            made = graph.placeholder(node["name"])
+        elif node["op"] == "output":
+            made = graph.output(args[0])
+        else:
+            raise RuntimeError(f"torch.export.load(): a node of kind {node['op']!r} is not known")
+        self.nodes[node["name"]] = made
+        return made
+
+    @staticmethod
+    def target(name):
+        if name in _CALLS:
+            return _CALLS[name]
+        parts = _OPERATOR.fullmatch(name)
+        found = torch.ops
+        for part in parts.groups() if parts else ():
+            found = getattr(found, part, None)
+        if not isinstance(found, OpOverload):
+            raise RuntimeError(f"torch.export.load(): the program calls {name!r}, and there is no such operator")
+        return found
+
+    @staticmethod
+    def named(kind, name):
+        found = getattr(torch, name, None)
+        if not isinstance(found, _NAMED[kind]):
+            raise RuntimeError(f"torch.export.load(): {name!r} is no {kind}")
+        return found
+
+    def value(self, value):
+        if not isinstance(value, dict):
+            return value
+        (kind, said), = value.items()  # fmt: skip
+        if kind == "node":
+            return self.nodes[said]
+        if kind == "float":
+            return float(said)
+        if kind == "complex":
+            return complex(*map(float, said))
+        if kind == "dict":
+            return {key: self.value(each) for key, each in said}
+        if kind == "device":
+            return torch.device(said)
+        if kind in _NAMED:
+            return self.named(kind, said)
+        made = [self.value(each) for each in said]
+        return made if kind == "list" else tuple(made) if kind == "tuple" else slice(*made)
+
+    def described(self, said):
+        (kind, said), = said.items()  # fmt: skip
+        if kind == "constant":
+            return self.value(said)
+        if kind == "values":
+            return [self.described(each) for each in said]
+        if kind == "size":
+            return self.size(said)
+        *rows, (offset,), dtype, device, _ = said
+        with torch.no_grad():
+            sizes = [[self.seen(each) for each in row] for row in rows]
+            elem = torch.empty_strided(*sizes, dtype=self.named("dtype", dtype), device="meta")
+        made = self.mode.wrap(elem, torch.device(device))
+        made._told = (*([self.size(each) for each in row] for row in rows), self.size(offset))
+        return made
+
+    def size(self, size):
+        return size if isinstance(size, int) else self.expression(size).evaluate(self.sizes)
+
+    def expression(self, terms):
+        return Expression({tuple(map(self.atom, monomial)): coefficient for coefficient, monomial in terms})
+
+    def atom(self, atom):
+        if isinstance(atom, str):
+            return Symbol(atom)
+        name, args = atom
+        if name not in FUNCTIONS:
+            raise RuntimeError(f"torch.export.load(): the function {name!r} of sizes is not known")
+        return Apply(name, *map(self.expression, args))
+
+    def condition(self, said):
+        relation, left, right = said
+        if relation in ("&", "|"):
+            return Junction(relation, self.condition(left), self.condition(right))
+        return Condition(relation, self.expression(left), self.expression(right))
+
+    def spec(self, cls, kinds, said):
+        name, node, value = said["arg"]
+        arg = getattr(signatures, name)
+        if arg not in (signatures.TensorArgument, signatures.SymIntArgument, signatures.ConstantArgument):
+            raise RuntimeError(f"torch.export.load(): {name!r} is no kind of argument")
+        made = arg(node, self.value(value)) if arg is signatures.ConstantArgument else arg(node)
+        more = (said["persistent"],) if "persistent" in said else ()
+        return cls(kinds[said["kind"]], made, said["target"], *more)
