@@ -7,7 +7,7 @@ __all__ = ["autograd_kernel", "check_differentiable"]
 
 
 def check_differentiable(handle, op):
-    """RuntimeError for an operator that writes to arguments or returns views: it can have no formula of its own."""
+    """RuntimeError for an operator that writes to its arguments: it can have no formula of its own."""
     schema = schema_of(handle)
     if schema.is_mutable:
         raise RuntimeError(
