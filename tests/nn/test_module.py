@@ -436,7 +436,7 @@ def test_a_module_without_its_init_says_so():
     "make",
     [
         lambda: nn.MultiheadAttention(4, 2, add_bias_kv=True),
-        lambda: nn.Transformer(4, 2, 1, 1, 8),
+        lambda: nn.Transformer(4, 2, 1, 1, 8, batch_first=True),
         lambda: nn.Linear(2, 2),
     ],
 )
