@@ -60,6 +60,7 @@ def test_what_is_loaded_is_what_was_saved():
     assert [str(n.meta["val"].shape) for n in again.graph.nodes if isinstance(n.meta.get("val"), torch.Tensor)] == [
         str(n.meta["val"].shape) for n in program.graph.nodes if isinstance(n.meta.get("val"), torch.Tensor)
     ]
+    assert {n.meta["val"].device.type for n in again.graph.find_nodes(op="placeholder") if n.name == "x"} == {"cpu"}
     args = (torch.randn(8, 3), [torch.ones(9)])
     modules = program.module(), again.module(), again.run_decompositions().module()
     expected, *results = [module(*args, scale=0.25) for module in modules]

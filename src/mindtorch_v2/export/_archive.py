@@ -9,6 +9,7 @@ import zipfile
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops_namespace import OpOverload
+from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from mindtorch_v2._symbolic import Condition, Expression, Junction, SymInt, symbol
 from mindtorch_v2._symbolic.expressions import FUNCTIONS, Apply, Symbol
 from mindtorch_v2._symbolic.numbers import sym_float, sym_int, sym_max, sym_min
@@ -241,9 +242,9 @@ class _Reader:
         shape, strides, _, dtype, device, requires_grad = said
         with torch.no_grad():
             sizes = [[self.seen(each) for each in row] for row in (shape, strides)]
-            value = torch.empty_strided(*sizes, dtype=self.named("dtype", dtype), device="meta")
-        del device
-        return value.requires_grad_(requires_grad), [self.dim(each) for each in shape], node["name"]
+            elem = torch.empty_strided(*sizes, dtype=self.named("dtype", dtype), device="meta")
+        value = FakeTensor(FakeTensorMode(), elem, torch.device(device)).requires_grad_(requires_grad)
+        return value, [self.dim(each) for each in shape], node["name"]
 
     def seen(self, size):
         return size if isinstance(size, int) else self.expression(size).evaluate(self.hints)
