@@ -348,3 +348,13 @@ def test_dims():
         Dim("a b")
     with pytest.raises(NotImplementedError, match="Only increasing linear operations"):
         Dim("a") * -1
+
+
+@pytest.mark.parametrize("sizes", [None, {"x": {0: Dim("length")}}])
+def test_a_value_of_a_tensor_is_asked_for_again(sizes):
+    def forward(self, x):
+        total, first = x.sum().item(), x[0].item()
+        return x * total + first * 2 + total * first
+
+    program = export(module_of(forward), (torch.tensor([1, 2, 3]),), dynamic_shapes=sizes)
+    assert program.module()(torch.tensor([2, 5, 1])).tolist() == [16 + 4 + 16, 40 + 4 + 16, 8 + 4 + 16]

@@ -57,10 +57,10 @@ def _mode_like(mode):
     return FakeTensorMode(shape_env=env, allow_non_fake_inputs=mode.allow_non_fake_inputs)
 
 
-def _resized(args, values, like):
+def _resized(args, values, like, draw=0):
     """The same arguments for other values of the symbols, and the mode that they are of; `like` is that of `args`."""
     mode = _mode_like(like)
-    mode.shape_env.apart_from(values)
+    mode.shape_env.apart_from(values, draw)
     number = itertools.count()
     tensors = {}  # an argument that is given twice is one tensor here as well
 
@@ -168,7 +168,7 @@ def open_sizes(module, args, fake_mode, trace):
             _fix_what_is_fixed(env, own, tried)
             enough = len(tried.modules) - 1 + _OTHERS
     if not _free(env):
-        return _told(module)
+        return _open_data(module, args, fake_mode, trace) if env.depends_on_data() else _told(module)
     if len(tried.modules) < _OTHERS:
         raise NotOneGraph(
             "make_fx(tracing_mode='symbolic'): with other sizes than those seen the program gives another graph: with "
@@ -176,6 +176,17 @@ def open_sizes(module, args, fake_mode, trace):
         ) from tried.error
     _tell_apart(env, own, tried)
     return _Opened(module, tried.modules, [own, *tried.assignments], env).run()
+
+
+def _open_data(module, args, fake_mode, trace):
+    """The same for a program of fixed sizes in which values of tensors are numbers: traced with others for those."""
+    own = fake_mode.shape_env.backed_var_to_val
+    modules = [module]
+    for draw in range(1, _OTHERS + 1):
+        other = trace(*_resized(args, own, fake_mode, draw))
+        _compare(module, other)
+        modules.append(other)
+    return _Opened(module, modules, [own] * len(modules), fake_mode.shape_env).run()
 
 
 def _told(module):

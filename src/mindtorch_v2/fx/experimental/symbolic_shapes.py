@@ -259,9 +259,13 @@ class ShapeEnv:
         of_arguments = {name for name, known in self._symbols.items() if not known.derived}
         self.guards = [guard for guard in self.guards if guard.expr.free_symbols <= of_arguments]
 
-    def apart_from(self, values: Mapping[str, int]) -> None:
-        """Let the values in the other universes, and of data, be none that a ShapeEnv with these values has."""
-        self._draw = random.Random(sum(values.values()))  # noqa: S311
+    def apart_from(self, values: Mapping[str, int], draw: int = 0) -> None:
+        """Let the values in the other universes, and of data, be none that a ShapeEnv with these values and `draw` has."""
+        self._draw = random.Random(sum(values.values()) + 7919 * draw)  # noqa: S311
+
+    def depends_on_data(self) -> bool:
+        """Whether a value of a tensor became a number, or a size."""
+        return any(known.unbacked for known in self._symbols.values())
 
     # ---- decisions ----
 
