@@ -269,6 +269,18 @@ def test_threads_share_graphs():
     assert counter.frame_count == 1
 
 
+@pytest.mark.parametrize("index", [[-2], [0, 2], [[1], [0]]])
+def test_lists_are_indices_in_a_graph(index):
+    x = torch.arange(24.0).view(2, 3, 4)
+    compiled = torch.compile(lambda x: x[:, :, index] + x[..., [1]].sum(), fullgraph=True)
+    assert torch.equal(compiled(x), x[:, :, index] + x[..., 1].sum())
+
+
+def test_a_compiled_function_is_not_traced_by_jit():
+    compiled = torch.compile(lambda x: x if torch.jit.is_tracing() else x * 2, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(2)).tolist() == [2, 2]
+
+
 def test_counts_in_bins_are_part_of_a_graph():
     count = torch.compile(lambda x: torch.histc(x, bins=4, min=0, max=3) * 2, backend="eager", fullgraph=True)
     assert count(torch.tensor([0.0, 3.0, 3.0, 1.0, 7.0])).tolist() == [2, 2, 0, 4]

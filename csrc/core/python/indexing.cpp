@@ -99,12 +99,12 @@ TensorRef bool_index(bool v) {
 TensorRef sequence_index(PyObject* o) {
     if (numpy_array_check(o)) {
         TensorRef shared = tensor_from_numpy(o, false);
-        return clone(*shared);
+        return announced(clone(*shared));
     }
     TensorRef t = tensor_from_data(o, DType::Undefined);
     // An empty list has no dtype of its own; other floats are cut, as PyTorch does.
     if (is_floating(t->dtype)) t = contiguous(*t, DType::Int64);
-    return t;
+    return announced(std::move(t));
 }
 
 bool has_nested_items(PyObject* sequence) {

@@ -299,12 +299,6 @@ TensorRef moved_to(TensorRef t, DType dtype, bool to_device, Device device) {
     return t;
 }
 
-// Modes that watch dispatch (capture, functionalization) see new constants through this operator.
-TensorRef announced(TensorRef t) {
-    if (g_thread.include.empty()) return t;
-    return op_lift_fresh({Value::of(t.get())});
-}
-
 void set_requires_grad(Tensor& t, bool wanted) {
     if (!wanted) return;
     check_can_require_grad(t.dtype);
@@ -634,6 +628,11 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
 }
 
 }  // namespace
+
+TensorRef announced(TensorRef t) {
+    if (g_thread.include.empty()) return t;
+    return op_lift_fresh({Value::of(t.get())});
+}
 
 TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy) {
     if (numpy_array_check(data) || (numpy_scalar_check(data) && !PyFloat_CheckExact(data))) {

@@ -10,6 +10,9 @@ extern PyMethodDef
 
 // What a tensor made from `data` gets: `dtype` Undefined infers it from the data.
 TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy = true);
+// A tensor made of data, as modes that watch dispatch (capture, functionalization) want it: they see it through an
+// operator.
+TensorRef announced(TensorRef t);
 // A 0-dim tensor from a Python number or NumPy scalar; false if `o` is neither.
 bool number_from_python(PyObject* o, Value* value);
 // The element type and a view of an object that exports NumPy's buffer; null without an exception if it is no ndarray.

@@ -232,6 +232,7 @@ def functions():
         torch.autocast.__exit__: _exit_autocast,
         torch.compiler.is_compiling: _true,
         torch.compiler.is_dynamo_compiling: _true,
+        torch.jit.is_tracing: _constantly(False),
         torch.is_tensor: _is_tensor,
         torch.numel: _tensor_fact("numel"),
         torch.is_floating_point: _tensor_fact("is_floating_point"),
