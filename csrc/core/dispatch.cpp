@@ -220,7 +220,7 @@ void read_dims(PyObject* o, Dims& dims) {
 }
 
 void python_shapes(const Call& c, OutSpec* specs, int nouts) {
-    PyObject* args[64];
+    PyObject* args[64] = {};
     int n = c.op->form == Form::Out ? c.op->out_index : c.nargs;
     for (int i = 0; i < n; i++) args[i] = box_argument(c, i);
     PyObject* r = call_python(c.op->shape_python, args, static_cast<size_t>(n));

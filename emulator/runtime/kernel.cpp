@@ -103,7 +103,7 @@ struct Stack {
         void* p = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) throw Fault{"the host has no memory for the stack of a block"};
         memory = static_cast<char*>(p);
-        mprotect(memory, 4096, PROT_NONE);
+        mprotect(memory, 1, PROT_NONE);  // the page of its end
     }
     ~Stack() { munmap(memory, kStack); }
     Stack(const Stack&) = delete;

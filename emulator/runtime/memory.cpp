@@ -4,6 +4,7 @@
 // stops there and then. The bytes themselves lie at a fixed distance in a second range, which kernels and copies use.
 // Freed memory keeps its address for as long as the range lasts (64 GiB a device), so late users are found out.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +18,12 @@ namespace emu {
 namespace {
 
 constexpr size_t kSpan = size_t(1) << 36;
-constexpr size_t kPage = 4096;
+
+// 64 KiB on many machines with ARM processors.
+size_t page() {
+    static const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
 
 struct Block {
     size_t size;      // as asked for
@@ -58,7 +64,7 @@ Memory& memory() {
     return *m;
 }
 
-size_t pages(size_t n) { return (n + kPage - 1) / kPage * kPage; }
+size_t pages(size_t n) { return (n + page() - 1) / page() * page(); }
 
 // The block that an address lies in, or null.
 std::pair<const uintptr_t, Block>* block_of(Memory& m, const void* p) {
@@ -83,7 +89,7 @@ int allocate(void** out, size_t size, size_t extra, const char* function) {
     if (m.used[d] + n > settings().memory)
         return failed(kOutOfMemory, text(function, ": ", n, " bytes asked for, ", settings().memory - m.used[d], " of ",
                                          settings().memory, " free on device ", device));
-    size_t reserved = pages(n) + kPage;  // an unreadable page behind each block
+    size_t reserved = pages(n) + page();  // an unreadable page behind each block
     char* p = nullptr;
     if (m.next[d] + reserved <= kSpan) {
         p = m.addresses + d * kSpan + m.next[d];

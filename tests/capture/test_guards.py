@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import sys
 import threading
 import types
 import weakref
@@ -13,6 +14,7 @@ from mindtorch_v2 import _C, nn
 from mindtorch_v2._capture import capture
 
 SCALE = 1.0
+QUICK = sys.version_info < (3, 12)  # dictionaries of later Pythons have no versions: all guards are evaluated
 
 
 class Plain:
@@ -22,7 +24,7 @@ class Plain:
 def captured(f, *args):
     made = capture(f, args, {})
     assert made.guards.check(args, {})
-    assert made.guards._watching._watch.check()
+    assert made.guards._watching._watch.check() is QUICK
     return made.guards
 
 
@@ -147,7 +149,7 @@ def test_a_change_of_a_parameter_is_seen(change):
     guards = captured(lambda x: p @ x, *x)
     with torch.no_grad():
         p.mul_(2)
-    assert guards.check(x, {}) and guards._watching._watch.check()
+    assert guards.check(x, {}) and guards._watching._watch.check() is QUICK
     change(p)
     assert not guards.check(x, {})
 
@@ -191,7 +193,7 @@ def test_arguments_by_keyword():
     guards = capture(lambda x, **others: x.sum() + others["a"].sum() * others["b"], (x,), {"a": y, "b": 2}).guards
     first = {"a": y, "b": 2}
     assert guards.check((x,), first) and guards.check((x,), {"a": torch.zeros(3), "b": 2})
-    assert guards.check is guards._watching._watch
+    assert (guards.check is guards._watching._watch) is QUICK
     assert not guards.check((x,), {"b": 2, "a": y})
     assert not guards.check((x,), {"a": y, "c": 2})
     assert not guards.check((x,), {"a": y})
@@ -278,6 +280,7 @@ def test_a_model_is_freed():
     assert gone() is None
 
 
+@pytest.mark.skipif(not QUICK, reason="natives that nothing arms")
 def test_the_natives_refuse_what_they_cannot_use():
     with pytest.raises(TypeError):
         _C._TensorGuard(1, ())

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.no_torch
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src" / "mindtorch_v2"
 LEVELS = {
     "_C": 0, "_dtype": 0, "_device": 0, "_errors": 0, "_as_torch": 0, "_unavailable": 0, "version": 0, "_stream": 0,
-    "_deterministic": 0,
+    "_deterministic": 0, "_annotations": 0,
     "_dispatch": 1,
     "_storage": 2, "_tensor": 2, "_torch_function": 2, "_c_names": 2, "_autograd": 2,
     "_ops": 3, "_tensor_types": 3,

@@ -124,7 +124,7 @@ void compute_in_python(Call& c) {
     const Operator& op = *c.op;
     const int given = op.form == Form::Out ? op.out_index : c.nargs;
     const int outputs = op.form == Form::Out ? op.nargs - op.out_index : op.nrets;
-    PyObject* args[80];
+    PyObject* args[80] = {};
     int n = 0;
     bool complete = true;
     for (int i = 0; i < given + outputs && complete; i++) {

@@ -109,6 +109,16 @@ PyObject* py_flush_denormal(PyObject*, PyObject* o) {
         _mm_setcsr(on ? state | kFlushToZero | kDenormalsAreZero : state);
     }
     Py_RETURN_TRUE;
+#elif defined(__aarch64__)
+    constexpr uint64_t kFlushToZero = 1 << 24;  // of operands and results alike
+#pragma omp parallel
+    {
+        uint64_t state;
+        asm volatile("mrs %0, fpcr" : "=r"(state));
+        state = on ? state | kFlushToZero : state & ~kFlushToZero;
+        asm volatile("msr fpcr, %0" : : "r"(state));
+    }
+    Py_RETURN_TRUE;
 #else
     Py_RETURN_FALSE;
 #endif

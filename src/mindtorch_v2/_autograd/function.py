@@ -185,9 +185,9 @@ class Function(_SingleLevelFunction):
 
 def _bound(forward: Callable, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Arguments as the forward of a Function with setup_context takes them: defaults filled in, keywords in place."""
-    import inspect  # slow to load, and few Functions need it
+    from .._annotations import read_signature  # inspect is slow to load, and few Functions need it
 
-    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound = read_signature(forward).bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args, bound.kwargs
 

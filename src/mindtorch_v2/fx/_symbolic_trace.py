@@ -12,6 +12,7 @@ import types
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._annotations import read_annotations, read_signature
 from mindtorch_v2.utils import _pytree as pytree
 
 from ._codegen import PyTreeCodeGen, PyTreeInfo
@@ -278,7 +279,7 @@ class Tracer(TracerBase):
         RuntimeError if a module's forward has no `self`, or for a tuple of another length.
         """
         unwrapped = inspect.unwrap(root_fn)
-        code, signature = unwrapped.__code__, inspect.signature(unwrapped)
+        code, signature = unwrapped.__code__, read_signature(unwrapped)
         count = code.co_argcount + code.co_kwonlyargcount
         original = list(code.co_varnames[:count])
         names = iter(code.co_varnames)
@@ -323,7 +324,7 @@ class Tracer(TracerBase):
         if name[0] != "*" and signature.parameters[name].default is not inspect.Parameter.empty:
             default = (signature.parameters[name].default,)
         if concrete_args is None or name not in concrete_args:
-            annotation = function.__annotations__.get(name)
+            annotation = read_annotations(function).get(name)
             return self.create_proxy("placeholder", name, default, {}, type_expr=annotation)
         count = 0
 
@@ -385,7 +386,7 @@ class Tracer(TracerBase):
             raise AssertionError(f"Expected FunctionType, got {type(fn)}")
         namespace = fn.__globals__
         fn, args = self.create_args_for_root(fn, is_module, concrete_args)
-        annotations = inspect.get_annotations(inspect.unwrap(fn))
+        annotations = read_annotations(inspect.unwrap(fn))
         with self._recording(namespace):
             result = self.create_arg(fn(*args))
         self.create_node("output", "output", (result,), {}, type_expr=annotations.get("return"))

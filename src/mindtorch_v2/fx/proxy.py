@@ -193,10 +193,10 @@ def _is_assert(instructions):
     while names and names[0] in ("COMPARE_OP", "TO_BOOL"):
         names.pop(0)
     jumps = bool(names) and names[0].startswith("POP_JUMP") and names[0].endswith("IF_TRUE")
-    following = [(each.opname, each.argval) for each in instructions if each.opname != "NOT_TAKEN"]
+    following = [(each.opname, each.argrepr) for each in instructions if each.opname != "NOT_TAKEN"]
     place = next((i for i, (name, _) in enumerate(following) if name.startswith("POP_JUMP")), len(following))
     name, value = following[place + 1] if place + 1 < len(following) else ("", None)
-    return jumps and (name == "LOAD_ASSERTION_ERROR" or (name == "LOAD_COMMON_CONSTANT" and value is AssertionError))
+    return jumps and (name == "LOAD_ASSERTION_ERROR" or (name == "LOAD_COMMON_CONSTANT" and value == "AssertionError"))
 
 
 class Proxy:

@@ -7,6 +7,7 @@ import types
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._annotations import read_signature
 from mindtorch_v2._unavailable import unavailable_function
 from mindtorch_v2.jit._recorder import Recorder, TracerWarning, is_recording
 from mindtorch_v2.utils import _pytree as pytree
@@ -289,7 +290,7 @@ def _record(call, signature_of, root, given, strict):
     for value in (*args, *kwargs.values()):
         _refuse_unless_tensors(value, (*args, *kwargs.values()))
     args, kwargs = pytree.tree_map(_copy_of, (args, kwargs))
-    bound = inspect.signature(signature_of).bind(*args, **kwargs)
+    bound = read_signature(signature_of).bind(*args, **kwargs)
     recorder = Recorder(root)
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind

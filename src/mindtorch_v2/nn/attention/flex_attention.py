@@ -13,6 +13,7 @@ import warnings
 from typing import Any, NamedTuple, TypedDict
 
 import mindtorch_v2 as torch
+from mindtorch_v2._annotations import read_signature
 
 __all__ = [
     "BlockMask",
@@ -103,7 +104,7 @@ def _positions(shape, device):
 def _takes_score(mod_fn):
     """Whether a function is one of scores (five arguments) rather than of masks (four)."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(mod_fn).parameters.values()
+    parameters = read_signature(mod_fn).parameters.values()
     count = sum(p.kind in kinds and p.default is inspect.Parameter.empty for p in parameters)
     if count not in (4, 5):
         raise AssertionError(f"Expected 4 or 5 positional args, got {count}")
