@@ -48,15 +48,6 @@ def _made(name, dtype, args, device):
     raise TypeError(f"{name}(): expected sizes as ints, or one sequence of data")
 
 
-def _legacy_tensor(cls, *args, device=None):
-    """`torch.Tensor(...)`: of the default dtype, by sizes or data."""
-    made = _made("Tensor", _C.get_default_dtype(), args, device)
-    return made if cls is Tensor else made.as_subclass(cls)
-
-
-_C._legacy_tensor = _legacy_tensor
-
-
 def _make(name, dtype):
     return _TensorType(
         name,

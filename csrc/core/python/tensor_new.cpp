@@ -510,11 +510,11 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
 
 // What torch.Tensor(...), torch.LongTensor(...) and x.new(...) do with their arguments: sizes, or data, or nothing. The
 // default device is not theirs.
-TensorRef legacy(DType dtype, PyObject* given, Device device, bool device_given) {
+TensorRef legacy(DType dtype, PyObject* given) {
     Py_ssize_t count = PyTuple_GET_SIZE(given);
     if (count == 0) {
         int64_t zero = 0;
-        return empty(IntSpan(&zero, 1), dtype, device);
+        return empty(IntSpan(&zero, 1), dtype, Device());
     }
     PyObject* first = PyTuple_GET_ITEM(given, 0);
     if (count == 1 && tensor_check(first)) {
@@ -537,47 +537,20 @@ TensorRef legacy(DType dtype, PyObject* given, Device device, bool device_given)
             MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": [", s, "]");
             sizes.push_back(s);
         }
-        return empty(sizes, dtype, device);
+        return empty(sizes, dtype, Device());
     }
     MT_CHECK_TYPE(count == 1,
                   "new() received an invalid combination of arguments: expected sizes or one sequence of data");
     MT_CHECK_TYPE(!PyUnicode_Check(first), "new(): invalid data type 'str'");
     MT_CHECK_TYPE(PySequence_Check(first), "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
-    return moved_to(tensor_from_data(first, dtype), DType::Undefined, device_given, device);
+    return tensor_from_data(first, dtype);
 }
 
 // _legacy_new(dtype, args): x.new(...) and torch.LongTensor(...)
 PyObject* legacy_new(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(n == 2 && PyTuple_Check(args[1]), "_legacy_new(): expected a dtype and a tuple of arguments");
-        return legacy(dtype_from_python(args[0]), args[1], Device(), false).release()->py();
-    });
-}
-
-// _legacy_tensor(cls, *args, device=None): torch.Tensor(...) and its subclasses
-PyObject* legacy_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
-    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        MT_CHECK_TYPE(PyTuple_GET_SIZE(args) > 0, "_legacy_tensor(): expected a class");
-        PyObject* cls = PyTuple_GET_ITEM(args, 0);
-        PyObject* rest = PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args));
-        struct Owner {
-            PyObject* o;
-            ~Owner() { Py_DECREF(o); }
-        } owner{rest};
-        PyObject *device = nullptr, *key, *value;
-        Py_ssize_t at = 0;
-        while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
-            const char* name = PyUnicode_AsUTF8(key);
-            MT_CHECK_TYPE(name && std::strcmp(name, "device") == 0, "Tensor() got an unexpected keyword argument '",
-                          name ? name : "?", "'");
-            device = value;
-        }
-        bool given = device && device != Py_None;
-        Device where = given ? device_from_python(device) : Device();
-        TensorRef t = legacy(default_dtype(), rest, where, given);
-        if (cls == reinterpret_cast<PyObject*>(tensor_type())) return t.release()->py();
-        PyObject* base = reinterpret_cast<PyObject*>(tensor_base_type());
-        return PyObject_CallMethod(base, "_make_subclass", "OO", cls, t->py());
+        return legacy(dtype_from_python(args[0]), args[1]).release()->py();
     });
 }
 
@@ -723,9 +696,6 @@ PyMethodDef tensor_new_methods[] = {
      "of an object."},
     {"from_dlpack", FASTCALL(from_dlpack),
      "from_dlpack(ext_tensor, *, device=None, copy=None) -> Tensor\n\nA tensor over another library's memory."},
-    {"_legacy_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(legacy_tensor)),
-     METH_VARARGS | METH_KEYWORDS,
-     "_legacy_tensor(cls, *args, device=None) -> Tensor\n\nWhat the constructor of a tensor class makes."},
     {"_legacy_new", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(legacy_new)), METH_FASTCALL,
      "_legacy_new(dtype, args) -> Tensor\n\nSizes, or one sequence of data, as torch.Tensor(...) takes them."},
     {nullptr, nullptr, 0, nullptr},

@@ -11,7 +11,7 @@ import sys
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, fx
-from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from mindtorch_v2._subclasses.fake_tensor import SHAPE_BY_VALUES, FakeTensor, FakeTensorMode
 from mindtorch_v2._torch_dispatch import overload_of
 from mindtorch_v2._torch_function import DisableTorchFunction
 from mindtorch_v2.amp import autocast_mode
@@ -74,10 +74,6 @@ class New:
 NOW, LATER, COMPOSITE, SAME = "now", "later", "composite", "same"
 
 _GIVES_VALUES = "_local_scalar_dense equal is_nonzero allclose _assert_async _assert_scalar _functional_assert_async"
-_SIZES_BY_VALUES = (
-    "nonzero nonzero_numpy _unique _unique2 unique_dim unique_consecutive unique_dim_consecutive masked_select bincount "
-    "argwhere combinations"
-)
 _CHANGES_FORM = (
     "resize_ resize_as_ set_ as_strided_ t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ detach_ rename_ "
     "requires_grad_ set_data retain_grad _resize_output_ record_stream _fw_primal _make_dual _unpack_dual"
@@ -88,7 +84,8 @@ _FAILS_BY_VALUES = (
     "linalg_eigvals linalg_eigvalsh linalg_svd linalg_svdvals linalg_lu_factor linalg_ldl_factor linalg_lstsq "
     "linalg_tensorinv linalg_tensorsolve linalg_solve_triangular multinomial"
 )
-_NOT_PUT_OFF = frozenset(" ".join((_GIVES_VALUES, _SIZES_BY_VALUES, _CHANGES_FORM, _FAILS_BY_VALUES)).split())
+_SIZES_BY_VALUES = {"nonzero_numpy", *(name.removeprefix("aten::") for name in SHAPE_BY_VALUES)}
+_NOT_PUT_OFF = _SIZES_BY_VALUES.union(" ".join((_GIVES_VALUES, _CHANGES_FORM, _FAILS_BY_VALUES)).split())
 _rules = {}
 
 
@@ -105,7 +102,7 @@ def reason_of(handle):
     name = f"{handle.namespace}::{handle.name}"
     if handle.namespace == "aten" and handle.name in _GIVES_VALUES.split():
         return f"the program asks for a value ({name})"
-    if handle.namespace == "aten" and handle.name in _SIZES_BY_VALUES.split():
+    if handle.namespace == "aten" and handle.name in _SIZES_BY_VALUES:
         return f"the size of a result depends on values ({name})"
     return f"a call that cannot be put off ({name})"
 

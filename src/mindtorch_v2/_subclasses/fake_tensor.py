@@ -16,6 +16,7 @@ from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storag
 from mindtorch_v2.utils.weak import WeakIdKeyDictionary
 
 __all__ = [
+    "SHAPE_BY_VALUES",
     "DataDependentOutputException",
     "DynamicOutputShapeException",
     "FakeTensor",
@@ -71,7 +72,7 @@ class FakeTensorDeviceMismatchError(RuntimeError):
 
 _LIFT = frozenset(("aten::lift", "aten::lift_fresh", "aten::lift_fresh_copy"))
 _VALUE = frozenset(("aten::_local_scalar_dense", "aten::equal", "aten::is_nonzero", "aten::allclose"))
-_SHAPE_BY_VALUES = frozenset(
+SHAPE_BY_VALUES = frozenset(
     "aten::nonzero aten::_unique2 aten::_unique aten::unique_dim aten::unique_consecutive aten::unique_dim_consecutive "
     "aten::masked_select aten::bincount aten::argwhere aten::combinations".split()
 )
@@ -379,7 +380,7 @@ class FakeTensorMode(TorchDispatchMode):
 
     @staticmethod
     def _refuse_shapes_by_values(func, name, args):
-        if name in _SHAPE_BY_VALUES:
+        if name in SHAPE_BY_VALUES:
             raise DynamicOutputShapeException(func)
         if name in ("aten::repeat_interleave", "aten::_ctc_loss") and func._overloadname == "Tensor":
             raise DynamicOutputShapeException(func)
