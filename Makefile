@@ -8,7 +8,9 @@
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
 #   make fuzz       bad arguments to every operator, on that build (FUZZ_ARGS="--calls 100 --seed 7")
 #   make fuzz-library  made-up schemas and calls, on that build (FUZZ_ARGS="--schemas 1000000 --calls 1000000")
+#   make mutants    planted faults, and whether the tests catch them (MUTANTS_ARGS="--seed 7 --areas optim --count 50")
 #   make stubs      type stubs, from the operator rows
+#   make map        the drawing and the table of docs/map.md, from the code's imports
 #   make snapshots  expected values, from the real PyTorch
 #   make clean      removes environments and builds
 
@@ -17,6 +19,7 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 FUZZ_ARGS ?=
+MUTANTS_ARGS ?=
 PYTORCH ?= torch==2.13.0
 
 # The native sources and build files: a change in one of them means a new build.
@@ -26,7 +29,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live bench check sanitize fuzz fuzz-library stubs snapshots clean environment
+.PHONY: help demo test test-live bench check sanitize fuzz fuzz-library mutants stubs map snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -48,6 +51,10 @@ bench: .venv-live/test
 snapshots: .venv-live/test
 	.venv-live/bin/python tools/make_training_snapshots.py
 	.venv-live/bin/python tools/make_snapshots.py
+	.venv-live/bin/python -m pytest tests --record
+
+map:
+	$(PYTHON) tools/draw_map.py
 
 check: .venv-check/tools
 	PATH="$(CURDIR)/.venv-check/bin:$$PATH" scripts/check
@@ -60,6 +67,10 @@ fuzz: .venv/test
 
 fuzz-library: .venv/test
 	$(RUN) scripts/sanitize .venv/bin/python fuzz-library $(FUZZ_ARGS)
+
+mutants: .venv/test
+	scripts/build
+	PYTHONPATH=src $(RUN) .venv/bin/python -m tools.mutants $(MUTANTS_ARGS)
 
 stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py

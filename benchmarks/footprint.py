@@ -1,4 +1,4 @@
-"""What is measured outside a running library: import time, installed size, and the peak memory of a training step."""
+"""Measurements outside a running library: import time, installed size, and the peak memory of a training step."""
 
 import importlib.metadata
 import statistics

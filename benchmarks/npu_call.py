@@ -1,4 +1,4 @@
-"""What one call of an NPU operator costs on the host, from the call to its return: Python, dispatch, memory and descriptors.
+"""Cost of one call of an NPU operator on the host, from the call to its return: Python, dispatch, memory and descriptors.
 
 python -m mindtorch_v2.npu emulate --noop -- python benchmarks/npu_call.py
 

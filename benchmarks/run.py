@@ -31,7 +31,7 @@ _CLOCKS = {"wall": "wall clock", "cpu": "processor time, all threads of a proces
 def main() -> int:
     """Measure what the command line asks for; the status is 0 whatever the bars say."""
     options = _options()
-    import cases  # noqa: F401, PLC0415  (fills CASES; its models import transformers, which the options need not wait for)
+    import cases  # noqa: F401  (fills CASES; its models import transformers, which the options need not wait for)
 
     chosen = [
         case

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+import recording
 import reference
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--reference`: see tests/support/reference.py; `--live`: see tests/ops/test_derived.py."""
+    """`--reference`: see tests/support/reference.py; `--live`, `--record`: see tests/support/recording.py."""
     parser.addoption(
         "--reference",
         action="store_true",
@@ -18,6 +19,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="ask the installed PyTorch instead of the snapshots",
     )
+    parser.addoption(
+        "--record",
+        action="store_true",
+        help="run only tests that ask PyTorch, and write its answers to the snapshots",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -25,18 +31,36 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--reference"):
         config.addinivalue_line("norecursedirs", "ops")  # derived from our own rows
         reference.use_as_ours()
+    recording.configure(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests that record nothing where records are made."""
+    if config.getoption("--record"):
+        items[:] = [item for item in items if isinstance(item, pytest.Function) and recording.asks(item.module)]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the fixtures of any test."""
+    recording.begin(item.nodeid)
+
+
+def pytest_sessionfinish() -> None:
+    """After the last test."""
+    recording.write()
 
 
 @pytest.fixture(autouse=True)
 def _same_start(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every test begins with the same random state, float32, grad mode on and no autocast, whatever ran before it."""
+    """Every test begins with the same random state, float32, grad mode on, no autocast and no libraries loaded, whatever ran before it."""
     if "no_torch" in request.keywords:
         yield
         return
-    import mindtorch_v2 as torch  # noqa: PLC0415  (after --reference has decided which one this is)
+    import mindtorch_v2 as torch  # after --reference has decided which one this is
 
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
     torch.set_autocast_enabled("cpu", False)
+    torch.ops.loaded_libraries.clear()
     yield

@@ -253,6 +253,8 @@ class Calls:
             return getattr(torch, chance.choice(FORMATS))
         if kind == "Generator":
             return torch.Generator()
+        if kind == "Stream":
+            return torch.cpu.current_stream()
         if kind == "Storage":
             return torch.ones(4).untyped_storage()
         raise NotImplementedError(f"the schema type {kind}")
@@ -349,7 +351,7 @@ def work(options: argparse.Namespace) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
-    import mindtorch_v2 as torch  # noqa: PLC0415  (the limits come first)
+    import mindtorch_v2 as torch  # the limits come first
 
     rows = chosen(options.rows)
     report = os.fdopen(options.report, "w", buffering=1)
@@ -366,14 +368,14 @@ def work(options: argparse.Namespace) -> None:
                 continue
             last = traceback.format_exc(limit=-3).replace("\n", " | ")
             print("found", position, last, sep="\t", file=report)
-        except Exception:  # noqa: BLE001, S110  (any other exception is an answer)
+        except Exception:  # noqa: BLE001  (any other exception is an answer)
             pass
     print("end", file=report)
 
 
 def chosen(pattern: str) -> list[Any]:
     """The rows whose names match."""
-    from mindtorch_v2._ops._table import ROWS  # noqa: PLC0415
+    from mindtorch_v2._operators.table import ROWS
 
     return [row for name, row in sorted(ROWS.items()) if re.search(pattern, name)]
 
@@ -405,13 +407,13 @@ class Worker:
         command += ["--start", str(start), "--report", str(write)]
         if options.only is not None:
             command += ["--only", str(options.only)]
-        self.errors = open(options.log, "ab")  # noqa: SIM115
+        self.errors = open(options.log, "ab")
         self.process = subprocess.Popen(command, pass_fds=[write], stdout=self.errors, stderr=self.errors)
         os.close(write)
         self._read, self._rest = read, b""
 
     def lines(self, wait: float) -> list[list[str]] | None:
-        """What it has reported since; None at its end."""
+        """The lines that it has reported since; None at its end."""
         if not select.select([self._read], [], [], wait)[0]:
             return []
         data = os.read(self._read, 1 << 16)
@@ -486,7 +488,7 @@ def run(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """One call in this process: its arguments, then its outcome."""
-    import mindtorch_v2 as torch  # noqa: PLC0415
+    import mindtorch_v2 as torch
 
     for row, number in plan(chosen(options.rows), options):
         calls = Calls(torch, row, options.seed, number)
@@ -494,7 +496,7 @@ def show(options: argparse.Namespace) -> int:
         print(row.name, calls.form, args, kwargs, sep="\n  ", flush=True)
         try:
             print(" ->", call(torch, row, calls.form, args, kwargs))
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001  (whatever it raises, it did not crash)
             traceback.print_exc()
     return 0
 

@@ -119,7 +119,7 @@ def calls() -> Iterator[dict]:
 
 
 def _apart(ask: Callable[[], Any]) -> Any:
-    """What ``ask`` answers in a process of its own; None if that ends it."""
+    """The answer of ``ask`` in a process of its own; None if that ends it."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -169,7 +169,7 @@ def conversions() -> Iterator[dict]:
 
 
 def errors() -> Iterator[list]:
-    """What calls say that fit no overload of a function."""
+    """The errors of calls that fit no overload of a function."""
     for call in test_errors.CALLS:
         yield [call, test_errors.said(call)]
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 from expected import record_row, write
 from generic_bernoulli import GenericBernoulli
 
-from mindtorch_v2._ops._table import ROWS
+from mindtorch_v2._operators.table import ROWS
 
 
 def main() -> None:

@@ -5,12 +5,16 @@ Writes, below `src/mindtorch_v2`:
     __init__.pyi               the functions of the namespace, and where everything else in it comes from
     _tensor.pyi                Tensor: the methods of the rows, Python's operators, what `_tensor.py` defines
     linalg.pyi, special.pyi    the functions of these modules
+    nn/functional.pyi          likewise; its Python functions come from where they are defined
     return_types.pyi           the classes of several named results
+    mps.pyi and others         modules of which tables give the names: absent devices, what is unavailable
 
 `_C.pyi`, the native core, is written by hand. `--check` writes nothing and exits with 1 if a committed stub is not what
 would be written.
 """
 
+import ast
+import importlib
 import inspect
 import keyword
 import re
@@ -22,7 +26,10 @@ from typing import Any
 
 import mindtorch_v2
 from mindtorch_v2 import _C, _namespace, linalg, special
-from mindtorch_v2._ops import _dunders, _table
+from mindtorch_v2._operators import dunders as _dunders
+from mindtorch_v2._operators.table import ROWS
+from mindtorch_v2._operators.table.names import BOUND, FUNCTIONAL, in_order
+from mindtorch_v2._operators.table.returns import RETURN_TYPES
 
 _PACKAGE = Path(__file__).parent.parent / "src" / "mindtorch_v2"
 # Rows that take a number and rows that take a tensor overlap where a number would pass for both; the first one wins,
@@ -40,7 +47,8 @@ _ALIASES = [
 _NATIVE = [
     "from {root}_C import Generator as _Generator, device as _device, dtype as _dtype, layout as _layout",
     "from {root}_C import memory_format as _memory_format",
-    "from {root}_storage import UntypedStorage as _UntypedStorage",
+    "from {root}_core.storage import UntypedStorage as _UntypedStorage",
+    "from {root}_core.stream import Stream as _Stream",
 ]
 _NUMBER = "_Number = _int | _float | _bool | _complex"
 _TYPES = {
@@ -57,10 +65,25 @@ _TYPES = {
     "MemoryFormat": "_memory_format",
     "Generator": "_Generator",
     "Storage": "_UntypedStorage",
+    "Stream": "_Stream",
 }
 _SLOTS = [*_dunders._SLOTS, *_dunders._REFLECTED, "radd", "rmul", "rand", "ror", "rxor"]
 _TYPE = re.compile(r"^([A-Za-z]+)(?:\([a-z!*| ->]*\))?((?:\[\d*\]|\?)*)$")
 _BUILTINS = re.compile(r"(?<![\w.])(int|float|bool|complex)(?!\w)")
+
+
+_BY_TABLES = (
+    "ao.quantization.__init__",
+    "cuda.memory",
+    "cuda.random",
+    "distributed._functional_collectives",
+    "distributed.rpc.__init__",
+    "mps.__init__",
+    "mtia.__init__",
+    "xpu.__init__",
+    "xpu.memory",
+    "xpu.random",
+)
 
 
 def main() -> int:
@@ -85,6 +108,8 @@ def stub_files() -> dict[str, str]:
         "linalg.pyi": _module(linalg, "linalg"),
         "special.pyi": _module(special, "special"),
         "return_types.pyi": _return_types(),
+        "nn/functional.pyi": _functional(),
+        **{f"{name.replace('.', '/')}.pyi": _named_by_tables(name) for name in _BY_TABLES},
     }
 
 
@@ -143,16 +168,65 @@ def _module(module: ModuleType, place: str) -> str:
     return _text([*lines, _NUMBER, "", *_definitions(place, rows)])
 
 
+def _functional() -> str:
+    """torch.nn.functional: the imports of its source, and what follows from rows."""
+    source = ast.parse((_PACKAGE / "nn" / "functional.py").read_text("utf-8"))
+    lines = [*_ALIASES, *_native(".."), "from .. import return_types", "from .._tensor import Tensor as Tensor"]
+    for node in source.body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            names = [
+                each.name if each.name == "*" else f"{each.name} as {each.asname or each.name}" for each in node.names
+            ]
+            lines.append(f"from {'.' * node.level}{node.module or ''} import {', '.join(names)}")
+    lines += ["", _NUMBER, ""]
+    operators = {name: entry.operator for name, entry in FUNCTIONAL.items() if not entry.parameters}
+    for place in ("nn", "function"):
+        here = {name: own for name, own in operators.items() if own in BOUND[place]}
+        operators = {name: own for name, own in operators.items() if name not in here}
+        lines += _definitions(place, here)
+    for name in sorted(FUNCTIONAL):
+        if FUNCTIONAL[name].parameters:
+            lines += _form(name)
+    return _text(lines)
+
+
+def _form(name: str) -> Iterator[str]:
+    operator, parameters, doc = FUNCTIONAL[name]
+    handle = next(each for place in ("nn", "function") for each in BOUND[place].get(operator, ()))
+    types = {_name(argument, "function"): _python_type(argument["type"]) for argument in handle.arguments}
+    parts = []
+    for parameter in parameters.split(","):
+        short, default, _ = parameter.partition("=")
+        short = short.strip()
+        parts.append(f"{short}: {types.get(short, '_bool')}{' = ...' if default else ''}")
+    yield f"def {name}({', '.join(parts)}) -> {_result(handle)}:"
+    yield f'    """{doc}"""'
+
+
 def _return_types() -> str:
     lines = ["from ._tensor import Tensor", ""]
     fields_of: dict[str, list[tuple[str, ...]]] = {}
-    for name, fields in _table._RETURN_TYPES:
+    for name, fields in RETURN_TYPES:
         fields_of.setdefault(name, []).append(fields)
     for name in sorted(fields_of):
         fields = fields_of[name][0]
         lines.append(f"class {name}(tuple[{', '.join(['Tensor'] * len(fields))}]):")
         for field in fields:
             lines += ["    @property", f"    def {field}(self) -> Tensor: ..."]
+    return _text(lines)
+
+
+def _named_by_tables(name: str) -> str:
+    module = importlib.import_module(f"mindtorch_v2.{name.removesuffix('.__init__')}")
+    lines = [*_ALIASES, "from collections import OrderedDict", "from typing import Never", "", "__all__: list[str]"]
+    for public in module.__all__:
+        value = getattr(module, public)
+        if isinstance(value, ModuleType):
+            lines.append(f"from . import {public} as {public}")
+        elif inspect.isfunction(value):
+            lines.append(f"def {public}{_python_signature(value)}: ...")
+        else:
+            lines.append(f"{public}: Any")
     return _text(lines)
 
 
@@ -167,11 +241,15 @@ def _native(root: str) -> list[str]:
 # ---- rows ----
 
 
-def _definitions(place: str, names: Iterable[str]) -> Iterator[str]:
-    """The definitions of these names of one place, each with its overloads in the order in which a call tries them."""
+def _definitions(place: str, names: Iterable[str] | dict[str, str]) -> Iterator[str]:
+    """The definitions of these names of one place, each with its overloads in the order in which a call tries them.
+
+    A dict gives the names under which the place has them.
+    """
+    own = names if isinstance(names, dict) else {}
     docs = {}
     outs = {}
-    for row in _table.ROWS.values():
+    for row in ROWS.values():
         for handle in filter(None, (row.handle, row.inplace)):
             docs[handle] = row.doc
         if row.out is not None:
@@ -180,7 +258,7 @@ def _definitions(place: str, names: Iterable[str]) -> Iterator[str]:
         if not name.isidentifier() or keyword.iskeyword(name):
             continue
         variants: dict[str, str] = {}
-        for handle in _table._in_order(_table._BOUND[place].get(name, [])):
+        for handle in in_order(BOUND[place].get(own.get(name, name), [])):
             if handle in docs:
                 for signature in _signatures(handle, outs.get(handle), place):
                     variants.setdefault(signature, docs[handle])
@@ -224,7 +302,7 @@ def _parameter(argument: dict[str, Any], place: str) -> str:
 def _result(handle: Any) -> str:
     fields = tuple(result["name"] for result in handle.returns)
     bare = handle.schema.partition("(")[0].rpartition("::")[2].partition(".")[0].lstrip("_")
-    if len(fields) > 1 and (bare, fields) in _table._RETURN_TYPES:
+    if len(fields) > 1 and (bare, fields) in RETURN_TYPES:
         return f"return_types.{bare}"
     results = ["tuple[Tensor, ...]" if r["type"] == "Tensor[]" else _python_type(r["type"]) for r in handle.returns]
     return results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]" if results else "None"
@@ -300,7 +378,7 @@ def _python_signature(function: Any) -> str:
     signature = inspect.signature(function)
     parts = []
     starred = False
-    for parameter in signature.parameters.values():
+    for place, parameter in enumerate(signature.parameters.values()):
         kind = (
             "*"
             if parameter.kind is parameter.VAR_POSITIONAL
@@ -311,7 +389,9 @@ def _python_signature(function: Any) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             parts.append("*")
         starred = starred or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-        annotation = "" if parameter.name in ("self", "cls") else f": {_annotation(parameter.annotation)}"
+        annotation = (
+            "" if place == 0 and parameter.name in ("self", "cls") else f": {_annotation(parameter.annotation)}"
+        )
         default = "" if parameter.default is parameter.empty else " = ..."
         # A name with an underscore only keeps the loop variables of the module where it stands.
         if parameter.name.startswith("_"):
@@ -337,7 +417,14 @@ def _source(name: str, value: Any) -> str | None:
         return "_namespace"
     if name in vars(_C) and not isinstance(value, _C.dtype):
         return "_C"
-    for module in ("_as_torch", "_autograd.grad_mode", "_device", "_dtype", "_storage", "_tensor_types"):
+    for module in (
+        "_as_torch",
+        "_core.autograd.grad_mode",
+        "_core.device",
+        "_core.dtype",
+        "_core.storage",
+        "_operators.tensor_types",
+    ):
         if name in vars(sys.modules[f"mindtorch_v2.{module}"]) and not isinstance(value, _C.dtype):
             return module
     return None

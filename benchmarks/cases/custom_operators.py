@@ -1,4 +1,4 @@
-"""What a user's own operator costs a call: one of a Python function, with and without a gradient, and its binding."""
+"""Cost of a call of a user's own operator: one of a Python function, with and without a gradient, and its binding."""
 
 from collections.abc import Callable
 from types import ModuleType

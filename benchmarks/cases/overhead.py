@@ -1,4 +1,4 @@
-"""What a call costs when there is next to nothing to compute: twenty small operators, with and without grad."""
+"""The cost of a call when there is next to nothing to compute: twenty small operators, with and without grad."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -98,7 +98,7 @@ def _chain(a: Any, b: Any) -> Any:
 
 @case("compiled call, 200 parameters", "overhead")
 def _compiled_call(torch: ModuleType) -> Callable[[], Any]:
-    """What a call of a compiled model costs before its graph runs: guards are checked, inputs gathered."""
+    """The cost of a call of a compiled model before its graph runs: guards are checked, inputs gathered."""
     model = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(100)))
     x, result = torch.ones(1, 2), (torch.ones(1, 2),)
 

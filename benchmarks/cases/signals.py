@@ -1,4 +1,4 @@
-"""What works on sequences and signals: recurrent layers, Fourier transforms, sorting, distances, and products with a vector."""
+"""Operators on sequences and signals: recurrent layers, Fourier transforms, sorting, distances, and products with a vector."""
 
 from collections.abc import Callable
 from types import ModuleType

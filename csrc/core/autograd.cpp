@@ -31,19 +31,21 @@ struct FormulaArguments {
     }
 };
 
-// What hooks packed, opened once for all parts of a formula: users count on one call for each saved tensor.
+// What hooks packed, opened once and before the formula: users count on one call for each saved tensor, in their order.
 class Opened {
   public:
     explicit Opened(Node* n) : node_(n) {}
+    void open() {
+        for (int i = 0; i < node_->nsaved; i++)
+            if (node_->saved[i].kind == Saved::Packed) items_.emplace_back(i, unpack(node_->saved[i], node_));
+    }
     PyObject* get(int index) {
-        Saved& s = node_->saved[index];
-        if (s.kind != Saved::Packed) return unpack(s, node_);
         for (auto& [known, object] : items_)
             if (known == index) return Py_NewRef(object);
-        PyObject* o = unpack(s, node_);
-        items_.emplace_back(index, o);
-        return Py_NewRef(o);
+        return unpack(node_->saved[index], node_);
     }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
     ~Opened() {
         for (auto& [index, object] : items_) Py_DECREF(object);
     }
@@ -55,7 +57,6 @@ class Opened {
 
 void formula_apply(Node* n, Gradients& grads, Gradients& out) {
     const Formula& f = *n->op->formula;
-    check_not_released(n);
     bool any = false;
     for (auto& g : grads) any = any || g;
     if (!any) return;
@@ -81,6 +82,7 @@ void formula_apply(Node* n, Gradients& grads, Gradients& out) {
     };
 
     Opened opened(n);
+    opened.open();
     for (const FormulaPart& part : f.parts) {
         bool needed = false;
         for (int arg : part.inputs) needed = needed || wanted(index_of(arg));
@@ -204,11 +206,6 @@ void save_argument(Saved& s, const Call& c, int i, bool overwritten) {
     s.kind = v.tag == Tag::TensorList ? Saved::ObjectList : Saved::Object;
 }
 
-// In-place views, even where they leave the sizes as they were.
-bool changes_only_sizes(const Operator& op) {
-    return op.name == "squeeze_" || op.name == "t_" || op.name == "transpose_" || op.name == "unsqueeze_";
-}
-
 }  // namespace
 
 namespace {
@@ -273,8 +270,10 @@ void record(Call& c) {
     n->inplace = op.form == Form::Inplace;
     if (lists) n->list_sizes = new std::vector<int>;
     int e = 0;
+    uint64_t differentiated = 0;  // arguments that get a gradient
     for (int i : f->inputs) {
         const Value& v = c.args[i];
+        const int first = e;
         if (v.tag == Tag::TensorList) {
             for (uint32_t k = 0; k < v.len; k++, e++)
                 if (v.tensors[k]) n->edges[e] = gradient_edge(*v.tensors[k]);
@@ -284,9 +283,12 @@ void record(Call& c) {
             e++;
             if (lists) n->list_sizes->push_back(1);
         }
+        for (int k = first; k < e; k++)
+            if (n->edges[k].node) differentiated |= uint64_t(1) << i;
     }
     for (size_t k = 0; k < f->saved_inputs.size(); k++) {
         int i = f->saved_inputs[k];
+        if (!(f->read_for[k] & differentiated)) continue;
         save_argument(n->saved[k], c, i, op.form == Form::Inplace && i == op.self_index);
     }
     for (size_t k = 0; k < f->saved_sizes.size(); k++) {
@@ -315,7 +317,7 @@ void record(Call& c) {
         if (v.tag == Tag::Tensor) {
             if (!(f->nondiff >> i & 1) && is_differentiable(v.t->dtype)) {
                 // A view that got other sizes or strides is another view: what it shows was not written.
-                if (op.form == Form::Inplace && before && (!(*before == *v.t) || changes_only_sizes(op)))
+                if (op.form == Form::Inplace && before && (!(*before == *v.t) || op.inplace_view))
                     set_view_history(*v.t, n, nr);
                 else if (op.form == Form::Inplace)
                     rebase_history(*v.t, n, nr);
@@ -344,6 +346,7 @@ void record(Call& c) {
             save(s, v.t, true, static_cast<uint32_t>(i));
         } else if (v.tag == Tag::Object) {
             save_object(s, v.obj);
+            if (PyList_Check(v.obj)) s.kind = Saved::ObjectList;  // of tensors; else a number
         } else if (v.tag != Tag::None) {
             s.object = box(v);
             s.kind = Saved::Object;
@@ -380,7 +383,8 @@ void run_adinplaceorview(Call& c) {
             if (v.tag == Tag::Tensor) {
                 v.t->bump_version();
             } else if (v.tag == Tag::TensorList) {
-                for (uint32_t k = 0; k < v.len; k++) v.tensors[k]->bump_version();
+                for (uint32_t k = 0; k < v.len; k++)
+                    if (v.tensors[k]) v.tensors[k]->bump_version();
             }
         }
         return;
@@ -396,7 +400,7 @@ void run_adinplaceorview(Call& c) {
         AutogradMeta& a = *view.autograd;
         if (view.dtype != base.dtype || (is_view(base) && base.autograd->view->replay)) {
             // Strides over the base's elements cannot express this view: keep how it was made.
-            PyObject* m = PyImport_ImportModule("mindtorch_v2._autograd.view_replay");
+            PyObject* m = PyImport_ImportModule("mindtorch_v2._core.autograd.view_replay");
             if (!m) throw PythonError();
             PyObject* args = PyTuple_New(c.nargs - 1);
             for (int i = 1; i < c.nargs; i++) PyTuple_SET_ITEM(args, i - 1, box_argument(c, i));

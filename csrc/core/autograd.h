@@ -25,7 +25,7 @@ struct InputMeta {
 // A tensor (or other object) kept for backward.
 struct Saved {
     PyObject* object = nullptr;  // the tensor, an alias of an output, what a pack hook returned, or any object
-    enum Kind : uint8_t { Empty, Input, Output, Packed, Object, ObjectList } kind = Empty;
+    enum Kind : uint8_t { Empty, Input, Output, Packed, Object, ObjectList, Released } kind = Empty;
     bool requires_grad = false;
     bool leaf = false;
     uint32_t nr = 0;             // output number, for outputs
@@ -163,7 +163,8 @@ void track_view(Tensor& view, Tensor& base, Creation creation);
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved);
 void free_arrays(Node* n);  // edges, metas and saved
 void describe_output(Node* n, uint32_t nr, const Tensor& t);
-void check_not_released(const Node* n);      // RuntimeError if backward has already freed what the node saved
+[[noreturn]] void throw_released();  // RuntimeError: backward has already freed what a node saved
+void check_not_released(const Node* n);
 std::string name_of(const Node* n);          // "MulBackward0"
 std::string forward_name_of(const Node* n);  // "Mul"
 bool is_accumulate(const Node* n);
@@ -177,6 +178,7 @@ PyObject* unpack(Saved& s, Node* owner);  // new reference
 // Puts a tensor that is kept through a hook.
 void pack_saved(Saved& s, Tensor& t, PyObject* pack, PyObject* unpack_hook);
 void clear(Saved& s);
+void release(Saved& s);  // a tensor goes, and may not be asked for again; what is no tensor stays
 extern thread_local std::vector<std::pair<PyObject*, PyObject*>> g_saved_hooks;
 extern thread_local const char* g_saved_hooks_disabled;
 
@@ -184,7 +186,7 @@ extern thread_local const char* g_saved_hooks_disabled;
 struct EngineOps {
     Operator *add = nullptr, *add_inplace = nullptr, *as_strided = nullptr, *clone = nullptr, *copy_inplace = nullptr,
              *detach = nullptr, *sum_to_size = nullptr, *to_dtype = nullptr, *real = nullptr,
-             *new_empty_strided = nullptr, *zero_inplace = nullptr;
+             *new_empty_strided = nullptr, *zero_inplace = nullptr, *zeros = nullptr, *as_strided_backward = nullptr;
 };
 extern EngineOps g_engine_ops;
 TensorRef engine_add(Tensor& a, Tensor& b);

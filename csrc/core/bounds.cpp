@@ -24,11 +24,6 @@ inline bool within(const Tensor& t) {
 
 }  // namespace
 
-bool reads_elements(const Operator& op) {
-    if (op.is_view || (op.factory && op.name != "_to_copy")) return false;
-    return op.name != "resize_" && op.name != "resize_as_" && op.name != "set_";
-}
-
 void check_bounds(const Tensor& t) {
     if (__builtin_expect(!within(t), 0)) out_of_bounds(t);
 }
@@ -38,10 +33,10 @@ void check_bounds(const Call& c) {
         const int i = __builtin_ctzll(m);
         const Value& v = c.args[i];
         if (v.tag == Tag::Tensor) {
-            if (__builtin_expect(!within(*v.t), 0) && reads_elements(*c.op)) out_of_bounds(*v.t);
+            if (__builtin_expect(!within(*v.t), 0) && c.op->reads_elements) out_of_bounds(*v.t);
         } else if (v.tag == Tag::TensorList) {
             for (uint32_t k = 0; k < v.len; k++)
-                if (v.tensors[k] && __builtin_expect(!within(*v.tensors[k]), 0) && reads_elements(*c.op))
+                if (v.tensors[k] && __builtin_expect(!within(*v.tensors[k]), 0) && c.op->reads_elements)
                     out_of_bounds(*v.tensors[k]);
         } else if (!c.op->schema.args[i].optional) {
             c.missing_tensor(i);

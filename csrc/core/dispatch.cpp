@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "bounds.h"
+#include "device_check.h"
 #include "device_memory.h"
 #include "gil.h"
 #include "overlap.h"
@@ -68,26 +69,12 @@ Key backend_key(Device d) {
     }
 }
 
-void check_shared_device(const Call& c) {
-    const Tensor* first = nullptr;
-    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
-        const Value& v = c.args[__builtin_ctzll(m)];
-        if (v.tag != Tag::Tensor) continue;
-        if (!first) {
-            first = v.t;
-        } else if (!(v.t->device == first->device) && v.t->ndim != 0 && first->ndim != 0) {
-            MT_THROW(Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
-                     device_name(first->device), " and ", device_name(v.t->device), "!");
-        }
-    }
-}
-
 std::string available(const Operator& op) {
     std::string have;
     for (int i = 1; i < kKeyCount; i++)
         // Every operator can be mapped over, made functional and handed to Python: that is nothing registered.
         if (op.table[i].fn && op.table[i].fn != run_python_key && op.table[i].fn != run_batched &&
-            op.table[i].fn != run_functionalize && op.table[i].fn != run_tracer)
+            op.table[i].fn != run_functionalize && op.table[i].fn != run_tracer && op.table[i].fn != run_mixed_devices)
             have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
     return have;
 }
@@ -124,7 +111,12 @@ KeySet dispatch_keys(const Call& c) {
     }
     // A pending tensor has no data for a kernel: no exclusion gets past it.
     const KeySet exclude = g_thread.exclude - (keys & Key::Tracer);
-    if ((keys & kBackendKeys).empty()) {
+    const KeySet places = keys & kBackendKeys;
+    if (__builtin_expect((places == KeySet(Key::CPU) || places == KeySet(Key::Meta)) && c.op->device_arg < 0, 1))
+        return (keys | Key::BackendSelect | g_thread.include) - exclude;
+    if (!(places - Key::CPU - kSparseKeys).empty() && !(places == KeySet(Key::Meta)) && has_mixed_devices(c))
+        keys = keys | Key::MixedDevices;
+    if (places.empty()) {
         Device d = g_thread.default_device;
         if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device)
             d = c.args[c.op->device_arg].device;
@@ -324,12 +316,11 @@ void check_not_input(const Call& c, const Tensor& out) {
 // PyTorch lets these go on, as each element is written the same: for how much longer it does not say.
 void check_written_in_place(const Operator& op, const Tensor& t) {
     if (!shows_elements_twice(t)) return;
-    bool put = op.name == "index_put_";
-    if (!put && op.name != "masked_fill_" && op.name != "index_fill_") return check_overlap(t);
+    if (op.written_twice.empty()) return check_overlap(t);
     std::string text = concat("Use of ", op.name,
                               " on expanded tensors is deprecated. Please clone() the tensor before performing this "
                               "operation. This also applies to advanced indexing e.g. ",
-                              put ? "tensor[indices] = tensor" : "tensor[mask] = scalar");
+                              op.written_twice);
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
 }
 
@@ -371,7 +362,6 @@ void run_outputs(Call& c, ComputeFn compute) {
     uint32_t flags = compute ? c.kernel->flags : 0;
 
     if (op.form == Form::Functional) {
-        check_shared_device(c);
         for (int i = 0; i < nouts; i++) {
             if (specs[i].undefined) {
                 c.rets[i] = Value();

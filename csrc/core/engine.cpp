@@ -280,8 +280,7 @@ class Task {
                 g = call_tensor(g_engine_ops.to_dtype, {Value::of(g.get()), Value::of(m.dtype)});
             }
             if (!(g->device == m.device)) {
-                const std::string name = name_of(n);
-                if (g->ndim == 0 || name == "ToCopyBackward0" || name == "CopyBackwards") {  // copies lead back
+                if (g->ndim == 0 || (n->op && n->op->crosses_devices)) {
                     Value where;
                     where.tag = Tag::Device;
                     where.device = m.device;
@@ -338,7 +337,7 @@ class Task {
 
     static void release_saved(Node* n) {
         n->released = true;
-        for (int i = 0; i < n->nsaved; i++) clear(n->saved[i]);
+        for (int i = 0; i < n->nsaved; i++) release(n->saved[i]);
         if (is_copy_slices(n)) {
             if (n->extra) release_saved(reinterpret_cast<Node*>(n->extra));
             Py_CLEAR(n->extra);

@@ -1,4 +1,4 @@
-// Storages over bytes that somebody else owns (storage_wrap).
+// Storages over bytes that somebody else owns (storage_wrap), and bytes of storages that somebody else uses.
 #pragma once
 
 #include "storage.h"
@@ -8,5 +8,11 @@ namespace mt {
 bool is_foreign(const Storage* s);
 // What `release` will be called with when the storage goes; null if it is not given back by this function.
 void* foreign_context(const Storage* s, void (*release)(void*));
+
+// Memory of a storage that others reach by its address: buffers, DLPack capsules, slices. Noting it takes a reference;
+// the storage keeps its address until it is forgotten as often.
+void note_export(Storage* s);
+void forget_export(Storage* s);
+bool is_exported(const Storage* s);
 
 }  // namespace mt

@@ -5,6 +5,7 @@
 #include "gil.h"
 #include "python/types.h"
 #include "python_keys.h"
+#include "sparse.h"
 
 namespace mt {
 namespace {
@@ -84,14 +85,48 @@ TensorRef referent(PyObject* weak) {
 void retain(Tensor& target, Tensor& grad) {
     AutogradMeta& a = autograd_of(target);
     TensorRef old = TensorRef::share(a.grad);
-    TensorRef fresh = old                  ? engine_add(*old, grad)
-                      : g_thread.grad_mode ? TensorRef::share(&grad)
-                                           : detached_alias(grad);
+    Value contiguous;
+    contiguous.tag = Tag::MemoryFormat;
+    contiguous.i = static_cast<int64_t>(MemoryFormat::Contiguous);
+    TensorRef fresh = old               ? engine_add(*old, grad)
+                      : is_sparse(grad) ? call_tensor(g_engine_ops.clone, {Value::of(&grad)})
+                                        : call_tensor(g_engine_ops.clone, {Value::of(&grad), contiguous});
     Tensor* before = std::exchange(a.grad, fresh.release());
     Py_XDECREF(before ? before->py() : nullptr);
 }
 
+// The place of a tensor among those that retain gradients of a node; -1 if it is none of them.
+Py_ssize_t retained_at(Node* n, const Tensor& t) {
+    for (Py_ssize_t i = 0; n->retains && i < PyList_GET_SIZE(n->retains); i++)
+        if (referent(PyTuple_GET_ITEM(PyList_GET_ITEM(n->retains, i), 1)).get() == &t) return i;
+    return -1;
+}
+
+void add_retained(Node* n, uint32_t nr, Tensor& t) {
+    if (!n->retains) n->retains = PyList_New(0);
+    Reference entry{Py_BuildValue("(IN)", nr, PyWeakref_NewRef(t.py(), nullptr))};
+    if (!n->retains || !entry.object || PyList_Append(n->retains, entry.object) < 0) throw PythonError();
+}
+
 }  // namespace
+
+void retain_grad(Tensor& t) {
+    MT_CHECK(requires_grad(t), "can't retain_grad on Tensor that has requires_grad=False");
+    if (is_leaf(t) || t.autograd->retains_grad) return;
+    Node* n = grad_fn_of(t);
+    add_retained(n, t.autograd->nr, t);
+    t.autograd->retains_grad = true;
+}
+
+void move_retained(Tensor& t, Node* old, Node* fresh, uint32_t nr) {
+    AutogradMeta& a = *t.autograd;
+    Py_CLEAR(a.hooks);
+    if (!a.retains_grad) return;
+    const Py_ssize_t at = retained_at(old, t);
+    if (at < 0) return;
+    if (PySequence_DelItem(old->retains, at) < 0) throw PythonError();
+    add_retained(fresh, nr, t);
+}
 
 void run_tensor_hooks(Node* n, Gradients& grads) {
     if (is_accumulate(n)) {

@@ -58,7 +58,7 @@ struct Call {
     int nargs = 0;
     int nrets = 0;
 
-    // -- arguments --
+    // -- arguments: what parameters of typed_kernel.h read --
     bool is_none(int i) const { return args[i].tag == Tag::None; }
     const Tensor& tensor(int i) const {
         if (__builtin_expect(args[i].tag != Tag::Tensor, 0)) missing_tensor(i);
@@ -67,11 +67,8 @@ struct Call {
     Tensor& mutable_tensor(int i) const { return const_cast<Tensor&>(tensor(i)); }
     const Tensor* tensor_or_null(int i) const { return args[i].tag == Tag::Tensor ? args[i].t : nullptr; }
     int64_t integer(int i) const { return args[i].as_int(); }
-    int64_t integer_or(int i, int64_t otherwise) const { return is_none(i) ? otherwise : args[i].as_int(); }
     double real(int i) const { return args[i].as_double(); }
-    double real_or(int i, double otherwise) const { return is_none(i) ? otherwise : args[i].as_double(); }
     bool boolean(int i) const { return args[i].as_bool(); }
-    const Value& scalar(int i) const { return args[i]; }
     IntSpan ints(int i) const { return args[i].tag == Tag::IntList ? IntSpan(args[i].ints, args[i].len) : IntSpan(); }
     Span<double> doubles(int i) const {
         return args[i].tag == Tag::DoubleList ? Span<double>(args[i].doubles, args[i].len) : Span<double>();
@@ -84,11 +81,6 @@ struct Call {
     }
     std::string_view string(int i) const {
         return args[i].tag == Tag::Str ? std::string_view(args[i].str, args[i].len) : std::string_view();
-    }
-    DType dtype_or(int i, DType otherwise) const { return args[i].tag == Tag::DType ? args[i].dtype : otherwise; }
-    Device device_or(int i, Device otherwise) const { return args[i].tag == Tag::Device ? args[i].device : otherwise; }
-    MemoryFormat memory_format_or(int i, MemoryFormat otherwise) const {
-        return args[i].tag == Tag::MemoryFormat ? static_cast<MemoryFormat>(args[i].i) : otherwise;
     }
 
     // -- results --
@@ -122,6 +114,8 @@ struct ShapeCall : Call {
     const int* params = nullptr;
     int nparams = 0;
     int param(int k) const { return k < nparams ? params[k] : -1; }
+    // Of the k-th parameter of a rule: param(k), or k where the row gave no words; -1 beyond the arguments.
+    int place(int k) const { return nparams ? param(k) : k < nargs ? k : -1; }
     // Device is that of the first tensor argument unless given.
     void output(int i, IntSpan sizes, DType dtype) { set(i, sizes, IntSpan(), false, dtype); }
     void output_strided(int i, IntSpan sizes, IntSpan strides, DType dtype) { set(i, sizes, strides, true, dtype); }
@@ -144,16 +138,14 @@ enum KernelFlag : uint32_t {
 
 // ---- registration (one KERNELS block a file) ----
 
-void register_structured(const char* name, ComputeFn fn, uint32_t flags);
-void register_direct(const char* name, ComputeFn fn);
-void register_shape(const char* name, ShapeFn fn);
-
-// structured("gelu", gelu_cpu, flags): the CPU kernel of the row named "gelu" (or "gelu.overload"; exact match first).
-inline void structured(const char* name, ComputeFn fn, uint32_t flags = 0) { register_structured(name, fn, flags); }
-// direct("nonzero", nonzero_cpu): a CPU kernel that makes its own results with c.ret(...).
-inline void direct(const char* name, ComputeFn fn) { register_direct(name, fn); }
-// shape("my_rule", fn): a rule that rows name with meta=rule("my_rule", "arg", ...).
-inline void shape(const char* name, ShapeFn fn) { register_shape(name, fn); }
+struct Signature;  // typed_kernel.h
+void register_structured(const char* name, ComputeFn fn, uint32_t flags, const Signature* signature);
+void register_direct(const char* name, ComputeFn fn, const Signature* signature);
+void register_shape(const char* name, ShapeFn fn, const Signature* signature);
+// The name of one call's node, for operators that stand for several of PyTorch's ("AddmmBackward0" or "MmBackward0" for
+// linear).
+using NodeNameFn = const char* (*)(const Call&);
+void register_node_name(const char* op, NodeNameFn fn, const Signature* signature);
 
 using RegisterFn = void (*)();
 struct Registrar {

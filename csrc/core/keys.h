@@ -15,6 +15,7 @@ enum class Key : uint8_t {
     SparseCPU,
     SparseCsrCPU,  // every compressed layout
     // behaviours, lowest priority first
+    MixedDevices,  // tensors of several devices: device_check.h
     BackendSelect,
     Python,
     Functionalize,

@@ -36,9 +36,8 @@ void zero_fill(Tensor& t) {
 
 TensorRef engine_zeros(const InputMeta& m) {
     // A mode that records or replaces new tensors sees this one too.
-    static Operator* const zeros = Registry::get().find("aten::zeros", "");
-    if (__builtin_expect(watched_by_python(nullptr), 0) && zeros && m.device == Device())
-        return call_tensor(zeros, {ints_of(m.sizes), Value::of(m.dtype)});
+    if (__builtin_expect(watched_by_python(nullptr), 0) && m.device == Device())
+        return call_tensor(g_engine_ops.zeros, {ints_of(m.sizes), Value::of(m.dtype)});
     TensorRef z = empty(m.sizes, m.dtype, m.device);
     zero_fill(*z);
     return z;
@@ -177,12 +176,15 @@ std::string forward_name_of(const Node* n) {
     return name.substr(0, suffix);
 }
 
-void check_not_released(const Node* n) {
-    MT_CHECK(!n->released,
+void throw_released() {
+    MT_THROW(Runtime,
              "Trying to backward through the graph a second time (or directly access saved tensors after they have "
              "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
              "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
              "if you need to access saved tensors after calling backward.");
+}
+void check_not_released(const Node* n) {
+    if (n->released) throw_released();
 }
 
 PyObject* tuple_of(const Gradients& grads) {
@@ -259,11 +261,10 @@ void accumulate(Tensor& variable, AutogradMeta& a, TensorRef grad) {
         } else {
             Dims strides = variable.is_non_overlapping_and_dense() ? Dims(variable.strides())
                                                                    : contiguous_strides(variable.sizes());
-            static Operator* const like = Registry::get().find("aten::new_empty_strided", "");
-            TensorRef copy =
-                like && watched_by_python(grad.get())
-                    ? call_tensor(like, {Value::of(grad.get()), ints_of(variable.sizes()), ints_of(strides)})
-                    : empty_strided(variable.sizes(), strides, grad->dtype, grad->device);
+            TensorRef copy = watched_by_python(grad.get())
+                                 ? call_tensor(g_engine_ops.new_empty_strided,
+                                               {Value::of(grad.get()), ints_of(variable.sizes()), ints_of(strides)})
+                                 : empty_strided(variable.sizes(), strides, grad->dtype, grad->device);
             call_tensor(g_engine_ops.copy_inplace, {Value::of(copy.get()), Value::of(grad.get())});
             fresh = copy.release();
         }

@@ -10,9 +10,9 @@
 // div_mode         as pointwise, or pointwise_float where the third named argument (the rounding mode) is None
 // masked_fill      dtype of the first named tensor, row-major
 // where            the first named argument takes part in the shape only
-#include "core/kernel.h"
 #include "core/promotion.h"
 #include "core/registry.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 namespace {
@@ -30,19 +30,6 @@ Inputs tensors_of(const ShapeCall& c) {
         if (const Tensor* t = c.tensor_or_null(c.param(k))) in.tensors[in.n++] = t;
     MT_CHECK(in.n > 0, c.name(), "(): expected at least one tensor argument");
     return in;
-}
-
-void check_devices(const ShapeCall& c, const Inputs& in) {
-    const Tensor* first = in.tensors[0];
-    for (int k = 1; k < in.n; k++) {
-        const Tensor* t = in.tensors[k];
-        if (t->device == first->device) continue;
-        // A CPU tensor without dimensions goes with any device.
-        if (first->ndim == 0 && first->is_cpu())
-            first = t;
-        else if (!(t->ndim == 0 && t->is_cpu()))
-            check_same_device(*first, *t, c.name());
-    }
 }
 
 bool same_layout(const Inputs& in) {
@@ -120,7 +107,6 @@ bool output_order(const Inputs& in, const Dims& sizes, Dims& strides) {
 
 void state_output(ShapeCall& c, const Inputs& in, DType dtype) {
     const Tensor* a = in.tensors[0];
-    if (in.n > 1) check_devices(c, in);
     if (same_layout(in)) {
         if (a->is_contiguous())
             c.output(0, a->sizes(), dtype);
@@ -164,77 +150,75 @@ DType result_type(const ShapeCall& c, int from = 0) {
     return r.get();
 }
 
-void pointwise(ShapeCall& c) {
+void pointwise(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     state_output(c, in, result_type(c));
 }
 
-void pointwise_float(ShapeCall& c) {
+void pointwise_float(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     DType t = result_type(c);
     state_output(c, in, is_differentiable(t) ? t : default_dtype());
 }
 
-void pointwise_bool(ShapeCall& c) {
+void pointwise_bool(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     state_output(c, in, DType::Bool);
 }
 
-void pointwise_noop(ShapeCall& c) {
+void pointwise_noop(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     state_output(c, in, in.tensors[0]->dtype);
 }
 
-void pointwise_real(ShapeCall& c) {
+void pointwise_real(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     DType t = result_type(c);
     MT_CHECK(!is_complex(t) || c.op->form != Form::Inplace, "In-place abs is not supported for complex tensors.");
     state_output(c, in, is_complex(t) ? to_real(t) : t);
 }
 
-void pointwise_angle(ShapeCall& c) {
+void pointwise_angle(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     DType t = result_type(c);
     state_output(c, in, is_complex(t) ? to_real(t) : is_floating(t) ? t : default_dtype());
 }
 
-void pointwise_square(ShapeCall& c) {
+void pointwise_square(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     DType t = result_type(c);
     state_output(c, in, is_bool(t) ? DType::Int64 : t);
 }
 
-void div_mode(ShapeCall& c) {
-    if (c.is_none(c.param(2))) return pointwise_float(c);
-    std::string_view mode = c.string(c.param(2));
+void div_mode(ShapeCall& c, const Tensor& self, Input other, std::optional<std::string_view> mode) {
+    if (!mode) return pointwise_float(c, {});
     MT_CHECK(mode == "trunc" || mode == "floor",
-             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", mode, "'");
-    pointwise(c);
+             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
+    pointwise(c, {});
 }
 
-void masked_fill(ShapeCall& c) {
+void masked_fill(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
-    check_devices(c, in);
     c.output(0, common_sizes(in), in.tensors[0]->dtype);
 }
 
-void where_shape(ShapeCall& c) {
+void where_shape(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     state_output(c, in, result_type(c, 1));
 }
 
 KERNELS
 {
-    shape("pointwise", pointwise);
-    shape("pointwise_float", pointwise_float);
-    shape("pointwise_bool", pointwise_bool);
-    shape("pointwise_noop", pointwise_noop);
-    shape("pointwise_real", pointwise_real);
-    shape("pointwise_angle", pointwise_angle);
-    shape("pointwise_square", pointwise_square);
-    shape("div_mode", div_mode);
-    shape("masked_fill", masked_fill);
-    shape("where", where_shape);
+    shape<pointwise>("pointwise");
+    shape<pointwise_float>("pointwise_float");
+    shape<pointwise_bool>("pointwise_bool");
+    shape<pointwise_noop>("pointwise_noop");
+    shape<pointwise_real>("pointwise_real");
+    shape<pointwise_angle>("pointwise_angle");
+    shape<pointwise_square>("pointwise_square");
+    shape<div_mode>("div_mode");
+    shape<masked_fill>("masked_fill");
+    shape<where_shape>("where");
 }
 
 }  // namespace

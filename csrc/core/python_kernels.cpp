@@ -107,7 +107,7 @@ void take_results(Call& c, PyObject* r) {
     if (c.nrets == 0) {
         bool none = r == Py_None;
         Py_DECREF(r);
-        MT_CHECK(none || op.schema.varret, "Expected PythonKernelHolder for ", op.full_name,
+        MT_CHECK(none, "Expected PythonKernelHolder for ", op.full_name,
                  " to return None but it returned something else instead.");
         return;
     }

@@ -157,7 +157,7 @@ void for_each_tensor(Call& c, F f) {
 // Few programs need the key: its handler is loaded by the first call.
 void run_functionalize(Call& c) {
     if (!g_handlers[static_cast<int>(KeyHandler::Functionalize)]) {
-        PyObject* module = PyImport_ImportModule("mindtorch_v2._functionalize");
+        PyObject* module = PyImport_ImportModule("mindtorch_v2._behaviours.functional");
         if (!module) throw PythonError();
         Py_DECREF(module);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device_check.h"
 #include "python/box.h"
 #include "python_keys.h"
 
@@ -14,12 +15,12 @@ std::unordered_map<std::string, NativeKernel>& native_kernels() {
     static auto* table = new std::unordered_map<std::string, NativeKernel>;
     return *table;
 }
-std::unordered_map<std::string, ShapeFn>& shape_rules() {
-    static auto* table = new std::unordered_map<std::string, ShapeFn>;
+std::unordered_map<std::string, NativeShape>& shape_rules() {
+    static auto* table = new std::unordered_map<std::string, NativeShape>;
     return *table;
 }
-std::unordered_map<std::string, NodeNameFn>& node_names() {
-    static auto* table = new std::unordered_map<std::string, NodeNameFn>;
+std::unordered_map<std::string, NativeNodeName>& node_names() {
+    static auto* table = new std::unordered_map<std::string, NativeNodeName>;
     return *table;
 }
 std::string key_of(const std::string& name, const std::string& overload) {
@@ -28,23 +29,29 @@ std::string key_of(const std::string& name, const std::string& overload) {
 
 }  // namespace
 
-void register_structured(const char* name, ComputeFn fn, uint32_t flags) { native_kernels()[name] = {fn, true, flags}; }
-void register_direct(const char* name, ComputeFn fn) { native_kernels()[name] = {fn, false, 0}; }
-void register_shape(const char* name, ShapeFn fn) { shape_rules()[name] = fn; }
+void register_structured(const char* name, ComputeFn fn, uint32_t flags, const Signature* signature) {
+    native_kernels()[name] = {fn, true, flags, signature};
+}
+void register_direct(const char* name, ComputeFn fn, const Signature* signature) {
+    native_kernels()[name] = {fn, false, 0, signature};
+}
+void register_shape(const char* name, ShapeFn fn, const Signature* signature) { shape_rules()[name] = {fn, signature}; }
 
 const NativeKernel* find_native_kernel(const std::string& name) {
     auto found = native_kernels().find(name);
     return found == native_kernels().end() ? nullptr : &found->second;
 }
-ShapeFn find_shape_rule(const std::string& name) {
+const NativeShape* find_shape_rule(const std::string& name) {
     auto found = shape_rules().find(name);
-    return found == shape_rules().end() ? nullptr : found->second;
+    return found == shape_rules().end() ? nullptr : &found->second;
 }
 
-void register_node_name(const char* op, NodeNameFn fn) { node_names()[op] = fn; }
-NodeNameFn find_node_name(const std::string& op) {
+void register_node_name(const char* op, NodeNameFn fn, const Signature* signature) {
+    node_names()[op] = {fn, signature};
+}
+const NativeNodeName* find_node_name(const std::string& op) {
     auto found = node_names().find(op);
-    return found == node_names().end() ? nullptr : found->second;
+    return found == node_names().end() ? nullptr : &found->second;
 }
 
 Registry& Registry::get() {
@@ -122,6 +129,7 @@ Operator* Registry::define(Schema schema) {
     else if (op->out_index >= 0)
         op->form = Form::Out;
     op->is_view = !op->mutates && op->nrets > 0 && schema.returns[0].alias_info.present;
+    op->reads_elements = !op->is_view && !op->factory;
     op->schema = std::move(schema);
     // The moved vectors keep their buffers, so default_value's pointers stay valid; strings are read through the
     // schema.
@@ -148,10 +156,11 @@ void Registry::erase(Operator* op) {
     if (found == operators_.end() || found->second.get() != op) return;
     found->second.release();
     operators_.erase(found);
-    std::unordered_map<int, Kernel> kernels;
+    std::unordered_map<int, std::vector<Kernel>> kernels;
     std::swap(kernels, op->registered);
     op->resolve();
-    for (auto& [key, kernel] : kernels) Py_XDECREF(kernel.python);
+    for (auto& [key, stack] : kernels)
+        for (Kernel& kernel : stack) Py_XDECREF(kernel.python);
 }
 std::vector<Operator*> Registry::all() const {
     std::vector<Operator*> ops;
@@ -160,38 +169,72 @@ std::vector<Operator*> Registry::all() const {
     return ops;
 }
 
-void Registry::set_fallback(Key key, const Kernel& k) {
+namespace {
+
+using Stacks = std::unordered_map<int, std::vector<Kernel>>;
+
+uint64_t push(Stacks& stacks, Key key, Kernel k) {
+    static uint64_t given = 0;
+    k.id = ++given;
     Py_XINCREF(k.python);
-    auto found = fallbacks_.find(static_cast<int>(key));
-    PyObject* before = found == fallbacks_.end() ? nullptr : found->second.python;
-    if (k)
-        fallbacks_[static_cast<int>(key)] = k;
-    else
-        fallbacks_.erase(static_cast<int>(key));
-    for (auto& [name, op] : operators_) op->resolve();
-    Py_XDECREF(before);
+    stacks[static_cast<int>(key)].push_back(k);
+    return k.id;
 }
-const Kernel* Registry::fallback(Key key) const {
-    auto found = fallbacks_.find(static_cast<int>(key));
-    return found == fallbacks_.end() ? nullptr : &found->second;
+// Takes one registration out; its Python object (a reference to drop once nothing finds it any more), or null.
+PyObject* take(Stacks& stacks, Key key, uint64_t id) {
+    auto found = stacks.find(static_cast<int>(key));
+    if (found == stacks.end()) return nullptr;
+    std::vector<Kernel>& stack = found->second;
+    auto at = std::find_if(stack.begin(), stack.end(), [id](const Kernel& k) { return k.id == id; });
+    if (at == stack.end()) return nullptr;
+    PyObject* python = at->python;
+    stack.erase(at);
+    if (stack.empty()) stacks.erase(found);
+    return python;
+}
+const Kernel* top(const Stacks& stacks, Key key) {
+    auto found = stacks.find(static_cast<int>(key));
+    return found == stacks.end() ? nullptr : &found->second.back();
 }
 
-void Operator::set_kernel(Key key, Kernel k) {
-    Py_XINCREF(k.python);
-    PyObject* before = std::exchange(registered[static_cast<int>(key)], k).python;
-    resolve();
-    Py_XDECREF(before);
+}  // namespace
+
+void Registry::resolve_all() {
+    for (auto& [name, op] : operators_) op->resolve();
 }
-void Operator::erase_kernel(Key key) {
-    auto found = registered.find(static_cast<int>(key));
-    if (found == registered.end()) return;
-    PyObject* before = found->second.python;
-    registered.erase(found);
-    resolve();
-    Py_XDECREF(before);
+uint64_t Registry::set_fallback(Key key, Kernel k) {
+    const uint64_t id = push(fallbacks_, key, k);
+    resolve_all();
+    return id;
 }
+void Registry::erase_fallback(Key key, uint64_t id) {
+    PyObject* gone = take(fallbacks_, key, id);
+    resolve_all();
+    Py_XDECREF(gone);
+}
+const Kernel* Registry::fallback(Key key) const { return top(fallbacks_, key); }
+
+uint64_t Operator::set_kernel(Key key, Kernel k) {
+    const uint64_t id = push(registered, key, k);
+    resolve();
+    return id;
+}
+void Operator::erase_kernel(Key key, uint64_t id) {
+    PyObject* gone = take(registered, key, id);
+    resolve();
+    Py_XDECREF(gone);
+}
+const Kernel* Operator::kernel_of(uint64_t id) const {
+    for (const auto& [key, stack] : registered)
+        for (const Kernel& k : stack)
+            if (k.id == id) return &k;
+    return nullptr;
+}
+const Kernel* Operator::registered_kernel(Key key) const { return top(registered, key); }
 
 namespace {
+
+bool is_backend(Key k) { return static_cast<int>(k) < kKeyCount && kBackendKeys.has(k); }
 
 Key backend_of(Key autograd) {
     switch (autograd) {
@@ -213,16 +256,20 @@ Key backend_of(Key autograd) {
 // Which kernel answers each key: its own registration; else the alias that covers it; else the behaviour derived from
 // the row; else the fallback of the key.
 void Operator::resolve() {
-    auto get = [&](Key k) -> const Kernel* {
-        auto found = registered.find(static_cast<int>(k));
-        return found == registered.end() ? nullptr : &found->second;
-    };
+    auto get = [&](Key k) { return registered_kernel(k); };
     const Kernel* explicit_kernel = get(Key::CompositeExplicitAutograd);
     if (!explicit_kernel) explicit_kernel = get(Key::CompositeExplicitAutogradNonFunctional);
     const Kernel* implicit_kernel = get(Key::CompositeImplicitAutograd);
     const Kernel* autograd_kernel = get(Key::Autograd);
-    active = KeySet();
+    active = composite = KeySet();
     for (int i = 0; i < kKeyCount; i++) table[i] = Kernel{};
+    // Where a back end's key falls through, a composition still serves. Else what finds no key has no kernel: the
+    // layouts of sparse tensors, whose values a composition would take for those of a dense one.
+    const Kernel* last = explicit_kernel ? explicit_kernel : implicit_kernel;
+    const bool falls = std::any_of(registered.begin(), registered.end(), [](const auto& entry) {
+        return is_backend(static_cast<Key>(entry.first)) && entry.second.back().fallthrough;
+    });
+    if (falls && last && !last->fallthrough) table[static_cast<int>(Key::Undefined)] = *last;
     for (int i = 1; i < kKeyCount; i++) {
         Key k = static_cast<Key>(i);
         KeySet as_set(k);
@@ -248,7 +295,7 @@ void Operator::resolve() {
             derived.fn = run_autograd;
             chosen = &derived;
         }
-        if (!chosen && autograd && !implicit_kernel && name.find("_backward") != std::string::npos) {
+        if (!chosen && autograd && !implicit_kernel && underived) {
             derived.fn = run_underived;
             chosen = &derived;
         }
@@ -267,7 +314,12 @@ void Operator::resolve() {
                                             : run_functionalize;
             chosen = &derived;
         }
+        if (!chosen && k == Key::MixedDevices && !user) {
+            derived.fn = run_mixed_devices;
+            chosen = &derived;
+        }
         if (!chosen || chosen->fallthrough) continue;
+        if (backend && chosen == implicit_kernel) composite = composite | as_set;
         table[i] = *chosen;
         active = active | as_set;
         bool meta_checked = g_check_meta && user && k != Key::Meta;

@@ -29,12 +29,9 @@ struct Kernel {
     KernelFn unchecked = nullptr;  // what run_checked surrounds
     uint32_t flags = 0;            // KernelFlag, or PythonFlag
     bool fallthrough = false;
+    uint64_t id = 0;  // of the registration; 0 for what is derived from the row
     explicit operator bool() const { return fn != nullptr || fallthrough; }
 };
-
-// The name of one call's node, for operators that stand for several of PyTorch's ("AddmmBackward0" or "MmBackward0" for
-// linear). The text lives for ever.
-using NodeNameFn = const char* (*)(const Call&);
 
 enum class Form : uint8_t { Functional, Inplace, Out };
 
@@ -54,11 +51,19 @@ struct Formula {
     std::vector<FormulaPart> parts;
     std::vector<int> inputs;         // differentiable argument positions, in schema order
     std::vector<int> saved_inputs;   // argument positions the parts read
+    std::vector<uint64_t> read_for;  // for each of those: the arguments (a mask) whose gradients it is read for
     std::vector<int> saved_results;  // result positions the parts read
     std::vector<int> saved_sizes;    // positions of tensor lists whose sizes, and tensors whose geometry the parts read
     std::vector<int> input_slot;     // argument position -> index in saved_inputs, -1
     std::vector<int> result_slot;
     uint64_t nondiff = 0;  // outputs without gradient
+};
+
+// Which tensor arguments need not lie on the device of the others: bit i for argument i.
+struct DeviceRule {
+    uint64_t anywhere = 0;  // on any device
+    uint64_t on_host = 0;   // on the CPU too
+    uint64_t numbers = 0;   // on the CPU too where they have no dimensions
 };
 
 struct Operator {
@@ -72,11 +77,14 @@ struct Operator {
     int out_index = -1;    // out=: position of the first output argument
     bool is_view = false;  // returns an alias of its first argument
     bool mutates = false;
-    int device_arg = -1;                         // position of a Device argument
-    uint64_t tensor_args = 0;                    // bit i: argument i may hold tensors
-    KeySet active;                               // keys with something to run
-    Kernel table[kKeyCount];                     // resolved
-    std::unordered_map<int, Kernel> registered;  // by key, aliases included
+    int device_arg = -1;       // position of a Device argument
+    uint64_t tensor_args = 0;  // bit i: argument i may hold tensors
+    DeviceRule devices;
+    KeySet composite;         // back ends that the implicit composite answers for
+    KeySet active;            // keys with something to run
+    Kernel table[kKeyCount];  // resolved
+    // By key, aliases included: stacks, of which the last one counts. No stack is empty.
+    std::unordered_map<int, std::vector<Kernel>> registered;
     ShapeFn shape = nullptr;
     PyObject* shape_python = nullptr;
     std::vector<int> shape_params;
@@ -89,13 +97,20 @@ struct Operator {
     bool excused = false;                 // PyTorch's own schema keeps quiet about what the operator writes or aliases
     bool needs_tensor = false;            // a call without tensors has no kernel to go to
     bool random = false;                  // draws random numbers
+    bool reads_elements = true;           // a kernel reads or writes what tensors hold: not of views and factories
+    bool inplace_view = false;            // shows other elements of the memory it has, and writes none
+    bool crosses_devices = false;         // gradients come back from another device
+    bool underived = false;               // has a gradient that nobody wrote: asking for it raises
+    std::string written_twice;            // where writing to an expanded tensor only warns: what Python calls the write
     bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
     Operator* functional = nullptr;       // of a derived form
     PyObject* handle = nullptr;           // the Python object standing for this operator
 
-    void resolve();  // recompute `table` and `active`
-    void set_kernel(Key key, Kernel k);
-    void erase_kernel(Key key);
+    void resolve();                                  // recompute `table` and `active`
+    uint64_t set_kernel(Key key, Kernel k);          // covers what is there; gives the registration's id
+    void erase_kernel(Key key, uint64_t id);         // wherever it stands: what it covered counts again
+    const Kernel* kernel_of(uint64_t id) const;      // null once it was erased
+    const Kernel* registered_kernel(Key key) const;  // the one that counts; null if there is none
 };
 
 class Registry {
@@ -105,12 +120,14 @@ class Registry {
     Operator* find(const std::string& name, const std::string& overload);
     void erase(Operator* op);
     std::vector<Operator*> all() const;
-    // The kernel of a key for operators that have none of their own; a Kernel without function takes it away.
-    void set_fallback(Key key, const Kernel& k);
+    // Kernels of a key for operators that have none of their own: a stack, as those of an operator.
+    uint64_t set_fallback(Key key, Kernel k);
+    void erase_fallback(Key key, uint64_t id);
     const Kernel* fallback(Key key) const;
 
   private:
-    std::unordered_map<int, Kernel> fallbacks_;
+    void resolve_all();
+    std::unordered_map<int, std::vector<Kernel>> fallbacks_;
     std::unordered_map<std::string, std::unique_ptr<Operator>> operators_;  // "aten::add.Tensor"
 };
 
@@ -118,11 +135,19 @@ struct NativeKernel {
     ComputeFn fn;
     bool structured;
     uint32_t flags;
+    const Signature* signature;
 };
 const NativeKernel* find_native_kernel(const std::string& name);
-ShapeFn find_shape_rule(const std::string& name);
-void register_node_name(const char* op, NodeNameFn fn);
-NodeNameFn find_node_name(const std::string& op);  // null if none was registered
+struct NativeShape {
+    ShapeFn fn;
+    const Signature* signature;
+};
+const NativeShape* find_shape_rule(const std::string& name);
+struct NativeNodeName {
+    NodeNameFn fn;
+    const Signature* signature;
+};
+const NativeNodeName* find_node_name(const std::string& op);  // null if none was registered
 
 // ---- dispatch ----
 
@@ -171,6 +196,7 @@ void run_structured(Call& c);
 void run_direct(Call& c);
 void run_meta(Call& c);
 void run_python(Call& c);
+bool compiled_kernel(PyObject* o, KernelFn* run);  // whether o is a kernel of a compiled library, and what enters it
 void run_checked(Call& c);
 extern bool g_check_mutation;  // MINDTORCH_CHECK_MUTATION=1: kernels run inside run_checked
 extern bool g_check_meta;      // MINDTORCH_CHECK_META=1: so do those of users' operators, for what Meta says

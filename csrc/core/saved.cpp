@@ -73,7 +73,8 @@ void pack_saved(Saved& s, Tensor& t, PyObject* pack, PyObject* unpack_hook) {
 
 PyObject* unpack(Saved& s, Node* owner) {
     if (s.kind == Saved::Empty) Py_RETURN_NONE;
-    if (s.kind == Saved::Object) {
+    if (s.kind == Saved::Released) throw_released();
+    if (s.kind == Saved::Object || s.kind == Saved::ObjectList) {
         Py_INCREF(s.object);
         return s.object;
     }
@@ -133,6 +134,12 @@ PyObject* unpack(Saved& s, Node* owner) {
     }
     Py_INCREF(s.object);
     return s.object;
+}
+
+void release(Saved& s) {
+    if (s.kind == Saved::Empty || s.kind == Saved::Object) return;
+    clear(s);
+    s.kind = Saved::Released;
 }
 
 void clear(Saved& s) {

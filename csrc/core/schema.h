@@ -4,34 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "arg_kind.h"
 #include "schema_type.h"
 #include "value.h"
 
 namespace mt {
-
-enum class ArgKind : uint8_t {
-    Tensor,
-    Int,
-    Float,
-    Bool,
-    Complex,
-    Scalar,
-    Str,
-    IntList,
-    FloatList,
-    BoolList,
-    TensorList,
-    OptionalTensorList,
-    ScalarList,
-    StrList,
-    DType,
-    Layout,
-    MemoryFormat,
-    Device,
-    Generator,
-    Storage,
-    Any,  // no native value: the kernel gets a Python object of the declared type
-};
 
 // A default as the schema writes it.
 struct Literal {

@@ -5,10 +5,12 @@
 #include <limits>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "device.h"
 #include "error.h"
 #include "schema.h"
+#include "schema_classes.h"
 #include "schema_lexer.h"
 
 namespace mt {
@@ -117,7 +119,7 @@ const std::unordered_map<std::string, int64_t>& dtype_words() {
     return table;
 }
 
-// The custom classes that PyTorch itself registers and its operators name. None can be registered here.
+// The custom classes that PyTorch itself registers and its operators name.
 constexpr std::string_view kClasses[] = {"c10d.ProcessGroup",
                                          "c10d.ReduceOp",
                                          "c10d.SymmetricMemory",
@@ -131,6 +133,14 @@ constexpr std::string_view kClasses[] = {"c10d.ProcessGroup",
                                          "quantized.LinearPackedParamsBase",
                                          "rnn.CellParamsBase",
                                          "sparse.LinearPackedParamsBase"};
+std::unordered_set<std::string>& added_classes() {
+    static auto* names = new std::unordered_set<std::string>;
+    return *names;
+}
+bool is_class(const std::string& name) {
+    return std::find(std::begin(kClasses), std::end(kClasses), name) != std::end(kClasses) ||
+           added_classes().count(name);
+}
 
 class Parser {
   public:
@@ -322,7 +332,7 @@ class Parser {
         lexer_.expect('.');
         Token at = lexer_.expect(Token::Ident, "ident");
         std::string name = lexer_.text_of(space) + "." + lexer_.text_of(at);
-        if (std::find(std::begin(kClasses), std::end(kClasses), name) == std::end(kClasses))
+        if (!is_class(name))
             lexer_.fail(concat("Unknown custom class type ", name, ". Please ensure it is registered."), at);
         return named_type(TypeKind::Class, "__torch__.torch.classes." + name);
     }
@@ -765,6 +775,8 @@ class Parser {
 };
 
 }  // namespace
+
+void add_class(const std::string& name) { added_classes().insert(name); }
 
 Schema parse_schema(const std::string& text, bool type_variables) { return Parser(text, type_variables).schema(); }
 

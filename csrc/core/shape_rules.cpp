@@ -1,11 +1,11 @@
 // Shape rules that many operators share.
-#include "kernel.h"
+#include "typed_kernel.h"
 
 namespace mt {
 namespace {
 
 // like(a, b, ...): output i has the sizes, dtype and dense strides of argument i of the rule.
-void like_rule(ShapeCall& c) {
+void like_rule(ShapeCall& c, Each<const Tensor*>) {
     for (int i = 0; i < c.nparams; i++) {
         const Tensor* t = c.tensor_or_null(c.param(i));
         if (t)
@@ -16,7 +16,7 @@ void like_rule(ShapeCall& c) {
 }
 
 // contiguous_like(a, b, ...): the same sizes and dtype, row-major.
-void contiguous_like_rule(ShapeCall& c) {
+void contiguous_like_rule(ShapeCall& c, Each<const Tensor&>) {
     for (int i = 0; i < c.nparams; i++) {
         const Tensor& t = c.tensor(c.param(i));
         c.output(i, t.sizes(), t.dtype);
@@ -25,8 +25,8 @@ void contiguous_like_rule(ShapeCall& c) {
 
 KERNELS
 {
-    shape("like", like_rule);
-    shape("contiguous_like", contiguous_like_rule);
+    shape<like_rule>("like");
+    shape<contiguous_like_rule>("contiguous_like");
 }
 
 }  // namespace

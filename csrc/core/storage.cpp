@@ -15,6 +15,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "device_memory.h"
@@ -291,8 +292,33 @@ void* foreign_context(const Storage* s, void (*release)(void*)) {
     return f->release == release ? f->context : nullptr;
 }
 
+namespace {
+std::mutex g_exports_mutex;
+std::unordered_map<const Storage*, int>& exports() {
+    static auto* counts = new std::unordered_map<const Storage*, int>;
+    return *counts;
+}
+}  // namespace
+
+void note_export(Storage* s) {
+    s->retain();
+    std::lock_guard<std::mutex> lock(g_exports_mutex);
+    exports()[s]++;
+}
+void forget_export(Storage* s) {
+    {
+        std::lock_guard<std::mutex> lock(g_exports_mutex);
+        if (--exports()[s] == 0) exports().erase(s);
+    }
+    s->drop();
+}
+bool is_exported(const Storage* s) {
+    std::lock_guard<std::mutex> lock(g_exports_mutex);
+    return exports().count(s) > 0;
+}
+
 void storage_resize(Storage* s, size_t nbytes) {
-    MT_CHECK(s->resizable, "Trying to resize storage that is not resizable");
+    MT_CHECK(s->resizable && !is_exported(s), "Trying to resize storage that is not resizable");
     if (s->device.is_meta() || is_functional(s)) {
         s->nbytes = nbytes;
         return;

@@ -378,12 +378,6 @@ void resize(Tensor& t, IntSpan sizes) {
     set_sizes_contiguous(t, sizes);
 }
 
-void check_same_device(const Tensor& a, const Tensor& b, const char* op) {
-    MT_CHECK(a.device == b.device, op,
-             "(): Expected all tensors to be on the same device, but found at least two devices, ",
-             device_name(a.device), " and ", device_name(b.device), "!");
-}
-
 // ---- services for kernels that copy.cpp of the CPU library fills in ----
 
 namespace {

@@ -156,6 +156,5 @@ int64_t numel_of(IntSpan sizes);
 Dims broadcast_sizes(IntSpan a, IntSpan b);
 // dim in [-n, n) -> [0, n); IndexError with PyTorch's text. A 0-dim tensor counts as 1-dim.
 int64_t wrap_dim(int64_t dim, int64_t ndim, bool wrap_scalar = true);
-void check_same_device(const Tensor& a, const Tensor& b, const char* op);
 
 }  // namespace mt

@@ -4,6 +4,7 @@
 
 #include "autograd.h"
 #include "gil.h"
+#include "hooks.h"
 #include "python/operator_call.h"
 
 namespace mt {
@@ -25,8 +26,6 @@ TensorRef base_gradient(const ViewGeometry& g, const Tensor& grad, DType dtype, 
     if (zero) zero_fill(*base);
     return base;
 }
-
-OperatorName op_as_strided_backward("aten::_as_strided_backward");
 
 // Whether several positions of a view show one element.
 bool overlaps(IntSpan sizes, IntSpan strides) {
@@ -58,8 +57,9 @@ void strided_view_apply(Node* n, Gradients& grads, Gradients& out) {
         int64_t first = std::min(g.offset, g.base_offset);
         int64_t extent = std::max(g.offset - first + reach(g.sizes, g.strides),
                                   g.base_offset - first + reach(g.base_sizes, g.base_strides));
-        TensorRef memory = op_as_strided_backward({Value::of(grads[0].get()), ints_of(IntSpan(&extent, 1)),
-                                                   ints_of(g.sizes), ints_of(g.strides), Value::of(g.offset - first)});
+        TensorRef memory = call_tensor(g_engine_ops.as_strided_backward,
+                                       {Value::of(grads[0].get()), ints_of(IntSpan(&extent, 1)), ints_of(g.sizes),
+                                        ints_of(g.strides), Value::of(g.offset - first)});
         out[0] = call_tensor(g_engine_ops.as_strided, {Value::of(memory.get()), ints_of(g.base_sizes),
                                                        ints_of(g.base_strides), Value::of(g.base_offset - first)});
         return;
@@ -208,12 +208,13 @@ Node* grad_fn_of(Tensor& t) {
     a.view->version = t.version();
     if (!requires_grad(base)) return a.grad_fn;
     check_creation(t, "its base or another view of its base has been");
-    if (!g_strided_view_type) g_strided_view_type = make_node_type("AsStridedBackward0");
+    if (!g_strided_view_type) g_strided_view_type = make_node_type(g_engine_ops.as_strided->node_name.c_str());
     Node* n = new_node(g_strided_view_type, a.view->replay ? &kReplayView : &kStridedView, 1, 1, 0);
     n->view = geometry(t, base, a.view->replay);
     n->edges[0] = gradient_edge(base);
     describe_output(n, 0, t);
     Node* old = a.grad_fn;
+    if (old && (a.hooks || a.retains_grad)) move_retained(t, old, n, 0);
     a.grad_fn = n;
     a.nr = 0;
     Py_XDECREF(reinterpret_cast<PyObject*>(old));
@@ -223,6 +224,7 @@ Node* grad_fn_of(Tensor& t) {
 void set_history(Tensor& t, Node* n, uint32_t nr) {
     AutogradMeta& a = autograd_of(t);
     Node* old = a.grad_fn;
+    if (old && (a.hooks || a.retains_grad)) move_retained(t, old, n, nr);
     Py_INCREF(reinterpret_cast<PyObject*>(n));
     a.grad_fn = n;
     a.nr = nr;

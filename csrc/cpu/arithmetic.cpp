@@ -1,4 +1,5 @@
 // Sums, products, and what is built from them.
+#include "core/number_fits.h"
 #include "number.h"
 #include "pointwise.h"
 #include "rounded.h"
@@ -16,26 +17,22 @@ void check_alpha(const Value& alpha, DType result) {
              "For integral input tensors, argument alpha must not be a floating point number.");
     MT_CHECK(is_complex(result) || alpha.tag != Tag::Complex,
              "For non-complex input tensors, argument alpha must not be a complex number.");
+    check_number_fits(result, alpha);
 }
 
-void add_cpu(Call& c) {
-    const int args[2] = {0, 1};
-    const Value& alpha = c.scalar(2);
-    DType t = promoted(c, args, 2);
-    Rounded rounded(c, t, {0, 1, 2});
+void add_cpu(Out out, const Tensor& self, Input other, const Value& alpha) {
+    DType t = promoted({self, other});
+    RoundedInputs rounded(t, {self, other, alpha});
     if (is_one(alpha) && alpha.tag == Tag::Int)
-        return pointwise_as(rounded.call, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::add(a, b); });
+        return pointwise_as(out, NumbersFast{}, t, {rounded[0], rounded[1]},
+                            [](auto a, auto b) { return num::add(a, b); });
     check_alpha(alpha, t);
-    pointwise_as(rounded.call, Numbers{}, t, {0, 1, 2},
+    pointwise_as(out, Numbers{}, t, {rounded[0], rounded[1], rounded[2]},
                  [](auto a, auto b, auto k) { return num::add(a, num::mul(k, b)); });
 }
 
-void check_subtraction(const Call& c) {
-    auto is_bool_arg = [&](int i) {
-        const Value& v = c.args[i];
-        return v.tag == Tag::Bool || (v.tag == Tag::Tensor && is_bool(v.t->dtype));
-    };
-    bool a = is_bool_arg(0), b = is_bool_arg(1);
+void check_subtraction(const Tensor& self, const Input& other) {
+    bool a = is_bool(self.dtype), b = other.t ? is_bool(other.t->dtype) : other.number->tag == Tag::Bool;
     MT_CHECK(!(a && b),
              "Subtraction, the `-` operator, with two bool tensors is not supported. "
              "Use the `^` or `logical_xor()` operator instead.");
@@ -44,43 +41,41 @@ void check_subtraction(const Call& c) {
              "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
 }
 
-void sub_cpu(Call& c) {
-    check_subtraction(c);
-    const int args[2] = {0, 1};
-    const Value& alpha = c.scalar(2);
-    DType t = promoted(c, args, 2);
-    Rounded rounded(c, t, {0, 1, 2});
+void sub_cpu(Out out, const Tensor& self, Input other, const Value& alpha) {
+    check_subtraction(self, other);
+    DType t = promoted({self, other});
+    RoundedInputs rounded(t, {self, other, alpha});
     if (is_one(alpha) && alpha.tag == Tag::Int)
-        return pointwise_as(rounded.call, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::sub(a, b); });
+        return pointwise_as(out, NumbersFast{}, t, {rounded[0], rounded[1]},
+                            [](auto a, auto b) { return num::sub(a, b); });
     check_alpha(alpha, t);
-    pointwise_as(rounded.call, Numbers{}, t, {0, 1, 2},
+    pointwise_as(out, Numbers{}, t, {rounded[0], rounded[1], rounded[2]},
                  [](auto a, auto b, auto k) { return num::sub(a, num::mul(k, b)); });
 }
 
-void rsub_cpu(Call& c) {
-    check_subtraction(c);
-    const int args[2] = {0, 1};
-    DType t = promoted(c, args, 2);
-    check_alpha(c.scalar(2), t);
-    Rounded rounded(c, t, {0, 1, 2});
-    pointwise_as(rounded.call, Numbers{}, t, {0, 1, 2},
+void rsub_cpu(Out out, const Tensor& self, Input other, const Value& alpha) {
+    check_subtraction(self, other);
+    DType t = promoted({self, other});
+    check_alpha(alpha, t);
+    RoundedInputs rounded(t, {self, other, alpha});
+    pointwise_as(out, Numbers{}, t, {rounded[0], rounded[1], rounded[2]},
                  [](auto a, auto b, auto k) { return num::sub(b, num::mul(k, a)); });
 }
 
-void mul_cpu(Call& c) {
-    const int args[2] = {0, 1};
-    const DType t = promoted(c, args, 2);
-    if (is_bool(t)) return pointwise_as(c, Types<bool>{}, t, {0, 1}, [](bool a, bool b) -> bool { return a & b; });
-    pointwise_as(c, NumbersFast{}, t, {0, 1}, [](auto a, auto b) { return num::mul(a, b); });
+void mul_cpu(Out out, const Tensor& self, Input other) {
+    const DType t = promoted({self, other});
+    if (is_bool(t))
+        return pointwise_as(out, Types<bool>{}, t, {self, other}, [](bool a, bool b) -> bool { return a & b; });
+    pointwise_as(out, NumbersFast{}, t, {self, other}, [](auto a, auto b) { return num::mul(a, b); });
 }
 
 // (x & keep) ^ turn on the bits of a 16-bit float: what only concerns the sign needs no conversion.
-void change_bits(Call& c, uint16_t keep, uint16_t turn) {
+void change_bits(Tensor& out, const Tensor& self, uint16_t keep, uint16_t turn) {
     struct Masks {
         uint16_t keep, turn;
     } masks{keep, turn};
-    DType t = c.tensor(0).dtype;
-    Operand operands[2] = {{&c.out(0), nullptr, t}, {&c.tensor(0), nullptr, t}};
+    DType t = self.dtype;
+    Operand operands[2] = {{&out, nullptr, t}, {&self, nullptr, t}};
     LoopFn loop = [](char* const* p, int64_t n, const void* f) {
         Masks m = *static_cast<const Masks*>(f);
         uint16_t* to = reinterpret_cast<uint16_t*>(p[0]);
@@ -91,41 +86,43 @@ void change_bits(Call& c, uint16_t keep, uint16_t turn) {
     run_pointwise(operands, 2, 1, loop, &masks);
 }
 
-void neg_cpu(Call& c) {
-    MT_CHECK(!is_bool(c.tensor(0).dtype),
+void neg_cpu(Out out, const Tensor& self) {
+    MT_CHECK(!is_bool(self.dtype),
              "Negation, the `-` operator, on a bool tensor is not supported. "
              "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
-    if (is_reduced_float(c.tensor(0).dtype)) return change_bits(c, 0xffff, 0x8000);
-    unary(c, NumbersFast{}, [](auto a) { return num::neg(a); });
+    if (is_reduced_float(self.dtype)) return change_bits(out, self, 0xffff, 0x8000);
+    unary(out, NumbersFast{}, self, [](auto a) { return num::neg(a); });
 }
 
-void square_cpu(Call& c) {
-    unary(c, Numbers{}, [](auto a) { return num::mul(a, a); });
+void square_cpu(Out out, const Tensor& self) {
+    unary(out, Numbers{}, self, [](auto a) { return num::mul(a, a); });
 }
 
-void addcmul_cpu(Call& c) {
-    const int args[3] = {0, 1, 2};
-    pointwise_as(c, Numbers{}, promoted(c, args, 3), {0, 1, 2, 3},
+void addcmul_cpu(Out out, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Value& value) {
+    const DType t = promoted({self, tensor1, tensor2});
+    if (is_bool(t)) unsupported_dtype("addcmul_cpu_out", t);
+    if (!is_reduced_float(t)) check_numbers_fit(t, {value});
+    pointwise_as(out, Numbers{}, t, {self, tensor1, tensor2, value},
                  [](auto a, auto x, auto y, auto k) { return num::add(a, num::mul(k, num::mul(x, y))); });
 }
 
-void addcdiv_cpu(Call& c) {
-    const int args[3] = {0, 1, 2};
-    DType t = promoted(c, args, 3);
+void addcdiv_cpu(Out out, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Value& value) {
+    DType t = promoted({self, tensor1, tensor2});
     MT_CHECK(
-        is_differentiable(t) || !(is_integer(c.tensor(1).dtype) && is_integer(c.tensor(2).dtype)),
+        is_differentiable(t) || !(is_integer(tensor1.dtype) && is_integer(tensor2.dtype)),
         "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
         "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
         "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
         "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
         "tensor2), for all dtypes.");
-    pointwise_as(c, FloatsComplex{}, t, {0, 1, 2, 3}, [](auto a, auto x, auto y, auto k) { return a + k * x / y; });
+    if (!is_reduced_float(t)) check_numbers_fit(t, {value});
+    pointwise_as(out, FloatsComplex{}, t, {self, tensor1, tensor2, value},
+                 [](auto a, auto x, auto y, auto k) { return a + k * x / y; });
 }
 
 // start + weight (end - start), computed from whichever end is nearer so that both ends are hit exactly.
-void lerp_cpu(Call& c) {
-    const int args[2] = {0, 1};
-    pointwise_as(c, FloatsComplex{}, promoted(c, args, 2), {0, 1, 2}, []<class T>(T a, T b, T w) -> T {
+void lerp_cpu(Out out, const Tensor& self, const Tensor& end, Input weight) {
+    pointwise_as(out, FloatsComplex{}, promoted({self, end}), {self, end, weight}, []<class T>(T a, T b, T w) -> T {
         bool near_start;
         if constexpr (num::is_cx<T>)
             near_start = std::norm(w) < 0.25;
@@ -135,11 +132,11 @@ void lerp_cpu(Call& c) {
     });
 }
 
-void abs_cpu(Call& c) {
-    DType t = c.tensor(0).dtype;
-    if (is_complex(t)) return pointwise_as(c, Types<c64, c128>{}, t, {0}, [](auto a) { return std::abs(a); });
-    if (is_reduced_float(t)) return change_bits(c, 0x7fff, 0);
-    unary(c, RealsFast{}, []<class T>(T a) -> T {
+void abs_cpu(Out out, const Tensor& self) {
+    DType t = self.dtype;
+    if (is_complex(t)) return pointwise_as(out, Types<c64, c128>{}, t, {self}, [](auto a) { return std::abs(a); });
+    if (is_reduced_float(t)) return change_bits(out, self, 0x7fff, 0);
+    unary(out, RealsFast{}, self, []<class T>(T a) -> T {
         if constexpr (num::is_flt<T>)
             return a < 0 ? -a : a == 0 ? T(0) : a;
         else
@@ -147,15 +144,15 @@ void abs_cpu(Call& c) {
     });
 }
 
-void sign_cpu(Call& c) {
-    MT_CHECK_AS(NotImplemented, !is_complex(c.tensor(0).dtype),
+void sign_cpu(Out out, const Tensor& self) {
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype),
                 "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.");
-    if (is_bool(c.tensor(0).dtype)) return copy_into(c.out(), c.tensor(0));
-    unary(c, Reals{}, [](auto a) { return num::sign(a); });
+    if (is_bool(self.dtype)) return copy_into(out, self);
+    unary(out, Reals{}, self, [](auto a) { return num::sign(a); });
 }
 
-void sgn_cpu(Call& c) {
-    unary(c, Numbers{}, []<class T>(T a) -> T {
+void sgn_cpu(Out out, const Tensor& self) {
+    unary(out, Numbers{}, self, []<class T>(T a) -> T {
         if constexpr (num::is_cx<T>)
             return a == T(0) ? T(0) : a / std::abs(a);
         else
@@ -163,35 +160,35 @@ void sgn_cpu(Call& c) {
     });
 }
 
-void reciprocal_cpu(Call& c) {
-    unary_float(c, FloatsComplex{}, []<class T>(T a) { return T(1) / a; });
+void reciprocal_cpu(Out out, const Tensor& self) {
+    unary_float(out, FloatsComplex{}, self, []<class T>(T a) { return T(1) / a; });
 }
 
-void sqrt_cpu(Call& c) {
-    unary_float(c, FloatsComplex{}, [](auto a) { return num::sqrt(a); });
+void sqrt_cpu(Out out, const Tensor& self) {
+    unary_float(out, FloatsComplex{}, self, [](auto a) { return num::sqrt(a); });
 }
 
-void rsqrt_cpu(Call& c) {
-    unary_float(c, FloatsComplex{}, []<class T>(T a) { return T(1) / num::sqrt(a); });
+void rsqrt_cpu(Out out, const Tensor& self) {
+    unary_float(out, FloatsComplex{}, self, []<class T>(T a) { return T(1) / num::sqrt(a); });
 }
 
 KERNELS
 {
-    structured("abs", abs_cpu, kInputMayAlias);
-    structured("add", add_cpu, kInputMayAlias);
-    structured("addcdiv", addcdiv_cpu, kInputMayAlias);
-    structured("addcmul", addcmul_cpu, kInputMayAlias);
-    structured("lerp", lerp_cpu, kInputMayAlias);
-    structured("mul", mul_cpu, kInputMayAlias);
-    structured("neg", neg_cpu, kInputMayAlias);
-    structured("reciprocal", reciprocal_cpu, kInputMayAlias);
-    structured("rsqrt", rsqrt_cpu, kInputMayAlias);
-    structured("rsub", rsub_cpu, kInputMayAlias);
-    structured("sgn", sgn_cpu, kInputMayAlias);
-    structured("sign", sign_cpu, kInputMayAlias);
-    structured("sqrt", sqrt_cpu, kInputMayAlias);
-    structured("square", square_cpu, kInputMayAlias);
-    structured("sub", sub_cpu, kInputMayAlias);
+    structured<abs_cpu>("abs", kInputMayAlias);
+    structured<add_cpu>("add", kInputMayAlias);
+    structured<addcdiv_cpu>("addcdiv", kInputMayAlias);
+    structured<addcmul_cpu>("addcmul", kInputMayAlias);
+    structured<lerp_cpu>("lerp", kInputMayAlias);
+    structured<mul_cpu>("mul", kInputMayAlias);
+    structured<neg_cpu>("neg", kInputMayAlias);
+    structured<reciprocal_cpu>("reciprocal", kInputMayAlias);
+    structured<rsqrt_cpu>("rsqrt", kInputMayAlias);
+    structured<rsub_cpu>("rsub", kInputMayAlias);
+    structured<sgn_cpu>("sgn", kInputMayAlias);
+    structured<sign_cpu>("sign", kInputMayAlias);
+    structured<sqrt_cpu>("sqrt", kInputMayAlias);
+    structured<square_cpu>("square", kInputMayAlias);
+    structured<sub_cpu>("sub", kInputMayAlias);
 }
 
 }  // namespace

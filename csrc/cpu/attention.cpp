@@ -357,9 +357,8 @@ struct Inputs {
     TensorRef q, k, v, mask;
     DType work;
 
-    Inputs(const Call& c, int iq, int ik, int iv, bool causal, const Tensor* attn_mask, const Value& scale,
-           const char* op) {
-        const Tensor &tq = c.tensor(iq), &tk = c.tensor(ik), &tv = c.tensor(iv);
+    Inputs(const Tensor& tq, const Tensor& tk, const Tensor& tv, bool causal, const Tensor* attn_mask,
+           std::optional<double> scale, const char* op) {
         check_inputs(tq, tk, tv, op);
         work = tq.dtype == DType::Float64 ? DType::Float64 : DType::Float32;
         q = ready(tq);
@@ -369,7 +368,7 @@ struct Inputs {
         a.key_heads = tk.size(1), a.keys = tk.size(2), a.value_features = tv.size(3);
         a.q = heads_of(*q), a.k = heads_of(*k), a.v = heads_of(*v);
         a.causal = causal;
-        a.scale = scale.is_none() ? 1.0 / std::sqrt(static_cast<double>(a.features)) : scale.as_double();
+        a.scale = scale ? *scale : 1.0 / std::sqrt(static_cast<double>(a.features));
         if (attn_mask) set_mask(*attn_mask, op);
     }
 
@@ -423,8 +422,7 @@ constexpr const char* kForward = "scaled_dot_product_attention_flash_attention";
 
 // ---- forward ----
 
-void forward_shape(ShapeCall& c) {
-    const Tensor &q = c.tensor(0), &k = c.tensor(1), &v = c.tensor(2);
+void forward_shape(ShapeCall& c, const Tensor& q, const Tensor& k, const Tensor& v) {
     check_inputs(q, k, v, kForward);
     Dims sizes{q.size(0), q.size(1), q.size(2), v.size(3)};
     c.output_strided(0, sizes, dense_strides_like(q, sizes), q.dtype);
@@ -449,23 +447,23 @@ void run_forward(Inputs& in, Tensor& out, Tensor& lse) {
     if (log.get() != &lse) copy_into(lse, *log);
 }
 
-// (query, key, value, dropout_p, is_causal, attn_mask, scale)
-void forward_cpu(Call& c) {
-    MT_CHECK(c.real(3) == 0.0, kForward, ": Currently do not support dropout > 0");
-    Inputs in(c, 0, 1, 2, c.boolean(4), c.tensor_or_null(5), c.scalar(6), kForward);
-    run_forward(in, c.out(0), c.out(1));
+void forward_cpu(Out out, const Tensor& query, const Tensor& key, const Tensor& value, double dropout_p, bool is_causal,
+                 const Tensor* attn_mask, std::optional<double> scale) {
+    MT_CHECK(dropout_p == 0.0, kForward, ": Currently do not support dropout > 0");
+    Inputs in(query, key, value, is_causal, attn_mask, scale, kForward);
+    run_forward(in, out[0], out[1]);
 }
 
 // (query, key, value, dropout_p, is_causal, attn_mask, scale) -> (output, logsumexp, kept)
-void dropout_forward_shape(ShapeCall& c) {
-    forward_shape(c);
-    c.output(2, {c.tensor(0).size(0), c.tensor(0).size(1), c.tensor(0).size(2), c.tensor(1).size(2)}, DType::Bool);
+void dropout_forward_shape(ShapeCall& c, const Tensor& query, const Tensor& key, const Tensor& value) {
+    forward_shape(c, query, key, value);
+    c.output(2, {query.size(0), query.size(1), query.size(2), key.size(2)}, DType::Bool);
 }
 
-void dropout_forward_cpu(Call& c) {
-    const double p = c.real(3);
-    Inputs in(c, 0, 1, 2, c.boolean(4), c.tensor_or_null(5), c.scalar(6), kForward);
-    Tensor& kept = c.out(2);
+void dropout_forward_cpu(Out out, const Tensor& query, const Tensor& key, const Tensor& value, double p, bool is_causal,
+                         const Tensor* attn_mask, std::optional<double> scale) {
+    Inputs in(query, key, value, is_causal, attn_mask, scale, kForward);
+    Tensor& kept = out[2];
     {
         GeneratorLock generator(default_generator());
         NoGil released(kept.numel() > 10000);
@@ -473,22 +471,20 @@ void dropout_forward_cpu(Call& c) {
     }
     in.a.kept = kept.words<uint8_t>();
     in.a.keep_scale = p < 1 ? 1.0 / (1.0 - p) : 0.0;
-    run_forward(in, c.out(0), c.out(1));
+    run_forward(in, out[0], out[1]);
 }
 
 // ---- backward ----
 
 // (grad_out, query, key, value, out, logsumexp, ...)
-void backward_shape(ShapeCall& c) {
-    for (int i = 0; i < 3; i++) {
-        const Tensor& t = c.tensor(1 + i);
-        c.output_strided(i, t.sizes(), dense_strides_like(t, t.sizes()), t.dtype);
-    }
+void backward_shape(ShapeCall& c, const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value) {
+    int i = 0;
+    for (const Tensor* t : {&query, &key, &value})
+        c.output_strided(i++, t->sizes(), dense_strides_like(*t, t->sizes()), t->dtype);
 }
 
-void run_backward(Inputs& in, Call& c) {
-    TensorRef grad = in.ready(c.tensor(0)), out = in.ready(c.tensor(4));
-    const Tensor& given = c.tensor(5);
+void run_backward(Inputs& in, Out results, const Tensor& grad_out, const Tensor& attention, const Tensor& given) {
+    TensorRef grad = in.ready(grad_out), out = in.ready(attention);
     Dims by_query{in.a.heads * in.a.queries, 1, in.a.heads};
     TensorRef log = TensorRef::share(&given);
     if (!is_contiguous_as(given, by_query)) {
@@ -499,7 +495,7 @@ void run_backward(Inputs& in, Call& c) {
     in.a.lse = log->raw();
     TensorRef targets[3];
     for (int i = 0; i < 3; i++) {
-        Tensor& t = c.out(i);
+        Tensor& t = results[i];
         bool direct_write = t.dtype == in.work && (t.stride(3) == 1 || t.size(3) <= 1);
         targets[i] =
             direct_write ? TensorRef::share(&t) : empty_strided(t.sizes(), dense_strides_like(t, t.sizes()), in.work);
@@ -513,34 +509,35 @@ void run_backward(Inputs& in, Call& c) {
     else
         backward<float>(in.a, g);
     for (int i = 0; i < 3; i++)
-        if (targets[i].get() != &c.out(i)) copy_into(c.out(i), *targets[i]);
+        if (targets[i].get() != &results[i]) copy_into(results[i], *targets[i]);
 }
 
-// (..., dropout_p, is_causal, attn_mask, scale)
-void backward_cpu(Call& c) {
-    Inputs in(c, 1, 2, 3, c.boolean(7), c.tensor_or_null(8), c.scalar(9), kForward);
-    run_backward(in, c);
+void backward_cpu(Out results, const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
+                  const Tensor& out, const Tensor& logsumexp, double dropout_p, bool is_causal, const Tensor* attn_mask,
+                  std::optional<double> scale) {
+    Inputs in(query, key, value, is_causal, attn_mask, scale, kForward);
+    run_backward(in, results, grad_out, out, logsumexp);
 }
 
-// (..., kept, dropout_p, is_causal, attn_mask, scale)
-void dropout_backward_cpu(Call& c) {
-    Inputs in(c, 1, 2, 3, c.boolean(8), c.tensor_or_null(9), c.scalar(10), kForward);
-    const double p = c.real(7);
-    TensorRef kept = contiguous(c.tensor(6));
+void dropout_backward_cpu(Out results, const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                          const Tensor& value, const Tensor& out, const Tensor& logsumexp, const Tensor& kept_in,
+                          double p, bool is_causal, const Tensor* attn_mask, std::optional<double> scale) {
+    Inputs in(query, key, value, is_causal, attn_mask, scale, kForward);
+    TensorRef kept = contiguous(kept_in);
     in.a.kept = kept->words<uint8_t>();
     in.a.keep_scale = p < 1 ? 1.0 / (1.0 - p) : 0.0;
-    run_backward(in, c);
+    run_backward(in, results, grad_out, out, logsumexp);
 }
 
 KERNELS
 {
-    shape("attention", forward_shape);
-    shape("attention_dropout", dropout_forward_shape);
-    shape("attention_backward", backward_shape);
-    structured("_scaled_dot_product_flash_attention_for_cpu", forward_cpu);
-    structured("_scaled_dot_product_flash_attention_for_cpu_backward", backward_cpu);
-    structured("_scaled_dot_product_attention_dropout", dropout_forward_cpu);
-    structured("_scaled_dot_product_attention_dropout_backward", dropout_backward_cpu);
+    shape<forward_shape>("attention");
+    shape<dropout_forward_shape>("attention_dropout");
+    shape<backward_shape>("attention_backward");
+    structured<forward_cpu>("_scaled_dot_product_flash_attention_for_cpu");
+    structured<backward_cpu>("_scaled_dot_product_flash_attention_for_cpu_backward");
+    structured<dropout_forward_cpu>("_scaled_dot_product_attention_dropout");
+    structured<dropout_backward_cpu>("_scaled_dot_product_attention_dropout_backward");
 }
 
 }  // namespace

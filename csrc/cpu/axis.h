@@ -1,7 +1,7 @@
 // A contiguous tensor along one dimension.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

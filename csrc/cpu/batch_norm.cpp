@@ -1,6 +1,7 @@
 // Batch norm.
 #include <vector>
 
+#include "cpu/parameter_dtype.h"
 #include "cpu/pieces.h"
 #include "cpu/rows.h"
 
@@ -54,7 +55,6 @@ class LaidOut {
 };
 
 TensorRef as_type(const Tensor* t, DType type) { return t ? contiguous(*t, type) : TensorRef(); }
-Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor ? c.rets[i].t : nullptr; }
 
 // As many elements of one input as are worked on together.
 template <class X>
@@ -176,22 +176,20 @@ void update_running(Tensor* running, const std::vector<double>& value, double mo
 
 // ---- batch norm ----
 
-// Words: input, weight, training (missing: never), running_mean.
-void batch_norm_shape(ShapeCall& c) {
-    const Tensor& input = c.tensor(c.param(0));
+// Where a row leaves `training` out, it is never.
+void batch_norm_shape(ShapeCall& c, const Tensor& input, const Tensor* weight, std::optional<bool> given_training,
+                      const Tensor* running_mean, const Tensor* running_var, const Tensor* bias) {
     MT_CHECK(input.ndim >= 2, "batch_norm: expected an input of at least two dimensions, got ", input.ndim);
     MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"batch_norm\" not implemented for '",
                 dtype_class_name(input.dtype), "'");
-    const Tensor* weight = c.tensor_or_null(c.param(1));
-    bool training = c.param(2) >= 0 && c.boolean(c.param(2));
+    bool training = given_training.value_or(false);
     MT_CHECK(!training || input.numel() > 0,
              "input tensor must have at least one element, but got input_sizes = ", input.sizes());
-    for (int k : {1, 3, 4, 5}) {
-        const Tensor* t = c.param(k) >= 0 ? c.tensor_or_null(c.param(k)) : nullptr;
-        const char* names[] = {"", "weight", "", "running_mean", "running_var", "bias"};
-        MT_CHECK(!t || t->numel() == input.size(1), names[k], " should contain ", input.size(1), " elements not ",
+    const std::pair<const Tensor*, const char*> of_channels[] = {
+        {weight, "weight"}, {running_mean, "running_mean"}, {running_var, "running_var"}, {bias, "bias"}};
+    for (const auto& [t, name] : of_channels)
+        MT_CHECK(!t || t->numel() == input.size(1), name, " should contain ", input.size(1), " elements not ",
                  t ? t->numel() : 0);
-    }
     c.output_like(0, input);
     DType statistics =
         is_reduced_float(input.dtype) && weight && weight->dtype == DType::Float32 ? DType::Float32 : input.dtype;
@@ -199,13 +197,14 @@ void batch_norm_shape(ShapeCall& c) {
     for (int i = 1; i < 3; i++) c.output(i, IntSpan(&saved, 1), statistics);
 }
 
-void batch_norm_into(Call& c, Tensor* running_mean, Tensor* running_var, bool training, double momentum, double eps) {
-    const Tensor& input = c.tensor(0);
+void batch_norm_into(Out out, const Tensor& input, const Tensor* given_weight, const Tensor* given_bias,
+                     Tensor* running_mean, Tensor* running_var, bool training, double momentum, double eps) {
+    check_parameter_dtypes(input, {given_weight, given_bias, running_mean, running_var});
     Planes p = planes_of(input);
     DType wide = broad_type(input.dtype);
-    LaidOut result(p, c.out(0), input.dtype);
-    TensorRef x = laid_out(p, input, input.dtype), weight = as_type(c.tensor_or_null(1), wide),
-              bias = as_type(c.tensor_or_null(2), wide);
+    LaidOut result(p, out[0], input.dtype);
+    TensorRef x = laid_out(p, input, input.dtype), weight = as_type(given_weight, wide),
+              bias = as_type(given_bias, wide);
     MT_CHECK(training || (running_mean && running_var),
              "batch_norm: running_mean and running_var are needed in evaluation");
     const Tensor* per_channel[] = {weight.get(), bias.get(), running_mean, running_var};
@@ -238,7 +237,7 @@ void batch_norm_into(Call& c, Tensor* running_mean, Tensor* running_var, bool tr
             p, [=](int64_t at, int64_t m, Piece<X>* buffers) { return reader.read(at, m, buffers->items); },
             result.tensor(), [=](const X* v, int64_t j, int64_t ch) { return vec::fma(v[j], factor[ch], shift[ch]); });
         if (!training) return;
-        Converted save_mean(c.out(1), DType::Float64), save_inverse(c.out(2), DType::Float64);
+        Converted save_mean(out[1], DType::Float64), save_inverse(out[2], DType::Float64);
         std::copy(mean.begin(), mean.end(), save_mean.tensor().data<double>());
         std::copy(inverse.begin(), inverse.end(), save_inverse.tensor().data<double>());
         save_mean.finish();
@@ -247,17 +246,18 @@ void batch_norm_into(Call& c, Tensor* running_mean, Tensor* running_var, bool tr
     result.finish();
 }
 
-Tensor* mutable_or_null(const Call& c, int i) { return const_cast<Tensor*>(c.tensor_or_null(i)); }
-
-// native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-void native_batch_norm_cpu(Call& c) {
-    batch_norm_into(c, mutable_or_null(c, 3), mutable_or_null(c, 4), c.boolean(5), c.real(6), c.real(7));
+void native_batch_norm_cpu(Out out, const Tensor& input, const Tensor* weight, const Tensor* bias, Tensor* running_mean,
+                           Tensor* running_var, bool training, double momentum, double eps) {
+    batch_norm_into(out, input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
-// _native_batch_norm_legit.no_stats(input, weight, bias, training, momentum, eps)
-void batch_norm_no_stats_cpu(Call& c) { batch_norm_into(c, nullptr, nullptr, c.boolean(3), c.real(4), c.real(5)); }
-// _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)
-void batch_norm_no_training_cpu(Call& c) {
-    batch_norm_into(c, mutable_or_null(c, 3), mutable_or_null(c, 4), false, c.real(5), c.real(6));
+void batch_norm_no_stats_cpu(Out out, const Tensor& input, const Tensor* weight, const Tensor* bias, bool training,
+                             double momentum, double eps) {
+    batch_norm_into(out, input, weight, bias, nullptr, nullptr, training, momentum, eps);
+}
+void batch_norm_no_training_cpu(Out out, const Tensor& input, const Tensor* weight, const Tensor* bias,
+                                const Tensor& running_mean, const Tensor& running_var, double momentum, double eps) {
+    batch_norm_into(out, input, weight, bias, const_cast<Tensor*>(&running_mean), const_cast<Tensor*>(&running_var),
+                    false, momentum, eps);
 }
 
 template <class X>
@@ -265,19 +265,19 @@ struct Pair {
     const X *grad, *input;
 };
 
-// native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
-// output_mask)
-void native_batch_norm_backward_cpu(Call& c) {
-    const Tensor& input = c.tensor(1);
+void native_batch_norm_backward_cpu(Out out, const Tensor& grad_out, const Tensor& input, const Tensor* given_weight,
+                                    const Tensor* running_mean, const Tensor* running_var, const Tensor* save_mean,
+                                    const Tensor* save_invstd, bool train, double eps, Span<bool> output_mask) {
     Planes p = planes_of(input);
     DType wide = broad_type(input.dtype);
-    bool train = c.boolean(7);
-    double eps = c.real(8);
-    TensorRef g = laid_out(p, c.tensor(0), input.dtype), x = laid_out(p, input, input.dtype),
-              weight = as_type(c.tensor_or_null(2), wide);
-    Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
-    TensorRef m = contiguous(c.tensor(train ? 5 : 3), DType::Float64),
-              v = contiguous(c.tensor(train ? 6 : 4), DType::Float64);
+    TensorRef g = laid_out(p, grad_out, input.dtype), x = laid_out(p, input, input.dtype),
+              weight = as_type(given_weight, wide);
+    Tensor *dx = out.or_null(0), *dweight = out.or_null(1), *dbias = out.or_null(2);
+    const Tensor *mean = train ? save_mean : running_mean, *deviation = train ? save_invstd : running_var;
+    MT_CHECK(mean && deviation,
+             "batch_norm_backward: ", train ? "save_mean and save_invstd" : "running_mean and running_var",
+             " are needed in ", train ? "training" : "evaluation");
+    TensorRef m = contiguous(*mean, DType::Float64), v = contiguous(*deviation, DType::Float64);
     MT_CHECK(m->numel() == p.channels && v->numel() == p.channels, "batch_norm_backward: statistics should contain ",
              p.channels, " elements");
     size_t n = static_cast<size_t>(p.channels);
@@ -323,15 +323,13 @@ void native_batch_norm_backward_cpu(Call& c) {
 }
 
 // Words: input, output_mask, weight, grad_out. Weight and bias gradients have one element a channel, weight or not.
-void channel_norm_backward_shape(ShapeCall& c) {
-    const Tensor& input = c.tensor(c.param(0));
-    const Tensor* weight = c.tensor_or_null(c.param(2));
-    Span<bool> mask = c.bools(c.param(1));
+void channel_norm_backward_shape(ShapeCall& c, const Tensor& input, Span<bool> mask, const Tensor* weight,
+                                 const Tensor& grad_out) {
     MT_CHECK(input.ndim >= 2 && mask.size == 3, c.name(),
              ": expected an input of at least two dimensions and three flags");
     int64_t channels = input.size(1);
-    MT_CHECK(c.tensor(c.param(3)).sizes() == input.sizes(), c.name(), ": the gradient's sizes ",
-             c.tensor(c.param(3)).sizes(), " are not the input's, ", input.sizes());
+    MT_CHECK(grad_out.sizes() == input.sizes(), c.name(), ": the gradient's sizes ", grad_out.sizes(),
+             " are not the input's, ", input.sizes());
     MT_CHECK(!weight || weight->numel() == channels, c.name(), ": weight should contain ", channels, " elements");
     mask[0] ? c.output_like(0, input) : c.output_none(0);
     for (int i = 1; i < 3; i++)
@@ -342,13 +340,13 @@ void channel_norm_backward_shape(ShapeCall& c) {
 
 KERNELS
 {
-    shape("batch_norm", batch_norm_shape);
-    shape("channel_norm_backward", channel_norm_backward_shape);
-    structured("native_batch_norm", native_batch_norm_cpu);
-    structured("_native_batch_norm_legit", native_batch_norm_cpu);
-    structured("_native_batch_norm_legit.no_stats", batch_norm_no_stats_cpu);
-    structured("_native_batch_norm_legit_no_training", batch_norm_no_training_cpu);
-    structured("native_batch_norm_backward", native_batch_norm_backward_cpu);
+    shape<batch_norm_shape>("batch_norm");
+    shape<channel_norm_backward_shape>("channel_norm_backward");
+    structured<native_batch_norm_cpu>("native_batch_norm");
+    structured<native_batch_norm_cpu>("_native_batch_norm_legit");
+    structured<batch_norm_no_stats_cpu>("_native_batch_norm_legit.no_stats");
+    structured<batch_norm_no_training_cpu>("_native_batch_norm_legit_no_training");
+    structured<native_batch_norm_backward_cpu>("native_batch_norm_backward");
 }
 
 }  // namespace mt

@@ -1,9 +1,9 @@
 // Copies, fills and casts as operators.
 #include "core/device_memory.h"
-#include "core/kernel.h"
 #include "core/number_fits.h"
 #include "core/overlap.h"
 #include "core/python/operator_call.h"
+#include "core/typed_kernel.h"
 #include "cpu/memory_format.h"
 
 namespace mt {
@@ -43,61 +43,56 @@ TensorRef copy_as(const Tensor& self, DType dtype, Device device, MemoryFormat f
     return r;
 }
 
-// _to_copy(self, *, dtype, layout, device, pin_memory, non_blocking, memory_format)
-void to_copy_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Device device = c.device_or(3, self.device);
+TensorRef to_copy_cpu(const Tensor& self, std::optional<DType> dtype, Unread layout, std::optional<Device> given_device,
+                      std::optional<bool> pin_memory, bool non_blocking, std::optional<MemoryFormat> memory_format) {
+    Device device = given_device.value_or(self.device);
     MT_CHECK_AS(NotImplemented, !self.is_meta() || device.is_meta(), "Cannot copy out of meta tensor; no data!");
-    NonBlocking scope(c.boolean(5));
-    c.ret(0, copy_as(self, c.dtype_or(1, self.dtype), device, c.memory_format_or(6, MemoryFormat::Preserve)));
+    NonBlocking scope(non_blocking);
+    return copy_as(self, dtype.value_or(self.dtype), device, memory_format.value_or(MemoryFormat::Preserve));
 }
 
-// clone(self, *, memory_format)
-void clone_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    c.ret(0, copy_as(self, self.dtype, self.device, c.memory_format_or(1, MemoryFormat::Preserve)));
+TensorRef clone_cpu(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+    return copy_as(self, self.dtype, self.device, memory_format.value_or(MemoryFormat::Preserve));
 }
 
-void copy_cpu(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    const Tensor& src = c.tensor(1);
+Tensor& copy_cpu(Tensor& self, const Tensor& src, bool non_blocking) {
     if (!self.is_meta()) {
         MT_CHECK_AS(NotImplemented, !src.is_meta(), "Cannot copy out of meta tensor; no data!");
         warn_discarded_imaginary(src.dtype, self.dtype);
-        NonBlocking scope(c.boolean(2));
+        NonBlocking scope(non_blocking);
         if (&self != &src) {
             check_overlap(self);
             copy_into(self, src);
         }
     }
-    c.ret(0, self);
+    return self;
 }
 
-void fill_scalar_cpu(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
+Tensor& fill_scalar_cpu(Tensor& self, const Value& value) {
     if (!self.is_meta()) {
-        check_number_fits(self.dtype, c.scalar(1));
-        fill(self, c.scalar(1));
+        Value number = value;
+        if (self.numel() == 1 && self.is_cpu())
+            number = as_element(self.dtype, number);
+        else
+            check_number_fits(self.dtype, number);
+        fill(self, number);
     }
-    c.ret(0, self);
+    return self;
 }
 
-void fill_tensor_cpu(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    const Tensor& value = c.tensor(1);
+Tensor& fill_tensor_cpu(Tensor& self, const Tensor& value) {
     MT_CHECK(value.ndim == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.ndim,
              " dimensions.");
     if (!self.is_meta()) {
         check_overlap(self);
         copy_into(self, value);
     }
-    c.ret(0, self);
+    return self;
 }
 
-void zero_cpu(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
+Tensor& zero_cpu(Tensor& self) {
     if (!self.is_meta()) fill(self, Value::of(int64_t(0)));
-    c.ret(0, self);
+    return self;
 }
 
 // ---- composites: the tensor itself where nothing would change, else the operator that copies ----
@@ -119,97 +114,104 @@ bool same_device(Device have, Device wanted) {
     return have.type == wanted.type && (have.index < 0 || wanted.index < 0 || have.index == wanted.index);
 }
 
-// The positions of the arguments that say what to convert to; -1: not one of this operator's.
-struct ToArguments {
-    int dtype, device, non_blocking, copy, format;
-};
-
-void convert_to(Call& c, DType dtype, const Value& device, ToArguments at) {
-    static OperatorName to_copy("aten::_to_copy");
-    const Tensor& self = c.tensor(0);
-    bool copy = at.copy >= 0 && c.boolean(at.copy);
-    bool stays = dtype == self.dtype && (device.tag != Tag::Device || same_device(self.device, device.device)) &&
-                 laid_out_as(self, c.memory_format_or(at.format, MemoryFormat::Preserve));
-    if (stays && !copy) return c.ret(0, self);
-    Value none, self_value = Value::of(const_cast<Tensor*>(&self));
-    Value non_blocking = at.non_blocking >= 0 ? c.args[at.non_blocking] : Value::of(false);
-    c.ret(0, to_copy({self_value, dtype == self.dtype ? none : Value::of(dtype), none, device, none, non_blocking,
-                      c.args[at.format]}));
-}
-
-template <int kDtype, int kDevice, int kNonBlocking, int kCopy, int kFormat>
-void to_cpu(Call& c) {
-    DType dtype = kDtype >= 0 ? c.dtype_or(kDtype, c.tensor(0).dtype) : c.tensor(0).dtype;
-    convert_to(c, dtype, kDevice >= 0 ? c.args[kDevice] : Value(), {kDtype, kDevice, kNonBlocking, kCopy, kFormat});
-}
-
-Value device_value(Device d) {
+Value value_of(std::optional<Device> d) {
     Value v;
+    if (!d) return v;
     v.tag = Tag::Device;
-    v.device = d;
+    v.device = *d;
+    return v;
+}
+Value value_of(std::optional<MemoryFormat> format) {
+    Value v;
+    if (!format) return v;
+    v.tag = Tag::MemoryFormat;
+    v.i = static_cast<int64_t>(*format);
     return v;
 }
 
-void to_other_cpu(Call& c) {
-    const Tensor& other = c.tensor(1);
-    convert_to(c, other.dtype, device_value(other.device), {-1, -1, 2, 3, 4});
+TensorRef convert_to(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, bool non_blocking,
+                     bool copy, std::optional<MemoryFormat> format) {
+    static OperatorName to_copy("aten::_to_copy");
+    const bool same_type = dtype.value_or(self.dtype) == self.dtype;
+    bool stays = same_type && (!device || same_device(self.device, *device)) &&
+                 laid_out_as(self, format.value_or(MemoryFormat::Preserve));
+    if (stays && !copy) return TensorRef::share(&self);
+    Value none, self_value = Value::of(const_cast<Tensor*>(&self));
+    return to_copy({self_value, same_type ? none : Value::of(*dtype), none, value_of(device), none,
+                    Value::of(non_blocking), value_of(format)});
 }
 
-void type_as_cpu(Call& c) {
-    const Tensor &self = c.tensor(0), &other = c.tensor(1);
+TensorRef to_device_cpu(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool non_blocking,
+                        bool copy, std::optional<MemoryFormat> memory_format) {
+    return convert_to(self, dtype, device, non_blocking, copy, memory_format);
+}
+TensorRef to_dtype_cpu(const Tensor& self, DType dtype, bool non_blocking, bool copy,
+                       std::optional<MemoryFormat> memory_format) {
+    return convert_to(self, dtype, std::nullopt, non_blocking, copy, memory_format);
+}
+TensorRef to_dtype_layout_cpu(const Tensor& self, std::optional<DType> dtype, Unread layout,
+                              std::optional<Device> device, Unread pin_memory, bool non_blocking, bool copy,
+                              std::optional<MemoryFormat> memory_format) {
+    return convert_to(self, dtype, device, non_blocking, copy, memory_format);
+}
+
+TensorRef to_other_cpu(const Tensor& self, const Tensor& other, bool non_blocking, bool copy,
+                       std::optional<MemoryFormat> memory_format) {
+    return convert_to(self, other.dtype, other.device, non_blocking, copy, memory_format);
+}
+
+TensorRef type_as_cpu(const Tensor& self, const Tensor& other) {
     static OperatorName to_copy("aten::_to_copy");
-    if (self.dtype == other.dtype && same_device(self.device, other.device)) return c.ret(0, self);
+    if (self.dtype == other.dtype && same_device(self.device, other.device)) return TensorRef::share(&self);
     Value none;
-    c.ret(0,
-          to_copy({Value::of(const_cast<Tensor*>(&self)), Value::of(other.dtype), none, device_value(other.device)}));
+    return to_copy({Value::of(const_cast<Tensor*>(&self)), Value::of(other.dtype), none, value_of(other.device)});
 }
 
 template <DType kTo>
-void method_cpu(Call& c) {
-    convert_to(c, kTo, Value(), {-1, -1, -1, -1, 1});
+TensorRef method_cpu(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+    return convert_to(self, kTo, std::nullopt, false, false, memory_format);
 }
 
-void cpu_cpu(Call& c) { convert_to(c, c.tensor(0).dtype, device_value(Device()), {-1, -1, -1, -1, 1}); }
+TensorRef cpu_cpu(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+    return convert_to(self, std::nullopt, Device(), false, false, memory_format);
+}
 
-// contiguous(self, *, memory_format)
-void contiguous_cpu(Call& c) {
+TensorRef contiguous_cpu(const Tensor& self, MemoryFormat format) {
     static OperatorName clone("aten::clone");
-    const Tensor& self = c.tensor(0);
-    MemoryFormat format = c.memory_format_or(1, MemoryFormat::Contiguous);
     MT_CHECK(format != MemoryFormat::Preserve, "preserve memory format is unsupported by the contiguous operator");
-    if (laid_out_as(self, format)) return c.ret(0, self);
-    c.ret(0, clone({Value::of(const_cast<Tensor*>(&self)), c.args[1]}));
+    if (laid_out_as(self, format)) return TensorRef::share(&self);
+    return clone({Value::of(const_cast<Tensor*>(&self)), value_of(format)});
 }
 
 KERNELS
 {
-    direct("_to_copy", to_copy_cpu);
-    direct("bfloat16", method_cpu<DType::BFloat16>);
-    direct("bool", method_cpu<DType::Bool>);
-    direct("byte", method_cpu<DType::UInt8>);
-    direct("cdouble", method_cpu<DType::Complex128>);
-    direct("cfloat", method_cpu<DType::Complex64>);
-    direct("chalf", method_cpu<DType::Complex32>);
-    direct("char", method_cpu<DType::Int8>);
-    direct("clone", clone_cpu);
-    direct("contiguous", contiguous_cpu);
-    direct("copy_", copy_cpu);
-    direct("cpu", cpu_cpu);
-    direct("double", method_cpu<DType::Float64>);
-    direct("fill_.Scalar", fill_scalar_cpu);
-    direct("fill_.Tensor", fill_tensor_cpu);
-    direct("float", method_cpu<DType::Float32>);
-    direct("half", method_cpu<DType::Float16>);
-    direct("int", method_cpu<DType::Int32>);
-    direct("long", method_cpu<DType::Int64>);
-    direct("short", method_cpu<DType::Int16>);
-    direct("to.device", to_cpu<2, 1, 3, 4, 5>);
-    direct("to.dtype", to_cpu<1, -1, 2, 3, 4>);
-    direct("to.dtype_layout", to_cpu<1, 3, 5, 6, 7>);
-    direct("to.other", to_other_cpu);
-    direct("to.prim_Device", to_cpu<2, 1, 3, 4, 5>);
-    direct("type_as", type_as_cpu);
-    direct("zero_", zero_cpu);
+    direct<to_copy_cpu>("_to_copy");
+    direct<method_cpu<DType::BFloat16>>("bfloat16");
+    direct<method_cpu<DType::Bool>>("bool");
+    direct<method_cpu<DType::UInt8>>("byte");
+    direct<method_cpu<DType::Complex128>>("cdouble");
+    direct<method_cpu<DType::Complex64>>("cfloat");
+    direct<method_cpu<DType::Complex32>>("chalf");
+    direct<method_cpu<DType::Int8>>("char");
+    direct<clone_cpu>("clone");
+    direct<contiguous_cpu>("contiguous");
+    direct<copy_cpu>("copy_");
+    direct<cpu_cpu>("cpu");
+    direct<method_cpu<DType::Float64>>("double");
+    direct<fill_scalar_cpu>("fill_.Scalar");
+    direct<fill_tensor_cpu>("fill_.Tensor");
+    direct<method_cpu<DType::Float32>>("float");
+    direct<method_cpu<DType::Float16>>("half");
+    direct<method_cpu<DType::Int32>>("int");
+    direct<method_cpu<DType::Int64>>("long");
+    direct<method_cpu<DType::Int16>>("short");
+    direct<to_device_cpu>("to.device");
+    direct<to_dtype_cpu>("to.dtype");
+    direct<to_dtype_layout_cpu>("to.dtype_layout");
+    direct<to_other_cpu>("to.other");
+    direct<to_device_cpu>("to.prim_Device");
+    direct<type_as_cpu>("type_as");
+    direct<zero_cpu>("zero_");
 }
 
 }  // namespace

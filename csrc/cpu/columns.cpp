@@ -19,11 +19,11 @@ std::ostream& operator<<(std::ostream& s, const Pair& p) { return s << "(" << p.
 // kernel_size, dilation, padding, stride from argument `at` on.
 struct Blocks {
     Pair kernel, dilation, padding, stride;
-    Blocks(const Call& c, int at)
-        : kernel(c.ints(at), "kernel_size"),
-          dilation(c.ints(at + 1), "dilation"),
-          padding(c.ints(at + 2), "padding"),
-          stride(c.ints(at + 3), "stride") {
+    Blocks(IntSpan kernel_size, IntSpan dilations, IntSpan paddings, IntSpan strides)
+        : kernel(kernel_size, "kernel_size"),
+          dilation(dilations, "dilation"),
+          padding(paddings, "padding"),
+          stride(strides, "stride") {
         MT_CHECK(kernel.h > 0 && kernel.w > 0,
                  "kernel size should be greater than zero, but got kernel_height: ", kernel.h,
                  " kernel_width: ", kernel.w);
@@ -50,9 +50,9 @@ struct Blocks {
     }
 };
 
-void im2col_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
-    Blocks b(c, 1);
+void im2col_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan dilation, IntSpan padding,
+                  IntSpan stride) {
+    Blocks b(kernel_size, dilation, padding, stride);
     MT_CHECK(
         (x.ndim == 3 && x.size(0) && x.size(1) && x.size(2)) || (x.ndim == 4 && x.size(1) && x.size(2) && x.size(3)),
         "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
@@ -72,19 +72,19 @@ void im2col_shape(ShapeCall& c) {
     c.output(0, sizes, x.dtype);
 }
 
-void im2col_cpu(Call& c) {
-    TensorRef x = contiguous(c.tensor(0));
-    Blocks b(c, 1);
+void im2col_cpu(Out out, const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan padding, IntSpan stride) {
+    TensorRef x = contiguous(self);
+    Blocks b(kernel_size, dilation, padding, stride);
     conv::image_to_columns(
         b.geometry(x->ndim == 4 ? x->size(0) : 1, x->size(x->ndim - 3), x->size(x->ndim - 2), x->size(x->ndim - 1)), *x,
-        c.out());
+        out);
 }
 
 // (self, output_size, kernel_size, dilation, padding, stride)
-void col2im_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
-    Pair out(c.ints(1), "output_size");
-    Blocks b(c, 2);
+void col2im_shape(ShapeCall& c, const Tensor& x, IntSpan output_size, IntSpan kernel_size, IntSpan dilation,
+                  IntSpan padding, IntSpan stride) {
+    Pair out(output_size, "output_size");
+    Blocks b(kernel_size, dilation, padding, stride);
     MT_CHECK((x.ndim == 2 && x.size(0) && x.size(1)) || (x.ndim == 3 && x.size(1) && x.size(2)),
              "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
              "input, but got: ",
@@ -105,21 +105,21 @@ void col2im_shape(ShapeCall& c) {
     c.output(0, sizes, x.dtype);
 }
 
-void col2im_cpu(Call& c) {
-    TensorRef x = contiguous(c.tensor(0));
-    Blocks b(c, 2);
-    Tensor& out = c.out();
-    conv::columns_to_image(b.geometry(out.ndim == 4 ? out.size(0) : 1, out.size(out.ndim - 3), out.size(out.ndim - 2),
-                                      out.size(out.ndim - 1)),
+void col2im_cpu(Out out, const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntSpan dilation,
+                IntSpan padding, IntSpan stride) {
+    TensorRef x = contiguous(self);
+    Blocks b(kernel_size, dilation, padding, stride);
+    conv::columns_to_image(b.geometry(out->ndim == 4 ? out->size(0) : 1, out->size(out->ndim - 3),
+                                      out->size(out->ndim - 2), out->size(out->ndim - 1)),
                            *x, out);
 }
 
 KERNELS
 {
-    shape("im2col", im2col_shape);
-    shape("col2im", col2im_shape);
-    structured("im2col", im2col_cpu, kContiguousOutputs);
-    structured("col2im", col2im_cpu, kContiguousOutputs);
+    shape<im2col_shape>("im2col");
+    shape<col2im_shape>("col2im");
+    structured<im2col_cpu>("im2col", kContiguousOutputs);
+    structured<col2im_cpu>("col2im", kContiguousOutputs);
 }
 
 }  // namespace

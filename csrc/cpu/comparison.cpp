@@ -12,17 +12,16 @@ using Comparable = Types<float, double, int64_t, int32_t, uint8_t>;
 using Equatable = Types<float, double, int64_t, int32_t, uint8_t, c64, c128>;
 
 // Bools as bytes. uint8 only when every operand is: through a number such as 300 the promoted dtype would wrap it.
-DType comparing(const Call& c) {
-    const int args[2] = {0, 1};
-    DType t = promoted(c, args, 2);
-    bool tensors = c.args[0].tag == Tag::Tensor && c.args[1].tag == Tag::Tensor && !c.args[0].t->is_wrapped_number() &&
-                   !c.args[1].t->is_wrapped_number();
+DType comparing(const Input& self, const Input& other) {
+    DType t = promoted({self, other});
+    bool tensors = self.t && other.t && !self.t->is_wrapped_number() && !other.t->is_wrapped_number();
     return !tensors && is_integer(t) ? DType::Int64 : t == DType::Bool ? DType::UInt8 : t;
 }
 
-#define MT_COMPARISON(name, list, expression)                                                                \
-    void name##_cpu(Call& c) {                                                                               \
-        pointwise_as(c, list{}, comparing(c), {0, 1}, []<class T>(T a, T b) -> bool { return expression; }); \
+#define MT_COMPARISON(name, list, expression)                               \
+    void name##_cpu(Out out, Input self, Input other) {                     \
+        pointwise_as(out, list{}, comparing(self, other), {self, other},    \
+                     []<class T>(T a, T b) -> bool { return expression; }); \
     }
 MT_COMPARISON(eq, Equatable, a == b)
 MT_COMPARISON(ne, Equatable, a != b)
@@ -38,20 +37,20 @@ T inf() {
 }
 
 // Integers are finite: answered without reading them.
-bool answered_for_integers(Call& c, bool answer) {
-    if (is_differentiable(c.tensor(0).dtype)) return false;
-    fill(c.out(0), Value::of(answer));
+bool answered_for_integers(Tensor& out, const Tensor& self, bool answer) {
+    if (is_differentiable(self.dtype)) return false;
+    fill(out, Value::of(answer));
     return true;
 }
 
-void isnan_cpu(Call& c) {
-    if (answered_for_integers(c, false)) return;
-    unary(c, FloatsComplex{}, [](auto a) -> bool { return a != a; });
+void isnan_cpu(Out out, const Tensor& self) {
+    if (answered_for_integers(out, self, false)) return;
+    unary(out, FloatsComplex{}, self, [](auto a) -> bool { return a != a; });
 }
 
-void isinf_cpu(Call& c) {
-    if (answered_for_integers(c, false)) return;
-    unary(c, FloatsComplex{}, []<class T>(T a) -> bool {
+void isinf_cpu(Out out, const Tensor& self) {
+    if (answered_for_integers(out, self, false)) return;
+    unary(out, FloatsComplex{}, self, []<class T>(T a) -> bool {
         if constexpr (num::is_cx<T>)
             return std::isinf(a.real()) || std::isinf(a.imag());
         else
@@ -59,9 +58,9 @@ void isinf_cpu(Call& c) {
     });
 }
 
-void isfinite_cpu(Call& c) {
-    if (answered_for_integers(c, true)) return;
-    unary(c, FloatsComplex{}, []<class T>(T a) -> bool {
+void isfinite_cpu(Out out, const Tensor& self) {
+    if (answered_for_integers(out, self, true)) return;
+    unary(out, FloatsComplex{}, self, []<class T>(T a) -> bool {
         if constexpr (num::is_cx<T>)
             return std::isfinite(a.real()) && std::isfinite(a.imag());
         else
@@ -69,21 +68,21 @@ void isfinite_cpu(Call& c) {
     });
 }
 
-void isneginf_cpu(Call& c) {
-    MT_CHECK(!is_complex(c.tensor(0).dtype), "isneginf does not support complex inputs.");
-    if (answered_for_integers(c, false)) return;
-    unary(c, Floats{}, []<class T>(T a) -> bool { return a == -inf<T>(); });
+void isneginf_cpu(Out out, const Tensor& self) {
+    MT_CHECK(!is_complex(self.dtype), "isneginf does not support complex inputs.");
+    if (answered_for_integers(out, self, false)) return;
+    unary(out, Floats{}, self, []<class T>(T a) -> bool { return a == -inf<T>(); });
 }
 
-void isposinf_cpu(Call& c) {
-    MT_CHECK(!is_complex(c.tensor(0).dtype), "isposinf does not support complex inputs.");
-    if (answered_for_integers(c, false)) return;
-    unary(c, Floats{}, []<class T>(T a) -> bool { return a == inf<T>(); });
+void isposinf_cpu(Out out, const Tensor& self) {
+    MT_CHECK(!is_complex(self.dtype), "isposinf does not support complex inputs.");
+    if (answered_for_integers(out, self, false)) return;
+    unary(out, Floats{}, self, []<class T>(T a) -> bool { return a == inf<T>(); });
 }
 
-void signbit_cpu(Call& c) {
-    MT_CHECK(!is_complex(c.tensor(0).dtype), "signbit is not implemented for complex tensors.");
-    unary(c, Reals{}, []<class T>(T a) -> bool {
+void signbit_cpu(Out out, const Tensor& self) {
+    MT_CHECK(!is_complex(self.dtype), "signbit is not implemented for complex tensors.");
+    unary(out, Reals{}, self, []<class T>(T a) -> bool {
         if constexpr (num::is_flt<T>)
             return std::signbit(a);
         else
@@ -91,29 +90,26 @@ void signbit_cpu(Call& c) {
     });
 }
 
-void logical_and_cpu(Call& c) {
-    pointwise_as(c, Types<bool>{}, DType::Bool, {0, 1}, [](bool a, bool b) -> bool { return a & b; });
+void logical_and_cpu(Out out, const Tensor& self, const Tensor& other) {
+    pointwise_as(out, Types<bool>{}, DType::Bool, {self, other}, [](bool a, bool b) -> bool { return a & b; });
 }
-void logical_or_cpu(Call& c) {
-    pointwise_as(c, Types<bool>{}, DType::Bool, {0, 1}, [](bool a, bool b) -> bool { return a | b; });
+void logical_or_cpu(Out out, const Tensor& self, const Tensor& other) {
+    pointwise_as(out, Types<bool>{}, DType::Bool, {self, other}, [](bool a, bool b) -> bool { return a | b; });
 }
-void logical_xor_cpu(Call& c) {
-    pointwise_as(c, Types<bool>{}, DType::Bool, {0, 1}, [](bool a, bool b) -> bool { return a != b; });
+void logical_xor_cpu(Out out, const Tensor& self, const Tensor& other) {
+    pointwise_as(out, Types<bool>{}, DType::Bool, {self, other}, [](bool a, bool b) -> bool { return a != b; });
 }
 
 // |a - b| <= atol + rtol |b|, equal infinities close, NaN close to NaN if asked.
-void isclose_cpu(Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+void isclose_cpu(Out out, const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
     MT_CHECK(a.dtype == b.dtype, dtype_class_name(a.dtype), " did not match ", dtype_class_name(b.dtype));
-    double rtol = c.real(2), atol = c.real(3);
     MT_CHECK(rtol >= 0, "rtol must be greater than or equal to zero, but got ", rtol);
     MT_CHECK(atol >= 0, "atol must be greater than or equal to zero, but got ", atol);
-    bool equal_nan = c.boolean(4);
     if (!is_differentiable(a.dtype))
-        return pointwise_as(c, Types<double>{}, DType::Float64, {0, 1}, [=](double x, double y) -> bool {
+        return pointwise_as(out, Types<double>{}, DType::Float64, {a, b}, [=](double x, double y) -> bool {
             return x == y || std::fabs(x - y) <= atol + std::fabs(rtol * y);
         });
-    pointwise_as(c, FloatsComplex{}, a.dtype, {0, 1}, [=]<class T>(T x, T y) -> bool {
+    pointwise_as(out, FloatsComplex{}, a.dtype, {a, b}, [=]<class T>(T x, T y) -> bool {
         if (x == y) return true;
         bool nan = x != x && y != y;
         if constexpr (num::is_cx<T>) {
@@ -144,13 +140,11 @@ const T* parts(const Tensor& complex) {
     return reinterpret_cast<const T*>(complex.data<std::complex<T>>());
 }
 
-void equal_cpu(Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    MT_CHECK(a.dtype == b.dtype, "Expected object of data type ", dtype_class_name(a.dtype), " but got data type ",
-             dtype_class_name(b.dtype), " for argument #2 'other' in call to cpu_equal");
+bool equal_cpu(const Tensor& a, const Tensor& b) {
     bool same = a.sizes() == b.sizes();
     if (same && a.numel()) {
-        DType t = is_reduced_float(a.dtype) || is_float8(a.dtype) ? DType::Float32 : a.dtype;
+        DType t = a.dtype == b.dtype ? a.dtype : promote(a.dtype, b.dtype);
+        if (is_reduced_float(t) || is_float8(t)) t = DType::Float32;
         auto dense = [&](const Tensor& tensor) {
             TensorRef ref = TensorRef::share(&tensor);
             if (a.strides() == b.strides() && a.is_non_overlapping_and_dense()) {  // in any order
@@ -180,28 +174,28 @@ void equal_cpu(Call& c) {
                 same = std::memcmp(x->raw(), y->raw(), static_cast<size_t>(a.numel() * x->itemsize())) == 0;
         }
     }
-    c.ret_value(0, Value::of(same));
+    return same;
 }
 
 KERNELS
 {
-    structured("eq", eq_cpu, kInputMayAlias);
-    structured("ge", ge_cpu, kInputMayAlias);
-    structured("gt", gt_cpu, kInputMayAlias);
-    structured("isclose", isclose_cpu);
-    structured("isfinite", isfinite_cpu);
-    structured("isinf", isinf_cpu);
-    structured("isnan", isnan_cpu);
-    structured("isneginf", isneginf_cpu);
-    structured("isposinf", isposinf_cpu);
-    structured("le", le_cpu, kInputMayAlias);
-    structured("logical_and", logical_and_cpu, kInputMayAlias);
-    structured("logical_or", logical_or_cpu, kInputMayAlias);
-    structured("logical_xor", logical_xor_cpu, kInputMayAlias);
-    structured("lt", lt_cpu, kInputMayAlias);
-    structured("ne", ne_cpu, kInputMayAlias);
-    structured("signbit", signbit_cpu);
-    direct("equal", equal_cpu);
+    structured<eq_cpu>("eq", kInputMayAlias);
+    structured<ge_cpu>("ge", kInputMayAlias);
+    structured<gt_cpu>("gt", kInputMayAlias);
+    structured<isclose_cpu>("isclose");
+    structured<isfinite_cpu>("isfinite");
+    structured<isinf_cpu>("isinf");
+    structured<isnan_cpu>("isnan");
+    structured<isneginf_cpu>("isneginf");
+    structured<isposinf_cpu>("isposinf");
+    structured<le_cpu>("le", kInputMayAlias);
+    structured<logical_and_cpu>("logical_and", kInputMayAlias);
+    structured<logical_or_cpu>("logical_or", kInputMayAlias);
+    structured<logical_xor_cpu>("logical_xor", kInputMayAlias);
+    structured<lt_cpu>("lt", kInputMayAlias);
+    structured<ne_cpu>("ne", kInputMayAlias);
+    structured<signbit_cpu>("signbit");
+    direct<equal_cpu>("equal");
 }
 
 }  // namespace

@@ -15,10 +15,9 @@ struct Parameters {
     bool transposed;
     int64_t groups;
 
-    // `at`: position of `stride`; padding, dilation, transposed, output_padding and groups follow.
-    Parameters(const Call& c, int at, int64_t spatial) {
-        auto expand = [&](int i, const char* name) {
-            IntSpan given = c.ints(i);
+    Parameters(int64_t spatial, IntSpan strides, IntSpan paddings, IntSpan dilations, bool is_transposed,
+               IntSpan output_paddings, int64_t group_count) {
+        auto expand = [&](IntSpan given, const char* name) {
             MT_CHECK(given.size == 1 || given.size == spatial, "expected ", name,
                      " to be a single integer value or a list of ", spatial,
                      " values to match the convolution dimensions, but got ", name, "=", given);
@@ -26,12 +25,12 @@ struct Parameters {
             for (int64_t j = 0; j < given.size && given.size == spatial; j++) d[j] = given[j];
             return d;
         };
-        stride = expand(at, "stride");
-        padding = expand(at + 1, "padding");
-        dilation = expand(at + 2, "dilation");
-        transposed = c.boolean(at + 3);
-        output_padding = expand(at + 4, "output_padding");
-        groups = c.integer(at + 5);
+        stride = expand(strides, "stride");
+        padding = expand(paddings, "padding");
+        dilation = expand(dilations, "dilation");
+        transposed = is_transposed;
+        output_padding = expand(output_paddings, "output_padding");
+        groups = group_count;
     }
 };
 
@@ -177,11 +176,11 @@ void zero(Tensor& t) {
 
 // ---- convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) ----
 
-void convolution_shape(ShapeCall& c) {
-    const Tensor &input = c.tensor(0), &weight = c.tensor(1);
+void convolution_shape(ShapeCall& c, const Tensor& input, const Tensor& weight, const Tensor* bias, IntSpan stride,
+                       IntSpan padding, IntSpan dilation, bool transposed, IntSpan output_padding, int64_t groups) {
     MT_CHECK(weight.ndim > 2 && weight.ndim < 6, "weight should have at least three dimensions");
-    Parameters p(c, 3, weight.ndim - 2);
-    check(input, weight, c.tensor_or_null(2), p);
+    Parameters p(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups);
+    check(input, weight, bias, p);
     Dims sizes = output_sizes(input, weight, p);
     if (wants_channels_last(input, weight))
         c.output_strided(0, sizes, channels_last_strides(sizes), input.dtype);
@@ -206,36 +205,34 @@ void add_bias(Tensor& out, const Tensor& bias) {
     });
 }
 
-void convolution_cpu(Call& c) {
-    const Tensor &input = c.tensor(0), &weight = c.tensor(1);
-    const Tensor* bias = c.tensor_or_null(2);
-    Tensor& out = c.out();
-    if (out.numel() == 0) return;
-    Parameters p(c, 3, weight.ndim - 2);
+void convolution_cpu(Out out, const Tensor& input, const Tensor& weight, const Tensor* bias, IntSpan stride,
+                     IntSpan padding, IntSpan dilation, bool transposed, IntSpan output_padding, int64_t groups) {
+    if (out->numel() == 0) return;
+    Parameters p(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups);
     const bool last = wants_channels_last(input, weight);
     TensorRef x = laid_out(input, last), w = laid_out(weight, last && is_channels_last(weight)),
               to = target_for(out, last);
     TensorRef dense_bias = bias ? contiguous(*bias) : TensorRef();
     if (p.transposed) {
-        Geometry g = geometry(p, out.sizes(), input.sizes(), weight.sizes());
+        Geometry g = geometry(p, out->sizes(), input.sizes(), weight.sizes());
         if (input.size(1) == 0)
             zero(*to);
         else
             conv::backward_data(g, *x, *w, *to, last);
         if (bias) add_bias(*to, *bias);
     } else {
-        conv::forward(geometry(p, input.sizes(), out.sizes(), weight.sizes()), *x, *w, dense_bias.get(), *to, last);
+        conv::forward(geometry(p, input.sizes(), out->sizes(), weight.sizes()), *x, *w, dense_bias.get(), *to, last);
     }
-    if (to.get() != &out) copy_into(out, *to);
+    if (to.get() != &*out) copy_into(out, *to);
 }
 
 // ---- convolution_backward(grad_output, input, weight, bias_sizes, stride, ..., groups, output_mask) ----
 
-void convolution_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &input = c.tensor(1), &weight = c.tensor(2);
-    Span<bool> mask = c.bools(10);
+void convolution_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                Unread bias_sizes, IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+                                IntSpan output_padding, int64_t groups, Span<bool> mask) {
     MT_CHECK(weight.ndim > 2 && weight.ndim < 6, "weight should have at least three dimensions");
-    Parameters p(c, 4, weight.ndim - 2);
+    Parameters p(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups);
     check(input, weight, nullptr, p);
     MT_CHECK(grad.ndim == input.ndim,
              "Expected input and grad_output to have the same number of dimensions, but got: ", input.ndim, " and ",
@@ -288,10 +285,10 @@ void bias_gradient(const Tensor& grad, bool channels_last, Tensor& out) {
     });
 }
 
-void convolution_backward_cpu(Call& c) {
-    const Tensor &grad = c.tensor(0), &input = c.tensor(1), &weight = c.tensor(2);
-    Span<bool> mask = c.bools(10);
-    Parameters p(c, 4, weight.ndim - 2);
+void convolution_backward_cpu(Out out, const Tensor& grad, const Tensor& input, const Tensor& weight,
+                              std::optional<IntSpan> bias_sizes, IntSpan stride, IntSpan padding, IntSpan dilation,
+                              bool transposed, IntSpan output_padding, int64_t groups, Span<bool> mask) {
+    Parameters p(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups);
     const bool last = wants_channels_last(input, weight);
     TensorRef g = laid_out(grad, last);
     const bool empty_problem = grad.numel() == 0 || input.numel() == 0 || weight.numel() == 0;
@@ -304,26 +301,26 @@ void convolution_backward_cpu(Call& c) {
         return r;
     };
     if (mask[0]) {
-        TensorRef w = conjugate(laid_out(weight, last && is_channels_last(weight))), to = target_for(c.out(0), last);
+        TensorRef w = conjugate(laid_out(weight, last && is_channels_last(weight))), to = target_for(out[0], last);
         if (empty_problem)
             zero(*to);
         else if (p.transposed)
             conv::forward(geometry(p, grad.sizes(), input.sizes(), weight.sizes()), *g, *w, nullptr, *to, last);
         else
             conv::backward_data(geometry(p, input.sizes(), grad.sizes(), weight.sizes()), *g, *w, *to, last);
-        if (to.get() != &c.out(0)) copy_into(c.out(0), *to);
+        if (to.get() != &out[0]) copy_into(out[0], *to);
     }
     if (mask[1]) {
-        TensorRef x = conjugate(laid_out(input, last)), to = target_for(c.out(1), last);
+        TensorRef x = conjugate(laid_out(input, last)), to = target_for(out[1], last);
         if (empty_problem)
             zero(*to);
         else if (p.transposed)
             conv::backward_weight(geometry(p, grad.sizes(), input.sizes(), weight.sizes()), *g, *x, *to, last);
         else
             conv::backward_weight(geometry(p, input.sizes(), grad.sizes(), weight.sizes()), *x, *g, *to, last);
-        if (to.get() != &c.out(1)) copy_into(c.out(1), *to);
+        if (to.get() != &out[1]) copy_into(out[1], *to);
     }
-    if (mask[2]) bias_gradient(*g, last, c.out(2));
+    if (mask[2]) bias_gradient(*g, last, out[2]);
 }
 
 // The dtype that columns and gemm work in is the tensors' own; float16 is widened as a whole.
@@ -373,10 +370,10 @@ namespace {
 
 KERNELS
 {
-    shape("convolution", convolution_shape);
-    shape("convolution_backward", convolution_backward_shape);
-    structured("convolution", convolution_cpu);
-    structured("convolution_backward", convolution_backward_cpu);
+    shape<convolution_shape>("convolution");
+    shape<convolution_backward_shape>("convolution_backward");
+    structured<convolution_cpu>("convolution");
+    structured<convolution_backward_cpu>("convolution_backward");
 }
 
 }  // namespace

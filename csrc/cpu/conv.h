@@ -1,7 +1,7 @@
 // Convolution's geometry, and the three products that forward, backward and transposed convolution are made of.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt::conv {
 

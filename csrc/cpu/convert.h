@@ -1,7 +1,7 @@
 // Conversion of runs of elements between any two dtypes: what mixed-dtype kernels, copies and casts are built on.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

@@ -36,6 +36,8 @@ void check_nll(const Tensor& self, const Tensor& target, const Tensor* weight) {
     MT_CHECK(target.dtype == DType::Int64 || target.dtype == DType::UInt8,
              "expected target dtype to be Long or Byte, but got ", dtype_class_name(target.dtype));
     int64_t classes = self.size(self.ndim > 1 ? 1 : 0);
+    MT_CHECK(!weight || weight->dtype == self.dtype, "expected scalar type ", dtype_class_name(self.dtype),
+             " but found ", dtype_class_name(weight ? weight->dtype : self.dtype));
     MT_CHECK(!weight || (weight->ndim == 1 && weight->numel() == classes),
              "weight tensor should be defined either for all ", classes,
              " classes or no classes but got weight tensor of shape: ", weight ? weight->sizes() : IntSpan());
@@ -43,43 +45,41 @@ void check_nll(const Tensor& self, const Tensor& target, const Tensor* weight) {
 
 // ---- nll_loss: (self, target, weight, reduction, ignore_index) -> (output, total_weight) ----
 
-void nll_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(c.param(0)), &target = c.tensor(c.param(1));
-    const Tensor* weight = c.tensor_or_null(c.param(2));
+void nll_shape(ShapeCall& c, const Tensor& self, const Tensor& target, const Tensor* weight, int64_t reduction) {
     MT_CHECK(self.ndim > 0 && self.ndim <= 2, "input tensor should be 1D or 2D");
     MT_CHECK(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported");
-    bool single = self.ndim == 1 && target.ndim == 0;
+    bool single = self.ndim == 1;
+    MT_CHECK_VALUE(!single || target.numel() == 1,
+                   "For 1D input, 1D target must have size 1, but got target size: ", target.numel());
     MT_CHECK(single || self.size(0) == target.size(0), "size mismatch (got input: ", self.sizes(),
              ", target: ", target.sizes(), ")");
     check_nll(self, target, weight);
-    bool each = c.integer(c.param(3)) == kNone && self.ndim == 2;
+    bool each = reduction == kNone && self.ndim == 2;
     c.output(0, each ? IntSpan(target.sizes()) : IntSpan(), self.dtype);
     c.output(1, IntSpan(), self.dtype);
 }
 
-void nll2d_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(c.param(0)), &target = c.tensor(c.param(1));
+void nll2d_shape(ShapeCall& c, const Tensor& self, const Tensor& target, const Tensor* weight, int64_t reduction) {
     MT_CHECK(target.ndim == 3,
              "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.ndim);
     MT_CHECK(self.ndim == 4,
              "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", self.ndim);
     MT_CHECK(self.size(0) == target.size(0) && self.size(2) == target.size(1) && self.size(3) == target.size(2),
              "size mismatch (got input: ", self.sizes(), " , target: ", target.sizes());
-    check_nll(self, target, c.tensor_or_null(c.param(2)));
-    c.output(0, c.integer(c.param(3)) == kNone ? target.sizes() : IntSpan(), self.dtype);
+    check_nll(self, target, weight);
+    c.output(0, reduction == kNone ? target.sizes() : IntSpan(), self.dtype);
     c.output(1, IntSpan(), self.dtype);
 }
 
-void nll_forward_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t reduction = c.integer(3), ignored = c.integer(4);
+void nll_forward_cpu(Out out, const Tensor& self, const Tensor& given_target, const Tensor* weight, int64_t reduction,
+                     int64_t ignored) {
     Scores s = scores_of(self);
-    Targets target(c.tensor(1), s.classes, ignored);
+    Targets target(given_target, s.classes, ignored);
     DType wide = broad_type(self.dtype);
-    Converted loss(c.out(0), wide), total(c.out(1), wide);
+    Converted loss(out[0], wide), total(out[1], wide);
     visit(PlainFloatTypes{}, wide, "nll_loss_out_frame", [&]<class T>() {
         // Few of the scores are read: they are converted one by one.
-        TensorRef x = contiguous(self), w = c.is_none(2) ? TensorRef() : contiguous(c.tensor(2), wide);
+        TensorRef x = contiguous(self), w = !weight ? TensorRef() : contiguous(*weight, wide);
         bool half = self.dtype == DType::Float16, brain = self.dtype == DType::BFloat16;
         auto score = [&](int64_t at) -> T {
             return half    ? static_cast<T>(static_cast<float>(x->data<Half>()[at]))
@@ -108,24 +108,22 @@ void nll_forward_cpu(Call& c) {
     total.finish();
 }
 
-// nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
-void nll_backward_cpu(Call& c) {
-    const Tensor& self = c.tensor(1);
-    int64_t reduction = c.integer(4), ignored = c.integer(5);
-    MT_CHECK(self.ndim > 0, c.name(), ": expected scores of at least one dimension");
+void nll_backward_cpu(Out output, const Tensor& grad_output, const Tensor& self, const Tensor& given_target,
+                      const Tensor* given_weight, int64_t reduction, int64_t ignored, const Tensor& total_weight) {
+    MT_CHECK(self.ndim > 0, output.name(), ": expected scores of at least one dimension");
     Scores s = scores_of(self);
-    int64_t graded = c.tensor(0).numel();
-    MT_CHECK(c.tensor(2).numel() == s.n * s.places && (graded == 1 || graded == s.n * s.places) &&
-                 c.tensor(6).numel() == 1 && (c.is_none(3) || c.tensor(3).numel() == s.classes),
-             c.name(), ": gradient, target, weight or total_weight do not fit scores of sizes ", self.sizes());
-    Targets target(c.tensor(2), s.classes, ignored);
+    int64_t graded = grad_output.numel();
+    MT_CHECK(given_target.numel() == s.n * s.places && (graded == 1 || graded == s.n * s.places) &&
+                 total_weight.numel() == 1 && (!given_weight || given_weight->numel() == s.classes),
+             output.name(), ": gradient, target, weight or total_weight do not fit scores of sizes ", self.sizes());
+    Targets target(given_target, s.classes, ignored);
     DType wide = broad_type(self.dtype);
-    Converted result(c.out(), wide);
+    Converted result(output, wide);
     Tensor& out = result.tensor();
     if (out.numel()) std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
     visit(PlainFloatTypes{}, wide, "nll_loss_backward_out_frame", [&]<class T>() {
-        TensorRef g = contiguous(c.tensor(0), wide), w = c.is_none(3) ? TensorRef() : contiguous(c.tensor(3), wide);
-        TensorRef total = contiguous(c.tensor(6), wide);
+        TensorRef g = contiguous(grad_output, wide), w = !given_weight ? TensorRef() : contiguous(*given_weight, wide);
+        TensorRef total = contiguous(total_weight, wide);
         const T *grad = g->data<T>(), *weight = w ? w->data<T>() : nullptr;
         T* dx = out.data<T>();
         T scale = reduction == kMean ? T(1) / *total->data<T>() : T(1);
@@ -144,25 +142,24 @@ void nll_backward_cpu(Call& c) {
 //
 // statistics[0] holds the largest score of each row, statistics[1] the logarithm of the sum of exponentials above it.
 
-void cross_entropy_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(c.param(0)), &target = c.tensor(c.param(1));
+void cross_entropy_shape(ShapeCall& c, const Tensor& self, const Tensor& target, const Tensor* weight,
+                         int64_t reduction) {
     MT_CHECK(self.ndim == 2 && target.ndim == 1 && self.size(0) == target.size(0),
              "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
-    check_nll(self, target, c.tensor_or_null(c.param(2)));
+    check_nll(self, target, weight);
     DType wide = wide_type(self.dtype);
-    c.output(0, c.integer(c.param(3)) == kNone ? target.sizes() : IntSpan(), self.dtype);
+    c.output(0, reduction == kNone ? target.sizes() : IntSpan(), self.dtype);
     c.output(1, {2, self.size(0)}, wide);
     c.output(2, IntSpan(), wide);
 }
 
 template <class X>
-void cross_entropy_forward(Call& c, const Scores& s, const int64_t* target, int64_t ignored) {
-    double smoothing = c.real(5);
-    int64_t reduction = c.integer(3);
+void cross_entropy_forward(Out out, const Tensor& self, const Scores& s, const int64_t* target,
+                           const Tensor* given_weight, int64_t reduction, int64_t ignored, double smoothing) {
     DType wide = dtype_of<X>::value;
-    TensorRef x = contiguous(c.tensor(0)), w = c.is_none(2) ? TensorRef() : contiguous(c.tensor(2), wide);
+    TensorRef x = contiguous(self), w = given_weight ? contiguous(*given_weight, wide) : TensorRef();
     const X* weight = w ? w->data<X>() : nullptr;
-    X *max = c.out(1).data<X>(), *log_sum = max + s.n;
+    X *max = out[1].data<X>(), *log_sum = max + s.n;
     std::vector<double> losses(static_cast<size_t>(s.n));
     parallel_for(s.n, grain_for(s.classes), [&](int64_t b, int64_t e) {
         RowIn<X> in(*x, s.classes);
@@ -188,7 +185,7 @@ void cross_entropy_forward(Call& c, const Scores& s, const int64_t* target, int6
         }
     });
     double sum = 0, weights = 0;
-    Converted loss(c.out(0), wide);
+    Converted loss(out[0], wide);
     X* y = loss.tensor().data<X>();
     for (int64_t i = 0; i < s.n; i++) {
         sum += losses[static_cast<size_t>(i)];
@@ -197,26 +194,27 @@ void cross_entropy_forward(Call& c, const Scores& s, const int64_t* target, int6
     }
     if (reduction != kNone) y[0] = static_cast<X>(reduction == kMean ? sum / weights : sum);
     loss.finish();
-    *c.out(2).data<X>() = static_cast<X>(weights);
+    *out[2].data<X>() = static_cast<X>(weights);
 }
 
-void cross_entropy_cpu(Call& c) {
-    Scores s = scores_of(c.tensor(0));
-    int64_t ignored = c.integer(4);
-    Targets target(c.tensor(1), s.classes, ignored);
-    visit(PlainFloatTypes{}, c.out(1).dtype, "cross_entropy",
-          [&]<class X>() { cross_entropy_forward<X>(c, s, target.index, ignored); });
+void cross_entropy_cpu(Out out, const Tensor& self, const Tensor& given_target, const Tensor* weight, int64_t reduction,
+                       int64_t ignored, double label_smoothing) {
+    Scores s = scores_of(self);
+    Targets target(given_target, s.classes, ignored);
+    visit(PlainFloatTypes{}, out[1].dtype, "cross_entropy", [&]<class X>() {
+        cross_entropy_forward<X>(out, self, s, target.index, weight, reduction, ignored, label_smoothing);
+    });
 }
 
-// (grad_output, self, target, weight, reduction, ignore_index, label_smoothing, statistics, total_weight)
 template <class X>
-void cross_entropy_backward(Call& c, const Scores& s, const int64_t* target, int64_t ignored) {
-    X smoothing = static_cast<X>(c.real(6)), classes = static_cast<X>(s.classes);
-    int64_t reduction = c.integer(4);
+void cross_entropy_backward(Tensor& result, const Tensor& grad_output, const Tensor& self, const Scores& s,
+                            const int64_t* target, const Tensor* given_weight, int64_t reduction, int64_t ignored,
+                            double label_smoothing, const Tensor& given_statistics, const Tensor& total_weight) {
+    X smoothing = static_cast<X>(label_smoothing), classes = static_cast<X>(s.classes);
     DType wide = dtype_of<X>::value;
-    TensorRef g = contiguous(c.tensor(0), wide), x = contiguous(c.tensor(1)),
-              w = c.is_none(3) ? TensorRef() : contiguous(c.tensor(3), wide);
-    TensorRef statistics = contiguous(c.tensor(7), wide), total = contiguous(c.tensor(8), wide);
+    TensorRef g = contiguous(grad_output, wide), x = contiguous(self),
+              w = given_weight ? contiguous(*given_weight, wide) : TensorRef();
+    TensorRef statistics = contiguous(given_statistics, wide), total = contiguous(total_weight, wide);
     const X *weight = w ? w->data<X>() : nullptr, *grad = g->data<X>();
     const X *max = statistics->data<X>(), *log_sum = max + s.n;
     X scale = reduction == kMean ? X(1) / *total->data<X>() : X(1);
@@ -224,7 +222,7 @@ void cross_entropy_backward(Call& c, const Scores& s, const int64_t* target, int
     if (weight) all_weights = lane_sum<X>(s.classes, [=](int64_t j) { return weight[j]; });
     parallel_for(s.n, grain_for(s.classes), [&](int64_t b, int64_t e) {
         RowIn<X> in(*x, s.classes);
-        RowOut<X> out(c.out(), s.classes);
+        RowOut<X> out(result, s.classes);
         for (int64_t i = b; i < e; i++) {
             X* to = out.at(i);
             int64_t t = target[i];
@@ -249,42 +247,45 @@ void cross_entropy_backward(Call& c, const Scores& s, const int64_t* target, int
     });
 }
 
-void cross_entropy_backward_cpu(Call& c) {
-    MT_CHECK(c.tensor(1).ndim == 2, "cross_entropy_backward: expected a matrix of scores");
-    Scores s = scores_of(c.tensor(1));
-    MT_CHECK(c.tensor(2).numel() == s.n && c.tensor(7).numel() == 2 * s.n && c.tensor(8).numel() == 1 &&
-                 c.tensor(0).numel() == (c.integer(4) == kNone ? s.n : 1) &&
-                 (c.is_none(3) || c.tensor(3).numel() == s.classes),
-             "cross_entropy_backward: the arguments do not fit scores of sizes ", c.tensor(1).sizes());
-    int64_t ignored = c.integer(5);
-    Targets target(c.tensor(2), s.classes, ignored);
-    if (c.out().numel() == 0) return;
-    visit(PlainFloatTypes{}, wide_type(c.tensor(1).dtype), "cross_entropy_backward",
-          [&]<class X>() { cross_entropy_backward<X>(c, s, target.index, ignored); });
+void cross_entropy_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, const Tensor& given_target,
+                                const Tensor* weight, int64_t reduction, int64_t ignored, double label_smoothing,
+                                const Tensor& statistics, const Tensor& total_weight) {
+    MT_CHECK(self.ndim == 2, "cross_entropy_backward: expected a matrix of scores");
+    Scores s = scores_of(self);
+    MT_CHECK(given_target.numel() == s.n && statistics.numel() == 2 * s.n && total_weight.numel() == 1 &&
+                 grad_output.numel() == (reduction == kNone ? s.n : 1) && (!weight || weight->numel() == s.classes),
+             "cross_entropy_backward: the arguments do not fit scores of sizes ", self.sizes());
+    Targets target(given_target, s.classes, ignored);
+    if (out->numel() == 0) return;
+    visit(PlainFloatTypes{}, wide_type(self.dtype), "cross_entropy_backward", [&]<class X>() {
+        cross_entropy_backward<X>(out, grad_output, self, s, target.index, weight, reduction, ignored, label_smoothing,
+                                  statistics, total_weight);
+    });
 }
 
 }  // namespace
 
 // PyTorch composes cross entropy; the last part gives the node its name.
-const char* cross_entropy_node(const Call& c) {
-    int64_t dims = c.tensor(0).ndim;
-    if (c.real(5) > 0) return "AddBackward0";
+const char* cross_entropy_node(const Tensor& self, const Tensor& target, const Tensor* weight, int64_t reduction,
+                               int64_t ignored, double label_smoothing) {
+    const int64_t dims = self.ndim;
+    if (label_smoothing > 0) return "AddBackward0";
     if (dims <= 2) return "NllLossBackward0";
-    return c.integer(3) == kNone && dims != 4 ? "ViewBackward0" : "NllLoss2DBackward0";
+    return reduction == kNone && dims != 4 ? "ViewBackward0" : "NllLoss2DBackward0";
 }
 
 KERNELS
 {
-    register_node_name("_cross_entropy", cross_entropy_node);
-    shape("nll_loss", nll_shape);
-    shape("nll_loss2d", nll2d_shape);
-    shape("cross_entropy", cross_entropy_shape);
-    structured("nll_loss_forward", nll_forward_cpu, kContiguousOutputs);
-    structured("nll_loss2d_forward", nll_forward_cpu, kContiguousOutputs);
-    structured("nll_loss_backward", nll_backward_cpu, kContiguousOutputs);
-    structured("nll_loss2d_backward", nll_backward_cpu, kContiguousOutputs);
-    structured("_cross_entropy", cross_entropy_cpu, kContiguousOutputs);
-    structured("_cross_entropy_backward", cross_entropy_backward_cpu, kContiguousOutputs);
+    node_name<cross_entropy_node>("_cross_entropy");
+    shape<nll_shape>("nll_loss");
+    shape<nll2d_shape>("nll_loss2d");
+    shape<cross_entropy_shape>("cross_entropy");
+    structured<nll_forward_cpu>("nll_loss_forward", kContiguousOutputs);
+    structured<nll_forward_cpu>("nll_loss2d_forward", kContiguousOutputs);
+    structured<nll_backward_cpu>("nll_loss_backward", kContiguousOutputs);
+    structured<nll_backward_cpu>("nll_loss2d_backward", kContiguousOutputs);
+    structured<cross_entropy_cpu>("_cross_entropy", kContiguousOutputs);
+    structured<cross_entropy_backward_cpu>("_cross_entropy_backward", kContiguousOutputs);
 }
 
 }  // namespace mt

@@ -21,14 +21,11 @@ X log_sum(X a, X b, X c) {
     return high == kNever<X> ? high : high + std::log(std::exp(a - high) + std::exp(b - high) + std::exp(c - high));
 }
 
-std::vector<int64_t> lengths_of(const Call& c, int i) {
-    if (const Tensor* t = c.tensor_or_null(i)) {
-        TensorRef l = contiguous(*t, DType::Int64);
-        return {l->data<int64_t>(), l->data<int64_t>() + l->numel()};
-    }
-    IntSpan l = c.ints(i);
-    return {l.begin(), l.end()};
+std::vector<int64_t> lengths_of(const Tensor& t) {
+    TensorRef l = contiguous(t, DType::Int64);
+    return {l->data<int64_t>(), l->data<int64_t>() + l->numel()};
 }
+std::vector<int64_t> lengths_of(IntSpan l) { return {l.begin(), l.end()}; }
 
 // One call's view of its arguments; log_probs is [time, batch, classes].
 struct Problem {
@@ -89,9 +86,13 @@ struct Problem {
 };
 
 // _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity) -> (neg_log_likelihood, log_alpha)
-void ctc_loss_cpu(Call& c) {
-    TensorRef log_probs = contiguous(c.tensor(0));
-    Problem p(*log_probs, c.tensor(1), lengths_of(c, 2), lengths_of(c, 3), c.integer(4));
+// Lengths: IntSpan or const Tensor&
+template <class Lengths>
+std::tuple<TensorRef, TensorRef> ctc_loss_cpu(const Tensor& given_log_probs, const Tensor& targets,
+                                              Lengths input_lengths, Lengths target_lengths, int64_t blank,
+                                              bool zero_infinity) {
+    TensorRef log_probs = contiguous(given_log_probs);
+    Problem p(*log_probs, targets, lengths_of(input_lengths), lengths_of(target_lengths), blank);
     int64_t width = 2 * p.longest + 1;
     TensorRef loss = empty(IntSpan(&p.batch, 1), log_probs->dtype);
     TensorRef alphas = empty(Dims{p.batch, p.time, width}, log_probs->dtype);
@@ -121,18 +122,20 @@ void ctc_loss_cpu(Call& c) {
             }
         });
     });
-    c.ret(0, std::move(loss));
-    c.ret(1, std::move(alphas));
+    return {std::move(loss), std::move(alphas)};
 }
 
 // _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank,
 // zero_infinity)
-void ctc_loss_backward_cpu(Call& c) {
-    TensorRef log_probs = contiguous(c.tensor(1));
-    Problem p(*log_probs, c.tensor(2), lengths_of(c, 3), lengths_of(c, 4), c.integer(7));
-    bool zero_infinity = c.boolean(8);
+template <class Lengths>
+TensorRef ctc_loss_backward_cpu(const Tensor& given_grad, const Tensor& given_log_probs, const Tensor& targets,
+                                Lengths input_lengths, Lengths target_lengths, const Tensor& neg_log_likelihood,
+                                const Tensor& log_alpha, int64_t blank, bool zero_infinity) {
+    TensorRef log_probs = contiguous(given_log_probs);
+    Problem p(*log_probs, targets, lengths_of(input_lengths), lengths_of(target_lengths), blank);
     DType type = log_probs->dtype;
-    TensorRef grad = contiguous(c.tensor(0), type), loss = contiguous(c.tensor(5)), alphas = contiguous(c.tensor(6));
+    TensorRef grad = contiguous(given_grad, type), loss = contiguous(neg_log_likelihood),
+              alphas = contiguous(log_alpha);
     TensorRef result = zeros(log_probs->sizes(), type);
     const int64_t width = 2 * p.longest + 1;
     MT_CHECK(loss->dtype == type && loss->numel() == p.batch && alphas->dtype == type &&
@@ -178,17 +181,17 @@ void ctc_loss_backward_cpu(Call& c) {
             }
         });
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
 }  // namespace
 
 KERNELS
 {
-    direct("_ctc_loss", ctc_loss_cpu);
-    direct("_ctc_loss.Tensor", ctc_loss_cpu);
-    direct("_ctc_loss_backward", ctc_loss_backward_cpu);
-    direct("_ctc_loss_backward.Tensor", ctc_loss_backward_cpu);
+    direct<ctc_loss_cpu<IntSpan>>("_ctc_loss");
+    direct<ctc_loss_cpu<const Tensor&>>("_ctc_loss.Tensor");
+    direct<ctc_loss_backward_cpu<IntSpan>>("_ctc_loss_backward");
+    direct<ctc_loss_backward_cpu<const Tensor&>>("_ctc_loss_backward.Tensor");
 }
 
 }  // namespace mt

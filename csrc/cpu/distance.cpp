@@ -210,26 +210,23 @@ Dims batch_of(const Tensor& a, const Tensor& b) {
 }
 
 // Words: x1, x2, p.
-void cdist_shape(ShapeCall& c) {
-    const Tensor &a = c.tensor(c.param(0)), &b = c.tensor(c.param(1));
+void cdist_shape(ShapeCall& c, const Tensor& a, const Tensor& b, double p) {
     MT_CHECK(a.ndim >= 2, "cdist only supports at least 2D tensors, X1 got: ", a.ndim, "D");
     MT_CHECK(b.ndim >= 2, "cdist only supports at least 2D tensors, X2 got: ", b.ndim, "D");
     MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 1),
              "X1 and X2 must have the same number of columns. X1: ", a.size(a.ndim - 1), " X2: ", b.size(b.ndim - 1));
     MT_CHECK(is_floating(a.dtype), "cdist only supports floating-point dtypes, X1 got: ", dtype_class_name(a.dtype));
     MT_CHECK(is_floating(b.dtype), "cdist only supports floating-point dtypes, X2 got: ", dtype_class_name(b.dtype));
-    check_order(c.real(c.param(2)), "cdist");
+    check_order(p, "cdist");
     Dims sizes = batch_of(a, b);
     sizes.push_back(a.size(a.ndim - 2));
     sizes.push_back(b.size(b.ndim - 2));
     c.output(0, sizes, promote(a.dtype, b.dtype));
 }
 
-void cdist_cpu(Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    double p = c.real(2);
-    DType wide = broad_type(c.out().dtype);
-    Converted result(c.out(), wide);
+void cdist_cpu(Out out, const Tensor& a, const Tensor& b, double p, std::optional<int64_t> compute_mode) {
+    DType wide = broad_type(out->dtype);
+    Converted result(out, wide);
     Dims batch = batch_of(a, b);
     TensorRef x = contiguous(*with_batch(a, batch), wide), y = contiguous(*with_batch(b, batch), wide);
     int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
@@ -248,14 +245,13 @@ void cdist_cpu(Call& c) {
     result.finish();
 }
 
-// _cdist_backward(grad, x1, x2, p, cdist) -> gradient of x1, summed over broadcast batches by the caller
 void check_dtype(const Tensor& t, DType wanted) {
     MT_CHECK(t.dtype == wanted, "expected scalar type ", dtype_class_name(wanted), " but found ",
              dtype_class_name(t.dtype));
 }
 
-void cdist_backward_shape(ShapeCall& c) {
-    const Tensor &a = c.tensor(c.param(0)), &b = c.tensor(c.param(1));
+void cdist_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& a, const Tensor& b, Unread p,
+                          const Tensor& distances) {
     wrap_dim(-2, a.ndim);
     wrap_dim(-2, b.ndim);
     MT_CHECK(a.size(a.ndim - 1) == b.size(b.ndim - 1),
@@ -263,10 +259,10 @@ void cdist_backward_shape(ShapeCall& c) {
     Dims sizes = batch_of(a, b), pairs(sizes);
     pairs.push_back(a.size(a.ndim - 2));
     pairs.push_back(b.size(b.ndim - 2));
-    for (int i : {0, 4}) {
-        check_dtype(c.tensor(i), a.dtype);
-        MT_CHECK(c.tensor(i).sizes() == IntSpan(pairs), c.name(), "(): expected ", i == 0 ? "a gradient" : "distances",
-                 " of size ", IntSpan(pairs), ", but got ", c.tensor(i).sizes());
+    for (const auto& [t, what] : {std::pair(&grad, "a gradient"), std::pair(&distances, "distances")}) {
+        check_dtype(*t, a.dtype);
+        MT_CHECK(t->sizes() == IntSpan(pairs), c.name(), "(): expected ", what, " of size ", IntSpan(pairs),
+                 ", but got ", t->sizes());
     }
     check_dtype(b, a.dtype);
     sizes.push_back(a.size(a.ndim - 2));
@@ -274,14 +270,13 @@ void cdist_backward_shape(ShapeCall& c) {
     c.output(0, sizes, a.dtype);
 }
 
-void cdist_backward_cpu(Call& c) {
-    const Tensor &a = c.tensor(1), &b = c.tensor(2);
-    double p = c.real(3);
+void cdist_backward_cpu(Out out, const Tensor& given_grad, const Tensor& a, const Tensor& b, double p,
+                        const Tensor& cdist) {
     DType wide = broad_type(a.dtype);
-    Converted result(c.out(), wide);
+    Converted result(out, wide);
     Dims batch = batch_of(a, b);
     TensorRef x = contiguous(*with_batch(a, batch), wide), y = contiguous(*with_batch(b, batch), wide);
-    TensorRef grad = contiguous(c.tensor(0), wide), dist = contiguous(c.tensor(4), wide);
+    TensorRef grad = contiguous(given_grad, wide), dist = contiguous(cdist, wide);
     int64_t rows = a.size(a.ndim - 2), columns = b.size(b.ndim - 2), n = a.size(a.ndim - 1);
     visit(PlainFloatTypes{}, wide, "cdist_backward", [&]<class X>() {
         X* to = result.tensor().data<X>();
@@ -306,24 +301,23 @@ void cdist_backward_cpu(Call& c) {
 
 // ---- pdist: the pairs above the diagonal ----
 
-void pdist_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
+void pdist_shape(ShapeCall& c, const Tensor& self, double p) {
     MT_CHECK(self.ndim == 2, "pdist only supports 2D tensors, got: ", self.ndim, "D");
     MT_CHECK(is_floating(self.dtype), "pdist only supports floating-point dtypes");
-    check_order(c.real(c.param(1)), "pdist");
+    check_order(p, "pdist");
     int64_t n = self.size(0), pairs = n * (n - 1) / 2;
     c.output(0, IntSpan(&pairs, 1), self.dtype);
 }
 
-void pdist_cpu(Call& c) {
-    DType wide = broad_type(c.out().dtype);
-    Converted result(c.out(), wide);
-    TensorRef self = contiguous(c.tensor(0), wide);
+void pdist_cpu(Out out, const Tensor& given_self, double given_p) {
+    DType wide = broad_type(out->dtype);
+    Converted result(out, wide);
+    TensorRef self = contiguous(given_self, wide);
     int64_t rows = self->size(0), n = self->size(1);
     visit(PlainFloatTypes{}, wide, "pdist", [&]<class X>() {
         const X* x = self->data<X>();
         X* to = result.tensor().data<X>();
-        const double p = c.real(1);
+        const double p = given_p;
         if (p == 1 || p == 2) {  // all of them, in registers
             TensorRef all = empty({rows, rows}, wide);
             X* from = all->data<X>();
@@ -338,25 +332,22 @@ void pdist_cpu(Call& c) {
     result.finish();
 }
 
-// _pdist_backward(grad, self, p, pdist)
-void pdist_backward_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(1);
+void pdist_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& self, Unread p, const Tensor& distances) {
     wrap_dim(1, self.ndim);
     MT_CHECK(self.ndim == 2, "pdist only supports 2D tensors, got: ", self.ndim, "D");
     const int64_t n = self.size(0), pairs = n * (n - 1) / 2;
-    for (int i : {0, 3}) {
-        check_dtype(c.tensor(i), self.dtype);
-        MT_CHECK(c.tensor(i).sizes() == IntSpan(&pairs, 1), c.name(), "(): expected ",
-                 i == 0 ? "a gradient" : "distances", " of size [", pairs, "], but got ", c.tensor(i).sizes());
+    for (const auto& [t, what] : {std::pair(&grad, "a gradient"), std::pair(&distances, "distances")}) {
+        check_dtype(*t, self.dtype);
+        MT_CHECK(t->sizes() == IntSpan(&pairs, 1), c.name(), "(): expected ", what, " of size [", pairs, "], but got ",
+                 t->sizes());
     }
     c.output(0, self.sizes(), self.dtype);
 }
 
-void pdist_backward_cpu(Call& c) {
-    DType wide = broad_type(c.out().dtype);
-    Converted result(c.out(), wide);
-    TensorRef self = contiguous(c.tensor(1), wide), grad = contiguous(c.tensor(0), wide),
-              dist = contiguous(c.tensor(3), wide);
+void pdist_backward_cpu(Out out, const Tensor& given_grad, const Tensor& given_self, double p, const Tensor& pdist) {
+    DType wide = broad_type(out->dtype);
+    Converted result(out, wide);
+    TensorRef self = contiguous(given_self, wide), grad = contiguous(given_grad, wide), dist = contiguous(pdist, wide);
     int64_t rows = self->size(0), n = self->size(1);
     visit(PlainFloatTypes{}, wide, "pdist_backward", [&]<class X>() {
         const X *x = self->data<X>(), *g = grad->data<X>(), *d = dist->data<X>();
@@ -364,8 +355,8 @@ void pdist_backward_cpu(Call& c) {
         std::fill(to, to + rows * n, X(0));
         for (int64_t i = 0, k = 0; i < rows; i++)
             for (int64_t j = i + 1; j < rows; j++, k++) {
-                add_slope(x + i * n, x + j * n, n, c.real(2), g[k], d[k], to + i * n);
-                add_slope(x + j * n, x + i * n, n, c.real(2), g[k], d[k], to + j * n);
+                add_slope(x + i * n, x + j * n, n, p, g[k], d[k], to + i * n);
+                add_slope(x + j * n, x + i * n, n, p, g[k], d[k], to + j * n);
             }
     });
     result.finish();
@@ -375,14 +366,14 @@ void pdist_backward_cpu(Call& c) {
 
 KERNELS
 {
-    shape("cdist", cdist_shape);
-    shape("cdist_backward", cdist_backward_shape);
-    shape("pdist", pdist_shape);
-    shape("pdist_backward", pdist_backward_shape);
-    structured("_cdist_forward", cdist_cpu, kContiguousOutputs);
-    structured("_cdist_backward", cdist_backward_cpu, kContiguousOutputs);
-    structured("_pdist_forward", pdist_cpu, kContiguousOutputs);
-    structured("_pdist_backward", pdist_backward_cpu, kContiguousOutputs);
+    shape<cdist_shape>("cdist");
+    shape<cdist_backward_shape>("cdist_backward");
+    shape<pdist_shape>("pdist");
+    shape<pdist_backward_shape>("pdist_backward");
+    structured<cdist_cpu>("_cdist_forward", kContiguousOutputs);
+    structured<cdist_backward_cpu>("_cdist_backward", kContiguousOutputs);
+    structured<pdist_cpu>("_pdist_forward", kContiguousOutputs);
+    structured<pdist_backward_cpu>("_pdist_backward", kContiguousOutputs);
 }
 
 }  // namespace mt

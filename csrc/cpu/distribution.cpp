@@ -12,15 +12,13 @@ namespace {
 // ---- multinomial ----
 
 // rule("multinomial", "self", "num_samples")
-void multinomial_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t samples = c.integer(1);
+void multinomial_shape(ShapeCall& c, const Tensor& self, int64_t samples, bool replacement) {
     MT_CHECK(is_floating(self.dtype),
              "multinomial only supports floating-point dtypes for input, got: ", dtype_class_name(self.dtype));
     MT_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
     MT_CHECK(self.size(self.dim() - 1) < (int64_t(1) << 24), "number of categories cannot exceed 2^24");
     MT_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
-    MT_CHECK(c.boolean(2) || samples <= self.size(self.dim() - 1),
+    MT_CHECK(replacement || samples <= self.size(self.dim() - 1),
              "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
     Dims sizes(self.sizes());
     sizes[self.dim() - 1] = samples;
@@ -98,14 +96,11 @@ void multinomial_lookup(const T* weights, int64_t rows, int64_t categories, int6
     }
 }
 
-void multinomial_cpu(Call& c) {
-    TensorRef self = contiguous(c.tensor(0));
-    int64_t samples = c.integer(1), categories = self->size(self->dim() - 1),
-            rows = self->dim() == 2 ? self->size(0) : 1;
-    bool replacement = c.boolean(2);
-    Generator& g = generator_of(c.args[3]);
-    int64_t* out = c.out().data<int64_t>();
-    if (c.out().numel() == 0) return;
+void multinomial_cpu(Out result, const Tensor& given_self, int64_t samples, bool replacement, Generator& g) {
+    TensorRef self = contiguous(given_self);
+    int64_t categories = self->size(self->dim() - 1), rows = self->dim() == 2 ? self->size(0) : 1;
+    int64_t* out = result->data<int64_t>();
+    if (result->numel() == 0) return;
     GeneratorLock lock(g);
     visit(FloatTypes{}, self->dtype, "multinomial", [&]<class T>() {
         check_weights(self->data<T>(), self->numel());
@@ -159,12 +154,10 @@ void each_element(Tensor& out, const Tensor& in, Sample&& sample) {
     });
 }
 
-void poisson_cpu(Call& c) {
-    Generator& g = generator_of(c.args[1]);
+void poisson_cpu(Out out, const Tensor& self, Generator& g) {
     GeneratorLock lock(g);
-    visit(FloatTypes{}, c.tensor(0).dtype, "poisson_cpu", [&]<class T>() {
-        each_element<T>(c.out(), c.tensor(0),
-                        [&](double rate) { return static_cast<double>(sample_poisson(rate, g.engine)); });
+    visit(FloatTypes{}, self.dtype, "poisson_cpu", [&]<class T>() {
+        each_element<T>(out, self, [&](double rate) { return static_cast<double>(sample_poisson(rate, g.engine)); });
     });
 }
 
@@ -228,21 +221,19 @@ R sample_binomial(R count, R p, Mt19937& e) {
     return std::numeric_limits<R>::quiet_NaN();
 }
 
-void binomial_shape(ShapeCall& c) {
-    MT_CHECK_VALUE(c.tensor(0).dtype == c.tensor(1).dtype, "binomial: count and prob must have the same dtype");
-    c.output(0, broadcast_sizes(c.tensor(0).sizes(), c.tensor(1).sizes()), c.tensor(0).dtype);
+void binomial_shape(ShapeCall& c, const Tensor& count, const Tensor& prob) {
+    MT_CHECK_VALUE(count.dtype == prob.dtype, "binomial: count and prob must have the same dtype");
+    c.output(0, broadcast_sizes(count.sizes(), prob.sizes()), count.dtype);
 }
 
-void binomial_cpu(Call& c) {
-    Tensor& out = c.out();
-    Dims for_count = broadcast_strides(c.tensor(0), out.dim()), for_p = broadcast_strides(c.tensor(1), out.dim());
-    Generator& g = generator_of(c.args[2]);
+void binomial_cpu(Out out, const Tensor& counts, const Tensor& prob, Generator& g) {
+    Dims for_count = broadcast_strides(counts, out->dim()), for_p = broadcast_strides(prob, out->dim());
     GeneratorLock lock(g);
-    StridedWalk<3> walk(out.sizes(), {out.strides(), IntSpan(for_count), IntSpan(for_p)});
-    visit(FloatTypes{}, out.dtype, "binomial_cpu", [&]<class T>() {
+    StridedWalk<3> walk(out->sizes(), {out->strides(), IntSpan(for_count), IntSpan(for_p)});
+    visit(FloatTypes{}, out->dtype, "binomial_cpu", [&]<class T>() {
         using Acc = opmath_t<T>;
-        const T *count = c.tensor(0).data<T>(), *p = c.tensor(1).data<T>();
-        T* to = out.data<T>();
+        const T *count = counts.data<T>(), *p = prob.data<T>();
+        T* to = out->data<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++)
                 to[at[0] + i * steps[0]] = T(sample_binomial<Acc>(static_cast<Acc>(count[at[1] + i * steps[1]]),
@@ -286,19 +277,15 @@ double smallest() {
         return static_cast<double>(std::numeric_limits<T>::min());
 }
 
-void standard_gamma_cpu(Call& c) {
-    Generator& g = generator_of(c.args[1]);
+void standard_gamma_cpu(Out out, const Tensor& self, Generator& g) {
     GeneratorLock lock(g);
-    visit(FloatTypes{}, c.tensor(0).dtype, "gamma_cpu", [&]<class T>() {
-        each_element<T>(c.out(), c.tensor(0),
-                        [&](opmath_t<T> alpha) { return std::max(smallest<T>(), sample_gamma(alpha, g)); });
+    visit(FloatTypes{}, self.dtype, "gamma_cpu", [&]<class T>() {
+        each_element<T>(out, self, [&](opmath_t<T> alpha) { return std::max(smallest<T>(), sample_gamma(alpha, g)); });
     });
 }
 
-void dirichlet_cpu(Call& c) {
-    TensorRef alpha = contiguous(c.tensor(0));
-    Tensor& out = c.out();
-    Generator& g = generator_of(c.args[1]);
+void dirichlet_cpu(Out out, const Tensor& self, Generator& g) {
+    TensorRef alpha = contiguous(self);
     GeneratorLock lock(g);
     int64_t width = alpha->dim() ? alpha->size(alpha->dim() - 1) : 1, rows = width ? alpha->numel() / width : 0;
     visit(FloatTypes{}, alpha->dtype, "dirichlet", [&]<class T>() {
@@ -312,7 +299,7 @@ void dirichlet_cpu(Call& c) {
             for (int64_t j = 0; j < width; j++) {
                 double v = gammas[static_cast<size_t>(r * width + j)] / sum;
                 double largest = 1 - (std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24);
-                out.data<T>()[r * width + j] =
+                out->data<T>()[r * width + j] =
                     T(static_cast<opmath_t<T>>(std::min(largest, std::max(smallest<T>(), v))));
             }
         }
@@ -373,20 +360,19 @@ double beta_slope(double x, double a, double b, bool by_first) {
     return sum;
 }
 
-void dirichlet_grad_cpu(Call& c) {
-    Tensor& out = c.out();
-    visit(PlainFloatTypes{}, out.dtype, "_dirichlet_grad_cpu", [&]<class T>() {
-        const Tensor &x = c.tensor(0), &alpha = c.tensor(1), &total = c.tensor(2);
+void dirichlet_grad_cpu(Out out, const Tensor& given_x, const Tensor& given_alpha, const Tensor& given_total) {
+    visit(PlainFloatTypes{}, out->dtype, "_dirichlet_grad_cpu", [&]<class T>() {
+        const Tensor &x = given_x, &alpha = given_alpha, &total = given_total;
         MT_CHECK(alpha.sizes() == x.sizes() && total.sizes() == x.sizes() && alpha.dtype == x.dtype &&
                      total.dtype == x.dtype,
                  "_dirichlet_grad: x, alpha and total must have the same sizes and dtype");
-        StridedWalk<4> walk(out.sizes(), {out.strides(), x.strides(), alpha.strides(), total.strides()});
+        StridedWalk<4> walk(out->sizes(), {out->strides(), x.strides(), alpha.strides(), total.strides()});
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
                 double v = x.data<T>()[at[1] + i * steps[1]], a = alpha.data<T>()[at[2] + i * steps[2]];
                 double b = total.data<T>()[at[3] + i * steps[3]] - a;
                 bool inside = v > 0 && v < 1 && a > 0 && b > 0;
-                out.data<T>()[at[0] + i * steps[0]] =
+                out->data<T>()[at[0] + i * steps[0]] =
                     static_cast<T>(inside ? -beta_slope(v, a, b, true) / (1 - v) : 0.0);
             }
         });
@@ -394,8 +380,7 @@ void dirichlet_grad_cpu(Call& c) {
 }
 
 // (self, output): the output has been drawn for self.
-void standard_gamma_grad_shape(ShapeCall& c) {
-    const Tensor &alpha = c.tensor(0), &sample = c.tensor(1);
+void standard_gamma_grad_shape(ShapeCall& c, const Tensor& alpha, const Tensor& sample) {
     MT_CHECK(alpha.sizes() == sample.sizes(), "_standard_gamma_grad(): expected an output of size ", alpha.sizes(),
              ", but got ", sample.sizes());
     MT_CHECK(alpha.dtype == sample.dtype, "expected scalar type ", dtype_class_name(alpha.dtype), " but found ",
@@ -403,14 +388,12 @@ void standard_gamma_grad_shape(ShapeCall& c) {
     c.output(0, alpha.sizes(), alpha.dtype);
 }
 
-void standard_gamma_grad_cpu(Call& c) {
-    const Tensor& alpha = c.tensor(0);
-    TensorRef dense = contiguous(alpha), sample = contiguous(c.tensor(1));
-    Tensor& out = c.out();
+void standard_gamma_grad_cpu(Out out, const Tensor& alpha, const Tensor& output) {
+    TensorRef dense = contiguous(alpha), sample = contiguous(output);
     visit(FloatTypes{}, alpha.dtype, "_standard_gamma_grad_cpu", [&]<class T>() {
         using Acc = opmath_t<T>;
         for (int64_t i = 0; i < alpha.numel(); i++)
-            out.data<T>()[i] =
+            out->data<T>()[i] =
                 T(static_cast<Acc>(gamma_slope(static_cast<double>(static_cast<Acc>(dense->data<T>()[i])),
                                                static_cast<double>(static_cast<Acc>(sample->data<T>()[i])))));
     });
@@ -418,16 +401,16 @@ void standard_gamma_grad_cpu(Call& c) {
 
 KERNELS
 {
-    shape("multinomial", multinomial_shape);
-    structured("multinomial", multinomial_cpu, kContiguousOutputs);
-    structured("poisson", poisson_cpu);
-    shape("binomial", binomial_shape);
-    structured("binomial", binomial_cpu);
-    structured("_standard_gamma", standard_gamma_cpu);
-    shape("standard_gamma_grad", standard_gamma_grad_shape);
-    structured("_standard_gamma_grad", standard_gamma_grad_cpu, kContiguousOutputs);
-    structured("_dirichlet_grad", dirichlet_grad_cpu);
-    structured("_sample_dirichlet", dirichlet_cpu, kContiguousOutputs);
+    shape<multinomial_shape>("multinomial");
+    structured<multinomial_cpu>("multinomial", kContiguousOutputs);
+    structured<poisson_cpu>("poisson");
+    shape<binomial_shape>("binomial");
+    structured<binomial_cpu>("binomial");
+    structured<standard_gamma_cpu>("_standard_gamma");
+    shape<standard_gamma_grad_shape>("standard_gamma_grad");
+    structured<standard_gamma_grad_cpu>("_standard_gamma_grad", kContiguousOutputs);
+    structured<dirichlet_grad_cpu>("_dirichlet_grad");
+    structured<dirichlet_cpu>("_sample_dirichlet", kContiguousOutputs);
 }
 
 }  // namespace

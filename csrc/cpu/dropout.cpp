@@ -35,8 +35,7 @@ TensorRef in_order_of(const Tensor& like, const Tensor& t, DType type) {
 }
 
 // Words: input, or input and mask dtype. y like input; bool mask.
-void dropout_shape(ShapeCall& c) {
-    const Tensor& input = c.tensor(c.param(0));
+void dropout_shape(ShapeCall& c, const Tensor& input) {
     MT_CHECK(is_floating(input.dtype) || is_complex(input.dtype),
              "result type Float can't be cast to the desired output type ", dtype_class_name(input.dtype));
     c.output_like(0, input);
@@ -55,9 +54,8 @@ void drop(Mt19937& engine, const T* x, double keep, double scale, T* y, uint8_t*
 }
 
 // native_dropout(input, p, train) and _fused_dropout(input, p, generator), p the probability to drop resp. to keep
-void dropout_into(Call& c, double keep, bool train, const Value& generator) {
-    const Tensor& input = c.tensor(0);
-    Tensor &y = c.out(0), &mask = c.out(1);
+void dropout_into(Out out, const Tensor& input, double keep, bool train, Generator& generator) {
+    Tensor &y = out[0], &mask = out[1];
     if (!train) {
         copy_into(y, input);
         fill(mask, Value::of(true));
@@ -65,7 +63,7 @@ void dropout_into(Call& c, double keep, bool train, const Value& generator) {
     }
     double scale = keep == 0 ? 0 : 1 / keep;
     TensorRef x = in_order_of(y, input, y.dtype);
-    GeneratorLock lock(generator_of(generator));
+    GeneratorLock lock(generator);
     int64_t n = y.numel();
     visit(FloatTypes{}, y.dtype, "dropout", [&]<class T>() {
         NoGil nogil(n > 4 * kGrain);
@@ -73,13 +71,16 @@ void dropout_into(Call& c, double keep, bool train, const Value& generator) {
     });
 }
 
-void native_dropout_cpu(Call& c) { dropout_into(c, 1 - c.real(1), c.is_none(2) || c.boolean(2), Value()); }
-void fused_dropout_cpu(Call& c) { dropout_into(c, c.real(1), true, c.args[2]); }
+void native_dropout_cpu(Out out, const Tensor& input, double p, std::optional<bool> train) {
+    dropout_into(out, input, 1 - p, !train || *train, default_generator());
+}
+void fused_dropout_cpu(Out out, const Tensor& self, double p, Generator& generator) {
+    dropout_into(out, self, p, true, generator);
+}
 
 // native_dropout_backward(grad_output, mask, scale). Broadcasts in PyTorch; a mask has the size of what it was drawn
 // for.
-void dropout_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &mask = c.tensor(1);
+void dropout_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& mask) {
     broadcast_sizes(grad.sizes(), mask.sizes());
     MT_CHECK(grad.sizes() == mask.sizes(), c.name(), "(): expected a mask of size ", grad.sizes(), ", but got ",
              mask.sizes());
@@ -87,13 +88,11 @@ void dropout_backward_shape(ShapeCall& c) {
     c.output_like(0, grad);
 }
 
-void native_dropout_backward_cpu(Call& c) {
-    Tensor& out = c.out();
-    TensorRef grad = in_order_of(out, c.tensor(0), out.dtype), mask = in_order_of(out, c.tensor(1), c.tensor(1).dtype);
-    double scale = c.real(2);
-    visit(FloatTypes{}, out.dtype, "native_dropout_backward", [&]<class T>() {
-        parallel_for(out.numel(), kGrain, [&](int64_t b, int64_t e) {
-            scale_by_mask(grad->data<T>() + b, mask->words<uint8_t>() + b, scale, out.data<T>() + b, e - b);
+void native_dropout_backward_cpu(Out out, const Tensor& grad_output, const Tensor& given_mask, double scale) {
+    TensorRef grad = in_order_of(out, grad_output, out->dtype), mask = in_order_of(out, given_mask, given_mask.dtype);
+    visit(FloatTypes{}, out->dtype, "native_dropout_backward", [&]<class T>() {
+        parallel_for(out->numel(), kGrain, [&](int64_t b, int64_t e) {
+            scale_by_mask(grad->data<T>() + b, mask->words<uint8_t>() + b, scale, out->data<T>() + b, e - b);
         });
     });
 }
@@ -102,12 +101,12 @@ void native_dropout_backward_cpu(Call& c) {
 
 KERNELS
 {
-    shape("dropout", dropout_shape);
-    shape("dropout_backward", dropout_backward_shape);
-    structured("native_dropout", native_dropout_cpu);
-    structured("_fused_dropout", fused_dropout_cpu);
-    structured("native_dropout_backward", native_dropout_backward_cpu);
-    structured("_masked_scale", native_dropout_backward_cpu);
+    shape<dropout_shape>("dropout");
+    shape<dropout_backward_shape>("dropout_backward");
+    structured<native_dropout_cpu>("native_dropout");
+    structured<fused_dropout_cpu>("_fused_dropout");
+    structured<native_dropout_backward_cpu>("native_dropout_backward");
+    structured<native_dropout_backward_cpu>("_masked_scale");
 }
 
 }  // namespace mt

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 namespace {
@@ -22,8 +22,7 @@ TensorRef dense64(const Tensor& indices) {
     return wide;
 }
 
-void embedding_shape(ShapeCall& c) {
-    const Tensor &weight = c.tensor(0), &indices = c.tensor(1);
+void embedding_shape(ShapeCall& c, const Tensor& weight, const Tensor& indices) {
     MT_CHECK(weight.dim() == 2, "'weight' must be 2-D");
     check_indices(indices, "embedding");
     Dims sizes(indices.sizes());
@@ -31,11 +30,10 @@ void embedding_shape(ShapeCall& c) {
     c.output(0, sizes, weight.dtype);
 }
 
-void embedding_cpu(Call& c) {
-    const Tensor& weight = c.tensor(0);
-    TensorRef indices = dense64(c.tensor(1)),
+void embedding_cpu(Out out, const Tensor& weight, const Tensor& given_indices, int64_t padding_idx,
+                   bool scale_grad_by_freq, bool sparse) {
+    TensorRef indices = dense64(given_indices),
               table = weight.stride(1) == 1 || weight.size(1) <= 1 ? TensorRef::share(&weight) : contiguous(weight);
-    Tensor& out = c.out();
     const int64_t* rows = indices->data<int64_t>();
     int64_t n = indices->numel(), count = weight.size(0), bytes = weight.size(1) * weight.itemsize();
     uint64_t wrong = 0;
@@ -44,7 +42,7 @@ void embedding_cpu(Call& c) {
     if (bytes == 0 || n == 0) return;
     int64_t stride = table->stride(0) * weight.itemsize();
     const char* from = table->raw();
-    char* to = out.raw();
+    char* to = out->raw();
     parallel_for(n, std::max<int64_t>(1, 4 * kGrain / bytes), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             std::memcpy(to + i * bytes, from + rows[i] * stride, static_cast<size_t>(bytes));
@@ -54,11 +52,10 @@ void embedding_cpu(Call& c) {
 void check_table_size(int64_t rows) { MT_CHECK(rows >= 0, "zeros: Dimension size must be non-negative."); }
 
 // args: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
-void embedding_dense_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &indices = c.tensor(1);
+void embedding_dense_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& indices, int64_t num_weights) {
     check_indices(indices, "embedding_dense_backward");
     MT_CHECK_INDEX(grad.dim() > 0, "Dimension specified as -1 but tensor has no dimensions");
-    int64_t sizes[2] = {c.integer(2), grad.size(grad.dim() - 1)};
+    int64_t sizes[2] = {num_weights, grad.size(grad.dim() - 1)};
     check_table_size(sizes[0]);
     const int64_t rows[2] = {indices.numel(), sizes[1]};
     MT_CHECK(grad.numel() == rows[0] * rows[1], "shape '", IntSpan(rows, 2), "' is invalid for input of size ",
@@ -66,21 +63,21 @@ void embedding_dense_backward_shape(ShapeCall& c) {
     c.output(0, IntSpan(sizes, 2), grad.dtype);
 }
 
-void embedding_dense_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1));
-    Tensor& out = c.out();
-    int64_t weights = c.integer(2), padding = c.integer(3), n = indices->numel(), width = out.size(1);
-    std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
+void embedding_dense_backward_cpu(Out out, const Tensor& grad_output, const Tensor& given_indices, int64_t weights,
+                                  int64_t padding, bool scale_grad_by_freq) {
+    TensorRef grad = contiguous(grad_output), indices = dense64(given_indices);
+    int64_t n = indices->numel(), width = out->size(1);
+    std::memset(out->raw(), 0, static_cast<size_t>(out->numel() * out->itemsize()));
     const int64_t* rows = indices->data<int64_t>();
     std::vector<int64_t> counts;
-    if (c.boolean(4)) {
+    if (scale_grad_by_freq) {
         counts.assign(static_cast<size_t>(weights), 0);
         for (int64_t i = 0; i < n; i++)
             if (rows[i] >= 0 && rows[i] < weights) counts[static_cast<size_t>(rows[i])]++;
     }
-    visit(FloatTypes{}, out.dtype, "embedding_dense_backward", [&]<class T>() {
+    visit(FloatTypes{}, out->dtype, "embedding_dense_backward", [&]<class T>() {
         const T* from = grad->data<T>();
-        T* to = out.data<T>();
+        T* to = out->data<T>();
         // Each thread owns a range of table rows and reads all the indices: no two write one row, order is kept.
         int64_t parts = n * width > kGrain ? num_threads() : 1, share = (weights + parts - 1) / parts;
         parallel_for(parts, 1, [&](int64_t first, int64_t last) {
@@ -104,16 +101,14 @@ void embedding_dense_backward_cpu(Call& c) {
 }
 
 // Rows that are looked up and longer than max_norm are shortened to it, in place.
-void embedding_renorm_cpu(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
+Tensor& embedding_renorm_cpu(Tensor& self, const Tensor& given_indices, double max_norm, double p) {
     MT_CHECK(self.dim() == 2, "Expected 2-dimensional tensor, but got ", self.dim(),
              "-dimensional tensor for argument #1 'self' (while checking arguments for embedding_renorm_)");
-    MT_CHECK(c.tensor(1).dtype == DType::Int64 || c.tensor(1).dtype == DType::Int32,
+    MT_CHECK(given_indices.dtype == DType::Int64 || given_indices.dtype == DType::Int32,
              "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
              "torch.",
-             dtype_class_name(c.tensor(1).dtype), "Tensor instead (while checking arguments for embedding_renorm_)");
-    TensorRef indices = dense64(c.tensor(1));
-    double max_norm = c.real(2), p = c.real(3);
+             dtype_class_name(given_indices.dtype), "Tensor instead (while checking arguments for embedding_renorm_)");
+    TensorRef indices = dense64(given_indices);
     std::vector<int64_t> rows(indices->data<int64_t>(), indices->data<int64_t>() + indices->numel());
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
@@ -136,7 +131,7 @@ void embedding_renorm_cpu(Call& c) {
             for (int64_t j = 0; j < width; j++) row[j * step] = T(static_cast<opmath_t<T>>(row[j * step]) * scale);
         }
     });
-    c.ret(0, self);
+    return self;
 }
 
 // ---- embedding_bag ----
@@ -179,17 +174,18 @@ Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_o
 
 // args: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
 // padding_idx
-void embedding_bag_cpu(Call& c) {
-    const Tensor& weight = c.tensor(0);
-    check_indices(c.tensor(1), "embedding_bag");
-    check_indices(c.tensor(2), "embedding_bag");
+std::tuple<TensorRef, TensorRef, TensorRef, TensorRef> embedding_bag_cpu(const Tensor& weight, const Tensor& indices,
+                                                                         const Tensor& offsets, bool scale_grad_by_freq,
+                                                                         int64_t mode, bool sparse, const Tensor* scale,
+                                                                         bool include_last_offset, int64_t padding) {
+    check_indices(indices, "embedding_bag");
+    check_indices(offsets, "embedding_bag");
     MT_CHECK(weight.dim() == 2, "weight has to be a 2D Tensor, but got Tensor of dimension ", weight.dim());
-    MT_CHECK(c.integer(4) >= kSum && c.integer(4) <= kMax, "`mode` must be sum, mean, or max.");
-    int64_t mode = c.integer(4), padding = c.integer(8), width = weight.size(1);
-    const Tensor* scale = c.tensor_or_null(6);
+    MT_CHECK(mode >= kSum && mode <= kMax, "`mode` must be sum, mean, or max.");
+    int64_t width = weight.size(1);
     MT_CHECK(!scale || mode == kSum,
              "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
-    Bags bags = make_bags(c.tensor(1), c.tensor(2), c.boolean(7));
+    Bags bags = make_bags(indices, offsets, include_last_offset);
     MT_CHECK(!scale || scale->numel() == bags.indices->numel(), "embedding_bag: expected per_sample_weights of ",
              bags.indices->numel(), " elements, as many as there are indices, but got ", scale->numel());
     TensorRef table = contiguous(weight), scales = scale ? contiguous(*scale, weight.dtype) : TensorRef();
@@ -234,46 +230,43 @@ void embedding_bag_cpu(Call& c) {
             for (int64_t j = 0; j < width; j++) o[b * width + j] = T(sum[static_cast<size_t>(j)] / divide);
         }
     });
-    c.ret(0, std::move(out));
-    c.ret(1, std::move(bags.bag_of));
-    c.ret(2, TensorRef::share(bags.sizes.get()));
-    if (mode == kMax)
-        c.ret(3, std::move(winners));
-    else
-        c.ret(3, clone(*bags.sizes));
+    if (mode != kMax) winners = clone(*bags.sizes);
+    return {std::move(out), std::move(bags.bag_of), TensorRef::share(bags.sizes.get()), std::move(winners)};
 }
 
 // args: grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
 // per_sample_weights, padding_idx
-void embedding_bag_dense_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &indices = c.tensor(1);
+void embedding_bag_dense_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& indices,
+                                        const Tensor& offset2bag, const Tensor& bag_size, const Tensor& maximum_indices,
+                                        int64_t num_weights, Unread scale_grad_by_freq, int64_t mode,
+                                        const Tensor* per_sample_weights) {
     wrap_dim(1, grad.dim());
     MT_CHECK(grad.dim() == 2, c.name(), "(): expected a 2D gradient, but got one of size ", grad.sizes());
-    int64_t sizes[2] = {c.integer(5), grad.size(1)};
+    int64_t sizes[2] = {num_weights, grad.size(1)};
     check_table_size(sizes[0]);
-    for (int i : {1, 2, 3, 4}) check_indices(c.tensor(i), "embedding_bag");
+    for (const Tensor* t : {&indices, &offset2bag, &bag_size, &maximum_indices}) check_indices(*t, "embedding_bag");
     auto check = [&](const char* what, int64_t has, int64_t wanted) {
         MT_CHECK(has == wanted, c.name(), "(): expected ", what, " of ", wanted, " elements, but got ", has);
     };
-    if (c.integer(7) == kMax) {
-        check("maximum_indices", c.tensor(4).numel(), grad.numel());
-        check("bag_size", c.tensor(3).numel(), grad.size(0));
+    if (mode == kMax) {
+        check("maximum_indices", maximum_indices.numel(), grad.numel());
+        check("bag_size", bag_size.numel(), grad.size(0));
     } else {
-        check("offset2bag", c.tensor(2).numel(), indices.numel());
-        if (c.integer(7) == kMean) check("bag_size", c.tensor(3).numel(), grad.size(0));
-        if (const Tensor* scale = c.tensor_or_null(8)) check("per_sample_weights", scale->numel(), indices.numel());
+        check("offset2bag", offset2bag.numel(), indices.numel());
+        if (mode == kMean) check("bag_size", bag_size.numel(), grad.size(0));
+        if (const Tensor* scale = per_sample_weights) check("per_sample_weights", scale->numel(), indices.numel());
     }
     c.output(0, IntSpan(sizes, 2), grad.dtype);
 }
-void embedding_bag_dense_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0)), indices = dense64(c.tensor(1)), bag_of = dense64(c.tensor(2)),
-              sizes = dense64(c.tensor(3)), winners = dense64(c.tensor(4));
-    Tensor& out = c.out();
-    int64_t weights = c.integer(5), mode = c.integer(7), padding = c.integer(9), width = out.size(1),
-            bags = grad->size(0);
-    const Tensor* scale = c.tensor_or_null(8);
-    TensorRef scales = scale ? contiguous(*scale, out.dtype) : TensorRef();
-    std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
+void embedding_bag_dense_backward_cpu(Out out, const Tensor& given_grad, const Tensor& given_indices,
+                                      const Tensor& offset2bag, const Tensor& bag_size, const Tensor& maximum_indices,
+                                      int64_t weights, bool scale_grad_by_freq, int64_t mode, const Tensor* scale,
+                                      int64_t padding) {
+    TensorRef grad = contiguous(given_grad), indices = dense64(given_indices), bag_of = dense64(offset2bag),
+              sizes = dense64(bag_size), winners = dense64(maximum_indices);
+    int64_t width = out->size(1), bags = grad->size(0);
+    TensorRef scales = scale ? contiguous(*scale, out->dtype) : TensorRef();
+    std::memset(out->raw(), 0, static_cast<size_t>(out->numel() * out->itemsize()));
     const int64_t* rows = indices->data<int64_t>();
     int64_t n = indices->numel();
     auto within = [](int64_t i, int64_t count) { MT_CHECK_INDEX(i >= 0 && i < count, "index out of range in self"); };
@@ -287,14 +280,14 @@ void embedding_bag_dense_backward_cpu(Call& c) {
         }
     }
     std::vector<int64_t> counts;
-    if (c.boolean(6) && mode != kMax) {
+    if (scale_grad_by_freq && mode != kMax) {
         counts.assign(static_cast<size_t>(weights), 0);
         for (int64_t i = 0; i < n; i++) counts[static_cast<size_t>(rows[i])]++;
     }
-    visit(FloatTypes{}, out.dtype, "embedding_bag_dense_backward", [&]<class T>() {
+    visit(FloatTypes{}, out->dtype, "embedding_bag_dense_backward", [&]<class T>() {
         using Acc = opmath_t<T>;
         const T* g = grad->data<T>();
-        T* o = out.data<T>();
+        T* o = out->data<T>();
         if (mode == kMax) {
             for (int64_t b = 0; b < bags; b++) {
                 if (sizes->data<int64_t>()[b] == 0) continue;
@@ -320,27 +313,28 @@ void embedding_bag_dense_backward_cpu(Call& c) {
 }
 
 // args: grad, weight, indices, offsets, offset2bag, mode, padding_idx
-void per_sample_weights_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &weight = c.tensor(1), &indices = c.tensor(2);
-    MT_CHECK(c.integer(5) == kSum, "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+void per_sample_weights_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& weight, const Tensor& indices,
+                                       Unread offsets, const Tensor& offset2bag, int64_t mode) {
+    MT_CHECK(mode == kSum, "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
     MT_CHECK(grad.dim() == 2, c.name(), "(): expected a 2D gradient, but got one of size ", grad.sizes());
     check_indices(indices, "embedding_bag");
-    check_indices(c.tensor(4), "embedding_bag");
+    check_indices(offset2bag, "embedding_bag");
     MT_CHECK(indices.dim() == 1, "input has to be a 1D Tensor, but got Tensor of dimension ", indices.dim());
     MT_CHECK(weight.dim() == 2 && weight.size(1) == grad.size(1), c.name(), "(): expected weight to have ",
              grad.size(1), " columns, but got one of size ", weight.sizes());
     MT_CHECK(weight.dtype == grad.dtype, "expected scalar type ", dtype_class_name(grad.dtype), " but found ",
              dtype_class_name(weight.dtype));
-    MT_CHECK(c.tensor(4).numel() == indices.numel(), c.name(), "(): expected offset2bag of ", indices.numel(),
-             " elements, but got ", c.tensor(4).numel());
+    MT_CHECK(offset2bag.numel() == indices.numel(), c.name(), "(): expected offset2bag of ", indices.numel(),
+             " elements, but got ", offset2bag.numel());
     c.output(0, indices.sizes(), grad.dtype);
 }
-void per_sample_weights_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0)), table = contiguous(c.tensor(1)), indices = dense64(c.tensor(2)),
-              bag_of = dense64(c.tensor(4));
-    Tensor& out = c.out();
-    int64_t padding = c.integer(6), width = table->size(1), n = indices->numel();
-    visit(FloatTypes{}, out.dtype, "_embedding_bag_per_sample_weights_backward", [&]<class T>() {
+void per_sample_weights_backward_cpu(Out out, const Tensor& given_grad, const Tensor& weight,
+                                     const Tensor& given_indices, const Tensor& offsets, const Tensor& offset2bag,
+                                     int64_t mode, int64_t padding) {
+    TensorRef grad = contiguous(given_grad), table = contiguous(weight), indices = dense64(given_indices),
+              bag_of = dense64(offset2bag);
+    int64_t width = table->size(1), n = indices->numel();
+    visit(FloatTypes{}, out->dtype, "_embedding_bag_per_sample_weights_backward", [&]<class T>() {
         using Acc = opmath_t<T>;
         for (int64_t i = 0; i < n; i++) {
             int64_t r = indices->data<int64_t>()[i], b = bag_of->data<int64_t>()[i];
@@ -351,24 +345,24 @@ void per_sample_weights_backward_cpu(Call& c) {
                 for (int64_t j = 0; j < width; j++)
                     sum += static_cast<Acc>(grad->data<T>()[b * width + j]) *
                            static_cast<Acc>(table->data<T>()[r * width + j]);
-            out.data<T>()[i] = T(sum);
+            out->data<T>()[i] = T(sum);
         }
     });
 }
 
 KERNELS
 {
-    structured("embedding", embedding_cpu, kContiguousOutputs);
-    shape("embedding", embedding_shape);
-    structured("embedding_dense_backward", embedding_dense_backward_cpu, kContiguousOutputs);
-    shape("embedding_dense_backward", embedding_dense_backward_shape);
-    direct("embedding_renorm_", embedding_renorm_cpu);
-    direct("_embedding_bag", embedding_bag_cpu);
-    direct("_embedding_bag_forward_only", embedding_bag_cpu);
-    structured("_embedding_bag_dense_backward", embedding_bag_dense_backward_cpu, kContiguousOutputs);
-    shape("_embedding_bag_dense_backward", embedding_bag_dense_backward_shape);
-    structured("_embedding_bag_per_sample_weights_backward", per_sample_weights_backward_cpu, kContiguousOutputs);
-    shape("_embedding_bag_per_sample_weights_backward", per_sample_weights_backward_shape);
+    structured<embedding_cpu>("embedding", kContiguousOutputs);
+    shape<embedding_shape>("embedding");
+    structured<embedding_dense_backward_cpu>("embedding_dense_backward", kContiguousOutputs);
+    shape<embedding_dense_backward_shape>("embedding_dense_backward");
+    direct<embedding_renorm_cpu>("embedding_renorm_");
+    direct<embedding_bag_cpu>("_embedding_bag");
+    direct<embedding_bag_cpu>("_embedding_bag_forward_only");
+    structured<embedding_bag_dense_backward_cpu>("_embedding_bag_dense_backward", kContiguousOutputs);
+    shape<embedding_bag_dense_backward_shape>("_embedding_bag_dense_backward");
+    structured<per_sample_weights_backward_cpu>("_embedding_bag_per_sample_weights_backward", kContiguousOutputs);
+    shape<per_sample_weights_backward_shape>("_embedding_bag_per_sample_weights_backward");
 }
 
 }  // namespace

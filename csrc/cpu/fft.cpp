@@ -299,8 +299,8 @@ double points_of(IntSpan sizes, IntSpan dims) {
     for (int64_t d : dims) points *= static_cast<double>(sizes[wrap_dim(d, sizes.size)]);
     return points;
 }
-void check_signal(const Call& c, const Tensor& self, IntSpan dims) {
-    MT_CHECK(self.numel() > 0 || dims.size == 0, c.name(),
+void check_signal(const char* op, const Tensor& self, IntSpan dims) {
+    MT_CHECK(self.numel() > 0 || dims.size == 0, op,
              "(): expected a tensor with at least one element, but got one of size ", self.sizes());
     std::vector<bool> seen(static_cast<size_t>(self.dim()));
     for (int64_t d : dims) {
@@ -329,83 +329,74 @@ void output_with_signal_inside(ShapeCall& c, const Tensor& self, IntSpan sizes, 
 }
 
 // _fft_c2c(self, dim, normalization, forward)
-void c2c_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(0);
+void c2c_shape(ShapeCall& c, const Tensor& self, IntSpan dim) {
     MT_CHECK(is_complex(self.dtype), "_fft_c2c: expected a complex tensor, got ", dtype_class_name(self.dtype));
-    check_signal(c, self, c.ints(1));
-    output_with_signal_inside(c, self, self.sizes(), c.ints(1), self.dtype);
+    check_signal(c.name(), self, dim);
+    output_with_signal_inside(c, self, self.sizes(), dim, self.dtype);
 }
-void c2c_cpu(Call& c) {
-    Tensor& out = c.out();
-    copy_into(out, c.tensor(0));
-    transform(out, c.ints(1), c.boolean(3), scale_of(c.integer(2), points_of(out.sizes(), c.ints(1))));
+void c2c_cpu(Out out, const Tensor& self, IntSpan dim, int64_t normalization, bool forward) {
+    copy_into(out, self);
+    transform(out, dim, forward, scale_of(normalization, points_of(out->sizes(), dim)));
 }
 
 // _fft_r2c(self, dim, normalization, onesided): onesided keeps the first n / 2 + 1 points of the last dimension
-void r2c_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan dims = c.ints(1);
+void r2c_shape(ShapeCall& c, const Tensor& self, IntSpan dims, Unread normalization, bool onesided) {
     MT_CHECK(self.dtype == DType::Float32 || self.dtype == DType::Float64, "Unsupported dtype ",
              dtype_class_name(self.dtype));
     MT_CHECK(dims.size > 0, "_fft_r2c: expected at least one dimension");
-    check_signal(c, self, dims);
+    check_signal(c.name(), self, dims);
     Dims sizes(self.sizes());
     int64_t last = wrap_dim(dims[dims.size - 1], self.dim());
-    if (c.boolean(3)) sizes[last] = sizes[last] / 2 + 1;
+    if (onesided) sizes[last] = sizes[last] / 2 + 1;
     output_with_signal_inside(c, self, sizes, dims, to_complex(self.dtype));
 }
-void r2c_cpu(Call& c) {
-    Tensor& out = c.out();
-    IntSpan dims = c.ints(1);
-    TensorRef self = contiguous(c.tensor(0));
+void r2c_cpu(Out out, const Tensor& given_self, IntSpan dims, int64_t normalization, bool onesided) {
+    TensorRef self = contiguous(given_self);
     const int64_t last = wrap_dim(dims[dims.size - 1], self->dim()), n = self->size(last);
-    const double factor = scale_of(c.integer(2), points_of(self->sizes(), dims));
+    const double factor = scale_of(normalization, points_of(self->sizes(), dims));
     visit(PlainFloatTypes{}, self->dtype, "fft", [&]<class R>() {
         real_transform<R>(*self, out, last, factor);
-        if (!c.boolean(3)) mirror<R>(out, last, n);
+        if (!onesided) mirror<R>(out, last, n);
     });
     transform(out, IntSpan(dims.data, dims.size - 1), true, 1);
 }
 
 // _fft_c2r(self, dim, normalization, last_dim_size): the inverse, for the first half of a symmetric spectrum
-void c2r_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan dims = c.ints(1);
+void c2r_shape(ShapeCall& c, const Tensor& self, IntSpan dims, Unread normalization, int64_t n) {
     MT_CHECK(is_complex(self.dtype), "_fft_c2r: expected a complex tensor, got ", dtype_class_name(self.dtype));
     MT_CHECK(dims.size > 0, "_fft_c2r: expected at least one dimension");
-    check_signal(c, self, dims);
+    check_signal(c.name(), self, dims);
     Dims sizes(self.sizes());
-    int64_t last = wrap_dim(dims[dims.size - 1], self.dim()), n = c.integer(3);
+    int64_t last = wrap_dim(dims[dims.size - 1], self.dim());
     MT_CHECK(n >= 1, "Invalid number of data points (", n, ") specified");
     MT_CHECK(sizes[last] == n / 2 + 1, "_fft_c2r: expected ", n / 2 + 1, " points in dimension ", last, ", got ",
              sizes[last]);
     sizes[last] = n;
     output_with_signal_inside(c, self, sizes, dims, to_real(self.dtype));
 }
-void c2r_cpu(Call& c) {
-    Tensor& out = c.out();
-    IntSpan dims = c.ints(1);
-    if (out.numel() == 0) return;
-    const int64_t last = wrap_dim(dims[dims.size - 1], out.dim());
-    TensorRef half = contiguous(c.tensor(0));
+void c2r_cpu(Out out, const Tensor& self, IntSpan dims, int64_t normalization, int64_t last_dim_size) {
+    if (out->numel() == 0) return;
+    const int64_t last = wrap_dim(dims[dims.size - 1], out->dim());
+    TensorRef half = contiguous(self);
     if (dims.size > 1) {
         half = clone(*half);
         transform(*half, IntSpan(dims.data, dims.size - 1), false, 1);
     }
-    const double factor = scale_of(c.integer(2), points_of(out.sizes(), dims));
-    visit(PlainFloatTypes{}, out.dtype, "fft", [&]<class R>() { inverse_real_transform<R>(*half, out, last, factor); });
+    const double factor = scale_of(normalization, points_of(out->sizes(), dims));
+    visit(PlainFloatTypes{}, out->dtype, "fft",
+          [&]<class R>() { inverse_real_transform<R>(*half, out, last, factor); });
 }
 
 }  // namespace
 
 KERNELS
 {
-    shape("fft_c2c", c2c_shape);
-    shape("fft_r2c", r2c_shape);
-    shape("fft_c2r", c2r_shape);
-    structured("_fft_c2c", c2c_cpu, kContiguousOutputs);
-    structured("_fft_r2c", r2c_cpu, kContiguousOutputs);
-    structured("_fft_c2r", c2r_cpu, kContiguousOutputs);
+    shape<c2c_shape>("fft_c2c");
+    shape<r2c_shape>("fft_r2c");
+    shape<c2r_shape>("fft_c2r");
+    structured<c2c_cpu>("_fft_c2c", kContiguousOutputs);
+    structured<r2c_cpu>("_fft_r2c", kContiguousOutputs);
+    structured<c2r_cpu>("_fft_c2r", kContiguousOutputs);
 }
 
 }  // namespace mt

@@ -24,25 +24,30 @@ double single(const Tensor& t) {
 }
 
 // The tensors of one position of all lists; those laid out unlike the parameter work on a copy that is written back.
+struct NamedList {
+    const char* argument;
+    Span<Tensor*> items;
+};
+
 class Items {
   public:
     // Those after the first `needed` may be empty.
-    Items(const Call& c, int lists, int needed, const char* name) : name_(name) {
-        Span<Tensor*> first = c.tensors(0);
+    Items(const char* name, int needed, std::initializer_list<NamedList> lists) : name_(name) {
+        Span<Tensor*> first = lists.begin()->items;
         items_.resize(static_cast<size_t>(first.size));
-        for (int l = 0; l < lists; l++) {
-            Span<Tensor*> list = c.tensors(l);
+        int l = -1;
+        for (const auto& [argument, list] : lists) {
+            l++;
             if (list.empty() && l >= needed) {
                 for (Item& item : items_) item.data[l] = nullptr;
                 continue;
             }
-            check_length(c, l, first.size);
+            check_length(argument, list, first.size);
             for (int64_t i = 0; i < first.size; i++) add(items_[static_cast<size_t>(i)], l, *first[i], *list[i]);
         }
     }
-    void set_steps(const Call& c, int argument) {
-        Span<Tensor*> steps = c.tensors(argument);
-        check_length(c, argument, static_cast<int64_t>(items_.size()));
+    void set_steps(Span<Tensor*> steps) {
+        check_length("state_steps", steps, static_cast<int64_t>(items_.size()));
         for (int64_t i = 0; i < steps.size; i++) items_[static_cast<size_t>(i)].step = single(*steps[i]);
     }
     // f.template operator()<T>(item, begin, end) over chunks of all tensors, in parallel.
@@ -84,9 +89,9 @@ class Items {
     }
 
   private:
-    static void check_length(const Call& c, int argument, int64_t wanted) {
+    static void check_length(const char* argument, Span<Tensor*> list, int64_t wanted) {
         MT_CHECK(
-            c.tensors(argument).size == wanted, "Expected ", c.op->schema.args[static_cast<size_t>(argument)].name,
+            list.size == wanted, "Expected ", argument,
             ".size() == n_tensors to be true, but got false.  (Could this error message be improved?  If so, please "
             "report an enhancement request to PyTorch.)");
     }
@@ -114,12 +119,26 @@ class Items {
     std::vector<std::pair<TensorRef, TensorRef>> copies_;
 };
 
-double number(const Call& c, int i) {
-    if (const Tensor* t = c.tensor_or_null(i)) return single(*t);
-    return c.real(i);
-}
-bool skipped(const Call& c, int found_inf) { return c.tensor_or_null(found_inf) && number(c, found_inf) != 0; }
-double scale_of(const Call& c, int i) { return c.tensor_or_null(i) ? number(c, i) : 1; }
+bool skipped(const Tensor* found_inf) { return found_inf && single(*found_inf) != 0; }
+double scale_of(const Tensor* grad_scale) { return grad_scale ? single(*grad_scale) : 1; }
+
+// A learning rate: a number or a tensor of one.
+struct Rate {
+    double value;
+};
+
+}  // namespace
+
+template <>
+struct Parameter<Rate> {
+    static constexpr Takes takes{"Rate", kinds(ArgKind::Tensor, ArgKind::Float)};
+    static Rate read(const Call& c, int i) {
+        const Tensor* t = c.tensor_or_null(i);
+        return {t ? single(*t) : c.real(i)};
+    }
+};
+
+namespace {
 
 // Part [begin, end) of a tensor's memory as floats or doubles; 16-bit memory through a buffer that store() writes back.
 template <class T>
@@ -162,13 +181,19 @@ void prepare(X* grad, int64_t n, double scale) {
 // ---- Adam and AdamW ----
 
 template <bool kDecoupled>
-void fused_adam_cpu(Call& c) {
-    if (skipped(c, 14)) return;
-    double lr = number(c, 6), beta1 = c.real(7), beta2 = c.real(8), decay = c.real(9), eps = c.real(10),
-           scale = scale_of(c, 13);
-    bool amsgrad = c.boolean(11), maximize = c.boolean(12);
-    Items items(c, 5, amsgrad ? 5 : 4, "fused_adam");
-    items.set_steps(c, 5);
+void fused_adam_cpu(Span<Tensor*> self, Span<Tensor*> grads, Span<Tensor*> exp_avgs, Span<Tensor*> exp_avg_sqs,
+                    Span<Tensor*> max_exp_avg_sqs, Span<Tensor*> state_steps, Rate rate, double beta1, double beta2,
+                    double decay, double eps, bool amsgrad, bool maximize, const Tensor* grad_scale,
+                    const Tensor* found_inf) {
+    if (skipped(found_inf)) return;
+    const double lr = rate.value, scale = scale_of(grad_scale);
+    Items items("fused_adam", amsgrad ? 5 : 4,
+                {{"self", self},
+                 {"grads", grads},
+                 {"exp_avgs", exp_avgs},
+                 {"exp_avg_sqs", exp_avg_sqs},
+                 {"max_exp_avg_sqs", max_exp_avg_sqs}});
+    items.set_steps(state_steps);
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), m(item, 2, begin, end), v(item, 3, begin, end),
@@ -208,11 +233,13 @@ void fused_adam_cpu(Call& c) {
 
 // ---- SGD ----
 
-void fused_sgd_cpu(Call& c) {
-    if (skipped(c, 11)) return;
-    double decay = c.real(3), momentum = c.real(4), lr = number(c, 5), dampening = c.real(6), scale = scale_of(c, 10);
-    bool nesterov = c.boolean(7), maximize = c.boolean(8), first = c.boolean(9);
-    Items items(c, 3, momentum != 0 ? 3 : 2, "fused_sgd");
+void fused_sgd_cpu(Span<Tensor*> self, Span<Tensor*> grads, Span<Tensor*> momentum_buffer_list, double decay,
+                   double momentum, Rate given_rate, double dampening, bool nesterov, bool maximize, bool first,
+                   const Tensor* grad_scale, const Tensor* found_inf) {
+    if (skipped(found_inf)) return;
+    const double lr = given_rate.value, scale = scale_of(grad_scale);
+    Items items("fused_sgd", momentum != 0 ? 3 : 2,
+                {{"self", self}, {"grads", grads}, {"momentum_buffer_list", momentum_buffer_list}});
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), b(item, 2, begin, end);
@@ -244,12 +271,13 @@ void fused_sgd_cpu(Call& c) {
 
 // ---- Adagrad ----
 
-void fused_adagrad_cpu(Call& c) {
-    if (skipped(c, 10)) return;
-    double lr = number(c, 4), lr_decay = c.real(5), decay = c.real(6), eps = c.real(7), scale = scale_of(c, 9);
-    bool maximize = c.boolean(8);
-    Items items(c, 3, 3, "fused_adagrad");
-    items.set_steps(c, 3);
+void fused_adagrad_cpu(Span<Tensor*> self, Span<Tensor*> grads, Span<Tensor*> state_sums, Span<Tensor*> state_steps,
+                       Rate given_rate, double lr_decay, double decay, double eps, bool maximize,
+                       const Tensor* grad_scale, const Tensor* found_inf) {
+    if (skipped(found_inf)) return;
+    const double lr = given_rate.value, scale = scale_of(grad_scale);
+    Items items("fused_adagrad", 3, {{"self", self}, {"grads", grads}, {"state_sums", state_sums}});
+    items.set_steps(state_steps);
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), s(item, 2, begin, end);
@@ -274,12 +302,17 @@ void fused_adagrad_cpu(Call& c) {
 // ---- RMSprop ----
 
 // Every product and sum in the order, and with the roundings, of the step written with operators.
-void fused_rmsprop_cpu(Call& c) {
-    double lr = number(c, 5), alpha = c.real(6), eps = c.real(7), decay = c.real(8), momentum = c.real(9);
-    bool centered = c.boolean(10), maximize = c.boolean(11);
-    Items items(c, 5, 3, "fused_rmsprop");
-    MT_CHECK(!centered || !c.tensors(3).empty(), "fused_rmsprop: the centered form needs grad_avgs");
-    MT_CHECK(momentum <= 0 || !c.tensors(4).empty(), "fused_rmsprop: momentum needs momentum_buffers");
+void fused_rmsprop_cpu(Span<Tensor*> self, Span<Tensor*> grads, Span<Tensor*> square_avgs, Span<Tensor*> grad_avgs,
+                       Span<Tensor*> momentum_buffers, double lr, double alpha, double eps, double decay,
+                       double momentum, bool centered, bool maximize) {
+    Items items("fused_rmsprop", 3,
+                {{"self", self},
+                 {"grads", grads},
+                 {"square_avgs", square_avgs},
+                 {"grad_avgs", grad_avgs},
+                 {"momentum_buffers", momentum_buffers}});
+    MT_CHECK(!centered || !grad_avgs.empty(), "fused_rmsprop: the centered form needs grad_avgs");
+    MT_CHECK(momentum <= 0 || !momentum_buffers.empty(), "fused_rmsprop: momentum needs momentum_buffers");
     items.run([=]<class T>(const Item& item, int64_t begin, int64_t end) {
         using X = Compute<T>;
         Part<T> p(item, 0, begin, end), g(item, 1, begin, end), s(item, 2, begin, end), a(item, 3, begin, end),
@@ -323,11 +356,11 @@ void fused_rmsprop_cpu(Call& c) {
 
 KERNELS
 {
-    direct("_fused_rmsprop_", fused_rmsprop_cpu);
-    direct("_fused_adam_", fused_adam_cpu<false>);
-    direct("_fused_adamw_", fused_adam_cpu<true>);
-    direct("_fused_sgd_", fused_sgd_cpu);
-    direct("_fused_adagrad_", fused_adagrad_cpu);
+    direct<fused_rmsprop_cpu>("_fused_rmsprop_");
+    direct<fused_adam_cpu<false>>("_fused_adam_");
+    direct<fused_adam_cpu<true>>("_fused_adamw_");
+    direct<fused_sgd_cpu>("_fused_sgd_");
+    direct<fused_adagrad_cpu>("_fused_adagrad_");
 }
 
 }  // namespace mt

@@ -1,7 +1,7 @@
 // The matrix product under mm, bmm, linear, matmul and convolution's fall-back: picks oneDNN, OpenBLAS or own loops.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

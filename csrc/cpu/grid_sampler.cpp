@@ -1,7 +1,7 @@
 // grid_sampler_2d: an image read at given positions, bilinear, nearest or bicubic, and its gradients.
 #include <cmath>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/pieces.h"
 
 namespace mt {
@@ -209,36 +209,36 @@ Sizes sizes_of(const Tensor& image, const Tensor& grid) {
     return {image.size(0), image.size(1), image.size(2), image.size(3), grid.size(1), grid.size(2)};
 }
 
-Settings settings_of(const Call& c, int at) {
-    MT_CHECK(c.integer(at) >= 0 && c.integer(at) <= 2,
+Settings settings_of(int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {
+    MT_CHECK(interpolation_mode >= 0 && interpolation_mode <= 2,
              "grid_sampler(): interpolation_mode must be 0 (bilinear), 1 (nearest) or 2 (bicubic), but got ",
-             c.integer(at));
-    MT_CHECK(c.integer(at + 1) >= 0 && c.integer(at + 1) <= 2,
-             "grid_sampler(): padding_mode must be 0 (zeros), 1 (border) or 2 (reflection), but got ",
-             c.integer(at + 1));
-    return {static_cast<Mode>(c.integer(at)), static_cast<Outside>(c.integer(at + 1)), c.boolean(at + 2)};
+             interpolation_mode);
+    MT_CHECK(padding_mode >= 0 && padding_mode <= 2,
+             "grid_sampler(): padding_mode must be 0 (zeros), 1 (border) or 2 (reflection), but got ", padding_mode);
+    return {static_cast<Mode>(interpolation_mode), static_cast<Outside>(padding_mode), align_corners};
 }
 
 // (input, grid, interpolation_mode, padding_mode, align_corners)
-void grid_shape(ShapeCall& c) {
-    const Tensor &image = c.tensor(0), &grid = c.tensor(1);
+void grid_shape(ShapeCall& c, const Tensor& image, const Tensor& grid) {
     check(image, grid);
     c.output(0, {image.size(0), image.size(1), grid.size(1), grid.size(2)}, image.dtype);
 }
 
-void grid_cpu(Call& c) {
-    const DType work = wide_type(c.out().dtype);
-    TensorRef image = contiguous(c.tensor(0), work), grid = contiguous(c.tensor(1), work);
-    TensorRef to = work == c.out().dtype ? TensorRef::share(&c.out()) : empty(c.out().sizes(), work);
+void grid_cpu(Out out, const Tensor& input, const Tensor& given_grid, int64_t interpolation_mode, int64_t padding_mode,
+              bool align_corners) {
+    const DType work = wide_type(out->dtype);
+    TensorRef image = contiguous(input, work), grid = contiguous(given_grid, work);
+    TensorRef to = work == out->dtype ? TensorRef::share(&*out) : empty(out->sizes(), work);
     visit(PlainFloatTypes{}, work, "grid_sampler_2d_cpu", [&]<class T>() {
-        forward<T>(sizes_of(*image, *grid), settings_of(c, 2), image->data<T>(), grid->data<T>(), to->data<T>());
+        forward<T>(sizes_of(*image, *grid), settings_of(interpolation_mode, padding_mode, align_corners),
+                   image->data<T>(), grid->data<T>(), to->data<T>());
     });
-    if (to.get() != &c.out()) copy_into(c.out(), *to);
+    if (to.get() != &*out) copy_into(out, *to);
 }
 
 // (grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)
-void grid_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &image = c.tensor(1), &grid = c.tensor(2);
+void grid_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& image, const Tensor& grid,
+                         Unread interpolation_mode, Unread padding_mode, Unread align_corners, Span<bool> mask) {
     check(image, grid);
     MT_CHECK(grad.ndim == 4, "TensorAccessor expected 4 dims but tensor has ", grad.ndim);
     MT_CHECK(grad.dtype == image.dtype, "expected scalar type ", dtype_class_name(image.dtype), " but found ",
@@ -246,31 +246,32 @@ void grid_backward_shape(ShapeCall& c) {
     const int64_t sizes[4] = {image.size(0), image.size(1), grid.size(1), grid.size(2)};
     MT_CHECK(grad.sizes() == IntSpan(sizes, 4), "grid_sampler_2d_backward(): expected grad_output to have size ",
              IntSpan(sizes, 4), ", but got ", grad.sizes());
-    Span<bool> mask = c.bools(6);
-    for (int i : {0, 1}) mask[i] ? c.output(i, c.tensor(1 + i).sizes(), c.tensor(1 + i).dtype) : c.output_none(i);
+    mask[0] ? c.output(0, image.sizes(), image.dtype) : c.output_none(0);
+    mask[1] ? c.output(1, grid.sizes(), grid.dtype) : c.output_none(1);
 }
 
-void grid_backward_cpu(Call& c) {
-    Span<bool> mask = c.bools(6);
-    const DType dtype = c.tensor(1).dtype, work = wide_type(dtype);
-    TensorRef grad = contiguous(c.tensor(0), work), image = contiguous(c.tensor(1), work),
-              grid = contiguous(c.tensor(2), work);
+void grid_backward_cpu(Out out, const Tensor& grad_output, const Tensor& input, const Tensor& given_grid,
+                       int64_t interpolation_mode, int64_t padding_mode, bool align_corners, Span<bool> mask) {
+    const DType dtype = input.dtype, work = wide_type(dtype);
+    TensorRef grad = contiguous(grad_output, work), image = contiguous(input, work),
+              grid = contiguous(given_grid, work);
     TensorRef to_image = mask[0] ? zeros(image->sizes(), work) : TensorRef(),
               to_grid = mask[1] ? empty(grid->sizes(), work) : TensorRef();
     visit(PlainFloatTypes{}, work, "grid_sampler_2d_backward_cpu", [&]<class T>() {
-        backward<T>(sizes_of(*image, *grid), settings_of(c, 3), grad->data<T>(), image->data<T>(), grid->data<T>(),
-                    mask[0] ? to_image->data<T>() : nullptr, mask[1] ? to_grid->data<T>() : nullptr);
+        backward<T>(sizes_of(*image, *grid), settings_of(interpolation_mode, padding_mode, align_corners),
+                    grad->data<T>(), image->data<T>(), grid->data<T>(), mask[0] ? to_image->data<T>() : nullptr,
+                    mask[1] ? to_grid->data<T>() : nullptr);
     });
-    if (mask[0]) copy_into(c.out(0), *to_image);
-    if (mask[1]) copy_into(c.out(1), *to_grid);
+    if (mask[0]) copy_into(out[0], *to_image);
+    if (mask[1]) copy_into(out[1], *to_grid);
 }
 
 KERNELS
 {
-    shape("grid_sampler_2d", grid_shape);
-    shape("grid_sampler_2d_backward", grid_backward_shape);
-    structured("grid_sampler_2d", grid_cpu, kContiguousOutputs);
-    structured("grid_sampler_2d_backward", grid_backward_cpu, kContiguousOutputs);
+    shape<grid_shape>("grid_sampler_2d");
+    shape<grid_backward_shape>("grid_sampler_2d_backward");
+    structured<grid_cpu>("grid_sampler_2d", kContiguousOutputs);
+    structured<grid_backward_cpu>("grid_sampler_2d_backward", kContiguousOutputs);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Group norm: rows of one sample's group.
 #include <vector>
 
+#include "cpu/parameter_dtype.h"
 #include "cpu/pieces.h"
 #include "cpu/rows.h"
 
@@ -12,28 +13,22 @@ template <class X>
 const X* data_or_null(const TensorRef& t) {
     return t ? t->data<X>() : nullptr;
 }
-Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor ? c.rets[i].t : nullptr; }
 
 // Words: input, weight, N, C, HxW, group, bias.
-void group_norm_shape(ShapeCall& c) {
-    const Tensor& input = c.tensor(c.param(0));
-    const Tensor* weight = c.tensor_or_null(c.param(1));
-    int64_t n = c.integer(c.param(2)), channels = c.integer(c.param(3)), group = c.integer(c.param(5));
+void group_norm_shape(ShapeCall& c, const Tensor& input, const Tensor* weight, int64_t n, int64_t channels,
+                      int64_t places, int64_t group, const Tensor* bias) {
     MT_CHECK(group > 0, "Expected num groups to be greater than 0, got ", group);
     MT_CHECK(channels % group == 0,
              "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
              input.sizes(), " and num_groups=", group);
     MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"GroupNormKernelImpl\" not implemented for '",
                 dtype_class_name(input.dtype), "'");
-    MT_CHECK(n >= 0 && channels >= 0 && input.numel() == n * channels * c.integer(c.param(4)), "Expected input of ", n,
-             " x ", channels, " x ", c.integer(c.param(4)), " elements, but got shape ", input.sizes());
-    for (int k : {1, 6}) {
-        const Tensor* t = c.param(k) >= 0 ? c.tensor_or_null(c.param(k)) : nullptr;
-        MT_CHECK(!t || t->numel() == channels, "Expected ", k == 1 ? "weight" : "bias",
-                 " to be a vector of size equal to the number of channels in input, but got ",
-                 k == 1 ? "weight" : "bias", " of shape ", t ? t->sizes() : IntSpan(), " and input of shape ",
-                 input.sizes());
-    }
+    MT_CHECK(n >= 0 && channels >= 0 && input.numel() == n * channels * places, "Expected input of ", n, " x ",
+             channels, " x ", places, " elements, but got shape ", input.sizes());
+    for (const auto& [t, name] : {std::pair(weight, "weight"), std::pair(bias, "bias")})
+        MT_CHECK(!t || t->numel() == channels, "Expected ", name,
+                 " to be a vector of size equal to the number of channels in input, but got ", name, " of shape ",
+                 t ? t->sizes() : IntSpan(), " and input of shape ", input.sizes());
     DType statistics =
         is_reduced_float(input.dtype) && weight && weight->dtype == DType::Float32 ? DType::Float32 : input.dtype;
     c.output_like(0, input);
@@ -54,24 +49,21 @@ void check_group_norm(const Tensor& input, const Tensor* weight, int64_t samples
              "but got weight of shape ", weight ? weight->sizes() : IntSpan(), " and C = ", channels);
 }
 
-// native_group_norm(input, weight, bias, N, C, HxW, group, eps)
-void native_group_norm_cpu(Call& c) {
-    const Tensor& input = c.tensor(0);
+void native_group_norm_cpu(Out out, const Tensor& input, const Tensor* given_weight, const Tensor* given_bias,
+                           int64_t samples, int64_t channels, int64_t places, int64_t groups, double eps) {
     DType wide = broad_type(input.dtype);
-    int64_t samples = c.integer(3), channels = c.integer(4), places = c.integer(5), groups = c.integer(6);
-    check_group_norm(input, c.tensor_or_null(1), samples, channels, places, groups);
-    check_group_norm(input, c.tensor_or_null(2), samples, channels, places, groups);
-    double eps = c.real(7);
+    check_group_norm(input, given_weight, samples, channels, places, groups);
+    check_group_norm(input, given_bias, samples, channels, places, groups);
+    check_parameter_dtypes(input, {given_weight, given_bias});
     int64_t width = groups ? channels / groups : 0, rows = samples * groups, n = width * places;
-    Converted mean(c.out(1), wide), rstd(c.out(2), wide);
-    TensorRef x = contiguous(input), weight = as_type(c.tensor_or_null(1), wide),
-              bias = as_type(c.tensor_or_null(2), wide);
+    Converted mean(out[1], wide), rstd(out[2], wide);
+    TensorRef x = contiguous(input), weight = as_type(given_weight, wide), bias = as_type(given_bias, wide);
     visit(PlainFloatTypes{}, wide, "GroupNormKernelImpl", [&]<class X>() {
         const X *w = data_or_null<X>(weight), *b = data_or_null<X>(bias);
         const Reader<X> reader(*x);
-        const Writer<X> writer(c.out(0));
+        const Writer<X> writer(out[0]);
         parallel_for(rows, grain_for(n), [&](int64_t first, int64_t end) {
-            auto in_buffer = piece_buffer<X>(*x, n), out_buffer = piece_buffer<X>(c.out(0), n);
+            auto in_buffer = piece_buffer<X>(*x, n), out_buffer = piece_buffer<X>(out[0], n);
             for (int64_t r = first; r < end; r++) {
                 const X* from = reader.read(r * n, n, in_buffer.get());
                 X* to = writer.place(r * n, out_buffer.get());
@@ -100,24 +92,23 @@ void native_group_norm_cpu(Call& c) {
     rstd.finish();
 }
 
-// native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
-void native_group_norm_backward_cpu(Call& c) {
-    const Tensor& input = c.tensor(1);
+void native_group_norm_backward_cpu(Out out, const Tensor& grad_out, const Tensor& input, const Tensor& given_mean,
+                                    const Tensor& given_rstd, const Tensor* given_weight, int64_t samples,
+                                    int64_t channels, int64_t places, int64_t groups, Span<bool> output_mask) {
     DType wide = broad_type(input.dtype);
-    int64_t samples = c.integer(5), channels = c.integer(6), places = c.integer(7), groups = c.integer(8);
-    check_group_norm(input, c.tensor_or_null(4), samples, channels, places, groups);
-    check_group_norm(c.tensor(0), nullptr, samples, channels, places, groups);
-    MT_CHECK(c.tensor(2).numel_ == samples * groups && c.tensor(3).numel_ == samples * groups,
+    check_group_norm(input, given_weight, samples, channels, places, groups);
+    check_group_norm(grad_out, nullptr, samples, channels, places, groups);
+    MT_CHECK(given_mean.numel_ == samples * groups && given_rstd.numel_ == samples * groups,
              "Expected mean and rstd of N * group elements");
     MT_CHECK(groups > 0 && channels % groups == 0 && input.numel() == samples * channels * places &&
                  input.size(1) == channels,
              "group_norm_backward: N, C, HxW and group do not fit an input of shape ", input.sizes());
     int64_t width = channels / groups, planes = samples * channels;
-    MT_CHECK(c.tensor(2).numel() == samples * groups && c.tensor(3).numel() == samples * groups,
+    MT_CHECK(given_mean.numel() == samples * groups && given_rstd.numel() == samples * groups,
              "group_norm_backward: statistics should contain ", samples * groups, " elements");
-    TensorRef g = contiguous(c.tensor(0), input.dtype), x = contiguous(input), mean = contiguous(c.tensor(2), wide);
-    TensorRef rstd = contiguous(c.tensor(3), wide), weight = as_type(c.tensor_or_null(4), wide);
-    Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
+    TensorRef g = contiguous(grad_out, input.dtype), x = contiguous(input), mean = contiguous(given_mean, wide);
+    TensorRef rstd = contiguous(given_rstd, wide), weight = as_type(given_weight, wide);
+    Tensor *dx = out.or_null(0), *dweight = out.or_null(1), *dbias = out.or_null(2);
     visit(PlainFloatTypes{}, wide, "GroupNormBackwardKernelImpl", [&]<class X>() {
         const Reader<X> grads(*g), inputs(*x);
         const X *m = mean->data<X>(), *k = rstd->data<X>(), *w = data_or_null<X>(weight);
@@ -189,9 +180,9 @@ void native_group_norm_backward_cpu(Call& c) {
 
 KERNELS
 {
-    shape("group_norm", group_norm_shape);
-    structured("native_group_norm", native_group_norm_cpu, kContiguousOutputs);
-    structured("native_group_norm_backward", native_group_norm_backward_cpu, kContiguousOutputs);
+    shape<group_norm_shape>("group_norm");
+    structured<native_group_norm_cpu>("native_group_norm", kContiguousOutputs);
+    structured<native_group_norm_backward_cpu>("native_group_norm_backward", kContiguousOutputs);
 }
 
 }  // namespace mt

@@ -14,9 +14,8 @@ void check_grouped_operand(const Tensor& t) {
     MT_CHECK((column_major ? col : row) % (16 / t.itemsize()) == 0, "strides should be multiple of 16 bytes");
 }
 
-void grouped_mm_cpu(Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    const Tensor* offsets = c.tensor_or_null(2);
+TensorRef grouped_mm_cpu(const Tensor& a, const Tensor& b, const Tensor* offsets, const Tensor* bias,
+                         std::optional<DType> out_dtype) {
     MT_CHECK((a.ndim == 2 || a.ndim == 3) && (b.ndim == 2 || b.ndim == 3), "mat_a and mat_b have to be 2d or 3d");
     MT_CHECK(a.dtype == b.dtype, "Expected mat_a and mat_b to have the same dtype, got ", dtype_class_name(a.dtype),
              " and ", dtype_class_name(b.dtype));
@@ -33,7 +32,7 @@ void grouped_mm_cpu(Call& c) {
         MT_CHECK(offsets->dtype == DType::Int32, "Offsets have to be int32");
         bounds = contiguous(*offsets);
     }
-    MT_CHECK(c.is_none(3), "Bias not supported yet");
+    MT_CHECK(!bias, "Bias not supported yet");
     const int64_t groups = bounds ? bounds->numel() : a.size(0), m = a.size(a.ndim - 2), n = b.size(b.ndim - 1);
     if (a.ndim == 3) MT_CHECK(a.size(0) == groups, "matrix batch sizes have to match");
     if (b.ndim == 3) MT_CHECK(b.size(0) == groups, "matrix batch sizes have to match");
@@ -67,12 +66,12 @@ void grouped_mm_cpu(Call& c) {
         multiply(x, "_grouped_mm");
         begin = end;
     }
-    c.ret(0, std::move(out));
+    return out;
 }
 
 KERNELS
 {
-    direct("_grouped_mm", grouped_mm_cpu);
+    direct<grouped_mm_cpu>("_grouped_mm");
 }
 
 }  // namespace

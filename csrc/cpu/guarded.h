@@ -6,7 +6,7 @@
 //         static float fast(float a, float b);
 //         static float exact(float a, float b);
 //     };
-//     guarded<Fmod>(c, {0, 1});  // in float; guarded<Fmod, double> in double
+//     guarded<Fmod>(out, {self, other});  // in float; guarded<Fmod, double> in double
 #pragma once
 
 #include "pointwise.h"
@@ -39,17 +39,13 @@ void guarded_loop(char* const* p, int64_t n, std::index_sequence<I...>) {
 inline bool is_guarded(DType t) { return t == DType::Float32 || is_reduced_float(t); }
 
 template <class F, class T = float, size_t N>
-void guarded(Call& c, const int (&args)[N]) {
+void guarded(Out out, const Input (&inputs)[N]) {
     constexpr DType kType = dtype_of<T>::value;
-    Operand operands[N + 1] = {{&c.out(0), nullptr, kType}};
-    for (size_t k = 0; k < N; k++) {
-        const Value& v = c.args[args[k]];
-        operands[k + 1] = v.tag == Tag::Tensor ? Operand{v.t, nullptr, kType} : Operand{nullptr, &v, kType};
-    }
+    Operand operands[N + 1] = {{&*out, nullptr, kType}};
+    for (size_t k = 0; k < N; k++) operands[k + 1] = {inputs[k].t, inputs[k].number, kType};
     LoopFn loop = [](char* const* p, int64_t n, const void*) {
         detail::guarded_loop<F, T>(p, n, std::make_index_sequence<N>());
     };
     run_pointwise(operands, N + 1, 1, loop, nullptr);
 }
-
 }  // namespace mt

@@ -1,7 +1,7 @@
 // The two halves of a tensor along a dimension, which gated activations tell apart.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

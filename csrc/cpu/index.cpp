@@ -2,7 +2,7 @@
 // result).
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/nonzero.h"
 #include "cpu/number.h"
 #include "cpu/strided_walk.h"
@@ -163,12 +163,10 @@ bool dense_block(IntSpan sizes, IntSpan strides) {
     return true;
 }
 
-void index_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Plan plan = make_plan(self, c.tensors(1));
+TensorRef index_cpu(const Tensor& self, Span<Tensor*> indices) {
+    Plan plan = make_plan(self, indices);
     TensorRef result = empty(plan.result(), self.dtype);
-    c.ret(0, *result);
-    if (result->numel() == 0) return;
+    if (result->numel() == 0) return result;
     std::vector<int64_t> outer = offsets_of(plan.before, plan.before_strides);
     int64_t picks = static_cast<int64_t>(plan.picks.size()), block = numel_of(plan.after);
     int64_t rows = static_cast<int64_t>(outer.size()) * picks;
@@ -197,6 +195,7 @@ void index_cpu(Call& c) {
             }
         });
     });
+    return result;
 }
 
 // Strides of `values` seen as the result's sizes.
@@ -279,20 +278,22 @@ void put_into(Tensor& out, Span<Tensor*> indices, const Tensor& values, bool acc
     }
 }
 
-void index_put_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    if (out.raw() != self.raw()) copy_into(out, self);
-    put_into(out, c.tensors(1), c.tensor(2), c.boolean(3));
+void index_put_cpu(Out out, const Tensor& self, Span<Tensor*> indices, const Tensor& values, bool accumulate) {
+    if (out->raw() != self.raw()) copy_into(out, self);
+    put_into(out, indices, values, accumulate);
+}
+void index_put_impl_cpu(Out out, const Tensor& self, Span<Tensor*> indices, const Tensor& values, bool accumulate,
+                        Unread unsafe) {
+    index_put_cpu(out, self, indices, values, accumulate);
 }
 
 KERNELS
 {
-    direct("index.Tensor", index_cpu);
-    direct("_unsafe_index.Tensor", index_cpu);
-    structured("index_put", index_put_cpu, kInputMayAlias);
-    structured("_index_put_impl", index_put_cpu, kInputMayAlias);
-    structured("_unsafe_index_put", index_put_cpu, kInputMayAlias);
+    direct<index_cpu>("index.Tensor");
+    direct<index_cpu>("_unsafe_index.Tensor");
+    structured<index_put_cpu>("index_put", kInputMayAlias);
+    structured<index_put_impl_cpu>("_index_put_impl", kInputMayAlias);
+    structured<index_put_cpu>("_unsafe_index_put", kInputMayAlias);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/number_fits.h"
 #include "cpu/number.h"
 
 namespace mt {
@@ -120,6 +121,7 @@ Combiner combiner(Reduce reduce, DType dtype, const char* op) {
 
 Element element_of(const Value& value, DType dtype, const char* op) {
     Element e{};
+    check_number_fits(dtype, value);
     visit(AllTypes{}, dtype, op, [&]<class T>() {
         T v = value.to<T>();
         std::memcpy(e.bytes, &v, sizeof(T));

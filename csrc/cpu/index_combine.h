@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

@@ -78,8 +78,7 @@ std::vector<TensorRef> nonzero_columns(const Tensor& t) {
 
 namespace {
 
-void nonzero_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef nonzero_cpu(const Tensor& self) {
     TensorRef truth = truth_of(self);
     int64_t sizes[2] = {count_true(*truth), self.dim()};
     // The columns lie one after the other in memory, as PyTorch lays them out.
@@ -89,14 +88,13 @@ void nonzero_cpu(Call& c) {
     each_true(*truth, [&](int64_t k, const Dims& at) {
         for (int64_t d = 0; d < at.size(); d++) out[d * strides[1] + k] = at[d];
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
-void nonzero_static_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t size = c.integer(1), fill_value = c.integer(2), dims = self.dim();
+void nonzero_static_cpu(Out result, const Tensor& self, int64_t size, int64_t fill_value) {
+    int64_t dims = self.dim();
     MT_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer");
-    int64_t* out = c.out().data<int64_t>();
+    int64_t* out = result->data<int64_t>();
     std::fill(out, out + size * dims, fill_value);
     TensorRef truth = truth_of(self);
     each_true(*truth, [&](int64_t k, const Dims& at) {
@@ -105,13 +103,12 @@ void nonzero_static_cpu(Call& c) {
     });
 }
 
-void nonzero_static_shape(ShapeCall& c) {
-    int64_t sizes[2] = {c.integer(1), c.tensor(0).dim()};
+void nonzero_static_shape(ShapeCall& c, const Tensor& self, int64_t size) {
+    int64_t sizes[2] = {size, self.dim()};
     c.output(0, IntSpan(sizes, 2), DType::Int64);
 }
 
-void masked_select_cpu(Call& c) {
-    const Tensor &self = c.tensor(0), &mask = c.tensor(1);
+TensorRef masked_select_cpu(const Tensor& self, const Tensor& mask) {
     MT_CHECK(mask.dtype == DType::Bool, "masked_select: expected BoolTensor for mask");
     Dims sizes = broadcast_sizes(self.sizes(), mask.sizes());
     Dims self_strides = broadcast_strides(self, sizes.size()), mask_strides = broadcast_strides(mask, sizes.size());
@@ -130,31 +127,28 @@ void masked_select_cpu(Call& c) {
                 if (wanted[at[1] + i * steps[1]]) *to++ = from[at[0] + i * steps[0]];
         });
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
-void masked_scatter_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(0), &mask = c.tensor(1);
+void masked_scatter_shape(ShapeCall& c, const Tensor& self, const Tensor& mask) {
     if (self.sizes() == mask.sizes()) return c.output_like(0, self);
     c.output(0, broadcast_sizes(self.sizes(), mask.sizes()), self.dtype);
 }
 
-void masked_scatter_cpu(Call& c) {
-    const Tensor &self = c.tensor(0), &mask = c.tensor(1), &source = c.tensor(2);
-    Tensor& out = c.out();
+void masked_scatter_cpu(Out out, const Tensor& self, const Tensor& mask, const Tensor& source) {
     MT_CHECK(self.dtype == source.dtype, "masked_scatter: expected self and source to have same dtypes but got ",
              dtype_class_name(self.dtype), " and ", dtype_class_name(source.dtype));
     MT_CHECK(mask.dtype == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ",
              dtype_class_name(mask.dtype));
-    if (out.raw() != self.raw()) copy_into(out, self);
+    if (out->raw() != self.raw()) copy_into(out, self);
     TensorRef dense = contiguous(source);
-    Dims sizes(out.sizes()), mask_strides = broadcast_strides(mask, sizes.size());
-    StridedWalk<2> walk(sizes, {out.strides(), IntSpan(mask_strides)});
+    Dims sizes(out->sizes()), mask_strides = broadcast_strides(mask, sizes.size());
+    StridedWalk<2> walk(sizes, {out->strides(), IntSpan(mask_strides)});
     const uint8_t* wanted = mask.words<uint8_t>();
     bool enough = true;
-    visit_size(out.itemsize(), [&]<class T>() {
+    visit_size(out->itemsize(), [&]<class T>() {
         const T *from = dense->words<T>(), *last = from + dense->numel();
-        T* to = out.words<T>();
+        T* to = out->words<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
                 if (!wanted[at[1] + i * steps[1]]) continue;
@@ -171,12 +165,12 @@ void masked_scatter_cpu(Call& c) {
 
 KERNELS
 {
-    direct("nonzero", nonzero_cpu);
-    structured("nonzero_static", nonzero_static_cpu, kContiguousOutputs);
-    shape("nonzero_static", nonzero_static_shape);
-    direct("masked_select", masked_select_cpu);
-    structured("masked_scatter", masked_scatter_cpu, kInputMayAlias);
-    shape("masked_scatter", masked_scatter_shape);
+    direct<nonzero_cpu>("nonzero");
+    structured<nonzero_static_cpu>("nonzero_static", kContiguousOutputs);
+    shape<nonzero_static_shape>("nonzero_static");
+    direct<masked_select_cpu>("masked_select");
+    structured<masked_scatter_cpu>("masked_scatter", kInputMayAlias);
+    shape<masked_scatter_shape>("masked_scatter");
 }
 
 }  // namespace

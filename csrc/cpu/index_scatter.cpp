@@ -1,7 +1,7 @@
 // Elements picked or written by an index tensor along one dimension: gather, scatter and their reductions, take, put.
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/index_combine.h"
 #include "cpu/strided_walk.h"
 
@@ -103,9 +103,8 @@ Dims sizes_of(const Tensor& t) {
 
 // ---- gather ----
 
-void gather_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(0), &index = c.tensor(2);
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
+void gather_shape(ShapeCall& c, const Tensor& self, int64_t given_dim, const Tensor& index) {
+    int64_t dim = wrap_dim(given_dim, self.dim());
     check_gather(self, dim, index);
     c.output(0, index.sizes(), self.dtype);
 }
@@ -123,19 +122,17 @@ void gather_row(char* to, int64_t to_step, const char* from, int64_t from_step, 
         for (int64_t i = 0; i < n; i++) target[i * to_step] = source[i * from_step + pick[i * pick_step] * stride];
 }
 
-void gather_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    if (out.numel() == 0) return;
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
-    Picks picks = picks_of(c.tensor(2), dim, size_or_1(self, dim));
+void gather_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& index, bool sparse_grad) {
+    if (out->numel() == 0) return;
+    int64_t dim = wrap_dim(given_dim, self.dim());
+    Picks picks = picks_of(index, dim, size_or_1(self, dim));
     const int64_t rank = picks.sizes.size(), stride = self.dim() ? self.stride(dim) : 1, bytes = self.itemsize();
     Dims from = strides_without(self, dim, rank), to = strides_of(out, rank);
     decltype(&gather_row<uint8_t>) row = nullptr;
     visit_size(bytes, [&]<class T>() { row = gather_row<T>; });
     StridedWalk<3> walk(picks.sizes, {IntSpan(to), IntSpan(picks.strides), IntSpan(from)});
     walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
-        row(out.raw() + at[0] * bytes, steps[0], self.raw() + at[2] * bytes, steps[2], picks.data() + at[1], steps[1],
+        row(out->raw() + at[0] * bytes, steps[0], self.raw() + at[2] * bytes, steps[2], picks.data() + at[1], steps[1],
             stride, n);
     });
 }
@@ -207,19 +204,18 @@ void divide_by_counts(Tensor& out, int64_t dim, const Picks& index, bool include
     });
 }
 
-void scatter_shape(ShapeCall& c) { c.output_like(0, c.tensor(0)); }
+void scatter_shape(ShapeCall& c, const Tensor& self) { c.output_like(0, self); }
 
 // args: self, dim, index, then a tensor or a scalar
-void scatter_with(Call& c, const char* op, Reduce reduce, bool include_self) {
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    const Tensor* src = c.tensor_or_null(3);
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
-    check_scatter(op, self, dim, c.tensor(2), src);
+void scatter_with(Tensor& out, const Tensor& self, int64_t given_dim, const Tensor& given_index, const Input& given,
+                  const char* op, Reduce reduce, bool include_self) {
+    const Tensor* src = given.t;
+    int64_t dim = wrap_dim(given_dim, self.dim());
+    check_scatter(op, self, dim, given_index, src);
     TensorRef kept = src && src->storage == out.storage ? clone(*src) : TensorRef::share(src);
     if (out.raw() != self.raw()) copy_into(out, self);
-    if (c.tensor(2).numel() == 0) return;
-    Picks index = picks_of(c.tensor(2), dim, size_or_1(self, dim));
+    if (given_index.numel() == 0) return;
+    Picks index = picks_of(given_index, dim, size_or_1(self, dim));
     MT_CHECK(!is_complex(out.dtype) || (reduce != Reduce::Amax && reduce != Reduce::Amin),
              "scatter_reduce(): amax and amin are not defined for complex numbers");
     int64_t rank = index.sizes.size();
@@ -229,25 +225,30 @@ void scatter_with(Call& c, const char* op, Reduce reduce, bool include_self) {
         Element start = identity_of(reduce, out.dtype, op);
         scatter_each(assigner(out.itemsize()), out, dim, index, start.bytes, Dims(rank, 0));
     }
-    Element value = src ? Element{} : element_of(c.scalar(3), out.dtype, op);
+    Element value = src ? Element{} : element_of(*given.number, out.dtype, op);
     scatter_each(combine, out, dim, index, src ? kept->raw() : value.bytes, strides);
     if (reduce == Reduce::Mean) divide_by_counts(out, dim, index, include_self);
 }
 
-void scatter_cpu(Call& c) { scatter_with(c, "scatter", Reduce::Assign, true); }
-void scatter_add_cpu(Call& c) { scatter_with(c, "scatter_add", Reduce::Sum, true); }
-void scatter_named_cpu(Call& c) {
-    std::string_view name = c.string(4);
-    MT_CHECK(name == "add" || name == "multiply", "reduce argument must be either add or multiply.");
-    scatter_with(c, "scatter", reduce_named(name, "scatter"), true);
+void scatter_cpu(Out out, const Tensor& self, int64_t dim, const Tensor& index, Input src) {
+    scatter_with(out, self, dim, index, src, "scatter", Reduce::Assign, true);
 }
-void scatter_reduce_cpu(Call& c) {
-    scatter_with(c, "scatter_reduce", reduce_named(c.string(4), "scatter_reduce"), c.boolean(5));
+void scatter_add_cpu(Out out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+    scatter_with(out, self, dim, index, src, "scatter_add", Reduce::Sum, true);
+}
+void scatter_named_cpu(Out out, const Tensor& self, int64_t dim, const Tensor& index, Input src,
+                       std::string_view name) {
+    MT_CHECK(name == "add" || name == "multiply", "reduce argument must be either add or multiply.");
+    scatter_with(out, self, dim, index, src, "scatter", reduce_named(name, "scatter"), true);
+}
+void scatter_reduce_cpu(Out out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                        std::string_view reduce, bool include_self) {
+    scatter_with(out, self, dim, index, src, "scatter_reduce", reduce_named(reduce, "scatter_reduce"), include_self);
 }
 
 // ---- take and put: indices into the flattened tensor ----
 
-void take_shape(ShapeCall& c) { c.output(0, c.tensor(1).sizes(), c.tensor(0).dtype); }
+void take_shape(ShapeCall& c, const Tensor& self, const Tensor& index) { c.output(0, index.sizes(), self.dtype); }
 
 // Where the elements that `index` names, counted in row-major order, lie in `t`.
 std::vector<int64_t> flat_places(const Tensor& t, const Tensor& index) {
@@ -272,52 +273,48 @@ std::vector<int64_t> flat_places(const Tensor& t, const Tensor& index) {
     return places;
 }
 
-void take_cpu(Call& c) {
-    MT_CHECK(c.tensor(1).dtype == DType::Int64, "take(): Expected a long tensor for index, but got ",
-             dtype_class_name(c.tensor(1).dtype));
-    MT_CHECK_INDEX(c.tensor(0).numel() > 0 || c.tensor(1).numel() == 0, "take(): tried to take from an empty tensor");
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    const std::vector<int64_t> places = flat_places(self, *contiguous(c.tensor(1)));
+void take_cpu(Out out, const Tensor& self, const Tensor& index) {
+    MT_CHECK(index.dtype == DType::Int64, "take(): Expected a long tensor for index, but got ",
+             dtype_class_name(index.dtype));
+    MT_CHECK_INDEX(self.numel() > 0 || index.numel() == 0, "take(): tried to take from an empty tensor");
+    const std::vector<int64_t> places = flat_places(self, *contiguous(index));
     visit_size(self.itemsize(), [&]<class T>() {
         const T* from = self.words<T>();
-        T* to = out.words<T>();
+        T* to = out->words<T>();
         for (size_t i = 0; i < places.size(); i++) to[i] = from[places[i]];
     });
 }
 
-void put_cpu(Call& c) {
-    const Tensor &self = c.tensor(0), &source = c.tensor(2);
-    Tensor& out = c.out();
+void put_cpu(Out out, const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
     MT_CHECK(self.dtype == source.dtype,
              "put_(): self and source expected to have the same dtype, but got self.dtype = ",
              dtype_class_name(self.dtype), " and source.dtype = ", dtype_class_name(source.dtype));
-    MT_CHECK(c.tensor(1).dtype == DType::Int64, "put_(): Expected a long tensor for index, but got ",
-             dtype_class_name(c.tensor(1).dtype));
-    MT_CHECK(c.tensor(1).numel() == source.numel(),
+    MT_CHECK(index.dtype == DType::Int64, "put_(): Expected a long tensor for index, but got ",
+             dtype_class_name(index.dtype));
+    MT_CHECK(index.numel() == source.numel(),
              "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
-             source.numel(), ", index.numel() = ", c.tensor(1).numel());
-    const std::vector<int64_t> places = flat_places(out, *contiguous(c.tensor(1)));
+             source.numel(), ", index.numel() = ", index.numel());
+    const std::vector<int64_t> places = flat_places(out, *contiguous(index));
     TensorRef from = contiguous(source);
-    if (out.raw() != self.raw()) copy_into(out, self);
-    Combiner combine = combiner(c.boolean(3) ? Reduce::Sum : Reduce::Assign, self.dtype, "take_put_cpu");
-    combine.picked(out.raw(), 0, places.data(), 1, 1, from->raw(), 1, from->numel());
+    if (out->raw() != self.raw()) copy_into(out, self);
+    Combiner combine = combiner(accumulate ? Reduce::Sum : Reduce::Assign, self.dtype, "take_put_cpu");
+    combine.picked(out->raw(), 0, places.data(), 1, 1, from->raw(), 1, from->numel());
 }
 
 KERNELS
 {
-    structured("gather", gather_cpu);
-    shape("gather", gather_shape);
-    shape("scatter", scatter_shape);
-    structured("scatter.src", scatter_cpu, kInputMayAlias);
-    structured("scatter.value", scatter_cpu, kInputMayAlias);
-    structured("scatter.reduce", scatter_named_cpu, kInputMayAlias);
-    structured("scatter.value_reduce", scatter_named_cpu, kInputMayAlias);
-    structured("scatter_add", scatter_add_cpu, kInputMayAlias);
-    structured("scatter_reduce.two", scatter_reduce_cpu, kInputMayAlias);
-    structured("take", take_cpu, kContiguousOutputs);
-    shape("take", take_shape);
-    structured("put", put_cpu, kInputMayAlias);
+    structured<gather_cpu>("gather");
+    shape<gather_shape>("gather");
+    shape<scatter_shape>("scatter");
+    structured<scatter_cpu>("scatter.src", kInputMayAlias);
+    structured<scatter_cpu>("scatter.value", kInputMayAlias);
+    structured<scatter_named_cpu>("scatter.reduce", kInputMayAlias);
+    structured<scatter_named_cpu>("scatter.value_reduce", kInputMayAlias);
+    structured<scatter_add_cpu>("scatter_add", kInputMayAlias);
+    structured<scatter_reduce_cpu>("scatter_reduce.two", kInputMayAlias);
+    structured<take_cpu>("take", kContiguousOutputs);
+    shape<take_shape>("take");
+    structured<put_cpu>("put", kInputMayAlias);
 }
 
 }  // namespace

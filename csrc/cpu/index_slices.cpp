@@ -2,7 +2,8 @@
 // index_fill, index_reduce.
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/number_fits.h"
+#include "core/typed_kernel.h"
 #include "cpu/index_combine.h"
 #include "cpu/number.h"
 #include "cpu/strided_walk.h"
@@ -26,9 +27,8 @@ void check_vector_index(const Tensor& index, const char* op) {
              "(): Expected dtype int32 or int64 for index");
 }
 
-void index_select_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(0), &index = c.tensor(2);
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
+void index_select_shape(ShapeCall& c, const Tensor& self, int64_t given_dim, const Tensor& index) {
+    int64_t dim = wrap_dim(given_dim, self.dim());
     check_vector_index(index, "index_select");
     Dims sizes(self.sizes());
     if (self.dim()) sizes[dim] = index.numel();
@@ -45,26 +45,25 @@ TensorRef slice(const Tensor& t, int64_t dim, int64_t at) {
     return as_strided(t, sizes, strides, t.offset + at * t.stride(dim));
 }
 
-void index_select_cpu(Call& c) {
-    Tensor& out = c.out();
-    int64_t dim = wrap_dim(c.integer(1), c.tensor(0).dim());
-    TensorRef index = contiguous(*index64(c.tensor(2)));
-    Slices s = slices_of(c.tensor(0), dim);
+void index_select_cpu(Out out, const Tensor& given_self, int64_t given_dim, const Tensor& given_index) {
+    int64_t dim = wrap_dim(given_dim, given_self.dim());
+    TensorRef index = contiguous(*index64(given_index));
+    Slices s = slices_of(given_self, dim);
     const int64_t* picks = index->data<int64_t>();
     int64_t n = index->numel();
     for (int64_t i = 0; i < n; i++) MT_CHECK_INDEX(picks[i] >= 0 && picks[i] < s.size, "index out of range in self");
-    if (out.numel() == 0) return;
+    if (out->numel() == 0) return;
     // Few slices do not pay for a contiguous copy of the whole.
     constexpr int64_t kSliceCost = 256;
-    if (!c.tensor(0).is_contiguous() && n * (s.outer * s.inner + kSliceCost) < c.tensor(0).numel()) {
-        for (int64_t i = 0; i < n; i++) copy_into(*slice(out, dim, i), *slice(c.tensor(0), dim, picks[i]));
+    if (!given_self.is_contiguous() && n * (s.outer * s.inner + kSliceCost) < given_self.numel()) {
+        for (int64_t i = 0; i < n; i++) copy_into(*slice(out, dim, i), *slice(given_self, dim, picks[i]));
         return;
     }
-    TensorRef self = contiguous(c.tensor(0));
+    TensorRef self = contiguous(given_self);
     int64_t grain = grain_for(s.inner);
     visit_size(self->itemsize(), [&]<class T>() {
         const T* from = self->words<T>();
-        T* to = out.words<T>();
+        T* to = out->words<T>();
         parallel_for(s.outer * n, grain, [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end;) {  // one outer position at a time
                 int64_t first = r % n, count = std::min(end - r, n - first);
@@ -158,52 +157,49 @@ void add_scaled_row(char* target, int64_t target_step, const char* source, int64
         t[i * target_step] = num::add(t[i * target_step], num::mul(alpha, s[i * source_step]));
 }
 
-void index_add_cpu(Call& c) {
-    const Tensor &self = c.tensor(0), &source = c.tensor(3);
-    Tensor& out = c.out();
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
-    check_slice_source("index_add", self, dim, c.tensor(2), source);
+void index_add_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& given_index, const Tensor& source,
+                   const Value& alpha) {
+    int64_t dim = wrap_dim(given_dim, self.dim());
+    check_slice_source("index_add", self, dim, given_index, source);
     // Nothing is added where there is nothing to write to, whatever the index says.
     if (self.numel() == 0) return;
-    TensorRef index = checked_slices(c.tensor(2), self, dim, false, "index out of range in self");
-    if (out.raw() != self.raw()) copy_into(out, self);
-    const Value& alpha = c.scalar(4);
+    TensorRef index = checked_slices(given_index, self, dim, false, "index out of range in self");
+    if (out->raw() != self.raw()) copy_into(out, self);
     if (alpha.as_complex() == c128(1)) {
-        combine_slices(combiner(Reduce::Sum, out.dtype, "index_add_cpu_"), out, dim, *index, source);
+        combine_slices(combiner(Reduce::Sum, out->dtype, "index_add_cpu_"), out, dim, *index, source);
         return;
     }
-    Element factor = element_of(alpha, out.dtype, "index_add_cpu_");
+    Element factor = element_of(alpha, out->dtype, "index_add_cpu_");
     decltype(&add_scaled_row<float>) row = nullptr;
-    visit(AllTypes{}, out.dtype, "index_add_cpu_", [&]<class T>() { row = add_scaled_row<T>; });
+    visit(AllTypes{}, out->dtype, "index_add_cpu_", [&]<class T>() { row = add_scaled_row<T>; });
     each_slice(
         out, dim, *index, source.raw(), source.strides(),
         [&](char* t, int64_t to, const char* s, int64_t from, int64_t n, int64_t) { row(t, to, s, from, n, factor); });
 }
 
-void index_copy_cpu(Call& c) {
-    const Tensor &self = c.tensor(0), &source = c.tensor(3);
-    Tensor& out = c.out();
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
-    check_slice_source("index_copy", self, dim, c.tensor(2), source);
-    TensorRef index = checked_slices(c.tensor(2), self, dim, true, "index out of range in self");
-    if (out.raw() != self.raw()) copy_into(out, self);
-    combine_slices(assigner(out.itemsize()), out, dim, *index, source);
+void index_copy_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& given_index, const Tensor& source) {
+    int64_t dim = wrap_dim(given_dim, self.dim());
+    check_slice_source("index_copy", self, dim, given_index, source);
+    TensorRef index = checked_slices(given_index, self, dim, true, "index out of range in self");
+    if (out->raw() != self.raw()) copy_into(out, self);
+    combine_slices(assigner(out->itemsize()), out, dim, *index, source);
 }
 
-void index_fill_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
-    MT_CHECK_INDEX(c.tensor(2).dtype == DType::Int64, "index_fill_(): Expected dtype int64 for index.");
-    MT_CHECK(c.tensor(2).dim() <= 1, "Index has to be a vector/scalar");
-    TensorRef index = checked_slices(c.tensor(2), self, dim, true, "index out of range in self");
-    if (out.raw() != self.raw()) copy_into(out, self);
-    const Tensor* given = c.tensor_or_null(3);
+void index_fill_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& given_index, Input filler) {
+    int64_t dim = wrap_dim(given_dim, self.dim());
+    MT_CHECK_INDEX(given_index.dtype == DType::Int64, "index_fill_(): Expected dtype int64 for index.");
+    MT_CHECK(given_index.dim() <= 1, "Index has to be a vector/scalar");
+    TensorRef index = checked_slices(given_index, self, dim, true, "index out of range in self");
+    if (out->raw() != self.raw()) copy_into(out, self);
+    const Tensor* given = filler.t;
     MT_CHECK(!given || given->dim() == 0,
              "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", given ? given->dim() : 0,
              " dimension(s).");
-    Element value = element_of(given ? Value::of(false) : c.scalar(3), out.dtype, "index_fill_cpu");
-    if (given) std::memcpy(value.bytes, contiguous(*given, out.dtype)->raw(), static_cast<size_t>(out.itemsize()));
+    MT_CHECK(given || is_complex(out->dtype) || filler.number->tag != Tag::Complex,
+             "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+    if (given) check_item_fits(out->dtype, *given);
+    Element value = element_of(given ? Value::of(false) : *filler.number, out->dtype, "index_fill_cpu");
+    if (given) std::memcpy(value.bytes, contiguous(*given, out->dtype)->raw(), static_cast<size_t>(out->itemsize()));
     fill_slices(out, dim, *index, value);
 }
 
@@ -234,33 +230,30 @@ void divide_by_counts(Tensor& out, int64_t dim, const Tensor& index, bool includ
                });
 }
 
-void index_reduce_cpu(Call& c) {
-    const Tensor &self = c.tensor(0), &source = c.tensor(3);
-    Tensor& out = c.out();
-    int64_t dim = wrap_dim(c.integer(1), self.dim());
-    check_slice_source("index_reduce", self, dim, c.tensor(2), source);
-    std::string_view name = c.string(4);
+void index_reduce_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& given_index, const Tensor& source,
+                      std::string_view name, bool include_self) {
+    int64_t dim = wrap_dim(given_dim, self.dim());
+    check_slice_source("index_reduce", self, dim, given_index, source);
     MT_CHECK(name == "prod" || name == "mean" || name == "amax" || name == "amin",
              "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", name, ".");
     Reduce reduce = reduce_named(name, "index_reduce");
-    bool include_self = c.boolean(5);
-    TensorRef index = checked_slices(c.tensor(2), self, dim, false, "index out of range in self");
-    if (out.raw() != self.raw()) copy_into(out, self);
-    visit(RealTypes{}, out.dtype, "index_reduce_", []<class T>() {});  // others could be combined, but are refused
-    Combiner combine = combiner(reduce, out.dtype, "index_reduce_");
-    if (!include_self) fill_slices(out, dim, *index, identity_of(reduce, out.dtype, "index_reduce_"));
+    TensorRef index = checked_slices(given_index, self, dim, false, "index out of range in self");
+    if (out->raw() != self.raw()) copy_into(out, self);
+    visit(RealTypes{}, out->dtype, "index_reduce_", []<class T>() {});  // others could be combined, but are refused
+    Combiner combine = combiner(reduce, out->dtype, "index_reduce_");
+    if (!include_self) fill_slices(out, dim, *index, identity_of(reduce, out->dtype, "index_reduce_"));
     combine_slices(combine, out, dim, *index, source);
     if (reduce == Reduce::Mean) divide_by_counts(out, dim, *index, include_self);
 }
 
 KERNELS
 {
-    structured("index_select", index_select_cpu, kContiguousOutputs);
-    shape("index_select", index_select_shape);
-    structured("index_add", index_add_cpu, kInputMayAlias);
-    structured("index_copy", index_copy_cpu, kInputMayAlias);
-    structured("index_fill", index_fill_cpu, kInputMayAlias);
-    structured("index_reduce", index_reduce_cpu, kInputMayAlias);
+    structured<index_select_cpu>("index_select", kContiguousOutputs);
+    shape<index_select_shape>("index_select");
+    structured<index_add_cpu>("index_add", kInputMayAlias);
+    structured<index_copy_cpu>("index_copy", kInputMayAlias);
+    structured<index_fill_cpu>("index_fill", kInputMayAlias);
+    structured<index_reduce_cpu>("index_reduce", kInputMayAlias);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Joining tensors: cat and stack.
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 namespace {
@@ -20,8 +20,7 @@ bool all_channels_last(Span<Tensor*> tensors) {
     return true;
 }
 
-void cat_shape(ShapeCall& c) {
-    Span<Tensor*> tensors = c.tensors(0);
+void cat_shape(ShapeCall& c, Span<Tensor*> tensors, int64_t given_dim) {
     MT_CHECK_VALUE(tensors.size > 0, "torch.cat(): expected a non-empty list of Tensors");
     const Tensor* model = nullptr;
     for (int64_t i = 0; i < tensors.size; i++) {
@@ -30,10 +29,10 @@ void cat_shape(ShapeCall& c) {
     }
     DType dtype = joined_dtype(tensors);
     if (!model) {
-        wrap_dim(c.integer(1), 1);
+        wrap_dim(given_dim, 1);
         return c.output(0, tensors[0]->sizes(), dtype);
     }
-    int64_t dim = wrap_dim(c.integer(1), model->dim()), total = 0;
+    int64_t dim = wrap_dim(given_dim, model->dim()), total = 0;
     for (int64_t i = 0; i < tensors.size; i++) {
         const Tensor& t = *tensors[i];
         if (skipped(t)) continue;
@@ -92,31 +91,28 @@ bool cat_dense(Tensor& out, Span<Tensor*> tensors, int64_t dim) {
     return true;
 }
 
-void cat_cpu(Call& c) {
-    Tensor& out = c.out();
-    Span<Tensor*> tensors = c.tensors(0);
-    if (out.numel() == 0) return;
-    int64_t dim = wrap_dim(c.integer(1), out.dim());
+void cat_cpu(Out out, Span<Tensor*> tensors, int64_t given_dim) {
+    if (out->numel() == 0) return;
+    int64_t dim = wrap_dim(given_dim, out->dim());
     // One thick row has no outer dimension to share among threads: big inputs are then copied one after the other.
     int64_t outer = 1;
-    for (int64_t d = 0; d < dim; d++) outer *= out.size(d);
-    bool thick = outer == 1 && out.numel() > 8 * kGrain;
+    for (int64_t d = 0; d < dim; d++) outer *= out->size(d);
+    bool thick = outer == 1 && out->numel() > 8 * kGrain;
     if (!thick && cat_dense(out, tensors, dim)) return;
     int64_t at = 0;
     for (Tensor* t : tensors) {
         if (skipped(*t)) continue;
         Dims sizes(t->sizes());
-        TensorRef part = as_strided(out, sizes, out.strides(), out.offset + at * out.stride(dim));
+        TensorRef part = as_strided(out, sizes, out->strides(), out->offset + at * out->stride(dim));
         copy_into(*part, *t);
         at += t->size(dim);
     }
 }
 
-void stack_shape(ShapeCall& c) {
-    Span<Tensor*> tensors = c.tensors(0);
+void stack_shape(ShapeCall& c, Span<Tensor*> tensors, int64_t given_dim) {
     MT_CHECK(tensors.size > 0, "stack expects a non-empty TensorList");
     const Tensor& first = *tensors[0];
-    int64_t dim = wrap_dim(c.integer(1), first.dim() + 1);
+    int64_t dim = wrap_dim(given_dim, first.dim() + 1);
     for (int64_t i = 1; i < tensors.size; i++)
         MT_CHECK(tensors[i]->sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ",
                  first.sizes(), " at entry 0 and ", tensors[i]->sizes(), " at entry ", i);
@@ -125,32 +121,30 @@ void stack_shape(ShapeCall& c) {
     c.output(0, sizes, joined_dtype(tensors));
 }
 
-void stack_cpu(Call& c) {
-    Tensor& out = c.out();
-    Span<Tensor*> tensors = c.tensors(0);
-    if (out.numel() == 0) return;
-    int64_t dim = wrap_dim(c.integer(1), out.dim()), outer = 1, inner = out.itemsize();
-    for (int64_t d = 0; d < dim; d++) outer *= out.size(d);
-    for (int64_t d = dim + 1; d < out.dim(); d++) inner *= out.size(d);
-    bool dense = out.is_contiguous();
-    for (Tensor* t : tensors) dense = dense && t->is_contiguous() && t->dtype == out.dtype;
+void stack_cpu(Out out, Span<Tensor*> tensors, int64_t given_dim) {
+    if (out->numel() == 0) return;
+    int64_t dim = wrap_dim(given_dim, out->dim()), outer = 1, inner = out->itemsize();
+    for (int64_t d = 0; d < dim; d++) outer *= out->size(d);
+    for (int64_t d = dim + 1; d < out->dim(); d++) inner *= out->size(d);
+    bool dense = out->is_contiguous();
+    for (Tensor* t : tensors) dense = dense && t->is_contiguous() && t->dtype == out->dtype;
     if (dense) return join_rows(out, tensors, outer, [=](const Tensor&) { return inner; });
-    Dims sizes(out.sizes()), strides(out.strides());
+    Dims sizes(out->sizes()), strides(out->strides());
     int64_t stride = strides[dim];
     sizes.erase(dim);
     strides.erase(dim);
     for (int64_t k = 0; k < tensors.size; k++) {
-        TensorRef part = as_strided(out, sizes, strides, out.offset + k * stride);
+        TensorRef part = as_strided(out, sizes, strides, out->offset + k * stride);
         copy_into(*part, *tensors[k]);
     }
 }
 
 KERNELS
 {
-    structured("cat", cat_cpu);
-    shape("cat", cat_shape);
-    structured("stack", stack_cpu);
-    shape("stack", stack_shape);
+    structured<cat_cpu>("cat");
+    shape<cat_shape>("cat");
+    structured<stack_cpu>("stack");
+    shape<stack_shape>("stack");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <memory>
 #include <mutex>
 
+#include "cpu/parameter_dtype.h"
 #include "cpu/rows.h"
 
 namespace mt {
@@ -48,10 +49,7 @@ DType statistics_type(const Tensor& input, const Tensor* weight) {
 }
 
 // Words: input, normalized_shape, weight, bias.
-void layer_norm_shape(ShapeCall& c) {
-    const Tensor& input = c.tensor(c.param(0));
-    IntSpan shape = c.ints(c.param(1));
-    const Tensor *weight = c.tensor_or_null(c.param(2)), *bias = c.tensor_or_null(c.param(3));
+void layer_norm_shape(ShapeCall& c, const Tensor& input, IntSpan shape, const Tensor* weight, const Tensor* bias) {
     check_normalized_shape(input, shape, weight, bias);
     MT_CHECK_AS(NotImplemented, is_floating(input.dtype), "\"LayerNormKernelImpl\" not implemented for '",
                 dtype_class_name(input.dtype), "'");
@@ -60,21 +58,18 @@ void layer_norm_shape(ShapeCall& c) {
 }
 
 // Words: input, normalized_shape, weight.
-void rms_norm_shape(ShapeCall& c) {
-    const Tensor& input = c.tensor(c.param(0));
-    IntSpan shape = c.ints(c.param(1));
-    const Tensor* weight = c.tensor_or_null(c.param(2));
+void rms_norm_shape(ShapeCall& c, const Tensor& input, IntSpan shape, const Tensor* weight) {
     check_normalized_shape(input, shape, weight, nullptr);
     c.output(0, input.sizes(), weight ? promote(input.dtype, weight->dtype) : input.dtype);
     statistics_output(c, 1, input, shape.size, wide_type(input.dtype));
 }
 
 // Words: input, output_mask, then the tensors that the further gradients are like.
-void norm_backward_shape(ShapeCall& c) {
-    Span<bool> mask = c.bools(c.param(1));
+void norm_backward_shape(ShapeCall& c, const Tensor& input, Span<bool> mask, const Tensor* weight, const Tensor* bias) {
+    const Tensor* of_results[] = {&input, weight, bias};
     MT_CHECK(mask.size == c.nrets, c.name(), ": expected ", c.nrets, " flags");
     for (int i = 0; i < c.nrets; i++) {
-        const Tensor* like = c.tensor_or_null(c.param(i == 0 ? 0 : i + 1));
+        const Tensor* like = of_results[i];
         if (!mask[i] || !like)
             c.output_none(i);
         else
@@ -121,36 +116,34 @@ void norm_rows(const Extent& s, const Tensor& x, const X* weight, const X* bias,
     });
 }
 
-// native_layer_norm(input, normalized_shape, weight, bias, eps)
-void native_layer_norm_cpu(Call& c) {
-    const Tensor& input = c.tensor(0);
+void native_layer_norm_cpu(Out out, const Tensor& input, IntSpan normalized_shape, const Tensor* given_weight,
+                           const Tensor* given_bias, double eps) {
     DType type = input.dtype, wide = wide_type(type);
-    Extent s = extent_of(input, c.ints(1).size);
-    TensorRef x = contiguous(input), weight = as_type(c.tensor_or_null(2), wide),
-              bias = as_type(c.tensor_or_null(3), wide);
-    Converted mean(c.out(1), wide), rstd(c.out(2), wide);
+    check_parameter_dtypes(input, {given_weight, given_bias});
+    Extent s = extent_of(input, normalized_shape.size);
+    TensorRef x = contiguous(input), weight = as_type(given_weight, wide), bias = as_type(given_bias, wide);
+    Converted mean(out[1], wide), rstd(out[2], wide);
     visit(PlainFloatTypes{}, wide, "LayerNormKernelImpl", [&]<class X>() {
-        norm_rows<X, true>(s, *x, data_or_null<X>(weight), data_or_null<X>(bias), c.real(4), c.out(0),
-                           mean.tensor().data<X>(), rstd.tensor().data<X>());
+        norm_rows<X, true>(s, *x, data_or_null<X>(weight), data_or_null<X>(bias), eps, out[0], mean.tensor().data<X>(),
+                           rstd.tensor().data<X>());
     });
     mean.finish();
     rstd.finish();
 }
 
-// _fused_rms_norm(input, normalized_shape, weight, eps)
-void fused_rms_norm_cpu(Call& c) {
-    const Tensor& input = c.tensor(0);
-    DType type = c.out(0).dtype, wide = wide_type(type);
-    Extent s = extent_of(input, c.ints(1).size);
+void fused_rms_norm_cpu(Out out, const Tensor& input, IntSpan normalized_shape, const Tensor* given_weight,
+                        std::optional<double> given_eps) {
+    DType type = out[0].dtype, wide = wide_type(type);
+    Extent s = extent_of(input, normalized_shape.size);
     double eps = std::numeric_limits<double>::epsilon();
-    if (!c.is_none(3))
-        eps = c.real(3);
+    if (!!given_eps)
+        eps = *given_eps;
     else if (wide == DType::Float32)
         eps = std::numeric_limits<float>::epsilon();
-    TensorRef x = contiguous(input, type), weight = as_type(c.tensor_or_null(2), wide);
-    Converted rstd(c.out(1), wide);
+    TensorRef x = contiguous(input, type), weight = as_type(given_weight, wide);
+    Converted rstd(out[1], wide);
     visit(PlainFloatTypes{}, wide, "rms_norm", [&]<class X>() {
-        norm_rows<X, false>(s, *x, data_or_null<X>(weight), nullptr, eps, c.out(0), nullptr, rstd.tensor().data<X>());
+        norm_rows<X, false>(s, *x, data_or_null<X>(weight), nullptr, eps, out[0], nullptr, rstd.tensor().data<X>());
     });
     rstd.finish();
 }
@@ -239,28 +232,26 @@ void store(const double* totals, Tensor* out) {
 }
 
 // What a caller of the gradient's operator may get wrong: the sizes of what forward gave.
-void check_backward(const Call& c, const Extent& s, std::initializer_list<const Tensor*> of_rows,
-                    std::initializer_list<const Tensor*> of_columns) {
-    MT_CHECK(c.ints(2).size <= c.tensor(1).ndim && c.tensor(0).sizes() == c.tensor(1).sizes(), c.name(),
-             ": the gradient's sizes ", c.tensor(0).sizes(), " are not the input's, ", c.tensor(1).sizes());
+void check_backward(const char* op, const Tensor& grad, const Tensor& input, IntSpan shape, const Extent& s,
+                    std::initializer_list<const Tensor*> of_rows, std::initializer_list<const Tensor*> of_columns) {
+    MT_CHECK(shape.size <= input.ndim && grad.sizes() == input.sizes(), op, ": the gradient's sizes ", grad.sizes(),
+             " are not the input's, ", input.sizes());
     for (const Tensor* t : of_rows)
-        MT_CHECK(!t || t->numel() == s.rows, c.name(), ": statistics should contain ", s.rows, " elements");
+        MT_CHECK(!t || t->numel() == s.rows, op, ": statistics should contain ", s.rows, " elements");
     for (const Tensor* t : of_columns)
-        MT_CHECK(!t || t->numel() == s.n, c.name(), ": weights should contain ", s.n, " elements");
+        MT_CHECK(!t || t->numel() == s.n, op, ": weights should contain ", s.n, " elements");
 }
 
-Tensor* out_or_null(const Call& c, int i) { return c.rets[i].tag == Tag::Tensor ? c.rets[i].t : nullptr; }
-
-// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
-void native_layer_norm_backward_cpu(Call& c) {
-    const Tensor& input = c.tensor(1);
+void native_layer_norm_backward_cpu(Out out, const Tensor& grad_out, const Tensor& input, IntSpan normalized_shape,
+                                    const Tensor& given_mean, const Tensor& given_rstd, const Tensor* given_weight,
+                                    const Tensor* bias, Span<bool> output_mask) {
     DType type = input.dtype, wide = wide_type(type);
-    Extent s = extent_of(input, c.ints(2).size);
-    check_backward(c, s, {c.tensor_or_null(3), c.tensor_or_null(4)}, {c.tensor_or_null(5), c.tensor_or_null(6)});
-    TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input);
-    TensorRef mean = contiguous(c.tensor(3), wide), rstd = contiguous(c.tensor(4), wide),
-              weight = as_type(c.tensor_or_null(5), wide);
-    Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1), *dbias = out_or_null(c, 2);
+    Extent s = extent_of(input, normalized_shape.size);
+    check_backward(out.name(), grad_out, input, normalized_shape, s, {&given_mean, &given_rstd}, {given_weight, bias});
+    TensorRef grad = contiguous(grad_out, type), x = contiguous(input);
+    TensorRef mean = contiguous(given_mean, wide), rstd = contiguous(given_rstd, wide),
+              weight = as_type(given_weight, wide);
+    Tensor *dx = out.or_null(0), *dweight = out.or_null(1), *dbias = out.or_null(2);
     std::unique_ptr<double[]> sums(new double[2 * s.n]());
     visit(PlainFloatTypes{}, wide, "LayerNormBackwardKernelImpl", [&]<class X>() {
         norm_backward_rows<X, true>(s, *grad, *x, mean->data<X>(), rstd->data<X>(), data_or_null<X>(weight), dx,
@@ -270,15 +261,14 @@ void native_layer_norm_backward_cpu(Call& c) {
     store(sums.get() + s.n, dbias);
 }
 
-// _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask)
-void fused_rms_norm_backward_cpu(Call& c) {
-    const Tensor& input = c.tensor(1);
+void fused_rms_norm_backward_cpu(Out out, const Tensor& grad_out, const Tensor& input, IntSpan normalized_shape,
+                                 const Tensor& given_rstd, const Tensor* given_weight, Span<bool> output_mask) {
     DType type = input.dtype, wide = wide_type(type);
-    Extent s = extent_of(input, c.ints(2).size);
-    check_backward(c, s, {c.tensor_or_null(3)}, {c.tensor_or_null(4)});
-    TensorRef grad = contiguous(c.tensor(0), type), x = contiguous(input), rstd = contiguous(c.tensor(3), wide);
-    TensorRef weight = as_type(c.tensor_or_null(4), wide);
-    Tensor *dx = out_or_null(c, 0), *dweight = out_or_null(c, 1);
+    Extent s = extent_of(input, normalized_shape.size);
+    check_backward(out.name(), grad_out, input, normalized_shape, s, {&given_rstd}, {given_weight});
+    TensorRef grad = contiguous(grad_out, type), x = contiguous(input), rstd = contiguous(given_rstd, wide);
+    TensorRef weight = as_type(given_weight, wide);
+    Tensor *dx = out.or_null(0), *dweight = out.or_null(1);
     std::unique_ptr<double[]> sums(new double[s.n]());
     visit(PlainFloatTypes{}, wide, "rms_norm_backward", [&]<class X>() {
         norm_backward_rows<X, false>(s, *grad, *x, nullptr, rstd->data<X>(), data_or_null<X>(weight), dx,
@@ -291,13 +281,13 @@ void fused_rms_norm_backward_cpu(Call& c) {
 
 KERNELS
 {
-    shape("layer_norm", layer_norm_shape);
-    shape("rms_norm", rms_norm_shape);
-    shape("norm_backward", norm_backward_shape);
-    structured("native_layer_norm", native_layer_norm_cpu, kContiguousOutputs);
-    structured("native_layer_norm_backward", native_layer_norm_backward_cpu, kContiguousOutputs);
-    structured("_fused_rms_norm", fused_rms_norm_cpu, kContiguousOutputs);
-    structured("_fused_rms_norm_backward", fused_rms_norm_backward_cpu, kContiguousOutputs);
+    shape<layer_norm_shape>("layer_norm");
+    shape<rms_norm_shape>("rms_norm");
+    shape<norm_backward_shape>("norm_backward");
+    structured<native_layer_norm_cpu>("native_layer_norm", kContiguousOutputs);
+    structured<native_layer_norm_backward_cpu>("native_layer_norm_backward", kContiguousOutputs);
+    structured<fused_rms_norm_cpu>("_fused_rms_norm", kContiguousOutputs);
+    structured<fused_rms_norm_backward_cpu>("_fused_rms_norm_backward", kContiguousOutputs);
 }
 
 }  // namespace mt

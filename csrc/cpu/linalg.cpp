@@ -157,20 +157,17 @@ void check_info(const int32_t* info, int64_t count, std::string_view name, bool 
     }
 }
 
-void check_errors_cpu(Call& c) {
-    TensorRef info = contiguous(c.tensor(0), DType::Int32);
-    check_info(info->data<int32_t>(), info->numel(), c.string(1), c.boolean(2));
+void check_errors_cpu(const Tensor& given_info, std::string_view api_name, bool is_matrix) {
+    TensorRef info = contiguous(given_info, DType::Int32);
+    check_info(info->data<int32_t>(), info->numel(), api_name, is_matrix);
 }
 
 TensorRef info_for(const Matrices& m) { return zeros(m.batch, DType::Int32); }
 
 // ---- Cholesky ----
 
-// (self, upper, check_errors) -> (L, info)
-void cholesky_ex_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef> cholesky_ex_cpu(const Tensor& a, bool upper, bool check_errors) {
     check_square(a, "linalg.cholesky");
-    const bool upper = c.boolean(1);
     Matrices m(a);
     const int64_t n = m.rows;
     TensorRef result = columns(Dims(a.sizes()), a.dtype), info = info_for(m);
@@ -190,18 +187,16 @@ void cholesky_ex_cpu(Call& c) {
             store(*result, i, buffer.data(), n);
         }
     });
-    if (c.boolean(2)) check_info(info->data<int32_t>(), m.count, "linalg.cholesky_ex", m.batch.empty());
-    c.ret(0, std::move(result));
-    c.ret(1, std::move(info));
+    if (check_errors) check_info(info->data<int32_t>(), m.count, "linalg.cholesky_ex", m.batch.empty());
+    return {std::move(result), std::move(info)};
 }
 
 // ---- LU ----
 
 // (A, pivot, check_errors) -> (LU, pivots, info)
-void lu_factor_ex_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef, TensorRef> lu_factor_ex_cpu(const Tensor& a, bool pivot, bool check_errors) {
     check_matrix(a, "torch.linalg.lu_factor");
-    MT_CHECK(c.boolean(1), "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
+    MT_CHECK(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols);
     TensorRef result = columns(Dims(a.sizes()), a.dtype), pivots = empty(m.sizes({k}), DType::Int32),
@@ -217,10 +212,8 @@ void lu_factor_ex_cpu(Call& c) {
             store(*result, i, buffer.data(), m.rows);
         }
     });
-    if (c.boolean(2)) check_info(info->data<int32_t>(), m.count, "torch.linalg.lu_factor_ex", m.batch.empty());
-    c.ret(0, std::move(result));
-    c.ret(1, std::move(pivots));
-    c.ret(2, std::move(info));
+    if (check_errors) check_info(info->data<int32_t>(), m.count, "torch.linalg.lu_factor_ex", m.batch.empty());
+    return {std::move(result), std::move(pivots), std::move(info)};
 }
 
 // LAPACK takes pivots for indices as they are.
@@ -234,12 +227,10 @@ void check_lu_pivots(const Tensor& pivots, int64_t n) {
 }
 
 // X of op(A) X = B from A's LU factors; operands of one batch. (LU, pivots, B, left, adjoint): left only here.
-void lu_solve_cpu(Call& c) {
-    const Tensor &lu = c.tensor(0), &b = c.tensor(2);
+TensorRef lu_solve_cpu(const Tensor& lu, const Tensor& given_pivots, const Tensor& b, bool left, bool adjoint) {
     check_square(lu, "torch.linalg.lu_solve");
     Matrices factors(lu), right(b);
-    TensorRef pivots = contiguous(c.tensor(1), DType::Int32), result = columns(Dims(b.sizes()), b.dtype);
-    const bool adjoint = c.boolean(4);
+    TensorRef pivots = contiguous(given_pivots, DType::Int32), result = columns(Dims(b.sizes()), b.dtype);
     MT_CHECK(factors.count == right.count && factors.rows == right.rows,
              "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B (", factors.rows, "x",
              factors.cols, " and ", right.rows, "x", right.cols, ")");
@@ -260,12 +251,11 @@ void lu_solve_cpu(Call& c) {
             store(*result, i, x.data(), right.rows);
         }
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
 // (A, check_errors) -> (inverse, info)
-void inv_ex_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef> inv_ex_cpu(const Tensor& a, bool check_errors) {
     check_square(a, "linalg.inv");
     Matrices m(a);
     const int64_t n = m.rows;
@@ -288,21 +278,18 @@ void inv_ex_cpu(Call& c) {
             store(*result, i, inverse.data(), n);
         }
     });
-    if (c.boolean(1)) check_info(info->data<int32_t>(), m.count, "linalg.inv_ex", m.batch.empty());
-    c.ret(0, std::move(result));
-    c.ret(1, std::move(info));
+    if (check_errors) check_info(info->data<int32_t>(), m.count, "linalg.inv_ex", m.batch.empty());
+    return {std::move(result), std::move(info)};
 }
 
 // ---- triangular systems: (self, B, upper, left, unitriangular), operands of one batch ----
 
-void solve_triangular_cpu(Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+TensorRef solve_triangular_cpu(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
     check_square(a, "linalg.solve_triangular");
     check_matrix(b, "linalg.solve_triangular", "B");
     MT_CHECK(a.dtype == b.dtype,
              "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type ",
              dtype_class_name(a.dtype), " and B of type ", dtype_class_name(b.dtype), " instead");
-    const bool upper = c.boolean(2), left = c.boolean(3), unit = c.boolean(4);
     Matrices t(a), right(b);
     MT_CHECK(t.rows == (left ? right.rows : right.cols),
              "linalg.solve_triangular: Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B",
@@ -323,7 +310,7 @@ void solve_triangular_cpu(Call& c) {
             store(*result, i, x.data(), right.rows);
         }
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
 // ---- QR ----
@@ -353,9 +340,7 @@ void orgqr(int rows, int cols, int k, T* a, const T* tau) {
 }
 
 // (A, mode) -> (Q, R)
-void qr_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
-    std::string_view mode = c.string(1);
+std::tuple<TensorRef, TensorRef> qr_cpu(const Tensor& a, std::string_view mode) {
     MT_CHECK(mode == "reduced" || mode == "complete" || mode == "r", "qr received unrecognized mode '", mode,
              "' but expected one of 'reduced' (default), 'r', or 'complete'");
     check_matrix(a, "linalg.qr");
@@ -384,13 +369,10 @@ void qr_cpu(Call& c) {
             store(*q, i, buffer.data(), m.rows);
         }
     });
-    c.ret(0, std::move(q));
-    c.ret(1, std::move(r));
+    return {std::move(q), std::move(r)};
 }
 
-// (self) -> (a, tau)
-void geqrf_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef> geqrf_cpu(const Tensor& a) {
     check_matrix(a, "torch.geqrf");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols);
@@ -403,18 +385,15 @@ void geqrf_cpu(Call& c) {
             store(*result, i, buffer.data(), m.rows);
         }
     });
-    c.ret(0, std::move(result));
-    c.ret(1, std::move(tau));
+    return {std::move(result), std::move(tau)};
 }
 
-// (input, tau) -> Q
-void householder_product_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+TensorRef householder_product_cpu(const Tensor& a, const Tensor& given_tau) {
     check_matrix(a, "torch.linalg.householder_product", "input");
     MT_CHECK(a.size(a.ndim - 2) >= a.size(a.ndim - 1),
              "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
     Matrices m(a);
-    TensorRef tau = contiguous(c.tensor(1), a.dtype), result = columns(Dims(a.sizes()), a.dtype);
+    TensorRef tau = contiguous(given_tau, a.dtype), result = columns(Dims(a.sizes()), a.dtype);
     MT_CHECK(
         tau->dim() + 1 == a.dim(),
         "torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal "
@@ -436,15 +415,13 @@ void householder_product_cpu(Call& c) {
             store(*result, i, buffer.data(), m.rows);
         }
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
 // (self, input2, input3, left, transpose) -> Q self, Q^H self, self Q or self Q^H; operands of one batch
-void ormqr_cpu(Call& c) {
-    const Tensor &reflectors = c.tensor(0), &other = c.tensor(2);
-    const bool left = c.boolean(3), transpose = c.boolean(4);
+TensorRef ormqr_cpu(const Tensor& reflectors, const Tensor& input2, const Tensor& other, bool left, bool transpose) {
     Matrices m(reflectors), x(other);
-    TensorRef tau = contiguous(c.tensor(1), other.dtype), result = columns(Dims(other.sizes()), other.dtype);
+    TensorRef tau = contiguous(input2, other.dtype), result = columns(Dims(other.sizes()), other.dtype);
     MT_CHECK(tau->ndim >= 1, "torch.ormqr: tau must have at least 1 dimension");
     const int64_t k = tau->size(tau->ndim - 1);
     check_batch(m, x, "torch.ormqr");
@@ -475,16 +452,13 @@ void ormqr_cpu(Call& c) {
             store(*result, i, b.data(), x.rows);
         }
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
 // ---- symmetric indefinite matrices ----
 
-// (self, hermitian, check_errors) -> (LD, pivots, info)
-void ldl_factor_ex_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef, TensorRef> ldl_factor_ex_cpu(const Tensor& a, bool hermitian, bool check_errors) {
     check_square(a, "torch.linalg.ldl_factor_ex");
-    const bool hermitian = c.boolean(1);
     Matrices m(a);
     const int64_t n = m.rows;
     TensorRef result = columns(Dims(a.sizes()), a.dtype), pivots = empty(m.sizes({n}), DType::Int32),
@@ -509,10 +483,8 @@ void ldl_factor_ex_cpu(Call& c) {
             store(*result, i, buffer.data(), n);
         }
     });
-    if (c.boolean(2)) check_info(info->data<int32_t>(), m.count, "torch.linalg.ldl_factor_ex", m.batch.empty());
-    c.ret(0, std::move(result));
-    c.ret(1, std::move(pivots));
-    c.ret(2, std::move(info));
+    if (check_errors) check_info(info->data<int32_t>(), m.count, "torch.linalg.ldl_factor_ex", m.batch.empty());
+    return {std::move(result), std::move(pivots), std::move(info)};
 }
 
 // As for LU, where a negative pivot stands for one row of a block of two.
@@ -531,12 +503,10 @@ void check_ldl_pivots(const Tensor& pivots, int64_t n) {
 }
 
 // (LD, pivots, B, hermitian) -> X; operands of one batch
-void ldl_solve_cpu(Call& c) {
-    const Tensor &factors = c.tensor(0), &b = c.tensor(2);
+TensorRef ldl_solve_cpu(const Tensor& factors, const Tensor& given_pivots, const Tensor& b, bool hermitian) {
     check_square(factors, "torch.linalg.ldl_solve");
     Matrices m(factors), right(b);
-    TensorRef pivots = contiguous(c.tensor(1), DType::Int32), result = columns(Dims(b.sizes()), b.dtype);
-    const bool hermitian = c.boolean(3);
+    TensorRef pivots = contiguous(given_pivots, DType::Int32), result = columns(Dims(b.sizes()), b.dtype);
     check_batch(m, right, "torch.linalg.ldl_solve");
     MT_CHECK(m.rows == right.rows, "Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is ", m.rows,
              " by ", m.cols, " but each b matrix is ", right.rows, " by ", right.cols);
@@ -556,19 +526,16 @@ void ldl_solve_cpu(Call& c) {
             store(*result, i, x.data(), right.rows);
         }
     });
-    c.ret(0, std::move(result));
+    return result;
 }
 
 // ---- eigenvalues ----
 
 // (A, UPLO, compute_v) -> (eigenvalues, eigenvectors)
-void eigh_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef> eigh_cpu(const Tensor& a, std::string_view triangle, bool vectors) {
     check_square(a, "linalg.eigh");
-    std::string_view triangle = c.string(1);
     MT_CHECK(triangle.size() == 1 && std::string_view("LlUu").find(triangle) != std::string_view::npos,
              "Expected UPLO argument to be 'L' or 'U', but got ", triangle);
-    const bool vectors = c.boolean(2);
     Matrices m(a);
     const int64_t n = m.rows;
     TensorRef values = empty(m.sizes({n}), to_real(a.dtype)),
@@ -606,13 +573,11 @@ void eigh_cpu(Call& c) {
         }
     });
     check_info(infos.data(), m.count, "linalg.eigh", m.batch.empty());
-    c.ret(0, std::move(values));
-    c.ret(1, std::move(result));
+    return {std::move(values), std::move(result)};
 }
 
 // (self) -> (eigenvalues, eigenvectors), both complex
-void eig_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef> eig_cpu(const Tensor& a) {
     check_square(a, "linalg.eig");
     Matrices m(a);
     const int64_t n = m.rows;
@@ -668,18 +633,16 @@ void eig_cpu(Call& c) {
         }
     });
     check_info(infos.data(), m.count, "linalg.eig", m.batch.empty());
-    c.ret(0, std::move(values));
-    c.ret(1, std::move(result));
+    return {std::move(values), std::move(result)};
 }
 
 // ---- singular values ----
 
 // (A, full_matrices, compute_uv, driver) -> (U, S, Vh)
-void svd_cpu(Call& c) {
-    const Tensor& a = c.tensor(0);
+std::tuple<TensorRef, TensorRef, TensorRef> svd_cpu(const Tensor& a, bool full, bool vectors,
+                                                    std::optional<std::string_view> driver) {
     check_matrix(a, "linalg.svd");
-    const bool full = c.boolean(1), vectors = c.boolean(2);
-    MT_CHECK(c.is_none(3),
+    MT_CHECK(!driver,
              "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.");
     Matrices m(a);
     const int64_t k = std::min(m.rows, m.cols), u_cols = full ? m.rows : k, v_rows = full ? m.cols : k;
@@ -736,28 +699,26 @@ void svd_cpu(Call& c) {
         }
     });
     check_info(infos.data(), m.count, "linalg.svd", m.batch.empty());
-    c.ret(0, std::move(u));
-    c.ret(1, std::move(s));
-    c.ret(2, std::move(vh));
+    return {std::move(u), std::move(s), std::move(vh)};
 }
 
 KERNELS
 {
-    direct("_linalg_check_errors", check_errors_cpu);
-    direct("linalg_cholesky_ex", cholesky_ex_cpu);
-    direct("linalg_lu_factor_ex", lu_factor_ex_cpu);
-    direct("_lu_solve", lu_solve_cpu);
-    direct("linalg_inv_ex", inv_ex_cpu);
-    direct("_solve_triangular", solve_triangular_cpu);
-    direct("linalg_qr", qr_cpu);
-    direct("geqrf", geqrf_cpu);
-    direct("linalg_householder_product", householder_product_cpu);
-    direct("_ormqr", ormqr_cpu);
-    direct("linalg_ldl_factor_ex", ldl_factor_ex_cpu);
-    direct("_ldl_solve", ldl_solve_cpu);
-    direct("_linalg_eigh", eigh_cpu);
-    direct("linalg_eig", eig_cpu);
-    direct("_linalg_svd", svd_cpu);
+    direct<check_errors_cpu>("_linalg_check_errors");
+    direct<cholesky_ex_cpu>("linalg_cholesky_ex");
+    direct<lu_factor_ex_cpu>("linalg_lu_factor_ex");
+    direct<lu_solve_cpu>("_lu_solve");
+    direct<inv_ex_cpu>("linalg_inv_ex");
+    direct<solve_triangular_cpu>("_solve_triangular");
+    direct<qr_cpu>("linalg_qr");
+    direct<geqrf_cpu>("geqrf");
+    direct<householder_product_cpu>("linalg_householder_product");
+    direct<ormqr_cpu>("_ormqr");
+    direct<ldl_factor_ex_cpu>("linalg_ldl_factor_ex");
+    direct<ldl_solve_cpu>("_ldl_solve");
+    direct<eigh_cpu>("_linalg_eigh");
+    direct<eig_cpu>("linalg_eig");
+    direct<svd_cpu>("_linalg_svd");
 }
 
 }  // namespace

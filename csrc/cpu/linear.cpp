@@ -48,9 +48,7 @@ bool bias_of_rows(const Tensor& x, const Tensor& w, const Tensor& bias) {
     return x.is_contiguous() && bias.ndim <= 2 && (bias.ndim == 1 || wide == 1);
 }
 
-void linear_shape(ShapeCall& c) {
-    const Tensor &x = c.tensor(0), &w = c.tensor(1);
-    const Tensor* bias = c.tensor_or_null(2);
+void linear_shape(ShapeCall& c, const Tensor& x, const Tensor& w, const Tensor* bias) {
     MT_CHECK(x.ndim > 0 && w.ndim > 0, "both arguments to linear need to be at least 1D, but they are ", x.ndim,
              "D and ", w.ndim, "D");
     MT_CHECK(w.ndim <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", w.ndim, "D");
@@ -81,10 +79,7 @@ void linear_shape(ShapeCall& c) {
     c.output(0, sizes, x.dtype);
 }
 
-void linear_cpu(Call& c) {
-    const Tensor &x = c.tensor(0), &w = c.tensor(1);
-    const Tensor* bias = c.tensor_or_null(2);
-    Tensor& out = c.out();
+void linear_cpu(Out out, const Tensor& x, const Tensor& w, const Tensor* bias) {
     Rows rows(x);
     const int64_t k = x.size(x.ndim - 1), n = w.ndim == 2 ? w.size(0) : 1;
     Product p;
@@ -92,21 +87,19 @@ void linear_cpu(Call& c) {
     p.m = rows.count, p.n = n, p.k = k;
     p.a = rows.owner->raw(), p.a_row = rows.stride, p.a_col = rows.owner->stride(x.ndim - 1);
     p.b = w.raw(), p.b_row = w.stride(w.ndim - 1), p.b_col = w.ndim == 2 ? w.stride(0) : k + 1;
-    p.c = out.raw(), p.c_row = n;
+    p.c = out->raw(), p.c_row = n;
     if (p.k == 1) p.a_col = p.b_row = 1;
     if (bias && bias->ndim == 1 && bias->size(0) == n && bias->is_contiguous()) {
         p.bias = bias->raw();
     } else if (bias) {
-        TensorRef flat = as_strided(out, {rows.count, n}, {n, 1}, out.offset);
+        TensorRef flat = as_strided(out, {rows.count, n}, {n, 1}, out->offset);
         copy_into(bias_of_rows(x, w, *bias) ? *flat : out, *bias);
         p.beta = 1;
     }
     gemm(p, "addmm_impl_cpu_");
 }
 
-void linear_backward_shape(ShapeCall& c) {
-    const Tensor &x = c.tensor(0), &grad = c.tensor(1), &w = c.tensor(2);
-    Span<bool> mask = c.bools(3);
+void linear_backward_shape(ShapeCall& c, const Tensor& x, const Tensor& grad, const Tensor& w, Span<bool> mask) {
     MT_CHECK(x.ndim > 0 && (w.ndim == 1 || w.ndim == 2),
              "linear_backward(): expected an input of at least one "
              "dimension and a weight of one or two, but got sizes ",
@@ -125,11 +118,9 @@ void linear_backward_shape(ShapeCall& c) {
     mask[2] ? c.output(2, w.ndim == 2 ? IntSpan{w.size(0)} : IntSpan(), w.dtype) : c.output_none(2);
 }
 
-void linear_backward_cpu(Call& c) {
-    const Tensor &w = c.tensor(2), &x = c.tensor(0);
-    Span<bool> mask = c.bools(3);
+void linear_backward_cpu(Out out, const Tensor& x, const Tensor& grad_output, const Tensor& w, Span<bool> mask) {
     const int64_t n = w.ndim == 2 ? w.size(0) : 1, k = x.size(x.ndim - 1);
-    TensorRef g = TensorRef::share(&c.tensor(1));
+    TensorRef g = TensorRef::share(&grad_output);
     if (w.ndim == 1) {  // the output had no last dimension
         Dims sizes(g->sizes()), strides(g->strides());
         sizes.push_back(1);
@@ -147,7 +138,7 @@ void linear_backward_cpu(Call& c) {
         p.a = grad.owner->raw(), p.a_row = grad.stride, p.a_col = grad_col;
         p.b = conj->raw(), p.b_row = w.ndim == 2 ? conj->stride(0) : k,
         p.b_col = k == 1 ? 1 : conj->stride(conj->ndim - 1);
-        p.c = c.out(0).raw(), p.c_row = k;
+        p.c = out[0].raw(), p.c_row = k;
         gemm(p, "addmm_impl_cpu_");
     }
     if (mask[1]) {
@@ -158,12 +149,12 @@ void linear_backward_cpu(Call& c) {
         p.m = n, p.n = k, p.k = rows.count;
         p.a = grad.owner->raw(), p.a_row = grad_col, p.a_col = grad.stride;
         p.b = rows.owner->raw(), p.b_row = rows.stride, p.b_col = k == 1 ? 1 : rows.owner->stride(x.ndim - 1);
-        p.c = c.out(1).raw(), p.c_row = k;
+        p.c = out[1].raw(), p.c_row = k;
         gemm(p, "addmm_impl_cpu_");
     }
     if (mask[2]) {
         TensorRef dense = grad_col == 1 ? grad.owner : contiguous(*grad.owner);
-        column_sums(x.dtype, dense->raw(), grad.count, n, grad_col == 1 ? grad.stride : n, c.out(2).raw());
+        column_sums(x.dtype, dense->raw(), grad.count, n, grad_col == 1 ? grad.stride : n, out[2].raw());
     }
 }
 
@@ -207,8 +198,7 @@ MatmulSizes matmul_sizes(const Tensor& a, const Tensor& b) {
     return s;
 }
 
-void matmul_shape(ShapeCall& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+void matmul_shape(ShapeCall& c, const Tensor& a, const Tensor& b) {
     MatmulSizes s = matmul_sizes(a, b);
     Dims sizes = s.batch;
     if (a.ndim > 1) sizes.push_back(s.m);
@@ -241,19 +231,16 @@ const char* matmul_name(const Tensor& a, const Tensor& b) {
                                       : "bmm";
 }
 
-void matmul_cpu(Call& c) {
-    const Tensor &ta = c.tensor(0), &tb = c.tensor(1);
+void matmul_cpu(Out result, const Tensor& ta, const Tensor& tb) {
     MatmulSizes s = matmul_sizes(ta, tb);
     TensorRef a = as_matrix(ta, true), b = as_matrix(tb, false);
-    TensorRef out = result_matrix(c.out(), ta.ndim == 1, tb.ndim == 1);
+    TensorRef out = result_matrix(result, ta.ndim == 1, tb.ndim == 1);
     multiply({ta.dtype, s.batch, s.m, s.n, s.k, broadcast_operand(*a, s.batch), broadcast_operand(*b, s.batch),
               result_operand(*out, s.batch)},
              matmul_name(ta, tb));
 }
 
-void matmul_backward_shape(ShapeCall& c) {
-    Span<bool> mask = c.bools(3);
-    const Tensor &grad = c.tensor(0), &left = c.tensor(1), &right = c.tensor(2);
+void matmul_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& left, const Tensor& right, Span<bool> mask) {
     MatmulSizes s = matmul_sizes(left, right);
     Dims sizes = s.batch;
     if (left.ndim > 1) sizes.push_back(s.m);
@@ -263,10 +250,8 @@ void matmul_backward_shape(ShapeCall& c) {
     MT_CHECK(left.dtype == right.dtype && grad.dtype == right.dtype,
              "expected m1 and m2 to have the same dtype, but got: ", dtype_cpp_name(left.dtype),
              " != ", dtype_cpp_name(left.dtype == right.dtype ? grad.dtype : right.dtype));
-    for (int i : {0, 1}) {
-        const Tensor& t = c.tensor(1 + i);
-        mask[i] ? c.output(i, t.sizes(), t.dtype) : c.output_none(i);
-    }
+    mask[0] ? c.output(0, left.sizes(), left.dtype) : c.output_none(0);
+    mask[1] ? c.output(1, right.sizes(), right.dtype) : c.output_none(1);
 }
 
 // target = left right, summed over the batch dimensions that the target lacks.
@@ -297,26 +282,23 @@ void product_into(Tensor& target, const Tensor& left, bool flip_left, const Tens
     if (wide) copy_into(*matrix, *wide);
 }
 
-void matmul_backward_cpu(Call& c) {
-    const Tensor &ta = c.tensor(1), &tb = c.tensor(2);
-    Span<bool> mask = c.bools(3);
+void matmul_backward_cpu(Out out, const Tensor& grad_output, const Tensor& ta, const Tensor& tb, Span<bool> mask) {
     MatmulSizes s = matmul_sizes(ta, tb);
     TensorRef a = as_matrix(ta, true), b = as_matrix(tb, false),
-              grad = result_matrix(c.tensor(0), ta.ndim == 1, tb.ndim == 1);
+              grad = result_matrix(grad_output, ta.ndim == 1, tb.ndim == 1);
     // A batch that folds into rows in the forward pass folds into the summed dimension here if the gradient is dense.
     if (tb.ndim <= 2 && ta.ndim > 2) grad = contiguous(*grad);
-    if (mask[0]) product_into(c.out(0), *grad, false, *conjugated(*b), true, s, s.m, s.k, s.n, true);
+    if (mask[0]) product_into(out[0], *grad, false, *conjugated(*b), true, s, s.m, s.k, s.n, true);
     if (mask[1]) {
         TensorRef left = conjugated(*a);
         if (tb.ndim <= 2 && ta.ndim > 2) left = contiguous(*left);
-        product_into(c.out(1), *left, true, *grad, false, s, s.k, s.n, s.m, false);
+        product_into(out[1], *left, true, *grad, false, s, s.k, s.n, s.m, false);
     }
 }
 
 // ---- PyTorch composes linear and matmul; the last part gives the node its name ----
 
-const char* matmul_node(const Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+const char* matmul_node(const Tensor& a, const Tensor& b) {
     if (a.ndim == 1 && b.ndim == 1) return "DotBackward0";
     if (a.ndim == 2 && b.ndim == 1) return "MvBackward0";
     if (a.ndim == 1 && b.ndim == 2) return "SqueezeBackward4";
@@ -324,26 +306,25 @@ const char* matmul_node(const Call& c) {
     // The larger operand is folded when it is the second by transposing both, which ends in a copy.
     return a.ndim == 2 && b.ndim > 2 && requires_grad(a) ? "CloneBackward0" : "UnsafeViewBackward0";
 }
-const char* linear_node(const Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (c.is_none(2) && x.ndim <= 2) return matmul_node(c);
-    if (c.is_none(2)) return "UnsafeViewBackward0";
-    if (x.ndim == 2 && c.tensor(1).ndim == 2) return "AddmmBackward0";
-    return x.is_contiguous() && c.tensor(1).ndim == 2 ? "ViewBackward0" : "AddBackward0";
+const char* linear_node(const Tensor& x, const Tensor& weight, const Tensor* bias) {
+    if (!bias && x.ndim <= 2) return matmul_node(x, weight);
+    if (!bias) return "UnsafeViewBackward0";
+    if (x.ndim == 2 && weight.ndim == 2) return "AddmmBackward0";
+    return x.is_contiguous() && weight.ndim == 2 ? "ViewBackward0" : "AddBackward0";
 }
 
 KERNELS
 {
-    register_node_name("linear", linear_node);
-    register_node_name("matmul", matmul_node);
-    shape("linear", linear_shape);
-    shape("linear_backward", linear_backward_shape);
-    shape("matmul", matmul_shape);
-    shape("matmul_backward", matmul_backward_shape);
-    structured("linear", linear_cpu, kContiguousOutputs);
-    structured("linear_backward", linear_backward_cpu, kContiguousOutputs);
-    structured("matmul", matmul_cpu, kContiguousOutputs);
-    structured("matmul_backward", matmul_backward_cpu, kContiguousOutputs);
+    node_name<linear_node>("linear");
+    node_name<matmul_node>("matmul");
+    shape<linear_shape>("linear");
+    shape<linear_backward_shape>("linear_backward");
+    shape<matmul_shape>("matmul");
+    shape<matmul_backward_shape>("matmul_backward");
+    structured<linear_cpu>("linear", kContiguousOutputs);
+    structured<linear_backward_cpu>("linear_backward", kContiguousOutputs);
+    structured<matmul_cpu>("matmul", kContiguousOutputs);
+    structured<matmul_backward_cpu>("matmul_backward", kContiguousOutputs);
 }
 
 }  // namespace

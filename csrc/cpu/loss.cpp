@@ -69,8 +69,9 @@ struct CrossEntropy {  // of probabilities; logarithms are cut off at -100
 
 // loss(self, target, [weight]) with `reduction` and a parameter
 template <template <class> class Loss>
-void forward(Call& c, const Tensor* weight, int64_t reduction, double parameter) {
-    TensorRef x = TensorRef::share(&c.tensor(0)), y = TensorRef::share(&c.tensor(1));
+void forward(Out out, const Tensor& given_self, const Tensor& given_target, const Tensor* weight, int64_t reduction,
+             double parameter) {
+    TensorRef x = TensorRef::share(&given_self), y = TensorRef::share(&given_target);
     if (reduction != kNone && !weight && x->sizes() == y->sizes() && x->strides() == y->strides() &&
         x->is_non_overlapping_and_dense()) {  // a sum in the order of memory
         Dims one{x->numel()}, step{1};
@@ -79,12 +80,12 @@ void forward(Call& c, const Tensor* weight, int64_t reduction, double parameter)
     }
     const Tensor &self = *x, &target = *y;
     Dims sizes = broadcast_sizes(self.sizes(), target.sizes());
-    DType wide = broad_type(c.out().dtype);
+    DType wide = broad_type(out->dtype);
     TensorRef a = spread(self, sizes, wide), b = spread(target, sizes, wide),
               w = weight ? spread(*weight, sizes, wide) : TensorRef();
-    Converted result(c.out(), wide);
+    Converted result(out, wide);
     int64_t n = numel_of(sizes);
-    visit(PlainFloatTypes{}, wide, c.name(), [&]<class X>() {
+    visit(PlainFloatTypes{}, wide, out.name(), [&]<class X>() {
         Loss<X> loss(parameter);
         const X *x = a->data<X>(), *t = b->data<X>(), *k = w ? w->data<X>() : nullptr;
         X* y = result.tensor().data<X>();
@@ -120,18 +121,17 @@ void forward(Call& c, const Tensor* weight, int64_t reduction, double parameter)
 
 // loss_backward(grad_output, self, target, ...)
 template <template <class> class Loss>
-void backward(Call& c, const Tensor* weight, int64_t reduction, double parameter) {
-    const Tensor &grad = c.tensor(0), &self = c.tensor(1), &target = c.tensor(2);
-    Tensor& out = c.out();
-    IntSpan sizes = out.sizes();
-    DType wide = broad_type(out.dtype);
+void backward(Out out, const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor* weight,
+              int64_t reduction, double parameter) {
+    IntSpan sizes = out->sizes();
+    DType wide = broad_type(out->dtype);
     TensorRef a = spread(self, sizes, wide), b = spread(target, sizes, wide),
               w = weight ? spread(*weight, sizes, wide) : TensorRef();
-    bool single = grad.numel() == 1 && out.numel() != 1;
+    bool single = grad.numel() == 1 && out->numel() != 1;
     TensorRef g = single ? contiguous(grad, wide) : spread(grad, sizes, wide);
     Converted result(out, wide);
-    int64_t n = out.numel();
-    visit(PlainFloatTypes{}, wide, c.name(), [&]<class X>() {
+    int64_t n = out->numel();
+    visit(PlainFloatTypes{}, wide, out.name(), [&]<class X>() {
         Loss<X> loss(parameter);
         const X *x = a->data<X>(), *t = b->data<X>(), *k = w ? w->data<X>() : nullptr, *gs = g->data<X>();
         X* y = result.tensor().data<X>();
@@ -157,51 +157,67 @@ DType loss_type(const Tensor& self, const Tensor& target) {
     if (target.ndim == 0 && self.ndim > 0 && is_floating(self.dtype)) t = self.dtype;
     return t;
 }
-void loss_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(c.param(0)), &target = c.tensor(c.param(1));
+void loss_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t reduction) {
     Dims sizes = broadcast_sizes(self.sizes(), target.sizes());
     DType t = loss_type(self, target);
     if (!is_floating(t)) unsupported_dtype(c.name(), t);
-    c.output(0, c.integer(c.param(2)) == kNone ? IntSpan(sizes) : IntSpan(), t);
+    c.output(0, reduction == kNone ? IntSpan(sizes) : IntSpan(), t);
 }
-void loss_backward_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(c.param(0)), &target = c.tensor(c.param(1));
+void loss_backward_shape(ShapeCall& c, const Tensor& self, const Tensor& target) {
     c.output(0, broadcast_sizes(self.sizes(), target.sizes()), loss_type(self, target));
 }
 
 // ---- kernels ----
 
-void mse_cpu(Call& c) { forward<Squared>(c, nullptr, c.integer(2), 0); }
-void mse_backward_cpu(Call& c) { backward<Squared>(c, nullptr, c.integer(3), 0); }
-void smooth_l1_cpu(Call& c) { forward<Smooth>(c, nullptr, c.integer(2), c.real(3)); }
-void smooth_l1_backward_cpu(Call& c) { backward<Smooth>(c, nullptr, c.integer(3), c.real(4)); }
-void huber_cpu(Call& c) { forward<Huber>(c, nullptr, c.integer(2), c.real(3)); }
-void huber_backward_cpu(Call& c) { backward<Huber>(c, nullptr, c.integer(3), c.real(4)); }
+void mse_cpu(Out out, const Tensor& self, const Tensor& target, int64_t reduction) {
+    forward<Squared>(out, self, target, nullptr, reduction, 0);
+}
+void mse_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, const Tensor& target, int64_t reduction) {
+    backward<Squared>(out, grad_output, self, target, nullptr, reduction, 0);
+}
+void smooth_l1_cpu(Out out, const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
+    forward<Smooth>(out, self, target, nullptr, reduction, beta);
+}
+void smooth_l1_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                            int64_t reduction, double beta) {
+    backward<Smooth>(out, grad_output, self, target, nullptr, reduction, beta);
+}
+void huber_cpu(Out out, const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
+    forward<Huber>(out, self, target, nullptr, reduction, delta);
+}
+void huber_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, const Tensor& target, int64_t reduction,
+                        double delta) {
+    backward<Huber>(out, grad_output, self, target, nullptr, reduction, delta);
+}
 
-void binary_cross_entropy_cpu(Call& c) {
-    TensorRef p = contiguous(c.tensor(0), DType::Float64);
+void binary_cross_entropy_cpu(Out out, const Tensor& self, const Tensor& target, const Tensor* weight,
+                              int64_t reduction) {
+    TensorRef p = contiguous(self, DType::Float64);
     const double* x = p->data<double>();
     bool inside = true;
     for (int64_t i = 0; i < p->numel(); i++) inside &= x[i] >= 0 && x[i] <= 1;
     MT_CHECK(inside, "all elements of input should be between 0 and 1");
-    forward<CrossEntropy>(c, c.tensor_or_null(2), c.integer(3), 0);
+    forward<CrossEntropy>(out, self, target, weight, reduction, 0);
 }
-void binary_cross_entropy_backward_cpu(Call& c) { backward<CrossEntropy>(c, c.tensor_or_null(3), c.integer(4), 0); }
+void binary_cross_entropy_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                                       const Tensor* weight, int64_t reduction) {
+    backward<CrossEntropy>(out, grad_output, self, target, weight, reduction, 0);
+}
 
 }  // namespace
 
 KERNELS
 {
-    shape("loss", loss_shape);
-    shape("loss_backward", loss_backward_shape);
-    structured("mse_loss", mse_cpu, kContiguousOutputs);
-    structured("mse_loss_backward", mse_backward_cpu, kContiguousOutputs);
-    structured("smooth_l1_loss", smooth_l1_cpu, kContiguousOutputs);
-    structured("smooth_l1_loss_backward", smooth_l1_backward_cpu, kContiguousOutputs);
-    structured("huber_loss", huber_cpu, kContiguousOutputs);
-    structured("huber_loss_backward", huber_backward_cpu, kContiguousOutputs);
-    structured("binary_cross_entropy", binary_cross_entropy_cpu, kContiguousOutputs);
-    structured("binary_cross_entropy_backward", binary_cross_entropy_backward_cpu, kContiguousOutputs);
+    shape<loss_shape>("loss");
+    shape<loss_backward_shape>("loss_backward");
+    structured<mse_cpu>("mse_loss", kContiguousOutputs);
+    structured<mse_backward_cpu>("mse_loss_backward", kContiguousOutputs);
+    structured<smooth_l1_cpu>("smooth_l1_loss", kContiguousOutputs);
+    structured<smooth_l1_backward_cpu>("smooth_l1_loss_backward", kContiguousOutputs);
+    structured<huber_cpu>("huber_loss", kContiguousOutputs);
+    structured<huber_backward_cpu>("huber_loss_backward", kContiguousOutputs);
+    structured<binary_cross_entropy_cpu>("binary_cross_entropy", kContiguousOutputs);
+    structured<binary_cross_entropy_backward_cpu>("binary_cross_entropy_backward", kContiguousOutputs);
 }
 
 }  // namespace mt

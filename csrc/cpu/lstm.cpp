@@ -72,25 +72,25 @@ void forward(const Sizes& s, const Tensor& hx, const Tensor& cx, const Tensor& w
 }
 
 // _lstm_scan(gates, hx, cx, w_hh, reverse) -> (output, last cell, cells, gates after their functions)
-void scan_shape(ShapeCall& c) {
-    const Sizes s = check_layer(c.tensor(0), c.tensor(1), c.tensor(2), c.tensor(3), "_lstm_scan");
+void scan_shape(ShapeCall& c, const Tensor& gates, const Tensor& hx, const Tensor& cx, const Tensor& w_hh) {
+    const Sizes s = check_layer(gates, hx, cx, w_hh, "_lstm_scan");
     c.output(0, {s.steps, s.batch, s.hidden}, s.dtype);
     c.output(1, {s.batch, s.hidden}, s.dtype);
     c.output(2, {s.steps, s.batch, s.hidden}, s.dtype);
     c.output(3, {s.steps, s.batch, 4 * s.hidden}, s.dtype);
 }
 
-void scan_cpu(Call& c) {
-    const Sizes s = check_layer(c.tensor(0), c.tensor(1), c.tensor(2), c.tensor(3), "_lstm_scan");
-    TensorRef hx = contiguous(c.tensor(1)), cx = contiguous(c.tensor(2)), w = contiguous(c.tensor(3));
-    copy_into(c.out(3), c.tensor(0));
+void scan_cpu(Out out, const Tensor& gates, const Tensor& given_hx, const Tensor& given_cx, const Tensor& w_hh,
+              bool reverse) {
+    const Sizes s = check_layer(gates, given_hx, given_cx, w_hh, "_lstm_scan");
+    TensorRef hx = contiguous(given_hx), cx = contiguous(given_cx), w = contiguous(w_hh);
+    copy_into(out[3], gates);
     if (s.state() == 0) return;
-    const bool reverse = c.boolean(4);
     visit(PlainFloatTypes{}, s.dtype, "lstm", [&]<class T>() {
-        T* cells = c.out(2).data<T>();
-        forward<T>(s, *hx, *cx, *w, reverse, c.out(3).data<T>(), c.out(0).data<T>(), cells);
+        T* cells = out[2].data<T>();
+        forward<T>(s, *hx, *cx, *w, reverse, out[3].data<T>(), out[0].data<T>(), cells);
         const T* last = cells + (reverse ? 0 : (s.steps - 1) * s.state());
-        std::copy(last, last + s.state(), c.out(1).data<T>());
+        std::copy(last, last + s.state(), out[1].data<T>());
     });
 }
 
@@ -136,26 +136,28 @@ void backward(const Sizes& s, const Tensor* grad_output, const Tensor& cx, const
 
 // _lstm_scan_backward(grad_output?, grad_cell?, hx, cx, w_hh, output, cells, gates, reverse)
 //     -> gradients of gates, hx, cx, w_hh
-void scan_backward_shape(ShapeCall& c) {
-    const Sizes s = check_layer(c.tensor(7), c.tensor(2), c.tensor(3), c.tensor(4), "_lstm_scan_backward");
-    c.output(0, c.tensor(7).sizes(), s.dtype);
-    c.output(1, c.tensor(2).sizes(), s.dtype);
-    c.output(2, c.tensor(3).sizes(), s.dtype);
-    c.output(3, c.tensor(4).sizes(), s.dtype);
+void scan_backward_shape(ShapeCall& c, Unread grad_output, Unread grad_cell, const Tensor& hx, const Tensor& cx,
+                         const Tensor& w_hh, Unread output, Unread cells, const Tensor& gates) {
+    const Sizes s = check_layer(gates, hx, cx, w_hh, "_lstm_scan_backward");
+    c.output(0, gates.sizes(), s.dtype);
+    c.output(1, hx.sizes(), s.dtype);
+    c.output(2, cx.sizes(), s.dtype);
+    c.output(3, w_hh.sizes(), s.dtype);
 }
 
-void scan_backward_cpu(Call& c) {
-    const Sizes s = check_layer(c.tensor(7), c.tensor(2), c.tensor(3), c.tensor(4), "_lstm_scan_backward");
-    TensorRef hx = contiguous(c.tensor(2)), cx = contiguous(c.tensor(3)), w = contiguous(c.tensor(4)),
-              output = contiguous(c.tensor(5)), cells = contiguous(c.tensor(6)), gates = contiguous(c.tensor(7)), grad;
-    const bool reverse = c.boolean(8);
-    if (const Tensor* given = c.tensor_or_null(0)) {
+void scan_backward_cpu(Out out, const Tensor* grad_output, const Tensor* grad_cell, const Tensor& given_hx,
+                       const Tensor& given_cx, const Tensor& w_hh, const Tensor& given_output,
+                       const Tensor& given_cells, const Tensor& given_gates, bool reverse) {
+    const Sizes s = check_layer(given_gates, given_hx, given_cx, w_hh, "_lstm_scan_backward");
+    TensorRef hx = contiguous(given_hx), cx = contiguous(given_cx), w = contiguous(w_hh),
+              output = contiguous(given_output), cells = contiguous(given_cells), gates = contiguous(given_gates), grad;
+    if (const Tensor* given = grad_output) {
         MT_CHECK(given->sizes() == output->sizes(), "_lstm_scan_backward: expected a gradient of size ",
                  output->sizes(), ", got ", given->sizes());
         grad = contiguous(*given, s.dtype);
     }
-    Tensor &slopes = c.out(0), &dh = c.out(1), &dc = c.out(2), &dw = c.out(3);
-    if (const Tensor* given = c.tensor_or_null(1)) {
+    Tensor &slopes = out[0], &dh = out[1], &dc = out[2], &dw = out[3];
+    if (const Tensor* given = grad_cell) {
         MT_CHECK(given->sizes() == cx->sizes(), "_lstm_scan_backward: expected a gradient of size ", cx->sizes(),
                  ", got ", given->sizes());
         copy_into(dc, *given);
@@ -181,10 +183,10 @@ void scan_backward_cpu(Call& c) {
 
 KERNELS
 {
-    shape("lstm_scan", scan_shape);
-    shape("lstm_scan_backward", scan_backward_shape);
-    structured("_lstm_scan", scan_cpu, kContiguousOutputs);
-    structured("_lstm_scan_backward", scan_backward_cpu, kContiguousOutputs);
+    shape<scan_shape>("lstm_scan");
+    shape<scan_backward_shape>("lstm_scan_backward");
+    structured<scan_cpu>("_lstm_scan", kContiguousOutputs);
+    structured<scan_backward_cpu>("_lstm_scan_backward", kContiguousOutputs);
 }
 
 }  // namespace

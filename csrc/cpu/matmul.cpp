@@ -1,13 +1,13 @@
 // mm, bmm, addmm and their family: products of matrices and of vectors.
 #include "core/cpp_names.h"
+#include "core/number_fits.h"
 #include "product.h"
 
 namespace mt {
 namespace {
 
 // Output strides PyTorch gives: contiguous.
-void mm_shape(ShapeCall& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+void mm_shape(ShapeCall& c, const Tensor& a, const Tensor& b) {
     MT_CHECK(a.ndim == 2, "self must be a matrix");
     MT_CHECK(b.ndim == 2, "mat2 must be a matrix");
     MT_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ",
@@ -27,14 +27,12 @@ void check_bmm(const Tensor& a, const Tensor& b) {
              dtype_class_name(b.dtype));
 }
 
-void bmm_shape(ShapeCall& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+void bmm_shape(ShapeCall& c, const Tensor& a, const Tensor& b) {
     check_bmm(a, b);
     c.output(0, {a.size(0), a.size(1), b.size(2)}, a.dtype);
 }
 
-void addmm_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(0), &a = c.tensor(1), &b = c.tensor(2);
+void addmm_shape(ShapeCall& c, const Tensor& self, const Tensor& a, const Tensor& b) {
     MT_CHECK(a.ndim == 2, "mat1 must be a matrix, got ", a.ndim, "-D tensor");
     MT_CHECK(b.ndim == 2, "mat2 must be a matrix, got ", b.ndim, "-D tensor");
     MT_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ",
@@ -45,8 +43,7 @@ void addmm_shape(ShapeCall& c) {
     c.output(0, {a.size(0), b.size(1)}, a.dtype);
 }
 
-void baddbmm_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(0), &a = c.tensor(1), &b = c.tensor(2);
+void baddbmm_shape(ShapeCall& c, const Tensor& self, const Tensor& a, const Tensor& b) {
     if (a.ndim == 3 && b.ndim == 3) check_expands(self, {a.size(0), a.size(1), b.size(2)});
     check_bmm(a, b);
     MT_CHECK(self.dtype == a.dtype, "Input dtypes must be the same, got: input ", dtype_class_name(self.dtype),
@@ -54,8 +51,7 @@ void baddbmm_shape(ShapeCall& c) {
     c.output(0, {a.size(0), a.size(1), b.size(2)}, a.dtype);
 }
 
-void addbmm_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(0), &a = c.tensor(1), &b = c.tensor(2);
+void addbmm_shape(ShapeCall& c, const Tensor& self, const Tensor& a, const Tensor& b) {
     MT_CHECK(a.ndim == 3, "batch1 must be a 3D tensor");
     MT_CHECK(b.ndim == 3, "batch2 must be a 3D tensor");
     check_expands(self, {a.size(1), b.size(2)});
@@ -74,8 +70,7 @@ void check_matvec(const Tensor& input, const Tensor& mat, const Tensor& vec, Int
              vec.ndim);
 }
 
-void mv_shape(ShapeCall& c) {
-    const Tensor &a = c.tensor(0), &v = c.tensor(1);
+void mv_shape(ShapeCall& c, const Tensor& a, const Tensor& v) {
     check_matvec(a, a, v, {1});
     MT_CHECK(a.size(1) == v.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x", a.size(1),
              "), vec (", v.size(0), ")");
@@ -84,8 +79,7 @@ void mv_shape(ShapeCall& c) {
     c.output(0, {a.size(0)}, a.dtype);
 }
 
-void addmv_shape(ShapeCall& c) {
-    const Tensor &self = c.tensor(0), &a = c.tensor(1), &v = c.tensor(2);
+void addmv_shape(ShapeCall& c, const Tensor& self, const Tensor& a, const Tensor& v) {
     check_matvec(self, a, v, {self.ndim});
     MT_CHECK(self.ndim <= 1, "vector + matrix @ vector expected, got ", self.ndim, ", ", a.ndim, ", ", v.ndim);
     MT_CHECK(a.size(1) == v.size(0) && (self.numel() == a.size(0) || self.numel() == 1), "size mismatch, got input (",
@@ -95,15 +89,15 @@ void addmv_shape(ShapeCall& c) {
     c.output(0, {a.size(0)}, a.dtype);
 }
 
-void dot_shape(ShapeCall& c) {
-    check_dot(c.tensor(0), c.tensor(1), "dot");
-    c.output(0, {}, c.tensor(0).dtype);
+void dot_shape(ShapeCall& c, const Tensor& self, const Tensor& other) {
+    check_dot(self, other, "dot");
+    c.output(0, {}, self.dtype);
 }
 
-void add_product(Call& c, IntSpan sizes, const char* op) {
-    const Tensor& self = c.tensor(0);
-    TensorRef a = TensorRef::share(&c.tensor(1)), b = TensorRef::share(&c.tensor(2));
-    Tensor& out = c.out();
+void add_product(Tensor& out, const Tensor& self, const Tensor& left, const Tensor& right, const Value& beta,
+                 const Value& alpha, IntSpan sizes, const char* op) {
+    if (!is_reduced_float(self.dtype)) check_numbers_fit(self.dtype, {beta, alpha});
+    TensorRef a = TensorRef::share(&left), b = TensorRef::share(&right);
     if (a->storage == out.storage) a = clone(*a);
     if (b->storage == out.storage) b = clone(*b);
     BatchedProduct x{out.dtype,
@@ -114,8 +108,8 @@ void add_product(Call& c, IntSpan sizes, const char* op) {
                      broadcast_operand(*a, sizes),
                      broadcast_operand(*b, sizes),
                      result_operand(out, sizes)};
-    x.beta = c.scalar(3).as_complex();
-    x.alpha = c.scalar(4).as_complex();
+    x.beta = beta.as_complex();
+    x.alpha = alpha.as_complex();
     if (x.beta == 1.0 && x.alpha == 1.0 && self.ndim == 1 && out.ndim == 2 && self.size(0) == out.size(1) &&
         self.is_contiguous())
         x.bias = self.raw(), x.beta = 0;
@@ -125,8 +119,7 @@ void add_product(Call& c, IntSpan sizes, const char* op) {
     multiply(x, op);
 }
 
-void mm_cpu(Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+void mm_cpu(Out out, const Tensor& a, const Tensor& b) {
     multiply({a.dtype,
               {},
               a.size(0),
@@ -134,31 +127,36 @@ void mm_cpu(Call& c) {
               a.size(1),
               broadcast_operand(a, {}),
               broadcast_operand(b, {}),
-              result_operand(c.out(), {})},
+              result_operand(out, {})},
              "addmm_impl_cpu_");
 }
 
-void bmm_cpu(Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
+void bmm_cpu(Out out, const Tensor& a, const Tensor& b) {
     Dims sizes{a.size(0)};
     multiply({a.dtype, sizes, a.size(1), b.size(2), a.size(2), broadcast_operand(a, sizes), broadcast_operand(b, sizes),
-              result_operand(c.out(), sizes)},
+              result_operand(out, sizes)},
              "bmm");
 }
 
-void addmm_cpu(Call& c) { add_product(c, {}, "addmm_impl_cpu_"); }
-void baddbmm_cpu(Call& c) { add_product(c, {c.tensor(1).size(0)}, "baddbmm"); }
+void addmm_cpu(Out out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Value& beta,
+               const Value& alpha) {
+    add_product(out, self, mat1, mat2, beta, alpha, {}, "addmm_impl_cpu_");
+}
+void baddbmm_cpu(Out out, const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Value& beta,
+                 const Value& alpha) {
+    add_product(out, self, batch1, batch2, beta, alpha, {batch1.size(0)}, "baddbmm");
+}
 
-void addbmm_cpu(Call& c) {
-    Tensor& out = c.out();
+void addbmm_cpu(Out out, const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Value& beta,
+                const Value& alpha) {
     TensorRef wide;
-    if (is_reduced_float(out.dtype)) {  // sums over the batch are kept in float32
-        wide = empty(out.sizes(), DType::Float32);
+    if (is_reduced_float(out->dtype)) {  // sums over the batch are kept in float32
+        wide = empty(out->sizes(), DType::Float32);
     }
     Tensor& target = wide ? *wide : out;
-    TensorRef a = wide ? contiguous(c.tensor(1), DType::Float32) : TensorRef::share(&c.tensor(1));
-    TensorRef b = wide ? contiguous(c.tensor(2), DType::Float32) : TensorRef::share(&c.tensor(2));
-    if (c.scalar(3).as_complex() != 0.0) copy_into(target, c.tensor(0));
+    TensorRef a = wide ? contiguous(batch1, DType::Float32) : TensorRef::share(&batch1);
+    TensorRef b = wide ? contiguous(batch2, DType::Float32) : TensorRef::share(&batch2);
+    if (beta.as_complex() != 0.0) copy_into(target, self);
     Dims sizes{a->size(0)};
     BatchedProduct x{target.dtype,
                      sizes,
@@ -169,8 +167,8 @@ void addbmm_cpu(Call& c) {
                      broadcast_operand(*b, sizes),
                      result_operand(target, sizes)};
     x.c.batch[0] = 0;
-    x.beta = c.scalar(3).as_complex();
-    x.alpha = c.scalar(4).as_complex();
+    x.beta = beta.as_complex();
+    x.alpha = alpha.as_complex();
     if (a->size(0) == 0) {
         x.sizes[0] = 1, x.k = 0;
     }
@@ -192,13 +190,13 @@ void matvec(const Tensor& a, const Tensor& v, Tensor& out, c128 alpha, c128 beta
     multiply(x, "addmv_impl_cpu");
 }
 
-void mv_cpu(Call& c) { matvec(c.tensor(0), c.tensor(1), c.out(), 1, 0); }
+void mv_cpu(Out out, const Tensor& self, const Tensor& vec) { matvec(self, vec, out, 1, 0); }
 
-void addmv_cpu(Call& c) {
-    Tensor& out = c.out();
-    c128 beta = c.scalar(3).as_complex();
-    if (beta != 0.0 && c.tensor(0).raw() != out.raw()) copy_into(out, c.tensor(0));
-    matvec(c.tensor(1), c.tensor(2), out, c.scalar(4).as_complex(), beta);
+void addmv_cpu(Out out, const Tensor& self, const Tensor& mat, const Tensor& vec, const Value& given_beta,
+               const Value& alpha) {
+    c128 beta = given_beta.as_complex();
+    if (beta != 0.0 && self.raw() != out->raw()) copy_into(out, self);
+    matvec(mat, vec, out, alpha.as_complex(), beta);
 }
 
 void inner_product(const Tensor& a, const Tensor& b, Tensor& out, const char* op) {
@@ -214,31 +212,31 @@ void inner_product(const Tensor& a, const Tensor& b, Tensor& out, const char* op
              op);
 }
 
-void dot_cpu(Call& c) { inner_product(c.tensor(0), c.tensor(1), c.out(), "dot"); }
-void vdot_cpu(Call& c) {
-    TensorRef a = conjugated(c.tensor(0));
-    inner_product(*a, c.tensor(1), c.out(), "vdot");
+void dot_cpu(Out out, const Tensor& self, const Tensor& tensor) { inner_product(self, tensor, out, "dot"); }
+void vdot_cpu(Out out, const Tensor& self, const Tensor& other) {
+    TensorRef a = conjugated(self);
+    inner_product(*a, other, out, "vdot");
 }
 
 KERNELS
 {
-    shape("mm", mm_shape);
-    shape("bmm", bmm_shape);
-    shape("addmm", addmm_shape);
-    shape("baddbmm", baddbmm_shape);
-    shape("addbmm", addbmm_shape);
-    shape("mv", mv_shape);
-    shape("addmv", addmv_shape);
-    shape("dot", dot_shape);
-    structured("mm", mm_cpu, kContiguousOutputs);
-    structured("bmm", bmm_cpu, kContiguousOutputs);
-    structured("addmm", addmm_cpu, kContiguousOutputs | kInputMayAlias);
-    structured("baddbmm", baddbmm_cpu, kContiguousOutputs | kInputMayAlias);
-    structured("addbmm", addbmm_cpu, kContiguousOutputs);
-    structured("mv", mv_cpu, kContiguousOutputs);
-    structured("addmv", addmv_cpu, kContiguousOutputs);
-    structured("dot", dot_cpu, kContiguousOutputs);
-    structured("vdot", vdot_cpu, kContiguousOutputs);
+    shape<mm_shape>("mm");
+    shape<bmm_shape>("bmm");
+    shape<addmm_shape>("addmm");
+    shape<baddbmm_shape>("baddbmm");
+    shape<addbmm_shape>("addbmm");
+    shape<mv_shape>("mv");
+    shape<addmv_shape>("addmv");
+    shape<dot_shape>("dot");
+    structured<mm_cpu>("mm", kContiguousOutputs);
+    structured<bmm_cpu>("bmm", kContiguousOutputs);
+    structured<addmm_cpu>("addmm", kContiguousOutputs | kInputMayAlias);
+    structured<baddbmm_cpu>("baddbmm", kContiguousOutputs | kInputMayAlias);
+    structured<addbmm_cpu>("addbmm", kContiguousOutputs);
+    structured<mv_cpu>("mv", kContiguousOutputs);
+    structured<addmv_cpu>("addmv", kContiguousOutputs);
+    structured<dot_cpu>("dot", kContiguousOutputs);
+    structured<vdot_cpu>("vdot", kContiguousOutputs);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What a memory format asks of a tensor's sizes.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

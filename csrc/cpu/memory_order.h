@@ -1,7 +1,7 @@
 // Filling a tensor with a stream of numbers in the order of its memory, which is the order PyTorch draws them in.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {

@@ -97,14 +97,12 @@ void variance_into(const Tensor& self, uint64_t mask, double correction, bool ro
 
 // var.correction(self, dim, *, correction, keepdim)
 template <bool kRoot>
-void var_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    variance_into(self, reduced_dims(c.args[1], self.ndim), c.real_or(2, 1), kRoot, c.out(), nullptr);
+void var_cpu(Out out, const Tensor& self, ReducedDims dim, std::optional<double> correction, bool keepdim) {
+    variance_into(self, dim.mask(self.ndim), correction.value_or(1), kRoot, out, nullptr);
 }
 template <bool kRoot>
-void var_mean_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    variance_into(self, reduced_dims(c.args[1], self.ndim), c.real_or(2, 1), kRoot, c.out(0), &c.out(1));
+void var_mean_cpu(Out out, const Tensor& self, ReducedDims dim, std::optional<double> correction, bool keepdim) {
+    variance_into(self, dim.mask(self.ndim), correction.value_or(1), kRoot, out[0], &out[1]);
 }
 
 // ---- vector norms ----
@@ -180,13 +178,13 @@ void check_identity(const Tensor& self, uint64_t mask, const Value& dim, double 
 }
 
 // linalg_vector_norm(self, ord, dim, keepdim, *, dtype)
-void vector_norm_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    double order = c.real(1);
-    uint64_t mask = reduced_dims(c.args[2], self.ndim);
-    check_identity(self, mask, c.args[2], order, c.args[1]);
-    DType type = broad_type(c.dtype_or(4, self.dtype));
-    Converted result(c.out(), to_real(type));
+void vector_norm_cpu(Out out, const Tensor& self, const Value& ord, ReducedDims dim, bool keepdim,
+                     std::optional<DType> dtype) {
+    const double order = ord.as_double();
+    uint64_t mask = dim.mask(self.ndim);
+    check_identity(self, mask, dim.given, order, ord);
+    DType type = broad_type(dtype.value_or(self.dtype));
+    Converted result(out, to_real(type));
     double root = order == 2 ? 2 : order == 0 || order == 1 || std::isinf(order) ? 1 : order;
     auto to = [&]<class R>(R* out) {
         return [=](int64_t o, double t) {
@@ -226,11 +224,11 @@ void vector_norm_cpu(Call& c) {
 
 KERNELS
 {
-    structured("var.correction", var_cpu<false>, kContiguousOutputs);
-    structured("std.correction", var_cpu<true>, kContiguousOutputs);
-    structured("var_mean.correction", var_mean_cpu<false>, kContiguousOutputs);
-    structured("std_mean.correction", var_mean_cpu<true>, kContiguousOutputs);
-    structured("linalg_vector_norm", vector_norm_cpu, kContiguousOutputs);
+    structured<var_cpu<false>>("var.correction", kContiguousOutputs);
+    structured<var_cpu<true>>("std.correction", kContiguousOutputs);
+    structured<var_mean_cpu<false>>("var_mean.correction", kContiguousOutputs);
+    structured<var_mean_cpu<true>>("std_mean.correction", kContiguousOutputs);
+    structured<vector_norm_cpu>("linalg_vector_norm", kContiguousOutputs);
 }
 
 }  // namespace mt

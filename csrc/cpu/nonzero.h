@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

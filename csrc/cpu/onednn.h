@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt::onednn {
 

@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt::openblas {
 

@@ -1,4 +1,5 @@
 // Padding: with a constant, by reflection, by repeating the edge.
+#include "core/number_fits.h"
 #include "core/saturating.h"
 #include "resample.h"
 
@@ -7,9 +8,7 @@ namespace {
 
 // ---- constant_pad_nd(self, pad, value): pad is (last dimension's start, end, the one before's start, end, ...) ----
 
-void constant_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
-    IntSpan pad = c.ints(1);
+void constant_shape(ShapeCall& c, const Tensor& x, IntSpan pad) {
     MT_CHECK(pad.size % 2 == 0, "Length of pad must be even but instead it equals ", pad.size);
     MT_CHECK(x.ndim * 2 >= pad.size,
              "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ",
@@ -31,22 +30,20 @@ void constant_shape(ShapeCall& c) {
         c.output(0, sizes, x.dtype);
 }
 
-void constant_cpu(Call& c) {
-    const Tensor& x = c.tensor(0);
-    IntSpan pad = c.ints(1);
-    Tensor& out = c.out();
-    if (out.numel() == 0) return;
-    fill(out, c.scalar(2));
+void constant_cpu(Out out, const Tensor& x, IntSpan pad, const Value& value) {
+    if (out->numel() == 0) return;
+    check_number_fits(out->dtype, value);
+    fill(out, value);
     Dims sizes(x.sizes());
-    int64_t from = x.offset, to = out.offset;
+    int64_t from = x.offset, to = out->offset;
     for (int64_t i = 0; i < pad.size / 2; i++) {
         const int64_t d = x.ndim - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
         sizes[d] += std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
         if (before < 0) from += -before * x.stride(d);
-        if (before > 0) to += before * out.stride(d);
+        if (before > 0) to += before * out->stride(d);
     }
     if (numel_of(sizes) == 0) return;
-    copy_into(*as_strided(out, sizes, out.strides(), to), *as_strided(x, sizes, x.strides(), from));
+    copy_into(*as_strided(out, sizes, out->strides(), to), *as_strided(x, sizes, x.strides(), from));
 }
 
 // ---- reflection_padNd and replication_padNd(self, padding) ----
@@ -101,46 +98,45 @@ Dims padded_sizes(const Tensor& x, IntSpan pad) {
 }
 
 template <Edge E, int D>
-void edge_shape(ShapeCall& c) {
-    c.output(0, padded_sizes<E, D>(c.tensor(0), c.ints(1)), c.tensor(0).dtype);
+void edge_shape(ShapeCall& c, const Tensor& self, IntSpan padding) {
+    c.output(0, padded_sizes<E, D>(self, padding), self.dtype);
 }
 
 template <Edge E, int D>
-void edge_cpu(Call& c) {
-    TensorRef x = contiguous(c.tensor(0));
-    Plan plan(E, x->sizes(), c.ints(1));
-    resample(plan.axes, plan.planes, *x, c.out(), c.name());
+void edge_cpu(Out out, const Tensor& self, IntSpan padding) {
+    TensorRef x = contiguous(self);
+    Plan plan(E, x->sizes(), padding);
+    resample(plan.axes, plan.planes, *x, out, out.name());
 }
 
 // (grad_output, self, padding)
 template <Edge E, int D>
-void edge_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &x = c.tensor(1);
-    Dims sizes = padded_sizes<E, D>(x, c.ints(2));
+void edge_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& x, IntSpan padding) {
+    Dims sizes = padded_sizes<E, D>(x, padding);
     MT_CHECK(grad.sizes() == IntSpan(sizes), "grad_output sizes ", grad.sizes(), " do not match the padded sizes ",
              IntSpan(sizes));
     c.output(0, x.sizes(), grad.dtype);
 }
 
 template <Edge E, int D>
-void edge_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0));
-    Plan plan(E, c.tensor(1).sizes(), c.ints(2));
-    resample_backward(plan.axes, plan.planes, *grad, c.out(), c.name());
+void edge_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, IntSpan padding) {
+    TensorRef grad = contiguous(grad_output);
+    Plan plan(E, self.sizes(), padding);
+    resample_backward(plan.axes, plan.planes, *grad, out, out.name());
 }
 
 template <Edge E, int D>
 void both(const char* forward, const char* backward) {
-    shape(forward, edge_shape<E, D>);
-    shape(backward, edge_backward_shape<E, D>);
-    structured(forward, edge_cpu<E, D>, kContiguousOutputs);
-    structured(backward, edge_backward_cpu<E, D>, kContiguousOutputs);
+    shape<edge_shape<E, D>>(forward);
+    shape<edge_backward_shape<E, D>>(backward);
+    structured<edge_cpu<E, D>>(forward, kContiguousOutputs);
+    structured<edge_backward_cpu<E, D>>(backward, kContiguousOutputs);
 }
 
 KERNELS
 {
-    shape("constant_pad_nd", constant_shape);
-    structured("constant_pad_nd", constant_cpu);
+    shape<constant_shape>("constant_pad_nd");
+    structured<constant_cpu>("constant_pad_nd");
     both<Edge::Reflect, 1>("reflection_pad1d", "reflection_pad1d_backward");
     both<Edge::Reflect, 2>("reflection_pad2d", "reflection_pad2d_backward");
     both<Edge::Reflect, 3>("reflection_pad3d", "reflection_pad3d_backward");

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/narrow.h"
 
 namespace mt {

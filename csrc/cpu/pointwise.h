@@ -3,7 +3,9 @@
 // done by run_pointwise, which is compiled once: operands that are not contiguous memory of the computing type pass
 // through small buffers in the first-level cache.
 //
-//     void add_cpu(Call& c) { pointwise(c, Numbers{}, {0, 1}, [](auto a, auto b) { return a + b; }); }
+//     void maximum_cpu(Out out, Input self, Input other) {
+//         pointwise(out, Reals{}, {self, other}, [](auto a, auto b) { return a > b ? a : b; });
+//     }
 //
 // The computing type is chosen from the promoted dtype of the arguments: that type itself if the list has it, else
 // float for the 16-bit floats and int64_t for the other integers and bool. The lambda's result type may differ (bool).
@@ -13,8 +15,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/kernel.h"
 #include "core/promotion.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 
@@ -39,24 +41,23 @@ void run_pointwise(const Operand* operands, int count, int outputs, LoopFn loop,
 // and its results rounded a block at a time. The output is `narrow` where the loop gives float.
 void run_narrow(const Operand* operands, int count, DType narrow, LoopFn loop, const void* f);
 
-// Promoted dtype of arguments (tensors and numbers).
-inline DType promoted(const Call& c, const int* args, int n) {
+// Promoted dtype of arguments.
+template <size_t N>
+DType promoted(const Input (&inputs)[N]) {
     DType first = DType::Undefined;
     bool same = true;
-    for (int k = 0; k < n; k++) {
-        const Value& v = c.args[args[k]];
-        if (v.tag != Tag::Tensor || (first != DType::Undefined && v.t->dtype != first)) {
+    for (const Input& x : inputs) {
+        if (!x.t || (first != DType::Undefined && x.t->dtype != first)) {
             same = false;
             break;
         }
-        first = v.t->dtype;
+        first = x.t->dtype;
     }
     if (same) return first;
     ResultType r;
-    for (int k = 0; k < n; k++) r.add(c.args[args[k]]);
+    for (const Input& x : inputs) x.t ? r.add(*x.t) : r.add(*x.number);
     return r.get();
 }
-
 template <class... T>
 constexpr bool lists(Types<T...>, DType d) {
     return ((dtype_of<T>::value == d) || ...);
@@ -98,20 +99,17 @@ void loop_of(char* const* p, int64_t n, const void* fp) {
 
 }  // namespace detail
 
-// Runs `f` over `args` (positions of tensors or numbers), all converted to the computing type of `dtype`.
+// Runs `f` over `inputs`, all converted to the computing type of `dtype`.
 template <class... T, size_t N, class F>
-void pointwise_as(Call& c, Types<T...> list, DType dtype, const int (&args)[N], const F& f) {
-    DType compute = computing_type(list, dtype, c.name());
+void pointwise_as(Out out, Types<T...> list, DType dtype, const Input (&inputs)[N], const F& f) {
+    DType compute = computing_type(list, dtype, out.name());
     Operand operands[N + 1];
-    for (size_t k = 0; k < N; k++) {
-        const Value& v = c.args[args[k]];
-        operands[k + 1] = v.tag == Tag::Tensor ? Operand{v.t, nullptr, compute} : Operand{nullptr, &v, compute};
-    }
-    visit(list, compute, c.name(), [&]<class U>() {
+    for (size_t k = 0; k < N; k++) operands[k + 1] = {inputs[k].t, inputs[k].number, compute};
+    visit(list, compute, out.name(), [&]<class U>() {
         using R = decltype(detail::result_of<F, U>(std::make_index_sequence<N>()));
-        operands[0] = {&c.out(0), nullptr, dtype_of<R>::value};
+        operands[0] = {&*out, nullptr, dtype_of<R>::value};
         if constexpr (std::is_same_v<U, float>) {
-            const bool stored = !std::is_same_v<R, float> || c.out(0).dtype == dtype;
+            const bool stored = !std::is_same_v<R, float> || out->dtype == dtype;
             if (is_reduced_float(dtype) && stored)
                 return run_narrow(operands, N + 1, dtype, detail::loop_of<F, U, N>, &f);
         }
@@ -119,32 +117,27 @@ void pointwise_as(Call& c, Types<T...> list, DType dtype, const int (&args)[N], 
     });
 }
 
-// In the promoted dtype of the arguments.
+// In the promoted dtype of the inputs.
 template <class List, size_t N, class F>
-void pointwise(Call& c, List list, const int (&args)[N], const F& f) {
-    pointwise_as(c, list, promoted(c, args, N), args, f);
+void pointwise(Out out, List list, const Input (&inputs)[N], const F& f) {
+    pointwise_as(out, list, promoted(inputs), inputs, f);
 }
 
 // As `pointwise`, integers and bool becoming the default floating dtype.
 template <class List, size_t N, class F>
-void pointwise_float(Call& c, List list, const int (&args)[N], const F& f) {
-    DType t = promoted(c, args, N);
-    pointwise_as(c, list, is_differentiable(t) ? t : default_dtype(), args, f);
+void pointwise_float(Out out, List list, const Input (&inputs)[N], const F& f) {
+    DType t = promoted(inputs);
+    pointwise_as(out, list, is_differentiable(t) ? t : default_dtype(), inputs, f);
 }
 
-// The same for operators of one tensor, argument 0.
+// The same for one tensor.
 template <class List, class F>
-void unary(Call& c, List list, const F& f) {
-    pointwise_as(c, list, c.tensor(0).dtype, {0}, f);
+void unary(Out out, List list, const Tensor& x, const F& f) {
+    pointwise_as(out, list, x.dtype, {x}, f);
 }
 template <class List, class F>
-void unary_float(Call& c, List list, const F& f) {
-    pointwise_float(c, list, {0}, f);
-}
-// An activation's backward: (grad, self, ...) in the dtype of argument 1 or wider.
-template <class List, class F>
-void binary(Call& c, List list, const F& f) {
-    pointwise(c, list, {0, 1}, f);
+void unary_float(Out out, List list, const Tensor& x, const F& f) {
+    pointwise_float(out, list, {x}, f);
 }
 
 }  // namespace mt

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/narrow.h"
 #include "cpu/reduce.h"
 
@@ -76,13 +76,11 @@ void check_list(const char* name, const char* what, IntSpan list, int spatial) {
     MT_CHECK(list.size == 1 || list.size == spatial, name, ": ", what, " must ", described[spatial - 1]);
 }
 
-// Arguments of the regular poolings, from position `at`: kernel_size, stride, padding, then dilation (max only),
-// ceil_mode.
-Windows windows_of(const Call& c, int at, bool dilated, int spatial, IntSpan sizes, const char* name) {
-    IntSpan kernel = c.ints(at), stride = c.ints(at + 1), padding = c.ints(at + 2);
+// The regular poolings; those of averages have no dilation.
+Windows windows_of(int spatial, IntSpan sizes, const char* name, IntSpan kernel, IntSpan stride, IntSpan padding,
+                   std::optional<IntSpan> given_dilation, bool ceil) {
     const int64_t one = 1;
-    IntSpan dilation = dilated ? c.ints(at + 3) : IntSpan(&one, 1);
-    const bool ceil = c.boolean(at + (dilated ? 4 : 3));
+    IntSpan dilation = given_dilation.value_or(IntSpan(&one, 1));
     if (stride.empty()) stride = kernel;
     for (IntSpan list : {kernel, stride, padding, dilation}) check_int(list);
     check_list(name, "kernel_size", kernel, spatial);
@@ -251,17 +249,17 @@ void max_forward(const Windows& w, double lowest, const T* in, T* out, int64_t* 
     });
 }
 
-void max_into(Call& c, const Windows& w, const char* name) {
+void max_into(Out result, const Tensor& self, const Windows& w, const char* name) {
     MT_CHECK(w.in_size <= INT32_MAX, name, ": a plane of more than 2^31 items is not supported");
-    const DType type = c.tensor(0).dtype;
+    const DType type = self.dtype;
     double lowest = -std::numeric_limits<double>::infinity();
     visit(RealTypes{}, type, name, [&]<class T>() {
         if constexpr (std::is_integral_v<T>) lowest = static_cast<double>(std::numeric_limits<T>::lowest());
     });
-    Converted out(c.out(0), is_integer(type) ? DType::Int64 : type);
-    TensorRef x = contiguous(c.tensor(0), out.tensor().dtype);
+    Converted out(result[0], is_integer(type) ? DType::Int64 : type);
+    TensorRef x = contiguous(self, out.tensor().dtype);
     visit(Types<float, double, Half, BFloat16, int64_t>{}, x->dtype, name, [&]<class T>() {
-        max_forward<T>(w, lowest, x->data<T>(), out.tensor().data<T>(), c.out(1).data<int64_t>());
+        max_forward<T>(w, lowest, x->data<T>(), out.tensor().data<T>(), result[1].data<int64_t>());
     });
     out.finish();
 }
@@ -272,9 +270,10 @@ constexpr const char* max_name() {
 }
 
 template <int D>
-void max_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
-    Windows w = windows_of(c, 1, true, D, x.ndim >= D ? x.sizes() : IntSpan{1, 1, 1, 1}, max_name<D>());
+void max_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan stride, IntSpan padding, IntSpan dilation,
+               bool ceil_mode) {
+    Windows w = windows_of(D, x.ndim >= D ? x.sizes() : IntSpan{1, 1, 1, 1}, max_name<D>(), kernel_size, stride,
+                           padding, dilation, ceil_mode);
     check_input(x, D);
     Dims sizes = result_sizes(w, x);
     set_result(c, 0, x, sizes, x.dtype);
@@ -282,14 +281,15 @@ void max_shape(ShapeCall& c) {
 }
 
 template <int D>
-void max_cpu(Call& c) {
-    max_into(c, windows_of(c, 1, true, D, c.tensor(0).sizes(), max_name<D>()), max_name<D>());
+void max_cpu(Out out, const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding, IntSpan dilation,
+             bool ceil_mode) {
+    max_into(out, self, windows_of(D, self.sizes(), max_name<D>(), kernel_size, stride, padding, dilation, ceil_mode),
+             max_name<D>());
 }
 
 // (grad_output, self, ..., indices) with the indices at argument `at`
-void max_backward(Call& c, int at, int spatial, const char* name) {
-    TensorRef grad = contiguous(c.tensor(0)), indices = contiguous(c.tensor(at));
-    Tensor& out = c.out();
+void max_backward(Tensor& out, const Tensor& grad_output, const Tensor& given_indices, int spatial, const char* name) {
+    TensorRef grad = contiguous(grad_output), indices = contiguous(given_indices);
     MT_CHECK(grad->sizes() == indices->sizes(), name, ": expected sizes of grad_output and indices to match, but got ",
              grad->sizes(), " and ", indices->sizes());
     MT_CHECK(indices->dtype == DType::Int64, name, ": expected indices of int64, but got ", dtype_name(indices->dtype));
@@ -326,17 +326,19 @@ void max_backward(Call& c, int at, int spatial, const char* name) {
 }
 
 template <int D>
-void max_backward_cpu(Call& c) {
-    max_backward(c, 7, D, D == 2 ? "max_pool2d_with_indices_backward" : "max_pool3d_with_indices_backward");
+void max_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, IntSpan kernel_size, IntSpan stride,
+                      IntSpan padding, IntSpan dilation, bool ceil_mode, const Tensor& indices) {
+    max_backward(out, grad_output, indices, D,
+                 D == 2 ? "max_pool2d_with_indices_backward" : "max_pool3d_with_indices_backward");
 }
 template <int D>
-void adaptive_max_backward_cpu(Call& c) {
-    max_backward(c, 2, D, D == 2 ? "adaptive_max_pool2d_backward" : "adaptive_max_pool3d_backward");
+void adaptive_max_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, const Tensor& indices) {
+    max_backward(out, grad_output, indices, D,
+                 D == 2 ? "adaptive_max_pool2d_backward" : "adaptive_max_pool3d_backward");
 }
 
-void like_input_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(1);
-    set_result(c, 0, x, x.sizes(), c.tensor(0).dtype);
+void like_input_shape(ShapeCall& c, const Tensor& grad_output, const Tensor& x) {
+    set_result(c, 0, x, x.sizes(), grad_output.dtype);
 }
 
 // ---- average ----
@@ -443,46 +445,47 @@ constexpr const char* avg_name() {
 }
 
 // ceil_mode is argument `at`, count_include_pad and divisor_override follow.
-Divisor divisor_of(const Call& c, int at) {
+Divisor divisor_of(bool count_include_pad, std::optional<int64_t> divisor_override) {
     Divisor d;
-    d.include_pad = c.boolean(at + 1);
-    MT_CHECK(c.is_none(at + 2) || c.integer(at + 2) != 0, "divisor must be not zero");
-    d.fixed = c.integer_or(at + 2, 0);
+    d.include_pad = count_include_pad;
+    MT_CHECK(!divisor_override || *divisor_override != 0, "divisor must be not zero");
+    d.fixed = divisor_override.value_or(0);
     return d;
 }
 
 template <int D>
-void avg_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
+void avg_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan stride, IntSpan padding, bool ceil_mode,
+               bool count_include_pad, std::optional<int64_t> divisor_override) {
     MT_CHECK_INDEX(x.ndim > D, "Dimension out of range (expected to be in range of [", -std::max<int64_t>(1, x.ndim),
                    ", ", std::max<int64_t>(1, x.ndim) - 1, "], but got ", -(D + 1), ")");
-    Windows w = windows_of(c, 1, false, D, x.sizes(), avg_name<D>());
-    divisor_of(c, 4);
+    Windows w = windows_of(D, x.sizes(), avg_name<D>(), kernel_size, stride, padding, std::nullopt, ceil_mode);
+    divisor_of(count_include_pad, !divisor_override ? std::nullopt : std::optional(*divisor_override));
     check_input(x, D);
     set_result(c, 0, x, result_sizes(w, x), x.dtype);
 }
 
 template <int D>
-void avg_cpu(Call& c) {
-    TensorRef x = contiguous(c.tensor(0));
-    Windows w = windows_of(c, 1, false, D, x->sizes(), avg_name<D>());
-    Divisor divisor = divisor_of(c, 4);
+void avg_cpu(Out out, const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding, bool ceil_mode,
+             bool count_include_pad, std::optional<int64_t> divisor_override) {
+    TensorRef x = contiguous(self);
+    Windows w = windows_of(D, x->sizes(), avg_name<D>(), kernel_size, stride, padding, std::nullopt, ceil_mode);
+    Divisor divisor = divisor_of(count_include_pad, divisor_override);
     visit(Types<float, double, Half, BFloat16, int64_t>{}, x->dtype, avg_name<D>(),
-          [&]<class T>() { average<T>(w, divisor, x->data<T>(), c.out().data<T>()); });
+          [&]<class T>() { average<T>(w, divisor, x->data<T>(), out->data<T>()); });
 }
 
-// (grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 template <int D>
-void avg_backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0));
-    const Tensor& x = c.tensor(1);
+void avg_backward_cpu(Out out, const Tensor& grad_output, const Tensor& x, IntSpan kernel_size, IntSpan stride,
+                      IntSpan padding, bool ceil_mode, bool count_include_pad,
+                      std::optional<int64_t> divisor_override) {
+    TensorRef grad = contiguous(grad_output);
     check_input(x, D);
-    Windows w = windows_of(c, 2, false, D, x.sizes(), avg_name<D>());
-    Divisor divisor = divisor_of(c, 5);
+    Windows w = windows_of(D, x.sizes(), avg_name<D>(), kernel_size, stride, padding, std::nullopt, ceil_mode);
+    Divisor divisor = divisor_of(count_include_pad, divisor_override);
     MT_CHECK(grad->numel() == w.planes * w.out_size, "avg_pool", D, "d_backward: grad_output has the wrong sizes ",
              grad->sizes());
     visit(Types<float, double, Half, BFloat16, int64_t>{}, grad->dtype, avg_name<D>(),
-          [&]<class T>() { average_backward<T>(w, divisor, grad->data<T>(), c.out().data<T>()); });
+          [&]<class T>() { average_backward<T>(w, divisor, grad->data<T>(), out->data<T>()); });
 }
 
 // ---- adaptive ----
@@ -507,25 +510,23 @@ Dims adaptive_sizes(const Tensor& x, IntSpan out, const char* name, const char* 
 }
 
 template <int D>
-void adaptive_avg_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
-    set_result(c, 0, x, adaptive_sizes<D>(x, c.ints(1), D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d", ""),
+void adaptive_avg_shape(ShapeCall& c, const Tensor& x, IntSpan output_size) {
+    set_result(c, 0, x, adaptive_sizes<D>(x, output_size, D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d", ""),
                x.dtype);
 }
 
 template <int D>
-void adaptive_avg_cpu(Call& c) {
-    TensorRef x = contiguous(c.tensor(0));
-    if (c.out().numel() == 0) return;
-    Windows w = adaptive_windows(x->sizes(), c.ints(1), D);
+void adaptive_avg_cpu(Out out, const Tensor& self, IntSpan output_size) {
+    TensorRef x = contiguous(self);
+    if (out->numel() == 0) return;
+    Windows w = adaptive_windows(x->sizes(), output_size, D);
     visit(FloatTypes{}, x->dtype, D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d",
-          [&]<class T>() { average<T>(w, Divisor(), x->data<T>(), c.out().data<T>()); });
+          [&]<class T>() { average<T>(w, Divisor(), x->data<T>(), out->data<T>()); });
 }
 
 // (grad_output, self): what the forward pass would have given is the gradient's size.
 template <int D>
-void adaptive_avg_backward_shape(ShapeCall& c) {
-    const Tensor &grad = c.tensor(0), &x = c.tensor(1);
+void adaptive_avg_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& x) {
     const std::string name = concat("adaptive_avg_pool", D, "d_backward");
     MT_CHECK(x.ndim == D + 1 || x.ndim == D + 2, name, "(): Expected ", D + 1, "D or ", D + 2, "D tensor, but got ",
              x.sizes());
@@ -540,62 +541,60 @@ void adaptive_avg_backward_shape(ShapeCall& c) {
     for (int64_t i = 0; i < x.ndim - D; i++)
         MT_CHECK(grad.size(i) == x.size(i), name, "(): Expected grad_output to have the size of the input, ", x.size(i),
                  ", at dimension ", i, ", but got ", grad.sizes());
-    like_input_shape(c);
+    like_input_shape(c, grad, x);
 }
 
 template <int D>
-void adaptive_avg_backward_cpu(Call& c) {
-    const Tensor& x = c.tensor(1);
-    TensorRef grad = contiguous(c.tensor(0));
+void adaptive_avg_backward_cpu(Out out, const Tensor& grad_output, const Tensor& x) {
+    TensorRef grad = contiguous(grad_output);
     Windows w = adaptive_windows(x.sizes(), IntSpan(grad->sizes().data + grad->ndim - D, D), D);
     visit(FloatTypes{}, grad->dtype, "adaptive_avg_pool_backward",
-          [&]<class T>() { average_backward<T>(w, Divisor(), grad->data<T>(), c.out().data<T>()); });
+          [&]<class T>() { average_backward<T>(w, Divisor(), grad->data<T>(), out->data<T>()); });
 }
 
 template <int D>
-void adaptive_max_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
-    Dims sizes = adaptive_sizes<D>(x, c.ints(1), D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d", ":");
+void adaptive_max_shape(ShapeCall& c, const Tensor& x, IntSpan output_size) {
+    Dims sizes = adaptive_sizes<D>(x, output_size, D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d", ":");
     set_result(c, 0, x, sizes, x.dtype);
     set_result(c, 1, x, sizes, DType::Int64);
 }
 
 template <int D>
-void adaptive_max_cpu(Call& c) {
-    if (c.out().numel() == 0) return;
-    max_into(c, adaptive_windows(c.tensor(0).sizes(), c.ints(1), D),
+void adaptive_max_cpu(Out out, const Tensor& self, IntSpan output_size) {
+    if (out[0].numel() == 0) return;
+    max_into(out, self, adaptive_windows(self.sizes(), output_size, D),
              D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d");
 }
 
 KERNELS
 {
-    shape("max_pool2d", max_shape<2>);
-    shape("max_pool3d", max_shape<3>);
-    shape("avg_pool2d", avg_shape<2>);
-    shape("avg_pool3d", avg_shape<3>);
-    shape("adaptive_avg_pool2d", adaptive_avg_shape<2>);
-    shape("adaptive_avg_pool3d", adaptive_avg_shape<3>);
-    shape("adaptive_max_pool2d", adaptive_max_shape<2>);
-    shape("adaptive_max_pool3d", adaptive_max_shape<3>);
-    shape("pool_backward", like_input_shape);
-    shape("adaptive_avg_pool2d_backward", adaptive_avg_backward_shape<2>);
-    shape("adaptive_avg_pool3d_backward", adaptive_avg_backward_shape<3>);
-    structured("max_pool2d_with_indices", max_cpu<2>, kContiguousOutputs);
-    structured("max_pool3d_with_indices", max_cpu<3>, kContiguousOutputs);
-    structured("max_pool2d_with_indices_backward", max_backward_cpu<2>, kContiguousOutputs);
-    structured("max_pool3d_with_indices_backward", max_backward_cpu<3>, kContiguousOutputs);
-    structured("avg_pool2d", avg_cpu<2>, kContiguousOutputs);
-    structured("avg_pool3d", avg_cpu<3>, kContiguousOutputs);
-    structured("avg_pool2d_backward", avg_backward_cpu<2>, kContiguousOutputs);
-    structured("avg_pool3d_backward", avg_backward_cpu<3>, kContiguousOutputs);
-    structured("_adaptive_avg_pool2d", adaptive_avg_cpu<2>, kContiguousOutputs);
-    structured("_adaptive_avg_pool3d", adaptive_avg_cpu<3>, kContiguousOutputs);
-    structured("_adaptive_avg_pool2d_backward", adaptive_avg_backward_cpu<2>, kContiguousOutputs);
-    structured("_adaptive_avg_pool3d_backward", adaptive_avg_backward_cpu<3>, kContiguousOutputs);
-    structured("adaptive_max_pool2d", adaptive_max_cpu<2>, kContiguousOutputs);
-    structured("adaptive_max_pool3d", adaptive_max_cpu<3>, kContiguousOutputs);
-    structured("adaptive_max_pool2d_backward", adaptive_max_backward_cpu<2>, kContiguousOutputs);
-    structured("adaptive_max_pool3d_backward", adaptive_max_backward_cpu<3>, kContiguousOutputs);
+    shape<max_shape<2>>("max_pool2d");
+    shape<max_shape<3>>("max_pool3d");
+    shape<avg_shape<2>>("avg_pool2d");
+    shape<avg_shape<3>>("avg_pool3d");
+    shape<adaptive_avg_shape<2>>("adaptive_avg_pool2d");
+    shape<adaptive_avg_shape<3>>("adaptive_avg_pool3d");
+    shape<adaptive_max_shape<2>>("adaptive_max_pool2d");
+    shape<adaptive_max_shape<3>>("adaptive_max_pool3d");
+    shape<like_input_shape>("pool_backward");
+    shape<adaptive_avg_backward_shape<2>>("adaptive_avg_pool2d_backward");
+    shape<adaptive_avg_backward_shape<3>>("adaptive_avg_pool3d_backward");
+    structured<max_cpu<2>>("max_pool2d_with_indices", kContiguousOutputs);
+    structured<max_cpu<3>>("max_pool3d_with_indices", kContiguousOutputs);
+    structured<max_backward_cpu<2>>("max_pool2d_with_indices_backward", kContiguousOutputs);
+    structured<max_backward_cpu<3>>("max_pool3d_with_indices_backward", kContiguousOutputs);
+    structured<avg_cpu<2>>("avg_pool2d", kContiguousOutputs);
+    structured<avg_cpu<3>>("avg_pool3d", kContiguousOutputs);
+    structured<avg_backward_cpu<2>>("avg_pool2d_backward", kContiguousOutputs);
+    structured<avg_backward_cpu<3>>("avg_pool3d_backward", kContiguousOutputs);
+    structured<adaptive_avg_cpu<2>>("_adaptive_avg_pool2d", kContiguousOutputs);
+    structured<adaptive_avg_cpu<3>>("_adaptive_avg_pool3d", kContiguousOutputs);
+    structured<adaptive_avg_backward_cpu<2>>("_adaptive_avg_pool2d_backward", kContiguousOutputs);
+    structured<adaptive_avg_backward_cpu<3>>("_adaptive_avg_pool3d_backward", kContiguousOutputs);
+    structured<adaptive_max_cpu<2>>("adaptive_max_pool2d", kContiguousOutputs);
+    structured<adaptive_max_cpu<3>>("adaptive_max_pool3d", kContiguousOutputs);
+    structured<adaptive_max_backward_cpu<2>>("adaptive_max_pool2d_backward", kContiguousOutputs);
+    structured<adaptive_max_backward_cpu<3>>("adaptive_max_pool3d_backward", kContiguousOutputs);
 }
 
 }  // namespace

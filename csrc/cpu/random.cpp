@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/cpp_names.h"
 #include "core/generator.h"
 #include "cpu/box_muller.h"
 #include "cpu/memory_order.h"
@@ -22,8 +23,6 @@ void fill_random(Tensor& out, Generator& g, Produce&& produce) {
 // ---- uniform ----
 
 void uniform_into(Tensor& out, Generator& g, double from, double to) {
-    if (is_complex(out.dtype))
-        MT_THROW(NotImplemented, "\"check_uniform_bounds\" not implemented for '", dtype_class_name(out.dtype), "'");
     visit(FloatTypes{}, out.dtype, "check_uniform_bounds", [&]<class T>() {
         using Acc = opmath_t<T>;
         // One rounding for the product and the sum, as PyTorch's kernels have on every processor of the last ten years.
@@ -55,20 +54,6 @@ void uniform_into(Tensor& out, Generator& g, double from, double to) {
     });
 }
 
-void uniform_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    double from = c.real(1), to = c.real(2);
-    MT_CHECK(is_floating(self.dtype), "\"check_uniform_bounds\" not implemented for '", dtype_class_name(self.dtype),
-             "'");
-    MT_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
-    MT_CHECK(to - from <= (self.dtype == DType::Float64 ? std::numeric_limits<double>::max()
-                                                        : double(std::numeric_limits<float>::max())),
-             "uniform_ expects to-from <= std::numeric_limits<", dtype_class_name(self.dtype),
-             ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
-    uniform_into(self, generator_of(c.args[3]), from, to);
-    c.ret(0, self);
-}
-
 // A complex tensor seen as twice as many real numbers.
 TensorRef as_pairs(const Tensor& t) {
     Dims sizes(t.sizes()), strides;
@@ -78,11 +63,39 @@ TensorRef as_pairs(const Tensor& t) {
     return from_storage(t.storage, t.offset * 2, sizes, strides, to_real(t.dtype));
 }
 
-template <int GeneratorAt>
-void rand_cpu(Call& c) {
-    Value none;
-    Generator& g = generator_of(GeneratorAt < 0 ? none : c.args[GeneratorAt < 0 ? 0 : GeneratorAt]);
-    Tensor& out = c.out();
+double largest_of(DType floating) {
+    switch (floating) {
+        case DType::Float16:
+            return 65504;
+        case DType::BFloat16:
+            return 0x1.fep127;
+        case DType::Float32:
+            return static_cast<double>(std::numeric_limits<float>::max());
+        default:
+            return std::numeric_limits<double>::max();
+    }
+}
+
+Tensor& uniform_inplace(Tensor& self, double from, double to, Generator& g) {
+    const DType real = to_real(self.dtype);
+    MT_CHECK_AS(NotImplemented, is_floating(real), "\"check_uniform_bounds\" not implemented for '",
+                dtype_class_name(self.dtype), "'");
+    const double largest = largest_of(real);
+    MT_CHECK(std::fabs(from) <= largest, "from is out of bounds for ", dtype_cpp_name(real));
+    MT_CHECK(std::fabs(to) <= largest, "to is out of bounds for ", dtype_cpp_name(real));
+    MT_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
+    MT_CHECK(to - from <= largest, "uniform_ expects to-from <= std::numeric_limits<", dtype_class_name(real),
+             ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
+    if (is_complex(self.dtype)) {
+        TensorRef pairs = as_pairs(self);
+        uniform_into(*pairs, g, from, to);
+    } else {
+        uniform_into(self, g, from, to);
+    }
+    return self;
+}
+
+void rand_into(Tensor& out, Generator& g) {
     if (is_complex(out.dtype)) {
         TensorRef pairs = as_pairs(out);
         return uniform_into(*pairs, g, 0, 1);
@@ -161,22 +174,28 @@ void normal_any(Tensor& out, Generator& g, double mean, double std) {
     });
 }
 
-void normal_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    normal_any(self, generator_of(c.args[3]), c.real(1), c.real(2));
-    c.ret(0, self);
+Tensor& normal_inplace(Tensor& self, double mean, double std, Generator& generator) {
+    normal_any(self, generator, mean, std);
+    return self;
 }
 
-template <int GeneratorAt>
-void randn_cpu(Call& c) {
-    Value none;
-    normal_any(c.out(), generator_of(GeneratorAt < 0 ? none : c.args[GeneratorAt < 0 ? 0 : GeneratorAt]), 0, 1);
+void rand_cpu(Out out, RestUnread) { rand_into(out, default_generator()); }
+void rand_generator_cpu(Out out, Unread size_or_self, Generator& generator, RestUnread) { rand_into(out, generator); }
+
+void randn_cpu(Out out, RestUnread) { normal_any(out, default_generator(), 0, 1); }
+void randn_generator_cpu(Out out, Unread size_or_self, Generator& generator, RestUnread) {
+    normal_any(out, generator, 0, 1);
 }
 
 // normal.float_float(mean, std, size, *, generator, ...)
-void normal_sized_cpu(Call& c) { normal_any(c.out(), generator_of(c.args[3]), c.real(0), c.real(1)); }
+void normal_sized_cpu(Out out, double mean, double std, IntSpan size, Generator& generator, std::optional<DType> dtype,
+                      Unread layout, std::optional<Device> device, std::optional<bool> pin_memory) {
+    normal_any(out, generator, mean, std);
+}
 
 // ---- Bernoulli ----
+
+using BernoulliTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, Bool>;
 
 void check_probability(double p, const char* op) {
     MT_CHECK(p >= 0 && p <= 1, op, " expects p to be in [0, 1], but got p=", p);
@@ -184,7 +203,7 @@ void check_probability(double p, const char* op) {
 
 void bernoulli_number(Tensor& out, Generator& g, double p) {
     check_probability(p, "bernoulli_");
-    visit(AllTypes{}, out.dtype, "bernoulli_scalar_cpu_", [&]<class T>() {
+    visit(BernoulliTypes{}, out.dtype, "bernoulli_scalar_cpu_", [&]<class T>() {
         fill_random<T>(out, g, [=](Mt19937& e, T* to, int64_t n) {
             uint64_t words[kBlock], threshold = bernoulli_threshold(p);
             for (int64_t i = 0; i < n; i += kBlock) {
@@ -198,7 +217,8 @@ void bernoulli_number(Tensor& out, Generator& g, double p) {
 
 // Element by element in row-major order of the broadcast; a float probability takes one word, a double one two.
 void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
-    MT_CHECK(is_floating(p.dtype), "bernoulli expects a floating point tensor of probabilities");
+    MT_CHECK_AS(NotImplemented, is_floating(p.dtype), "\"bernoulli_tensor_cpu_p_\" not implemented for '",
+                dtype_class_name(p.dtype), "'");
     bool wide = p.dtype == DType::Float64;
     TensorRef probability = contiguous(p, wide ? DType::Float64 : DType::Float32);
     int64_t lead = out.dim() - p.dim();
@@ -211,7 +231,7 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
     Dims strides = broadcast_strides(*probability, out.dim());
     GeneratorLock lock(g);
     StridedWalk<2> walk(out.sizes(), {out.strides(), IntSpan(strides)});
-    visit(AllTypes{}, out.dtype, "bernoulli_tensor_cpu_self_", [&]<class T>() {
+    visit(BernoulliTypes{}, out.dtype, "bernoulli_tensor_cpu_self_", [&]<class T>() {
         T* to = out.data<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
@@ -227,34 +247,36 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
     });
 }
 
-void bernoulli_inplace(Call& c) {
-    bernoulli_number(c.mutable_tensor(0), generator_of(c.args[2]), c.real(1));
-    c.ret(0, c.tensor(0));
+Tensor& bernoulli_inplace(Tensor& self, double p, Generator& generator) {
+    bernoulli_number(self, generator, p);
+    return self;
 }
-void bernoulli_tensor_inplace(Call& c) {
-    bernoulli_tensor(c.mutable_tensor(0), c.tensor(1), generator_of(c.args[2]));
-    c.ret(0, c.tensor(0));
+Tensor& bernoulli_tensor_inplace(Tensor& self, const Tensor& p, Generator& generator) {
+    bernoulli_tensor(self, p, generator);
+    return self;
 }
-void bernoulli_cpu(Call& c) { bernoulli_tensor(c.out(), c.tensor(0), generator_of(c.args[1])); }
-void bernoulli_p_cpu(Call& c) { bernoulli_number(c.out(), generator_of(c.args[2]), c.real(1)); }
+void bernoulli_cpu(Out out, const Tensor& self, Generator& generator) { bernoulli_tensor(out, self, generator); }
+void bernoulli_p_cpu(Out out, const Tensor& self, double p, Generator& generator) {
+    bernoulli_number(out, generator, p);
+}
 
 KERNELS
 {
-    direct("uniform_", uniform_inplace);
-    structured("rand", rand_cpu<-1>);
-    structured("rand.generator", rand_cpu<1>);
-    structured("rand_like", rand_cpu<-1>);
-    structured("rand_like.generator", rand_cpu<1>);
-    direct("normal_", normal_inplace);
-    structured("randn", randn_cpu<-1>);
-    structured("randn.generator", randn_cpu<1>);
-    structured("randn_like", randn_cpu<-1>);
-    structured("randn_like.generator", randn_cpu<1>);
-    structured("normal.float_float", normal_sized_cpu);
-    direct("bernoulli_.float", bernoulli_inplace);
-    direct("bernoulli_.Tensor", bernoulli_tensor_inplace);
-    structured("bernoulli", bernoulli_cpu);
-    structured("bernoulli.p", bernoulli_p_cpu);
+    direct<uniform_inplace>("uniform_");
+    structured<rand_cpu>("rand");
+    structured<rand_generator_cpu>("rand.generator");
+    structured<rand_cpu>("rand_like");
+    structured<rand_generator_cpu>("rand_like.generator");
+    direct<normal_inplace>("normal_");
+    structured<randn_cpu>("randn");
+    structured<randn_generator_cpu>("randn.generator");
+    structured<randn_cpu>("randn_like");
+    structured<randn_generator_cpu>("randn_like.generator");
+    structured<normal_sized_cpu>("normal.float_float");
+    direct<bernoulli_inplace>("bernoulli_.float");
+    direct<bernoulli_tensor_inplace>("bernoulli_.Tensor");
+    structured<bernoulli_cpu>("bernoulli");
+    structured<bernoulli_p_cpu>("bernoulli.p");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include "core/cpp_names.h"
 #include "core/generator.h"
+#include "core/number_fits.h"
+#include "core/registry.h"
 #include "cpu/memory_order.h"
 
 namespace mt {
@@ -160,27 +162,24 @@ void random_from_to(Tensor& out, Generator& g, int64_t from, int64_t to) {
     integers_into(out, g, "random_from_to_kernel_cpu", range, from, range >= uint64_t(1) << 28);
 }
 
-void random_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
+Tensor& random_inplace(Tensor& self, Generator& generator) {
     bool wide = self.dtype == DType::Int64 || self.dtype == DType::Float64;  // these always take a pair of words
     visit(RealBoolTypes{}, self.dtype, "random_kernel_cpu", []<class T>() {});
     uint64_t range = static_cast<uint64_t>(largest(self.dtype)) + 1;
-    integers_into(self, generator_of(c.args[1]), "random_kernel_cpu", range, 0, wide);
-    c.ret(0, self);
+    integers_into(self, generator, "random_kernel_cpu", range, 0, wide);
+    return self;
 }
 
-void random_to_inplace(Call& c) {
-    random_from_to(c.mutable_tensor(0), generator_of(c.args[2]), 0, c.integer(1));
-    c.ret(0, c.tensor(0));
+Tensor& random_to_inplace(Tensor& self, int64_t to, Generator& generator) {
+    random_from_to(self, generator, 0, to);
+    return self;
 }
 
 // random_(from, None): up to the largest number of the type.
-void random_from_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    Generator& g = generator_of(c.args[3]);
-    int64_t from = c.integer(1);
-    if (!c.is_none(2)) {
-        random_from_to(self, g, from, c.integer(2));
+Tensor& random_from_inplace(Tensor& self, int64_t from, std::optional<int64_t> to, Generator& generator) {
+    Generator& g = generator;
+    if (!!to) {
+        random_from_to(self, g, from, *to);
     } else if (from == INT64_MIN) {
         // All 2^64 numbers, of the types that hold them.
         const char* op = "random_full_64_bits_range_kernel_cpu";
@@ -200,37 +199,70 @@ void random_from_inplace(Call& c) {
         uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;
         integers_into(self, g, "random_from_to_kernel_cpu", range, from, range >= uint64_t(1) << 28);
     }
-    c.ret(0, self);
+    return self;
 }
 
-// randint([low,] high, size, *, [generator,] ...); randint_like(self, [low,] high, *, [generator,] ...)
-template <int LowAt, int HighAt, int GeneratorAt>
-void randint_cpu(Call& c) {
-    Value none;
-    Generator& g = generator_of(GeneratorAt < 0 ? none : c.args[GeneratorAt < 0 ? 0 : GeneratorAt]);
-    const Tensor* high = c.tensor_or_null(HighAt);
-    int64_t to = high ? 0 : c.integer(HighAt);
-    if (high) {
-        MT_CHECK(high->numel() == 1 && high->is_cpu(), "high must be a scalar tensor and on CPU");
-        TensorRef number = contiguous(*high, DType::Int64);
-        to = *number->data<int64_t>();
-    }
-    random_from_to(c.out(), g, LowAt < 0 ? 0 : c.integer(LowAt < 0 ? 0 : LowAt), to);
+int64_t item_of(const Tensor& high) {
+    MT_CHECK(high.numel() == 1 && high.is_cpu(), "high must be a scalar tensor and on CPU");
+    TensorRef number = contiguous(high, DType::Int64);
+    return *number->data<int64_t>();
+}
+
+void randint_cpu(Out out, int64_t high, RestUnread) { random_from_to(out, default_generator(), 0, high); }
+void randint_generator_cpu(Out out, int64_t high, IntSpan size, Generator& generator, RestUnread) {
+    random_from_to(out, generator, 0, high);
+}
+void randint_low_cpu(Out out, int64_t low, int64_t high, RestUnread) {
+    random_from_to(out, default_generator(), low, high);
+}
+void randint_low_generator_cpu(Out out, int64_t low, int64_t high, IntSpan size, Generator& generator, RestUnread) {
+    random_from_to(out, generator, low, high);
+}
+void randint_like_cpu(Out out, const Tensor& self, int64_t high, RestUnread) {
+    random_from_to(out, default_generator(), 0, high);
+}
+void randint_like_generator_cpu(Out out, const Tensor& self, int64_t high, Generator& generator, RestUnread) {
+    random_from_to(out, generator, 0, high);
+}
+void randint_like_tensor_cpu(Out out, const Tensor& self, const Tensor& high, RestUnread) {
+    random_from_to(out, default_generator(), 0, item_of(high));
+}
+void randint_like_tensor_generator_cpu(Out out, const Tensor& self, const Tensor& high, Generator& generator,
+                                       RestUnread) {
+    random_from_to(out, generator, 0, item_of(high));
+}
+void randint_like_low_cpu(Out out, const Tensor& self, int64_t low, int64_t high, RestUnread) {
+    random_from_to(out, default_generator(), low, high);
+}
+void randint_like_low_generator_cpu(Out out, const Tensor& self, int64_t low, int64_t high, Generator& generator,
+                                    RestUnread) {
+    random_from_to(out, generator, low, high);
 }
 
 // rule("randperm", "n", "dtype")
-void randperm_shape(ShapeCall& c) {
-    int64_t n = c.integer(c.param(0));
+void randperm_shape(ShapeCall& c, int64_t n, std::optional<DType> dtype) {
     MT_CHECK(n >= 0, "n must be non-negative, got", n);
-    c.output(0, IntSpan(&n, 1), c.dtype_or(c.param(1), DType::Int64));
+    const bool given = c.op->form == Form::Out;
+    c.output(0, IntSpan(&n, 1), given ? c.tensor(c.op->out_index).dtype : dtype.value_or(DType::Int64));
 }
 
-template <int GeneratorAt>
-void randperm_cpu(Call& c) {
-    Value none;
-    Generator& g = generator_of(GeneratorAt < 0 ? none : c.args[GeneratorAt < 0 ? 0 : GeneratorAt]);
-    Tensor& out = c.out();
+// Each number up to n has to be one of the dtype.
+void check_permutation(int64_t n, DType dtype) {
+    const int64_t most = dtype == DType::Float16   ? (1 << 11) + 1
+                         : dtype == DType::Float32 ? (1 << 24) + 1
+                         : dtype == DType::Float64 ? (int64_t(1) << 53) + 1
+                                                   : n;
+    MT_CHECK(n <= most, "n cannot be greater than ",
+             dtype == DType::Float32   ? "2^24+1"
+             : dtype == DType::Float64 ? "2^53+1"
+                                       : std::to_string(most),
+             " for ", dtype_class_name(dtype), " type.");
+    if (n > 0) check_number_fits(dtype, Value::of(n - 1));
+}
+
+void permute_into(Tensor& out, Generator& g) {
     int64_t n = out.numel();
+    check_permutation(n, out.dtype);
     GeneratorLock lock(g);
     visit(RealTypes{}, out.dtype, "randperm", [&]<class T>() {
         T* p = out.data<T>();
@@ -244,74 +276,70 @@ void randperm_cpu(Call& c) {
         }
     });
 }
+void randperm_cpu(Out out, RestUnread) { permute_into(out, default_generator()); }
+void randperm_generator_cpu(Out out, int64_t n, Generator& generator, RestUnread) { permute_into(out, generator); }
 
 // ---- distributions that transform one number at a time ----
 
-void exponential_inplace(Call& c) {
-    double lambda = c.real(1);
-    const Tensor& self = c.tensor(0);
+Tensor& exponential_inplace(Tensor& self, double lambda, Generator& generator) {
     MT_CHECK(is_floating(self.dtype),
              "Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
              "you specified ",
              dtype_class_name(self.dtype));
     MT_CHECK(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambda);
-    fill_numbers<double>(c.mutable_tensor(0), generator_of(c.args[2]), "exponential_", FloatTypes{},
+    fill_numbers<double>(self, generator, "exponential_", FloatTypes{},
                          [=](Generator& g) { return -1.0 / lambda * std::log1p(-uniform_double(g.engine)); });
-    c.ret(0, c.tensor(0));
+    return self;
 }
 
-void geometric_inplace(Call& c) {
-    double p = c.real(1);
+Tensor& geometric_inplace(Tensor& self, double p, Generator& generator) {
     MT_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
-    fill_numbers<double>(c.mutable_tensor(0), generator_of(c.args[2]), "geometric_cpu", RealTypes{},
+    fill_numbers<double>(self, generator, "geometric_cpu", RealTypes{},
                          [=](Generator& g) { return std::ceil(std::log(uniform_double(g.engine)) / std::log1p(-p)); });
-    c.ret(0, c.tensor(0));
+    return self;
 }
 
-void cauchy_inplace(Call& c) {
-    double median = c.real(1), sigma = c.real(2);
-    const Tensor& self = c.tensor(0);
+Tensor& cauchy_inplace(Tensor& self, double median, double sigma, Generator& generator) {
     MT_CHECK(is_floating(self.dtype),
              "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
              "specified ",
              dtype_cpp_name(self.dtype));
     MT_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-    fill_numbers<double>(c.mutable_tensor(0), generator_of(c.args[3]), "cauchy_", FloatTypes{}, [=](Generator& g) {
+    fill_numbers<double>(self, generator, "cauchy_", FloatTypes{}, [=](Generator& g) {
         return median + sigma * std::tan(kPi * (uniform_double(g.engine) - 0.5));
     });
-    c.ret(0, c.tensor(0));
+    return self;
 }
 
-void log_normal_inplace(Call& c) {
-    double mean = c.real(1), std = c.real(2);
+Tensor& log_normal_inplace(Tensor& self, double mean, double std, Generator& generator) {
     MT_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
-    fill_numbers<double>(c.mutable_tensor(0), generator_of(c.args[3]), "log_normal_cpu", FloatTypes{},
+    fill_numbers<double>(self, generator, "log_normal_cpu", FloatTypes{},
                          [=](Generator& g) { return std::exp(next_normal(g) * std + mean); });
-    c.ret(0, c.tensor(0));
+    return self;
 }
 
 KERNELS
 {
-    direct("random_", random_inplace);
-    direct("random_.to", random_to_inplace);
-    direct("random_.from", random_from_inplace);
-    structured("randint", randint_cpu<-1, 0, -1>);
-    structured("randint.generator", randint_cpu<-1, 0, 2>);
-    structured("randint.low", randint_cpu<0, 1, -1>);
-    structured("randint.low_generator", randint_cpu<0, 1, 3>);
-    structured("randint_like", randint_cpu<-1, 1, -1>);
-    structured("randint_like.generator", randint_cpu<-1, 1, 2>);
-    structured("randint_like.Tensor", randint_cpu<-1, 1, -1>);
-    structured("randint_like.Tensor_generator", randint_cpu<-1, 1, 2>);
-    structured("randint_like.low_dtype", randint_cpu<1, 2, -1>);
-    structured("randint_like.low_generator_dtype", randint_cpu<1, 2, 3>);
-    shape("randperm", randperm_shape);
-    structured("randperm", randperm_cpu<-1>, kContiguousOutputs);
-    structured("randperm.generator", randperm_cpu<1>, kContiguousOutputs);
-    direct("exponential_", exponential_inplace);
-    direct("geometric_", geometric_inplace);
-    direct("cauchy_", cauchy_inplace);
-    direct("log_normal_", log_normal_inplace);
+    direct<random_inplace>("random_");
+    direct<random_to_inplace>("random_.to");
+    direct<random_from_inplace>("random_.from");
+    structured<randint_cpu>("randint");
+    structured<randint_generator_cpu>("randint.generator");
+    structured<randint_low_cpu>("randint.low");
+    structured<randint_low_generator_cpu>("randint.low_generator");
+    structured<randint_like_cpu>("randint_like");
+    structured<randint_like_generator_cpu>("randint_like.generator");
+    structured<randint_like_tensor_cpu>("randint_like.Tensor");
+    structured<randint_like_tensor_generator_cpu>("randint_like.Tensor_generator");
+    structured<randint_like_low_cpu>("randint_like.low_dtype");
+    structured<randint_like_low_generator_cpu>("randint_like.low_generator_dtype");
+    shape<randperm_shape>("randperm");
+    structured<randperm_cpu>("randperm", kContiguousOutputs);
+    structured<randperm_generator_cpu>("randperm.generator", kContiguousOutputs);
+    direct<exponential_inplace>("exponential_");
+    direct<geometric_inplace>("geometric_");
+    direct<cauchy_inplace>("cauchy_");
+    direct<log_normal_inplace>("log_normal_");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Elements in another order or repeated: flip, roll, repeat, repeat_interleave, triangles.
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {
@@ -83,16 +83,14 @@ void copy_strided(Tensor& out, const char* base, IntSpan sizes, IntSpan strides)
     });
 }
 
-void flip_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
+void flip_cpu(Out out, const Tensor& self, IntSpan dims) {
     uint64_t flipped = 0;
-    for (int64_t d : c.ints(1)) {
+    for (int64_t d : dims) {
         int64_t w = wrap_dim(d, self.dim());
         MT_CHECK(!(flipped >> w & 1), "dim ", w, " appears multiple times in the list of dims");
         flipped |= uint64_t(1) << w;
     }
-    if (out.numel() == 0) return;
+    if (out->numel() == 0) return;
     Dims strides(self.strides());
     const char* base = self.raw();
     for (int64_t d = 0; d < self.dim(); d++) {
@@ -113,10 +111,7 @@ void copy_part(Tensor& out, const Tensor& self, int64_t dim, int64_t to, int64_t
     copy_into(*target, *source);
 }
 
-void roll_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan shifts = c.ints(1), dims = c.ints(2);
-    Tensor& out = c.out();
+void roll_cpu(Out out, const Tensor& self, IntSpan shifts, IntSpan dims) {
     MT_CHECK(shifts.size > 0, "`shifts` required");
     if (dims.size == 0) {
         MT_CHECK(shifts.size == 1, "shifts and dimensions must align. shifts: ", shifts.size, ", dims:0");
@@ -141,7 +136,7 @@ void roll_cpu(Call& c) {
         if (self.numel() == 0) return;
         int64_t shift = ((shifts[k] % n) + n) % n;
         bool last = k + 1 == dims.size;
-        TensorRef next = last ? TensorRef::share(&out) : empty(self.sizes(), self.dtype);
+        TensorRef next = last ? TensorRef::share(&*out) : empty(self.sizes(), self.dtype);
         copy_part(*next, *current, d, shift, 0, n - shift);
         copy_part(*next, *current, d, 0, n - shift, shift);
         current = std::move(next);
@@ -150,9 +145,7 @@ void roll_cpu(Call& c) {
 
 // ---- repetition ----
 
-void repeat_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan repeats = c.ints(1);
+void repeat_shape(ShapeCall& c, const Tensor& self, IntSpan repeats) {
     MT_CHECK(repeats.size >= self.dim(),
              "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
     Dims sizes(repeats.size);
@@ -164,11 +157,8 @@ void repeat_shape(ShapeCall& c) {
     c.output(0, sizes, self.dtype);
 }
 
-void repeat_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan repeats = c.ints(1);
-    Tensor& out = c.out();
-    if (out.numel() == 0) return;
+void repeat_cpu(Out out, const Tensor& self, IntSpan repeats) {
+    if (out->numel() == 0) return;
     // Every dimension becomes two: how often, and its own size.
     Dims sizes, from, to;
     for (int64_t i = 0; i < repeats.size; i++) {
@@ -176,18 +166,17 @@ void repeat_cpu(Call& c) {
         int64_t size = d >= 0 ? self.size(d) : 1;
         sizes.push_back(repeats[i]);
         from.push_back(0);
-        to.push_back(size * out.stride(i));
+        to.push_back(size * out->stride(i));
         sizes.push_back(size);
         from.push_back(d >= 0 ? self.stride(d) : 0);
-        to.push_back(out.stride(i));
+        to.push_back(out->stride(i));
     }
-    TensorRef target = as_strided(out, sizes, to, out.offset);
+    TensorRef target = as_strided(out, sizes, to, out->offset);
     copy_strided(*target, self.raw(), sizes, from);
 }
 
 // The position of each repetition: [0] * repeats[0] + [1] * repeats[1] + ...
-void repeat_interleave_cpu(Call& c) {
-    const Tensor& repeats = c.tensor(0);
+TensorRef repeat_interleave_cpu(const Tensor& repeats, std::optional<int64_t> output_size) {
     MT_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
     MT_CHECK(repeats.dtype == DType::Int64 || repeats.dtype == DType::Int32, "repeats has to be Long or Int tensor");
     TensorRef counts = contiguous(repeats, DType::Int64);
@@ -197,24 +186,22 @@ void repeat_interleave_cpu(Call& c) {
         MT_CHECK(p[i] >= 0, "repeats can not be negative");
         total += p[i];
     }
-    if (!c.is_none(1))
-        MT_CHECK(c.integer(1) == total, "Allocated size does not match required size: output_size is ", c.integer(1),
+    if (!!output_size)
+        MT_CHECK(*output_size == total, "Allocated size does not match required size: output_size is ", *output_size,
                  ", the sum of repeats is ", total);
     TensorRef wide = empty(IntSpan(&total, 1), DType::Int64);
     int64_t* out = wide->data<int64_t>();
     for (int64_t i = 0; i < n; i++) out = std::fill_n(out, p[i], i);
-    if (repeats.dtype == DType::Int64) return c.ret(0, std::move(wide));
+    if (repeats.dtype == DType::Int64) return wide;
     TensorRef same = empty(wide->sizes(), repeats.dtype);
     copy_into(*same, *wide);
-    c.ret(0, std::move(same));
+    return same;
 }
 
 // ---- triangles ----
 
-void triangle(Call& c, bool lower) {
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    int64_t n = self.dim(), k = c.integer(1);
+void triangle(Tensor& out, const Tensor& self, int64_t k, bool lower) {
+    int64_t n = self.dim();
     MT_CHECK(n >= 2, lower ? "tril" : "triu", ": input tensor must have at least 2 dimensions");
     if (self.numel() == 0) return;
     int64_t rows = self.size(n - 2), columns = self.size(n - 1);
@@ -250,8 +237,8 @@ void triangle(Call& c, bool lower) {
         });
     });
 }
-void tril_cpu(Call& c) { triangle(c, true); }
-void triu_cpu(Call& c) { triangle(c, false); }
+void tril_cpu(Out out, const Tensor& self, int64_t diagonal) { triangle(out, self, diagonal, true); }
+void triu_cpu(Out out, const Tensor& self, int64_t diagonal) { triangle(out, self, diagonal, false); }
 
 // Sum of clamp(first + k, 0, limit) over the n integers k from 0 on.
 __int128 sum_of_clamped(__int128 first, __int128 n, __int128 limit) {
@@ -266,25 +253,23 @@ void row_range(bool lower, int64_t i, int64_t columns, int64_t offset, int64_t& 
     to = lower ? within(__int128(i) + offset + 1) : columns;
 }
 
-void triangle_indices_shape(ShapeCall& c, bool lower) {
-    int64_t rows = c.integer(0), columns = c.integer(1);
+void triangle_indices_shape(ShapeCall& c, int64_t rows, int64_t columns, int64_t offset, DType dtype, bool lower) {
     MT_CHECK(rows >= 0, "row must be non-negative, got", rows);
     MT_CHECK(columns >= 0, "col must be non-negative, got", columns);
-    const __int128 edges = sum_of_clamped(__int128(c.integer(2)) + lower, rows, columns),
+    const __int128 edges = sum_of_clamped(__int128(offset) + lower, rows, columns),
                    count = lower ? edges : __int128(rows) * columns - edges;
     // More than any memory: the allocation says so.
     int64_t sizes[2] = {2, static_cast<int64_t>(std::min<__int128>(count, INT64_MAX))};
-    c.output(0, IntSpan(sizes, 2), c.dtype_or(3, DType::Int64));
+    c.output(0, IntSpan(sizes, 2), dtype);
 }
-void triangle_indices(Call& c, bool lower) {
-    Tensor& out = c.out();
-    int64_t rows = c.integer(0), columns = c.integer(1), k = 0;
+void triangle_indices(Tensor& out, int64_t rows, int64_t columns, int64_t offset, bool lower) {
+    int64_t k = 0;
     visit(RealTypes{}, out.dtype, lower ? "tril_indices" : "triu_indices", [&]<class T>() {
         T* p = out.data<T>();
         int64_t count = out.size(1);
         for (int64_t i = 0; i < rows && k < count; i++) {
             int64_t from, to;
-            row_range(lower, i, columns, c.integer(2), from, to);
+            row_range(lower, i, columns, offset, from, to);
             for (int64_t j = from; j < to; j++, k++) {
                 p[k] = T(static_cast<opmath_t<T>>(i));
                 p[count + k] = T(static_cast<opmath_t<T>>(j));
@@ -292,24 +277,32 @@ void triangle_indices(Call& c, bool lower) {
         }
     });
 }
-void tril_indices_shape(ShapeCall& c) { triangle_indices_shape(c, true); }
-void triu_indices_shape(ShapeCall& c) { triangle_indices_shape(c, false); }
-void tril_indices_cpu(Call& c) { triangle_indices(c, true); }
-void triu_indices_cpu(Call& c) { triangle_indices(c, false); }
+void tril_indices_shape(ShapeCall& c, int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype) {
+    triangle_indices_shape(c, row, col, offset, dtype.value_or(DType::Int64), true);
+}
+void triu_indices_shape(ShapeCall& c, int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype) {
+    triangle_indices_shape(c, row, col, offset, dtype.value_or(DType::Int64), false);
+}
+void tril_indices_cpu(Out out, int64_t row, int64_t col, int64_t offset, RestUnread) {
+    triangle_indices(out, row, col, offset, true);
+}
+void triu_indices_cpu(Out out, int64_t row, int64_t col, int64_t offset, RestUnread) {
+    triangle_indices(out, row, col, offset, false);
+}
 
 KERNELS
 {
-    structured("flip", flip_cpu);
-    structured("roll", roll_cpu);
-    structured("repeat", repeat_cpu);
-    shape("repeat", repeat_shape);
-    direct("repeat_interleave.Tensor", repeat_interleave_cpu);
-    structured("tril", tril_cpu, kInputMayAlias);
-    structured("triu", triu_cpu, kInputMayAlias);
-    structured("tril_indices", tril_indices_cpu, kContiguousOutputs);
-    structured("triu_indices", triu_indices_cpu, kContiguousOutputs);
-    shape("tril_indices", tril_indices_shape);
-    shape("triu_indices", triu_indices_shape);
+    structured<flip_cpu>("flip");
+    structured<roll_cpu>("roll");
+    structured<repeat_cpu>("repeat");
+    shape<repeat_shape>("repeat");
+    direct<repeat_interleave_cpu>("repeat_interleave.Tensor");
+    structured<tril_cpu>("tril", kInputMayAlias);
+    structured<triu_cpu>("triu", kInputMayAlias);
+    structured<tril_indices_cpu>("tril_indices", kContiguousOutputs);
+    structured<triu_indices_cpu>("triu_indices", kContiguousOutputs);
+    shape<tril_indices_shape>("tril_indices");
+    shape<triu_indices_shape>("triu_indices");
 }
 
 }  // namespace

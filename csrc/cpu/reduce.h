@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 #include "cpu/narrow.h"
 #include "cpu/number.h"
 #include "cpu/reduction_shape.h"

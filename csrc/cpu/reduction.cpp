@@ -83,34 +83,29 @@ void sum_into(Tensor& out, const Tensor& self, uint64_t mask, double divisor) {
     result.finish();
 }
 
-template <int kDim>
-uint64_t mask_of(const Call& c) {
-    return reduced_dims(kDim >= 0 ? c.args[kDim] : Value(), c.tensor(0).ndim);
+void sum_cpu(Out out, const Tensor& self, std::optional<DType> dtype) {
+    sum_into(out, self, ReducedDims().mask(self.ndim), -1);
+}
+void sum_dim_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim, std::optional<DType> dtype) {
+    sum_into(out, self, dim.mask(self.ndim), -1);
 }
 
-template <int kDim>
-void sum_cpu(Call& c) {
-    sum_into(c.out(), c.tensor(0), mask_of<kDim>(c), -1);
-}
-
-template <int kDim>
-void mean_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    uint64_t mask = mask_of<kDim>(c);
+void mean_dim_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim, std::optional<DType> dtype) {
+    uint64_t mask = dim.mask(self.ndim);
     double n = 1;
     for (int64_t d = 0; d < self.ndim; d++)
         if (mask >> d & 1) n *= static_cast<double>(self.size(d));
-    sum_into(c.out(), self, mask, n);
+    sum_into(out, self, mask, n);
 }
+void mean_cpu(Out out, const Tensor& self, std::optional<DType> dtype) { mean_dim_cpu(out, self, {}, false, dtype); }
 
-void nansum_cpu(Call& c) {
-    uint64_t mask = mask_of<1>(c);
-    MT_CHECK(!is_complex(c.tensor(0).dtype), "nansum on CPU does not support complex inputs");
-    if (!is_floating(c.out().dtype)) return sum_into(c.out(), c.tensor(0), mask, -1);
-    Converted result(c.out(), broad_type(c.out().dtype));
+void nansum_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim, std::optional<DType> dtype) {
+    uint64_t mask = dim.mask(self.ndim);
+    MT_CHECK(!is_complex(self.dtype), "nansum on CPU does not support complex inputs");
+    if (!is_floating(out->dtype)) return sum_into(out, self, mask, -1);
+    Converted result(out, broad_type(out->dtype));
     visit(PlainFloatTypes{}, result.tensor().dtype, "nansum_cpu", [&]<class T>() {
-        fold_into<T>(c.tensor(0), mask, NanSumOp<T>(), result.tensor().data<T>(),
-                     [](double t) { return narrow<T>(t); });
+        fold_into<T>(self, mask, NanSumOp<T>(), result.tensor().data<T>(), [](double t) { return narrow<T>(t); });
     });
     result.finish();
 }
@@ -124,9 +119,11 @@ void prod_into(Tensor& out, const Tensor& self, uint64_t mask) {
     });
     result.finish();
 }
-template <int kDim>
-void prod_cpu(Call& c) {
-    prod_into(c.out(), c.tensor(0), mask_of<kDim>(c));
+void prod_cpu(Out out, const Tensor& self, std::optional<DType> dtype) {
+    prod_into(out, self, ReducedDims().mask(self.ndim));
+}
+void prod_dim_cpu(Out out, const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
+    prod_into(out, self, uint64_t(1) << wrap_dim(dim, self.ndim));
 }
 
 // ---- any, all, count_nonzero ----
@@ -155,57 +152,55 @@ void count_into(Tensor& out, const Tensor& self, uint64_t mask, Ask ask) {
           [&]<class T>() { fold<T>(v, CountOp<T>(), finish); });
 }
 
-template <int kDim>
-uint64_t truth_mask(const Call& c) {
-    if (kDim >= 0 && c.args[kDim].tag == Tag::IntList && c.args[kDim].len == 0) return 0;
-    return mask_of<kDim>(c);
+uint64_t truth_mask(const Tensor& self, const ReducedDims& dim) {
+    return dim.is_empty_list() ? 0 : dim.mask(self.ndim);
 }
-template <int kDim>
-void any_cpu(Call& c) {
-    count_into(c.out(), c.tensor(0), truth_mask<kDim>(c), Ask::Any);
+void any_dim_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    count_into(out, self, truth_mask(self, dim), Ask::Any);
 }
-template <int kDim>
-void all_cpu(Call& c) {
-    count_into(c.out(), c.tensor(0), truth_mask<kDim>(c), Ask::All);
+void any_cpu(Out out, const Tensor& self) { any_dim_cpu(out, self, {}, false); }
+void all_dim_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    count_into(out, self, truth_mask(self, dim), Ask::All);
 }
-void count_nonzero_cpu(Call& c) { count_into(c.out(), c.tensor(0), mask_of<1>(c), Ask::Count); }
+void all_cpu(Out out, const Tensor& self) { all_dim_cpu(out, self, {}, false); }
+void count_nonzero_cpu(Out out, const Tensor& self, ReducedDims dim) {
+    count_into(out, self, dim.mask(self.ndim), Ask::Count);
+}
 
 // ---- trace ----
 
-void trace_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
+void trace_shape(ShapeCall& c, const Tensor& self) {
     MT_CHECK(self.ndim == 2, "trace: expected a matrix, but got tensor with dim ", self.ndim);
     c.output(0, IntSpan(), is_integer(self.dtype) || is_bool(self.dtype) ? DType::Int64 : self.dtype);
 }
 
-void trace_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
+void trace_cpu(Out out, const Tensor& self) {
     int64_t n = std::min(self.size(0), self.size(1));
     int64_t step = self.stride(0) + self.stride(1);
     TensorRef diagonal = as_strided(self, IntSpan(&n, 1), IntSpan(&step, 1), self.offset);
-    sum_into(c.out(), *diagonal, 1, -1);
+    sum_into(out, *diagonal, 1, -1);
 }
 
 }  // namespace
 
 KERNELS
 {
-    structured("sum", sum_cpu<-1>, kContiguousOutputs);
-    structured("sum.dim_IntList", sum_cpu<1>, kContiguousOutputs);
-    structured("mean", mean_cpu<-1>, kContiguousOutputs);
-    structured("mean.dim", mean_cpu<1>, kContiguousOutputs);
-    structured("nansum", nansum_cpu, kContiguousOutputs);
-    structured("prod", prod_cpu<-1>, kContiguousOutputs);
-    structured("prod.dim_int", prod_cpu<1>, kContiguousOutputs);
-    structured("any", any_cpu<-1>, kContiguousOutputs);
-    structured("any.dim", any_cpu<1>, kContiguousOutputs);
-    structured("any.dims", any_cpu<1>, kContiguousOutputs);
-    structured("all", all_cpu<-1>, kContiguousOutputs);
-    structured("all.dim", all_cpu<1>, kContiguousOutputs);
-    structured("all.dims", all_cpu<1>, kContiguousOutputs);
-    structured("count_nonzero", count_nonzero_cpu, kContiguousOutputs);
-    structured("trace", trace_cpu, kContiguousOutputs);
-    shape("trace", trace_shape);
+    structured<sum_cpu>("sum", kContiguousOutputs);
+    structured<sum_dim_cpu>("sum.dim_IntList", kContiguousOutputs);
+    structured<mean_cpu>("mean", kContiguousOutputs);
+    structured<mean_dim_cpu>("mean.dim", kContiguousOutputs);
+    structured<nansum_cpu>("nansum", kContiguousOutputs);
+    structured<prod_cpu>("prod", kContiguousOutputs);
+    structured<prod_dim_cpu>("prod.dim_int", kContiguousOutputs);
+    structured<any_cpu>("any", kContiguousOutputs);
+    structured<any_dim_cpu>("any.dim", kContiguousOutputs);
+    structured<any_dim_cpu>("any.dims", kContiguousOutputs);
+    structured<all_cpu>("all", kContiguousOutputs);
+    structured<all_dim_cpu>("all.dim", kContiguousOutputs);
+    structured<all_dim_cpu>("all.dims", kContiguousOutputs);
+    structured<count_nonzero_cpu>("count_nonzero", kContiguousOutputs);
+    structured<trace_cpu>("trace", kContiguousOutputs);
+    shape<trace_shape>("trace");
 }
 
 }  // namespace mt

@@ -15,17 +15,19 @@ void extremum_into(Tensor& out, const Tensor& self, uint64_t mask, const char* n
     });
 }
 
-template <bool kMax, int kDim>
-void extremum_cpu(Call& c) {
-    uint64_t mask = reduced_dims(kDim >= 0 ? c.args[kDim] : Value(), c.tensor(0).ndim);
-    const char* name = kDim >= 0 ? (kMax ? "max_values_cpu" : "min_values_cpu") : (kMax ? "max_all" : "min_all");
-    extremum_into<kMax>(c.out(), c.tensor(0), mask, name);
+template <bool kMax>
+void extremum_cpu(Out out, const Tensor& self) {
+    extremum_into<kMax>(out, self, ReducedDims().mask(self.ndim), kMax ? "max_all" : "min_all");
+}
+template <bool kMax>
+void extremum_dim_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    extremum_into<kMax>(out, self, dim.mask(self.ndim), kMax ? "max_values_cpu" : "min_values_cpu");
 }
 
-void aminmax_cpu(Call& c) {
-    uint64_t mask = reduced_dims(c.args[1], c.tensor(0).ndim);
-    extremum_into<false>(c.out(0), c.tensor(0), mask, "aminmax_kernel");
-    extremum_into<true>(c.out(1), c.tensor(0), mask, "aminmax_kernel");
+void aminmax_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    uint64_t mask = dim.mask(self.ndim);
+    extremum_into<false>(out[0], self, mask, "aminmax_kernel");
+    extremum_into<true>(out[1], self, mask, "aminmax_kernel");
 }
 
 // ---- positions ----
@@ -120,30 +122,28 @@ void positions(const Tensor& self, uint64_t mask, const char* name, Tensor* valu
 }
 
 template <bool kMax>
-void argument_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    positions<kMax>(self, reduced_dims(c.args[1], self.ndim), kMax ? "argmax_cpu" : "argmin_cpu", nullptr, c.out());
+void argument_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    positions<kMax>(self, dim.mask(self.ndim), kMax ? "argmax_cpu" : "argmin_cpu", nullptr, out);
 }
 
 template <bool kMax>
-void indexed_extremum_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    positions<kMax>(self, reduced_dims(c.args[1], self.ndim), kMax ? "max_cpu" : "min_cpu", &c.out(0), c.out(1));
+void indexed_extremum_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    positions<kMax>(self, dim.mask(self.ndim), kMax ? "max_cpu" : "min_cpu", &out[0], out[1]);
 }
 
 }  // namespace
 
 KERNELS
 {
-    structured("amax", extremum_cpu<true, 1>, kContiguousOutputs);
-    structured("amin", extremum_cpu<false, 1>, kContiguousOutputs);
-    structured("max", extremum_cpu<true, -1>, kContiguousOutputs);
-    structured("min", extremum_cpu<false, -1>, kContiguousOutputs);
-    structured("aminmax", aminmax_cpu, kContiguousOutputs);
-    structured("argmax", argument_cpu<true>, kContiguousOutputs);
-    structured("argmin", argument_cpu<false>, kContiguousOutputs);
-    structured("max.dim", indexed_extremum_cpu<true>, kContiguousOutputs);
-    structured("min.dim", indexed_extremum_cpu<false>, kContiguousOutputs);
+    structured<extremum_dim_cpu<true>>("amax", kContiguousOutputs);
+    structured<extremum_dim_cpu<false>>("amin", kContiguousOutputs);
+    structured<extremum_cpu<true>>("max", kContiguousOutputs);
+    structured<extremum_cpu<false>>("min", kContiguousOutputs);
+    structured<aminmax_cpu>("aminmax", kContiguousOutputs);
+    structured<argument_cpu<true>>("argmax", kContiguousOutputs);
+    structured<argument_cpu<false>>("argmin", kContiguousOutputs);
+    structured<indexed_extremum_cpu<true>>("max.dim", kContiguousOutputs);
+    structured<indexed_extremum_cpu<false>>("min.dim", kContiguousOutputs);
 }
 
 }  // namespace mt

@@ -118,28 +118,21 @@ void reduced_output(ShapeCall& c, int index, const Tensor& self, uint64_t mask, 
     c.output_strided(index, sizes, strides, dtype);
 }
 
+// The words of a reduction's row. Those that the operator lacks are left out at the end or -1.
 struct ReduceArgs {
     const Tensor& self;
-    DType dtype;  // Undefined when the row has no dtype or none was given
+    std::optional<DType> dtype;
+    const ReducedDims& dim;
     uint64_t mask;
     bool keepdim;
+    ReduceArgs(const Tensor& self, std::optional<DType> dtype, const ReducedDims& dim, std::optional<bool> keepdim)
+        : self(self), dtype(dtype), dim(dim), mask(dim.mask(self.ndim)), keepdim(keepdim.value_or(false)) {}
 };
-
-// Words of the row: self, dtype, dim, keepdim. Those that the operator lacks are left out at the end or spelled "".
-ReduceArgs reduce_args(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    int dtype = c.param(1), dim = c.param(2), keep = c.param(3);
-    uint64_t mask = reduced_dims(dim >= 0 ? c.args[dim] : Value(), self.ndim);
-    return {self, dtype >= 0 ? c.dtype_or(dtype, DType::Undefined) : DType::Undefined, mask,
-            keep >= 0 && c.boolean(keep)};
-}
 
 void check_not_empty(ShapeCall& c, const ReduceArgs& a) {
     if (a.self.numel() != 0) return;
-    int dim = c.param(2);
-    bool given = dim >= 0 && !c.is_none(dim) && !(c.args[dim].tag == Tag::IntList && c.args[dim].len == 0);
     MT_CHECK(
-        given, c.name(),
+        !a.dim.given.is_none() && !a.dim.is_empty_list(), c.name(),
         "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
         "argument.");
     for (int64_t d = 0; d < a.self.ndim; d++)
@@ -150,63 +143,70 @@ void check_not_empty(ShapeCall& c, const ReduceArgs& a) {
 bool is_integral(DType t) { return is_integer(t) || is_bool(t); }
 
 // reduce: the element type stays.
-void reduce_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
+void reduce_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                  std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
     reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype);
 }
 
 // reduce_extremum: the same for operators without a neutral element.
-void extremum_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
+void extremum_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                    std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
     check_not_empty(c, a);
     reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype);
 }
 
 // reduce_sum: integers and bool give int64.
-void sum_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
-    DType t = a.dtype != DType::Undefined ? a.dtype : is_integral(a.self.dtype) ? DType::Int64 : a.self.dtype;
+void sum_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+               std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
+    DType t = a.dtype ? *a.dtype : is_integral(a.self.dtype) ? DType::Int64 : a.self.dtype;
     reduced_output(c, 0, a.self, a.mask, a.keepdim, t);
 }
 
 // reduce_mean: floating and complex only.
-void mean_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
-    DType t = a.dtype != DType::Undefined ? a.dtype : a.self.dtype;
+void mean_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
+    DType t = a.dtype ? *a.dtype : a.self.dtype;
     MT_CHECK(is_differentiable(t), c.name(), "(): could not infer output dtype. ",
-             a.dtype != DType::Undefined ? "Optional dtype" : "Input dtype",
+             a.dtype ? "Optional dtype" : "Input dtype",
              " must be either a floating point or complex dtype. Got: ", dtype_class_name(t));
     reduced_output(c, 0, a.self, a.mask, a.keepdim, t);
 }
 
 // reduce_bool: any and all; uint8 stays uint8. Here alone an empty list of dimensions reduces none.
-void bool_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
-    int dim = c.param(2);
-    if (dim >= 0 && c.args[dim].tag == Tag::IntList && c.args[dim].len == 0) a.mask = 0;
+void bool_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
+    if (dim.is_empty_list()) a.mask = 0;
     reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype == DType::UInt8 ? DType::UInt8 : DType::Bool);
 }
 
 // reduce_int64: counts.
-void int64_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
+void int64_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                 std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
     reduced_output(c, 0, a.self, a.mask, a.keepdim, DType::Int64);
 }
 
 // reduce_argument: the position of an extremum.
-void argument_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
+void argument_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                    std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
     MT_CHECK(!is_complex(a.self.dtype), c.name(), "(): does not support complex input");
     MT_CHECK(!is_bool(a.self.dtype), c.name(), "(): does not support bool input");
-    MT_CHECK_INDEX(a.self.numel() != 0 || !c.is_none(c.param(2)), c.name(),
+    MT_CHECK_INDEX(a.self.numel() != 0 || !dim.given.is_none(), c.name(),
                    "(): Expected reduction dim to be specified for input.numel() == 0.");
     check_not_empty(c, a);
     reduced_output(c, 0, a.self, a.mask, a.keepdim, DType::Int64);
 }
 
 // reduce_indexed: values and int64 positions along one dimension.
-void indexed_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
+void indexed_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                   std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
     check_not_empty(c, a);
     MT_CHECK(!is_complex(a.self.dtype), c.name(), "(): does not support complex input");
     Dims sizes;
@@ -222,23 +222,26 @@ void indexed_shape(ShapeCall& c) {
 }
 
 // reduce_norm: the result is real.
-void norm_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
-    DType t = a.dtype != DType::Undefined ? a.dtype : a.self.dtype;
+void norm_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
+    DType t = a.dtype ? *a.dtype : a.self.dtype;
     MT_CHECK(is_differentiable(t), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
              dtype_class_name(a.self.dtype));
     reduced_output(c, 0, a.self, a.mask, a.keepdim, to_real(t));
 }
 
 // reduce_float: integers give the default type (logsumexp).
-void float_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
+void float_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                 std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
     reduced_output(c, 0, a.self, a.mask, a.keepdim, is_differentiable(a.self.dtype) ? a.self.dtype : default_dtype());
 }
 
 // reduce_var: real result; reduce_var_mean: the variance and the mean.
-void var_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
+void var_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+               std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
     MT_CHECK(is_differentiable(a.self.dtype), c.nrets > 1 ? c.name() : "std and var",
              " only support floating point and complex dtypes");
     reduced_output(c, 0, a.self, a.mask, a.keepdim, to_real(a.self.dtype));
@@ -246,36 +249,34 @@ void var_shape(ShapeCall& c) {
 }
 
 // reduce_pair: two outputs of the input's type (aminmax).
-void pair_shape(ShapeCall& c) {
-    ReduceArgs a = reduce_args(c);
-    MT_CHECK(a.self.numel() != 0 || !c.is_none(c.param(2)),
+void pair_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
+                std::optional<bool> keepdim) {
+    ReduceArgs a(self, dtype, dim, keepdim);
+    MT_CHECK(a.self.numel() != 0 || !dim.given.is_none(),
              "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
     check_not_empty(c, a);
     for (int i = 0; i < 2; i++) reduced_output(c, i, a.self, a.mask, a.keepdim, a.self.dtype);
 }
 
 // scan: words self, dim, dtype; integers give int64. scan_like keeps the type; scan_indexed adds positions.
-void scan_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    wrap_dim(c.integer(c.param(1)), self.ndim);
+void scan_shape(ShapeCall& c, const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+    wrap_dim(dim, self.ndim);
     DType t = is_integral(self.dtype) ? DType::Int64 : self.dtype;
-    c.output(0, self.sizes(), c.param(2) >= 0 ? c.dtype_or(c.param(2), t) : t);
+    c.output(0, self.sizes(), dtype ? dtype.value_or(t) : t);
 }
-void scan_like_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    wrap_dim(c.integer(c.param(1)), self.ndim);
+void scan_like_shape(ShapeCall& c, const Tensor& self, int64_t dim) {
+    wrap_dim(dim, self.ndim);
     c.output(0, self.sizes(), self.dtype);
 }
-void scan_indexed_shape(ShapeCall& c) {
-    scan_like_shape(c);
-    c.output(1, c.tensor(c.param(0)).sizes(), DType::Int64);
+void scan_indexed_shape(ShapeCall& c, const Tensor& self, int64_t dim) {
+    scan_like_shape(c, self, dim);
+    c.output(1, self.sizes(), DType::Int64);
 }
 
 // softmax: words self, dim, half_to_float (may be missing). Half inputs may give float results.
-void softmax_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    wrap_dim(c.integer(c.param(1)), self.ndim);
-    bool widen = c.param(2) >= 0 && c.boolean(c.param(2));
+void softmax_shape(ShapeCall& c, const Tensor& self, int64_t dim, bool half_to_float) {
+    wrap_dim(dim, self.ndim);
+    bool widen = half_to_float && half_to_float;
     MT_CHECK(!widen, "softmax with half to float conversion is not supported on CPU");
     MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"", c.name() + 1,
                 "_lastdim_kernel_impl\" not implemented for '", dtype_class_name(self.dtype), "'");
@@ -283,35 +284,35 @@ void softmax_shape(ShapeCall& c) {
 }
 
 // softmax_backward: words grad_output, output, dim, input_dtype.
-void softmax_backward_shape(ShapeCall& c) {
-    const Tensor& output = c.tensor(c.param(1));
-    wrap_dim(c.integer(c.param(2)), output.ndim);
-    MT_CHECK(c.tensor(c.param(0)).sizes() == output.sizes(), c.name(), ": the gradient's sizes ",
-             c.tensor(c.param(0)).sizes(), " are not the output's, ", output.sizes());
-    c.output_like(0, c.tensor(c.param(0)), c.dtype_or(c.param(3), output.dtype));
+void softmax_backward_shape(ShapeCall& c, const Tensor& grad_output, const Tensor& output, int64_t dim,
+                            DType input_dtype) {
+    wrap_dim(dim, output.ndim);
+    MT_CHECK(grad_output.sizes() == output.sizes(), c.name(), ": the gradient's sizes ", grad_output.sizes(),
+             " are not the output's, ", output.sizes());
+    c.output_like(0, grad_output, input_dtype);
 }
 
 }  // namespace
 
 KERNELS
 {
-    shape("reduce", reduce_shape);
-    shape("reduce_extremum", extremum_shape);
-    shape("reduce_sum", sum_shape);
-    shape("reduce_mean", mean_shape);
-    shape("reduce_bool", bool_shape);
-    shape("reduce_int64", int64_shape);
-    shape("reduce_argument", argument_shape);
-    shape("reduce_indexed", indexed_shape);
-    shape("reduce_norm", norm_shape);
-    shape("reduce_float", float_shape);
-    shape("reduce_var", var_shape);
-    shape("reduce_pair", pair_shape);
-    shape("scan", scan_shape);
-    shape("scan_like", scan_like_shape);
-    shape("scan_indexed", scan_indexed_shape);
-    shape("softmax", softmax_shape);
-    shape("softmax_backward", softmax_backward_shape);
+    shape<reduce_shape>("reduce");
+    shape<extremum_shape>("reduce_extremum");
+    shape<sum_shape>("reduce_sum");
+    shape<mean_shape>("reduce_mean");
+    shape<bool_shape>("reduce_bool");
+    shape<int64_shape>("reduce_int64");
+    shape<argument_shape>("reduce_argument");
+    shape<indexed_shape>("reduce_indexed");
+    shape<norm_shape>("reduce_norm");
+    shape<float_shape>("reduce_float");
+    shape<var_shape>("reduce_var");
+    shape<pair_shape>("reduce_pair");
+    shape<scan_shape>("scan");
+    shape<scan_like_shape>("scan_like");
+    shape<scan_indexed_shape>("scan_indexed");
+    shape<softmax_shape>("softmax");
+    shape<softmax_backward_shape>("softmax_backward");
 }
 
 }  // namespace mt

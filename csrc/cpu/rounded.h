@@ -2,38 +2,37 @@
 // computes: `x + 0.3` adds the 16-bit number next to 0.3. (Products and quotients keep the number as it is.)
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 
-// A call with those of its arguments that are numbers or such tensors rounded to `dtype`, where that is of 16 bits.
+// Inputs with those that are numbers or such tensors rounded to `dtype`, where that is of 16 bits.
 template <size_t N>
-class Rounded {
+class RoundedInputs {
   public:
-    Rounded(const Call& c, DType dtype, const int (&positions)[N]) : call(c) {
-        if (!is_reduced_float(dtype)) return;
-        MT_CHECK(c.nargs <= kMaxArgs, c.name(), ": too many arguments");
-        std::copy(c.args, c.args + c.nargs, args_);
+    RoundedInputs(DType dtype, const Input (&inputs)[N]) {
+        const bool narrow = is_reduced_float(dtype);
         for (size_t k = 0; k < N; k++) {
-            Value& v = args_[positions[k]];
-            if (v.is_scalar()) {
-                v = Value::of(dtype == DType::BFloat16 ? static_cast<double>(v.to<BFloat16>())
-                                                       : static_cast<double>(v.to<Half>()));
-            } else if (v.tag == Tag::Tensor && v.t->ndim == 0 && v.t->dtype != dtype) {
-                held_[k] = contiguous(*v.t, dtype);
-                v = Value::of(held_[k].get());
+            now_[k] = inputs[k];
+            if (!narrow) continue;
+            if (inputs[k].number) {
+                numbers_[k] =
+                    Value::of(dtype == DType::BFloat16 ? static_cast<double>(inputs[k].number->template to<BFloat16>())
+                                                       : static_cast<double>(inputs[k].number->template to<Half>()));
+                now_[k] = numbers_[k];
+            } else if (inputs[k].t->ndim == 0 && inputs[k].t->dtype != dtype) {
+                held_[k] = contiguous(*inputs[k].t, dtype);
+                now_[k] = *held_[k];
             }
         }
-        call.args = args_;
     }
-    Rounded(const Rounded&) = delete;
-    Rounded& operator=(const Rounded&) = delete;
-
-    Call call;
+    RoundedInputs(const RoundedInputs&) = delete;
+    RoundedInputs& operator=(const RoundedInputs&) = delete;
+    const Input& operator[](size_t k) const { return now_[k]; }
 
   private:
-    static constexpr int kMaxArgs = 8;
-    Value args_[kMaxArgs];
+    Input now_[N];
+    Value numbers_[N];
     TensorRef held_[N];
 };
 

@@ -78,12 +78,12 @@ using ScanState = std::conditional_t<is_reduced_v<T>, float, std::conditional_t<
 // Runs step(state, x) in float for floats, in int64_t for integers (its last bits are theirs) and in c128 for complex
 // numbers.
 template <class Step>
-void scan_numbers(Call& c, const char* op, int start, const Step& step) {
-    const DType type = c.out().dtype;
+void scan_numbers(Tensor& result, const Tensor& given, int64_t dim, const char* op, int start, const Step& step) {
+    const DType type = result.dtype;
     visit(NumberTypes{}, type, op, []<class T>() {});
-    Converted out(c.out(), is_floating(type) ? type : broad_type(type));
-    TensorRef self = contiguous(*contiguous(c.tensor(0), type), out.tensor().dtype);
-    Axis a = axis_of(*self, c.integer(1));
+    Converted out(result, is_floating(type) ? type : broad_type(type));
+    TensorRef self = contiguous(*contiguous(given, type), out.tensor().dtype);
+    Axis a = axis_of(*self, dim);
     visit(Types<float, double, Half, BFloat16, int64_t, c128>{}, self->dtype, op, [&]<class T>() {
         using S = ScanState<T>;
         scan<S>(
@@ -93,20 +93,19 @@ void scan_numbers(Call& c, const char* op, int start, const Step& step) {
     out.finish();
 }
 
-void cumsum_cpu(Call& c) {
-    scan_numbers(c, "cumsum_out_cpu", 0, [](auto s, auto x) { return num::add(s, x); });
+void cumsum_cpu(Out out, const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+    scan_numbers(out, self, dim, "cumsum_out_cpu", 0, [](auto s, auto x) { return num::add(s, x); });
 }
-void cumprod_cpu(Call& c) {
-    scan_numbers(c, "cumprod_out_cpu", 1, [](auto s, auto x) { return num::mul(s, x); });
+void cumprod_cpu(Out out, const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+    scan_numbers(out, self, dim, "cumprod_out_cpu", 1, [](auto s, auto x) { return num::mul(s, x); });
 }
 
-void logcumsumexp_cpu(Call& c) {
-    Tensor& out = c.out();
-    TensorRef self = contiguous(c.tensor(0), out.dtype);
-    Axis a = axis_of(*self, c.integer(1));
-    visit(FloatTypes{}, out.dtype, "logcumsumexp_out_cpu", [&]<class T>() {
+void logcumsumexp_cpu(Out out, const Tensor& given_self, int64_t dim) {
+    TensorRef self = contiguous(given_self, out->dtype);
+    Axis a = axis_of(*self, dim);
+    visit(FloatTypes{}, out->dtype, "logcumsumexp_out_cpu", [&]<class T>() {
         scan<double>(
-            a, self->data<T>(), out.data<T>(), [] { return -std::numeric_limits<double>::infinity(); },
+            a, self->data<T>(), out->data<T>(), [] { return -std::numeric_limits<double>::infinity(); },
             [](double& s, Compute<T> v) {
                 double x = static_cast<double>(v);
                 double high = x != x || x > s ? x : s, low = x != x || x > s ? s : x;
@@ -119,17 +118,17 @@ void logcumsumexp_cpu(Call& c) {
 
 // The last of equal extrema is kept; once NaN, always NaN.
 template <bool kMax>
-void cumulative_extremum_cpu(Call& c) {
+void cumulative_extremum_cpu(Out out, const Tensor& given_self, int64_t dim) {
     const char* op = kMax ? "cummax_helper_cpu" : "cummin_helper_cpu";
-    const DType type = c.tensor(0).dtype;
+    const DType type = given_self.dtype;
     visit(RealBoolTypes{}, type, op, []<class T>() {});
-    Converted result(c.out(0), is_floating(type) || type == DType::Int32 ? type : DType::Int64);
-    TensorRef self = contiguous(c.tensor(0), result.tensor().dtype);
-    Axis a = axis_of(*self, c.integer(1));
+    Converted result(out[0], is_floating(type) || type == DType::Int32 ? type : DType::Int64);
+    TensorRef self = contiguous(given_self, result.tensor().dtype);
+    Axis a = axis_of(*self, dim);
     visit(Types<float, double, Half, BFloat16, int32_t, int64_t>{}, self->dtype, op, [&]<class T>() {
         const T* x = self->data<T>();
         T* values = result.tensor().data<T>();
-        int64_t* indices = c.out(1).data<int64_t>();
+        int64_t* indices = out[1].data<int64_t>();
         if (self->numel() == 0) return;
         using X = Compute<T>;
         auto better = [](X v, X best) { return (kMax ? v >= best : v <= best) | (v != v); };
@@ -173,11 +172,11 @@ void cumulative_extremum_cpu(Call& c) {
 
 KERNELS
 {
-    structured("cumsum", cumsum_cpu, kContiguousOutputs);
-    structured("cumprod", cumprod_cpu, kContiguousOutputs);
-    structured("logcumsumexp", logcumsumexp_cpu, kContiguousOutputs);
-    structured("cummax", cumulative_extremum_cpu<true>, kContiguousOutputs);
-    structured("cummin", cumulative_extremum_cpu<false>, kContiguousOutputs);
+    structured<cumsum_cpu>("cumsum", kContiguousOutputs);
+    structured<cumprod_cpu>("cumprod", kContiguousOutputs);
+    structured<logcumsumexp_cpu>("logcumsumexp", kContiguousOutputs);
+    structured<cumulative_extremum_cpu<true>>("cummax", kContiguousOutputs);
+    structured<cumulative_extremum_cpu<false>>("cummin", kContiguousOutputs);
 }
 
 }  // namespace mt

@@ -17,10 +17,8 @@ DType compared_as(DType a, DType b) {
 // out_int32, right) ----
 
 // Words: values, out_int32.
-void search_shape(ShapeCall& c) {
-    int values = c.param(0);
-    const Tensor* t = c.tensor_or_null(values);
-    c.output(0, t ? t->sizes() : IntSpan(), c.boolean(c.param(1)) ? DType::Int32 : DType::Int64);
+void search_shape(ShapeCall& c, Input self, bool out_int32) {
+    c.output(0, self.t ? self.t->sizes() : IntSpan(), out_int32 ? DType::Int32 : DType::Int64);
 }
 
 // As many searches advance by turns, so that none waits for the memory of its last step.
@@ -75,19 +73,18 @@ void search_into(Tensor& out, const Tensor& sequence, const Tensor& values, cons
 }
 
 // A scalar argument as a tensor without dimensions.
-TensorRef tensor_of(const Value& v) {
-    if (v.tag == Tag::Tensor) return TensorRef::share(v.t);
-    TensorRef t = empty(IntSpan(), v.scalar_dtype());
-    fill(*t, v);
+TensorRef tensor_of(const Input& x) {
+    if (x.t) return TensorRef::share(x.t);
+    TensorRef t = empty(IntSpan(), x.number->scalar_dtype());
+    fill(*t, *x.number);
     return t;
 }
 
-void searchsorted_cpu(Call& c) {
-    const Tensor& sequence = c.tensor(0);
-    TensorRef values = tensor_of(c.args[1]);
-    bool right = c.boolean(3);
-    if (!c.is_none(4)) {
-        std::string_view side = c.string(4);
+void searchsorted_cpu(Out out, const Tensor& sequence, Input self, bool out_int32, bool right,
+                      std::optional<std::string_view> given_side, const Tensor* sorter) {
+    TensorRef values = tensor_of(self);
+    if (given_side) {
+        std::string_view side = *given_side;
         MT_CHECK(side == "left" || side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ",
                  side);
         MT_CHECK(
@@ -103,7 +100,6 @@ void searchsorted_cpu(Call& c) {
              "tensor and input "
              "value tensor must match, but we got boundaries tensor ",
              sequence.sizes(), " and input value tensor ", values->sizes());
-    const Tensor* sorter = c.tensor_or_null(5);
     MT_CHECK(!sorter || sorter->sizes() == sequence.sizes(),
              "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
              sequence.sizes(), "and got sorter tensor ", sorter ? sorter->sizes() : IntSpan());
@@ -117,29 +113,24 @@ void searchsorted_cpu(Call& c) {
         for (int64_t i = 0; i < order->numel(); i++)
             MT_CHECK(at[i] >= 0 && at[i] < n, "torch.searchsorted(): sorter index out of range");
     }
-    search_into(c.out(), sequence, *values, sorter, right);
+    search_into(out, sequence, *values, sorter, right);
 }
 
-void bucketize_cpu(Call& c) {
-    const Tensor& boundaries = c.tensor(1);
+void bucketize_cpu(Out out, Input self, const Tensor& boundaries, bool out_int32, bool right) {
     MT_CHECK(boundaries.ndim == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.ndim, ")");
-    search_into(c.out(), boundaries, *tensor_of(c.args[0]), nullptr, c.boolean(3));
+    search_into(out, boundaries, *tensor_of(self), nullptr, right);
 }
 
 // ---- isin(elements, test_elements, *, assume_unique, invert) ----
 
-void isin_shape(ShapeCall& c) {
-    const Tensor* t = c.tensor_or_null(c.param(0));
-    c.output(0, t ? t->sizes() : IntSpan(), DType::Bool);
-}
+void isin_shape(ShapeCall& c, Input element) { c.output(0, element.t ? element.t->sizes() : IntSpan(), DType::Bool); }
 
-void isin_cpu(Call& c) {
-    TensorRef elements = tensor_of(c.args[0]), tests = tensor_of(c.args[1]);
-    bool invert = c.boolean(3);
+void isin_cpu(Out result, Input element, Input test_elements, bool assume_unique, bool invert) {
+    TensorRef elements = tensor_of(element), tests = tensor_of(test_elements);
     DType type = compared_as(elements->dtype, tests->dtype);
     elements = contiguous(*elements, type);
     tests = contiguous(*tests, type);
-    uint8_t* out = c.out().words<uint8_t>();
+    uint8_t* out = result->words<uint8_t>();
     int64_t m = tests->numel();
     visit(Types<double, int64_t>{}, type, "isin", [&]<class X>() {
         const X* x = elements->data<X>();
@@ -164,20 +155,17 @@ void isin_cpu(Call& c) {
 
 // ---- histc(self, bins, min, max) ----
 
-void histc_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    int64_t bins = c.integer(c.param(1));
+void histc_shape(ShapeCall& c, const Tensor& self, int64_t bins) {
     MT_CHECK_AS(NotImplemented, is_floating(self.dtype) || !self.is_cpu(), "\"histogram_cpu\" not implemented for '",
                 dtype_class_name(self.dtype), "'");
     MT_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
     c.output(0, IntSpan(&bins, 1), self.dtype);
 }
 
-void histc_cpu(Call& c) {
-    TensorRef self = contiguous(c.tensor(0), DType::Float64);
+void histc_cpu(Out out, const Tensor& given_self, int64_t given_bins, double low, double high) {
+    TensorRef self = contiguous(given_self, DType::Float64);
     const double* x = self->data<double>();
-    int64_t n = self->numel(), bins = c.integer(1);
-    double low = c.real(2), high = c.real(3);
+    int64_t n = self->numel(), bins = given_bins;
     if (low == high && n > 0) {
         low = high = x[0];
         for (int64_t i = 0; i < n; i++) {
@@ -191,21 +179,18 @@ void histc_cpu(Call& c) {
     }
     MT_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
     MT_CHECK(low < high, "torch.histc: max must be larger than min");
-    TensorRef counts = zeros(c.out().sizes(), DType::Float64);
+    TensorRef counts = zeros(out->sizes(), DType::Float64);
     for (int64_t i = 0; i < n; i++) {
         if (!(x[i] >= low && x[i] <= high)) continue;
         int64_t bin = static_cast<int64_t>((x[i] - low) * static_cast<double>(bins) / (high - low));
         counts->data<double>()[std::min(bin, bins - 1)] += 1;
     }
-    copy_into(c.out(), *counts);
+    copy_into(out, *counts);
 }
 
 // ---- bincount(self, weights, minlength) ----
 
-void bincount_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    const Tensor* weights = c.tensor_or_null(1);
-    int64_t length = c.integer(2);
+TensorRef bincount_cpu(const Tensor& self, const Tensor* weights, int64_t length) {
     MT_CHECK_AS(NotImplemented, is_integer(self.dtype), "\"bincount_cpu\" not implemented for '",
                 dtype_class_name(self.dtype), "'");
     MT_CHECK(length >= 0, "minlength should be >= 0");
@@ -227,28 +212,28 @@ void bincount_cpu(Call& c) {
         TensorRef counts = zeros(IntSpan(&length, 1), DType::Int64);
         int64_t* to = counts->data<int64_t>();
         for (int64_t i = 0; i < n; i++) to[at[i]]++;
-        return c.ret(0, std::move(counts));
+        return counts;
     }
     TensorRef w = contiguous(*weights, DType::Float64), sums = zeros(IntSpan(&length, 1), DType::Float64);
     const double* from = w->data<double>();
     double* to = sums->data<double>();
     for (int64_t i = 0; i < n; i++) to[at[i]] += from[i];
-    if (weights->dtype != DType::Float32) return c.ret(0, std::move(sums));
-    c.ret(0, contiguous(*sums, DType::Float32));
+    if (weights->dtype != DType::Float32) return sums;
+    return contiguous(*sums, DType::Float32);
 }
 
 }  // namespace
 
 KERNELS
 {
-    shape("search", search_shape);
-    shape("isin", isin_shape);
-    shape("histc", histc_shape);
-    structured("searchsorted", searchsorted_cpu, kContiguousOutputs);
-    structured("bucketize", bucketize_cpu, kContiguousOutputs);
-    structured("isin", isin_cpu, kContiguousOutputs);
-    structured("histc", histc_cpu, kContiguousOutputs);
-    direct("bincount", bincount_cpu);
+    shape<search_shape>("search");
+    shape<isin_shape>("isin");
+    shape<histc_shape>("histc");
+    structured<searchsorted_cpu>("searchsorted", kContiguousOutputs);
+    structured<bucketize_cpu>("bucketize", kContiguousOutputs);
+    structured<isin_cpu>("isin", kContiguousOutputs);
+    structured<histc_cpu>("histc", kContiguousOutputs);
+    direct<bincount_cpu>("bincount");
 }
 
 }  // namespace mt

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/gil.h"
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 namespace {

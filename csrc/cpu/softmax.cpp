@@ -87,12 +87,11 @@ void softmax_columns(const Axis& a, const Tensor& x, const Tensor& y) {
 }
 
 template <bool kLog>
-void softmax_cpu(Call& c) {
-    Tensor& out = c.out();
-    if (out.numel() == 0) return;
-    Axis a = axis_of(c.tensor(0), c.integer(1));
-    TensorRef self = contiguous(c.tensor(0), out.dtype);
-    visit(PlainFloatTypes{}, broad_type(out.dtype), c.name(), [&]<class X>() {
+void softmax_cpu(Out out, const Tensor& given_self, int64_t dim, bool half_to_float) {
+    if (out->numel() == 0) return;
+    Axis a = axis_of(given_self, dim);
+    TensorRef self = contiguous(given_self, out->dtype);
+    visit(PlainFloatTypes{}, broad_type(out->dtype), out.name(), [&]<class X>() {
         if (a.inner == 1)
             softmax_rows<kLog, X>(a, *self, out);
         else
@@ -144,16 +143,14 @@ void softmax_backward_columns(const Axis& a, const Tensor& grad, const Tensor& y
     });
 }
 
-// (grad_output, output, dim, input_dtype)
 template <bool kLog>
-void softmax_backward_cpu(Call& c) {
-    Tensor& out = c.out();
-    if (out.numel() == 0) return;
-    Axis a = axis_of(c.tensor(0), c.integer(2));
-    TensorRef grad = contiguous(c.tensor(0)), y = contiguous(c.tensor(1), grad->dtype);
+void softmax_backward_cpu(Out out, const Tensor& grad_output, const Tensor& output, int64_t dim, DType input_dtype) {
+    if (out->numel() == 0) return;
+    Axis a = axis_of(grad_output, dim);
+    TensorRef grad = contiguous(grad_output), y = contiguous(output, grad->dtype);
     const DType wide = broad_type(grad->dtype);
-    Converted result(out, broad_type(out.dtype) == wide ? out.dtype : wide);
-    visit(PlainFloatTypes{}, wide, c.name(), [&]<class X>() {
+    Converted result(out, broad_type(out->dtype) == wide ? out->dtype : wide);
+    visit(PlainFloatTypes{}, wide, out.name(), [&]<class X>() {
         if (a.inner == 1)
             softmax_backward_rows<kLog, X>(a, *grad, *y, result.tensor());
         else
@@ -164,12 +161,10 @@ void softmax_backward_cpu(Call& c) {
 
 // ---- logsumexp ----
 
-void logsumexp_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Tensor& out = c.out();
-    Converted result(out, broad_type(out.dtype));
+void logsumexp_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    Converted result(out, broad_type(out->dtype));
     visit(PlainFloatTypes{}, result.tensor().dtype, "logsumexp_cpu", [&]<class T>() {
-        Rows v = as_rows(self, reduced_dims(c.args[1], self.ndim), dtype_of<T>::value, true);
+        Rows v = as_rows(self, dim.mask(self.ndim), dtype_of<T>::value, true);
         T* y = result.tensor().data<T>();
         const T* x = v.data<T>();
         parallel_for(v.outer, grain_for(v.red), [&](int64_t b, int64_t e) {
@@ -190,11 +185,11 @@ void logsumexp_cpu(Call& c) {
 
 KERNELS
 {
-    structured("_softmax", softmax_cpu<false>, kContiguousOutputs);
-    structured("_log_softmax", softmax_cpu<true>, kContiguousOutputs);
-    structured("_softmax_backward_data", softmax_backward_cpu<false>, kContiguousOutputs);
-    structured("_log_softmax_backward_data", softmax_backward_cpu<true>, kContiguousOutputs);
-    structured("logsumexp", logsumexp_cpu, kContiguousOutputs);
+    structured<softmax_cpu<false>>("_softmax", kContiguousOutputs);
+    structured<softmax_cpu<true>>("_log_softmax", kContiguousOutputs);
+    structured<softmax_backward_cpu<false>>("_softmax_backward_data", kContiguousOutputs);
+    structured<softmax_backward_cpu<true>>("_log_softmax_backward_data", kContiguousOutputs);
+    structured<logsumexp_cpu>("logsumexp", kContiguousOutputs);
 }
 
 }  // namespace mt

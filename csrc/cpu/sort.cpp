@@ -98,32 +98,31 @@ void pick_rows(const Tensor& self, int64_t dim, bool descending, Tensor& values,
 // ---- sort ----
 
 // Words: self, dim.
-void sort_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    wrap_dim(c.integer(c.param(1)), self.ndim);
+void sort_shape(ShapeCall& c, const Tensor& self, int64_t dim) {
+    wrap_dim(dim, self.ndim);
     MT_CHECK(!is_complex(self.dtype), " Sort does not support complex dtypes on CPU");
     c.output_like(0, self);
     Dims strides = preserved_strides(self.sizes(), self.strides());
     c.output_strided(1, self.sizes(), strides, DType::Int64);
 }
 
-void sort_into(Call& c, int64_t dim, bool descending) {
-    const Tensor& self = c.tensor(0);
+void sort_into(Out out, const Tensor& self, int64_t dim, bool descending) {
     dim = wrap_dim(dim, self.ndim);
     int64_t n = self.ndim ? self.size(dim) : 1;
-    pick_rows(self, dim, descending, c.out(0), c.out(1), dim, n, [](auto* keys, auto* spare, int64_t n, int64_t* at) {
+    pick_rows(self, dim, descending, out[0], out[1], dim, n, [](auto* keys, auto* spare, int64_t n, int64_t* at) {
         sort_keys(keys, spare, n);
         for (int64_t i = 0; i < n; i++) at[i] = keys[i].position();
     });
 }
-void sort_cpu(Call& c) { sort_into(c, c.integer(1), c.boolean(2)); }
-void sort_stable_cpu(Call& c) { sort_into(c, c.integer(2), c.boolean(3)); }
+void sort_cpu(Out out, const Tensor& self, int64_t dim, bool descending) { sort_into(out, self, dim, descending); }
+void sort_stable_cpu(Out out, const Tensor& self, std::optional<bool> stable, int64_t dim, bool descending) {
+    sort_into(out, self, dim, descending);
+}
 
 // ---- topk(self, k, dim, largest, sorted) ----
 
-void topk_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    int64_t k = c.integer(c.param(1)), dim = wrap_dim(c.integer(c.param(2)), self.ndim);
+void topk_shape(ShapeCall& c, const Tensor& self, int64_t k, int64_t given_dim) {
+    int64_t dim = wrap_dim(given_dim, self.ndim);
     MT_CHECK(k >= 0 && k <= (self.ndim ? self.size(dim) : 1), "selected index k out of range");
     MT_CHECK_AS(NotImplemented, !is_complex(self.dtype), "\"topk_cpu\" not implemented for '",
                 dtype_class_name(self.dtype), "'");
@@ -171,24 +170,21 @@ void load_least(const char* row, DType dtype, int64_t n, bool descending, int64_
     });
 }
 
-void topk_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
-    const int64_t k = c.integer(1), dim = wrap_dim(c.integer(2), self.ndim), size = self.ndim ? self.size(dim) : 1;
-    const bool descending = c.boolean(3);
+void topk_cpu(Out out, const Tensor& self, int64_t k, int64_t given_dim, bool descending, bool sorted) {
+    const int64_t dim = wrap_dim(given_dim, self.ndim), size = self.ndim ? self.size(dim) : 1;
     if (k == 0) return;
     auto write = [k](auto* keys, int64_t* at) {
         for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
     };
     if (k * 8 >= size) {
-        pick_rows(self, dim, descending, c.out(0), c.out(1), dim, k,
-                  [&](auto* keys, auto* spare, int64_t n, int64_t* at) {
-                      sort_keys(keys, spare, n);
-                      write(keys, at);
-                  });
+        pick_rows(self, dim, descending, out[0], out[1], dim, k, [&](auto* keys, auto* spare, int64_t n, int64_t* at) {
+            sort_keys(keys, spare, n);
+            write(keys, at);
+        });
         return;
     }
     load_and_pick_rows(
-        self, dim, c.out(0), c.out(1), dim, k,
+        self, dim, out[0], out[1], dim, k,
         [&](const char* row, int64_t n, auto* keys) { load_least(row, self.dtype, n, descending, k, keys); },
         [&](auto* keys, auto*, int64_t, int64_t* at) {
             std::sort(keys, keys + k);
@@ -203,22 +199,18 @@ void check_rank_dim(ShapeCall& c, const Tensor& self, int64_t dim) {
                    " to have non-zero size.");
 }
 // Words: self, dim, keepdim, k.
-void ranked_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
-    int64_t dim = wrap_dim(c.integer(c.param(1)), self.ndim);
+void ranked_shape(ShapeCall& c, const Tensor& self, int64_t given_dim, bool keepdim, std::optional<int64_t> k) {
+    int64_t dim = wrap_dim(given_dim, self.ndim);
     check_rank_dim(c, self, dim);
     MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"", c.name(),
                 "_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
-    if (c.param(3) >= 0) {
-        int64_t k = c.integer(c.param(3));
-        MT_CHECK(k >= 1 && k <= (self.ndim ? self.size(dim) : 1),
-                 "kthvalue(): selected number k out of range for dimension ", dim);
-    }
+    MT_CHECK(!k || (*k >= 1 && *k <= (self.ndim ? self.size(dim) : 1)),
+             "kthvalue(): selected number k out of range for dimension ", dim);
     Dims sizes;
     for (int64_t d = 0; d < self.ndim; d++)
         if (d != dim)
             sizes.push_back(self.size(d));
-        else if (c.boolean(c.param(2)))
+        else if (keepdim)
             sizes.push_back(1);
     c.output(0, sizes, self.dtype);
     c.output(1, sizes, DType::Int64);
@@ -226,14 +218,12 @@ void ranked_shape(ShapeCall& c) {
 
 // One position a row; the outputs are contiguous, so their dimension does not matter.
 template <class Pick>
-void pick_one(Call& c, int64_t dim, const Pick& pick) {
-    const Tensor& self = c.tensor(0);
-    if (c.out(0).numel() == 0) return;
-    TensorRef value = empty(Dims{c.out(0).numel(), 1}, self.dtype),
-              index = empty(Dims{c.out(0).numel(), 1}, DType::Int64);
+void pick_one(Out out, const Tensor& self, int64_t dim, const Pick& pick) {
+    if (out[0].numel() == 0) return;
+    TensorRef value = empty(Dims{out[0].numel(), 1}, self.dtype), index = empty(Dims{out[0].numel(), 1}, DType::Int64);
     pick_rows(self, wrap_dim(dim, self.ndim), false, *value, *index, 1, 1, pick);
-    std::memcpy(c.out(0).raw(), value->raw(), static_cast<size_t>(value->numel() * value->itemsize()));
-    std::memcpy(c.out(1).raw(), index->raw(), static_cast<size_t>(index->numel() * 8));
+    std::memcpy(out[0].raw(), value->raw(), static_cast<size_t>(value->numel() * value->itemsize()));
+    std::memcpy(out[1].raw(), index->raw(), static_cast<size_t>(index->numel() * 8));
 }
 
 template <class Key>
@@ -256,25 +246,24 @@ int64_t median_position(Key* keys, int64_t n, bool floating, bool ignore_nan) {
     return middle->position();
 }
 
-void kthvalue_cpu(Call& c) {
-    int64_t k = c.integer(1);
-    pick_one(c, c.integer(2), [k](auto* keys, auto*, int64_t n, int64_t* at) {
+void kthvalue_cpu(Out out, const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+    pick_one(out, self, dim, [k](auto* keys, auto*, int64_t n, int64_t* at) {
         std::nth_element(keys, keys + k - 1, keys + n);
         *at = keys[k - 1].position();
     });
 }
 
 template <bool kIgnoreNan>
-void median_dim_cpu(Call& c) {
-    bool floating = is_floating(c.tensor(0).dtype);
-    pick_one(c, c.integer(1), [floating](auto* keys, auto*, int64_t n, int64_t* at) {
+void median_dim_cpu(Out out, const Tensor& self, int64_t dim, bool keepdim) {
+    bool floating = is_floating(self.dtype);
+    pick_one(out, self, dim, [floating](auto* keys, auto*, int64_t n, int64_t* at) {
         *at = median_position(keys, n, floating, kIgnoreNan);
     });
 }
 
 // The most frequent value, the smallest of equals; the position of its last occurrence.
-void mode_cpu(Call& c) {
-    pick_one(c, c.integer(1), [](auto* keys, auto* spare, int64_t n, int64_t* at) {
+void mode_cpu(Out out, const Tensor& self, int64_t dim, bool keepdim) {
+    pick_one(out, self, dim, [](auto* keys, auto* spare, int64_t n, int64_t* at) {
         sort_keys(keys, spare, n);
         int64_t best = 0;
         for (int64_t i = 0; i < n;) {
@@ -290,22 +279,21 @@ void mode_cpu(Call& c) {
 }
 
 // median(self), nanmedian(self): of all elements; NaN for none.
-void median_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(c.param(0));
+void median_shape(ShapeCall& c, const Tensor& self) {
     MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"median_cpu\" not implemented for '",
                 dtype_class_name(self.dtype), "'");
     c.output(0, IntSpan(), self.dtype);
 }
 template <bool kIgnoreNan>
-void median_cpu(Call& c) {
-    TensorRef x = contiguous(c.tensor(0));
+void median_cpu(Out out, const Tensor& self) {
+    TensorRef x = contiguous(self);
     int64_t n = x->numel();
-    if (n == 0) return fill(c.out(), Value::of(is_floating(x->dtype) ? std::numeric_limits<double>::quiet_NaN() : 0.0));
+    if (n == 0) return fill(out, Value::of(is_floating(x->dtype) ? std::numeric_limits<double>::quiet_NaN() : 0.0));
     with_key(x->dtype, [&]<class Key>() {
         std::vector<Key> keys(static_cast<size_t>(n));
         load_keys(x->raw(), x->dtype, n, false, keys.data());
         int64_t at = median_position(keys.data(), n, is_floating(x->dtype), kIgnoreNan), size = x->itemsize();
-        std::memcpy(c.out().raw(), x->raw() + at * size, static_cast<size_t>(size));
+        std::memcpy(out->raw(), x->raw() + at * size, static_cast<size_t>(size));
     });
 }
 
@@ -313,19 +301,19 @@ void median_cpu(Call& c) {
 
 KERNELS
 {
-    shape("sort", sort_shape);
-    shape("topk", topk_shape);
-    shape("ranked", ranked_shape);
-    shape("median", median_shape);
-    structured("sort", sort_cpu);
-    structured("sort.stable", sort_stable_cpu);
-    structured("topk", topk_cpu);
-    structured("kthvalue", kthvalue_cpu, kContiguousOutputs);
-    structured("median", median_cpu<false>, kContiguousOutputs);
-    structured("nanmedian", median_cpu<true>, kContiguousOutputs);
-    structured("median.dim", median_dim_cpu<false>, kContiguousOutputs);
-    structured("nanmedian.dim", median_dim_cpu<true>, kContiguousOutputs);
-    structured("mode", mode_cpu, kContiguousOutputs);
+    shape<sort_shape>("sort");
+    shape<topk_shape>("topk");
+    shape<ranked_shape>("ranked");
+    shape<median_shape>("median");
+    structured<sort_cpu>("sort");
+    structured<sort_stable_cpu>("sort.stable");
+    structured<topk_cpu>("topk");
+    structured<kthvalue_cpu>("kthvalue", kContiguousOutputs);
+    structured<median_cpu<false>>("median", kContiguousOutputs);
+    structured<median_cpu<true>>("nanmedian", kContiguousOutputs);
+    structured<median_dim_cpu<false>>("median.dim", kContiguousOutputs);
+    structured<median_dim_cpu<true>>("nanmedian.dim", kContiguousOutputs);
+    structured<mode_cpu>("mode", kContiguousOutputs);
 }
 
 }  // namespace mt

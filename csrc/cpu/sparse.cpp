@@ -1,5 +1,5 @@
 // A matrix compressed by rows times a dense one: each row of the product is a weighted sum of rows.
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 namespace {
@@ -44,11 +44,11 @@ struct Product {
 };
 
 // args: starts, columns, values, mat
-void weighted_row_sums_cpu(Call& c) {
-    const Tensor &values = c.tensor(2), &mat = c.tensor(3);
+TensorRef weighted_row_sums_cpu(const Tensor& given_starts, const Tensor& given_columns, const Tensor& values,
+                                const Tensor& mat) {
     MT_CHECK(mat.dim() == 2 && values.dim() == 1 && values.dtype == mat.dtype,
              "_weighted_row_sums expects a vector of values and a matrix of one dtype");
-    TensorRef starts = contiguous(c.tensor(0), DType::Int64), columns = contiguous(c.tensor(1), DType::Int64),
+    TensorRef starts = contiguous(given_starts, DType::Int64), columns = contiguous(given_columns, DType::Int64),
               weights = contiguous(values), rows = contiguous(mat);
     MT_CHECK(starts->dim() == 1 && starts->numel() > 0 && columns->numel() == values.numel(),
              "_weighted_row_sums expects where each row begins, and a column for each value");
@@ -69,12 +69,12 @@ void weighted_row_sums_cpu(Call& c) {
                                  out->data<T>(), width,  start[count]};
         parallel_for(count, grain_for(width * (nnz / std::max<int64_t>(1, count) + 1)), product);
     });
-    c.ret(0, std::move(out));
+    return out;
 }
 
 KERNELS
 {
-    direct("_weighted_row_sums", weighted_row_sums_cpu);
+    direct<weighted_row_sums_cpu>("_weighted_row_sums");
 }
 
 }  // namespace

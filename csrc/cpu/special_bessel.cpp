@@ -136,16 +136,16 @@ double legendre(double x, int64_t n) {
 using Reals = Types<float, double>;
 
 template <class F>
-void of_one(Call& c, F f) {
-    unary_float(c, Reals{}, [f]<class T>(T a) -> T { return static_cast<T>(f(static_cast<double>(a))); });
+void of_one(Out out, const Tensor& self, F f) {
+    unary_float(out, Reals{}, self, [f]<class T>(T a) -> T { return static_cast<T>(f(static_cast<double>(a))); });
 }
 
 // The degree arrives as a number of the same dtype, and is cut to an integer; none is like a negative one.
 int64_t degree_of(double n) { return n > -1 && n < 0x1p63 ? static_cast<int64_t>(n) : -1; }
 
 template <class F>
-void of_degree(Call& c, F f) {
-    pointwise_float(c, Reals{}, {0, 1}, [f]<class T>(T x, T n) -> T {
+void of_degree(Out out, const Input& x, const Input& n, F f) {
+    pointwise_float(out, Reals{}, {x, n}, [f]<class T>(T x, T n) -> T {
         const int64_t limit = sizeof(T) == sizeof(double) ? 512 : 128;
         if constexpr (std::is_invocable_v<F, double, int64_t, int64_t>)
             return static_cast<T>(f(static_cast<double>(x), degree_of(static_cast<double>(n)), limit));
@@ -154,9 +154,9 @@ void of_degree(Call& c, F f) {
     });
 }
 
-#define MT_ONE(name, ...)                                \
-    void name##_cpu(Call& c) {                           \
-        of_one(c, [](double x) { return __VA_ARGS__; }); \
+#define MT_ONE(name, ...)                                        \
+    void name##_cpu(Out out, const Tensor& self) {               \
+        of_one(out, self, [](double x) { return __VA_ARGS__; }); \
     }
 MT_ONE(airy_ai, airy_ai(x))
 MT_ONE(bessel_j0, bessel_j0(x))
@@ -173,7 +173,7 @@ MT_ONE(spherical_bessel_j0, spherical_j0(x))
 #undef MT_ONE
 
 #define MT_DEGREE(name, ...) \
-    void name##_cpu(Call& c) { of_degree(c, __VA_ARGS__); }
+    void name##_cpu(Out out, Input x, Input n) { of_degree(out, x, n, __VA_ARGS__); }
 MT_DEGREE(chebyshev_polynomial_t, chebyshev<Chebyshev::T>)
 MT_DEGREE(chebyshev_polynomial_u, chebyshev<Chebyshev::U>)
 MT_DEGREE(chebyshev_polynomial_v, chebyshev<Chebyshev::V>)
@@ -190,7 +190,7 @@ MT_DEGREE(legendre_polynomial_p, legendre)
 
 KERNELS
 {
-#define MT_KERNEL(name) structured("special_" #name, name##_cpu, kInputMayAlias);
+#define MT_KERNEL(name) structured<name##_cpu>("special_" #name, kInputMayAlias);
     MT_KERNEL(airy_ai)
     MT_KERNEL(bessel_j0)
     MT_KERNEL(bessel_j1)

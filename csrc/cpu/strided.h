@@ -2,7 +2,7 @@
 // every tensor allows it.
 #pragma once
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "core/kernel.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 namespace {

@@ -10,9 +10,9 @@ extern "C" __attribute__((simd("notinbranch"), const)) double hypot(double, doub
 namespace mt {
 namespace {
 
-#define MT_UNARY_FLOAT(name)                                                  \
-    void name##_cpu(Call& c) {                                                \
-        unary_float(c, FloatsComplex{}, [](auto a) { return num::name(a); }); \
+#define MT_UNARY_FLOAT(name)                                                          \
+    void name##_cpu(Out out, const Tensor& self) {                                    \
+        unary_float(out, FloatsComplex{}, self, [](auto a) { return num::name(a); }); \
     }
 MT_UNARY_FLOAT(acosh)
 MT_UNARY_FLOAT(asinh)
@@ -24,10 +24,10 @@ MT_UNARY_FLOAT(log1p)
 MT_UNARY_FLOAT(sigmoid)
 #undef MT_UNARY_FLOAT
 
-#define MT_UNARY_WIDE(name)                                                   \
-    void name##_cpu(Call& c) {                                                \
-        if (MT_WIDE_UNARY(c, name)) return;                                   \
-        unary_float(c, FloatsComplex{}, [](auto a) { return num::name(a); }); \
+#define MT_UNARY_WIDE(name)                                                           \
+    void name##_cpu(Out out, const Tensor& self) {                                    \
+        if (MT_WIDE_UNARY(out, self, name)) return;                                   \
+        unary_float(out, FloatsComplex{}, self, [](auto a) { return num::name(a); }); \
     }
 MT_UNARY_WIDE(acos)
 MT_UNARY_WIDE(asin)
@@ -69,12 +69,12 @@ struct Log10 : Positive {
     static float exact(float x) { return vec::log10(x); }
 };
 
-#define MT_GUARDED(name, Guarded)                                                                    \
-    void name##_cpu(Call& c) {                                                                       \
-        if (MT_WIDE_UNARY(c, name)) return;                                                          \
-        DType t = c.tensor(0).dtype;                                                                 \
-        if (is_guarded(is_differentiable(t) ? t : default_dtype())) return guarded<Guarded>(c, {0}); \
-        unary_float(c, Types<double, c64, c128>{}, [](auto a) { return num::name(a); });             \
+#define MT_GUARDED(name, Guarded)                                                                         \
+    void name##_cpu(Out out, const Tensor& self) {                                                        \
+        if (MT_WIDE_UNARY(out, self, name)) return;                                                       \
+        DType t = self.dtype;                                                                             \
+        if (is_guarded(is_differentiable(t) ? t : default_dtype())) return guarded<Guarded>(out, {self}); \
+        unary_float(out, Types<double, c64, c128>{}, self, [](auto a) { return num::name(a); });          \
     }
 MT_GUARDED(cos, Cos)
 MT_GUARDED(sin, Sin)
@@ -84,16 +84,14 @@ MT_GUARDED(log2, Log2)
 MT_GUARDED(log10, Log10)
 #undef MT_GUARDED
 
-void atan2_cpu(Call& c) {
-    const int args[2] = {0, 1};
-    Rounded rounded(c, promoted(c, args, 2), args);
-    pointwise_float(rounded.call, Floats{}, {0, 1}, [](auto a, auto b) { return vec::atan2(a, b); });
+void atan2_cpu(Out out, const Tensor& self, const Tensor& other) {
+    RoundedInputs rounded(promoted({self, other}), {self, other});
+    pointwise_float(out, Floats{}, {rounded[0], rounded[1]}, [](auto a, auto b) { return vec::atan2(a, b); });
 }
 
-void hypot_cpu(Call& c) {
-    const int args[2] = {0, 1};
-    Rounded rounded(c, promoted(c, args, 2), args);
-    pointwise(rounded.call, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
+void hypot_cpu(Out out, const Tensor& self, const Tensor& other) {
+    RoundedInputs rounded(promoted({self, other}), {self, other});
+    pointwise(out, Floats{}, {rounded[0], rounded[1]}, []<class T>(T a, T b) -> T {
         if constexpr (std::is_same_v<T, float>)
             return std::isinf(a) || std::isinf(b) ? std::numeric_limits<float>::infinity()
                                                   : static_cast<float>(__builtin_sqrt(double(a) * a + double(b) * b));
@@ -103,15 +101,15 @@ void hypot_cpu(Call& c) {
 }
 
 // log(e^a + e^b)
-void logaddexp_cpu(Call& c) {
-    pointwise(c, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
+void logaddexp_cpu(Out out, const Tensor& self, const Tensor& other) {
+    pointwise(out, Floats{}, {self, other}, []<class T>(T a, T b) -> T {
         T m = num::maximum(a, b), d = a - b;
         T r = m + vec::log1p(vec::exp(d > 0 ? -d : d));
         return a == b && (a == std::numeric_limits<T>::infinity() || a == -std::numeric_limits<T>::infinity()) ? a : r;
     });
 }
-void logaddexp2_cpu(Call& c) {
-    pointwise(c, Floats{}, {0, 1}, []<class T>(T a, T b) -> T {
+void logaddexp2_cpu(Out out, const Tensor& self, const Tensor& other) {
+    pointwise(out, Floats{}, {self, other}, []<class T>(T a, T b) -> T {
         T m = num::maximum(a, b), d = a - b;
         T r = m + vec::log1p(vec::exp2(d > 0 ? -d : d)) * T(1.4426950408889634);
         return a == b && (a == std::numeric_limits<T>::infinity() || a == -std::numeric_limits<T>::infinity()) ? a : r;
@@ -119,80 +117,79 @@ void logaddexp2_cpu(Call& c) {
 }
 
 // Rounding leaves integers as they are.
-bool copied_integers(Call& c) {
-    const Tensor& self = c.tensor(0);
+bool copied_integers(Tensor& out, const Tensor& self) {
     if (!is_integer(self.dtype)) return false;
-    copy_into(c.out(0), self);
+    copy_into(out, self);
     return true;
 }
 
-void ceil_cpu(Call& c) {
-    if (copied_integers(c)) return;
-    unary(c, Floats{},
+void ceil_cpu(Out out, const Tensor& self) {
+    if (copied_integers(out, self)) return;
+    unary(out, Floats{}, self,
           []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_ceilf(a) : __builtin_ceil(a); });
 }
-void floor_cpu(Call& c) {
-    if (copied_integers(c)) return;
-    unary(c, Floats{},
+void floor_cpu(Out out, const Tensor& self) {
+    if (copied_integers(out, self)) return;
+    unary(out, Floats{}, self,
           []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_floorf(a) : __builtin_floor(a); });
 }
-void trunc_cpu(Call& c) {
-    if (copied_integers(c)) return;
-    unary(c, Floats{},
+void trunc_cpu(Out out, const Tensor& self) {
+    if (copied_integers(out, self)) return;
+    unary(out, Floats{}, self,
           []<class T>(T a) -> T { return std::is_same_v<T, float> ? __builtin_truncf(a) : __builtin_trunc(a); });
 }
-void frac_cpu(Call& c) {
-    unary(c, Floats{}, []<class T>(T a) -> T { return a - std::trunc(a); });
+void frac_cpu(Out out, const Tensor& self) {
+    unary(out, Floats{}, self, []<class T>(T a) -> T { return a - std::trunc(a); });
 }
 
 // Half to even; with decimals, 10^decimals scales before and after.
-void round_cpu(Call& c) {
-    if (c.nargs > 1 && !c.is_none(1) && c.integer(1) != 0) {
-        int64_t decimals = c.integer(1);
-        MT_CHECK(!is_integer(c.tensor(0).dtype), "\"round_cpu\" not implemented for '",
-                 dtype_class_name(c.tensor(0).dtype), "'");
-        bool up = decimals > 0;
-        double ten = std::pow(10.0, static_cast<double>(std::abs(decimals)));
-        return unary(c, Floats{}, [=]<class T>(T a) -> T {
-            T k = T(ten);
-            return up ? std::nearbyint(a * k) / k : std::nearbyint(a / k) * k;
-        });
-    }
-    if (copied_integers(c)) return;
-    unary(c, Floats{}, []<class T>(T a) -> T { return std::nearbyint(a); });
+void round_cpu(Out out, const Tensor& self) {
+    if (copied_integers(out, self)) return;
+    unary(out, Floats{}, self, []<class T>(T a) -> T { return std::nearbyint(a); });
+}
+void round_decimals_cpu(Out out, const Tensor& self, int64_t decimals) {
+    if (decimals == 0) return round_cpu(out, self);
+    MT_CHECK(!is_integer(self.dtype), "\"round_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    bool up = decimals > 0;
+    double ten = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+    unary(out, Floats{}, self, [=]<class T>(T a) -> T {
+        T k = T(ten);
+        return up ? std::nearbyint(a * k) / k : std::nearbyint(a / k) * k;
+    });
 }
 
 KERNELS
 {
-    structured("acos", acos_cpu, kInputMayAlias);
-    structured("acosh", acosh_cpu, kInputMayAlias);
-    structured("asin", asin_cpu, kInputMayAlias);
-    structured("asinh", asinh_cpu, kInputMayAlias);
-    structured("atan", atan_cpu, kInputMayAlias);
-    structured("atan2", atan2_cpu, kInputMayAlias);
-    structured("atanh", atanh_cpu, kInputMayAlias);
-    structured("ceil", ceil_cpu, kInputMayAlias);
-    structured("cos", cos_cpu, kInputMayAlias);
-    structured("cosh", cosh_cpu, kInputMayAlias);
-    structured("exp", exp_cpu, kInputMayAlias);
-    structured("exp2", exp2_cpu, kInputMayAlias);
-    structured("expm1", expm1_cpu, kInputMayAlias);
-    structured("floor", floor_cpu, kInputMayAlias);
-    structured("frac", frac_cpu, kInputMayAlias);
-    structured("hypot", hypot_cpu, kInputMayAlias);
-    structured("log", log_cpu, kInputMayAlias);
-    structured("log10", log10_cpu, kInputMayAlias);
-    structured("log1p", log1p_cpu, kInputMayAlias);
-    structured("log2", log2_cpu, kInputMayAlias);
-    structured("logaddexp", logaddexp_cpu, kInputMayAlias);
-    structured("logaddexp2", logaddexp2_cpu, kInputMayAlias);
-    structured("round", round_cpu, kInputMayAlias);
-    structured("sigmoid", sigmoid_cpu, kInputMayAlias);
-    structured("sin", sin_cpu, kInputMayAlias);
-    structured("sinh", sinh_cpu, kInputMayAlias);
-    structured("tan", tan_cpu, kInputMayAlias);
-    structured("tanh", tanh_cpu, kInputMayAlias);
-    structured("trunc", trunc_cpu, kInputMayAlias);
+    structured<acos_cpu>("acos", kInputMayAlias);
+    structured<acosh_cpu>("acosh", kInputMayAlias);
+    structured<asin_cpu>("asin", kInputMayAlias);
+    structured<asinh_cpu>("asinh", kInputMayAlias);
+    structured<atan_cpu>("atan", kInputMayAlias);
+    structured<atan2_cpu>("atan2", kInputMayAlias);
+    structured<atanh_cpu>("atanh", kInputMayAlias);
+    structured<ceil_cpu>("ceil", kInputMayAlias);
+    structured<cos_cpu>("cos", kInputMayAlias);
+    structured<cosh_cpu>("cosh", kInputMayAlias);
+    structured<exp_cpu>("exp", kInputMayAlias);
+    structured<exp2_cpu>("exp2", kInputMayAlias);
+    structured<expm1_cpu>("expm1", kInputMayAlias);
+    structured<floor_cpu>("floor", kInputMayAlias);
+    structured<frac_cpu>("frac", kInputMayAlias);
+    structured<hypot_cpu>("hypot", kInputMayAlias);
+    structured<log_cpu>("log", kInputMayAlias);
+    structured<log10_cpu>("log10", kInputMayAlias);
+    structured<log1p_cpu>("log1p", kInputMayAlias);
+    structured<log2_cpu>("log2", kInputMayAlias);
+    structured<logaddexp_cpu>("logaddexp", kInputMayAlias);
+    structured<logaddexp2_cpu>("logaddexp2", kInputMayAlias);
+    structured<round_cpu>("round", kInputMayAlias);
+    structured<round_decimals_cpu>("round.decimals", kInputMayAlias);
+    structured<sigmoid_cpu>("sigmoid", kInputMayAlias);
+    structured<sin_cpu>("sin", kInputMayAlias);
+    structured<sinh_cpu>("sinh", kInputMayAlias);
+    structured<tan_cpu>("tan", kInputMayAlias);
+    structured<tanh_cpu>("tanh", kInputMayAlias);
+    structured<trunc_cpu>("trunc", kInputMayAlias);
 }
 
 }  // namespace

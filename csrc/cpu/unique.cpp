@@ -53,25 +53,27 @@ void gather_slices(const char* x, int64_t bytes, const std::vector<int64_t>& fir
     for (int64_t i = 0; i < n; i++) std::memcpy(to + i * bytes, x + first[i] * bytes, static_cast<size_t>(bytes));
 }
 
-void return_groups(Call& c, const Groups& g, IntSpan inverse_sizes, bool inverse, bool counts) {
+// values, inverse, counts; what was not asked for is empty
+using Distinct = std::tuple<TensorRef, TensorRef, TensorRef>;
+
+Distinct with_groups(TensorRef values, const Groups& g, IntSpan inverse_sizes, bool inverse, bool counts) {
+    TensorRef of_each = no_elements();
     if (inverse) {
         TensorRef flat = int64_tensor(g.inverse);
-        c.ret(1, as_strided(*flat, inverse_sizes, contiguous_strides(inverse_sizes), 0));
-    } else {
-        c.ret(1, no_elements());
+        of_each = as_strided(*flat, inverse_sizes, contiguous_strides(inverse_sizes), 0);
     }
-    if (c.nrets > 2) c.ret(2, counts ? int64_tensor(g.counts) : no_elements());
+    return {std::move(values), std::move(of_each), counts ? int64_tensor(g.counts) : no_elements()};
 }
 
 // Runs of equal elements, written down without branches: whether the next element differs is anyone's guess.
 template <class T>
-void consecutive_runs(Call& c, const Tensor& x, bool inverse, bool counts) {
+Distinct consecutive_runs(const Tensor& x, IntSpan inverse_sizes, bool inverse, bool counts) {
     const int64_t n = x.numel();
     const T* v = x.data<T>();
     TensorRef values = empty(IntSpan(&n, 1), x.dtype);
     std::vector<int64_t> begins(counts ? static_cast<size_t>(n) : 0);
     T* to = values->data<T>();
-    TensorRef groups = inverse ? empty(c.tensor(0).sizes(), DType::Int64) : no_elements();
+    TensorRef groups = inverse ? empty(inverse_sizes, DType::Int64) : no_elements();
     int64_t run = -1;
     for (int64_t i = 0; i < n; i++) {
         const bool starts = i == 0 || !(static_cast<Compute<T>>(v[i]) == static_cast<Compute<T>>(v[i - 1]));
@@ -83,19 +85,17 @@ void consecutive_runs(Call& c, const Tensor& x, bool inverse, bool counts) {
     const int64_t distinct = run + 1;
     TensorRef result = empty(IntSpan(&distinct, 1), x.dtype);
     std::copy_n(to, distinct, result->data<T>());
-    c.ret(0, std::move(result));
-    c.ret(1, std::move(groups));
-    if (!counts) return c.ret(2, no_elements());
+    if (!counts) return {std::move(result), std::move(groups), no_elements()};
     TensorRef lengths = empty(IntSpan(&distinct, 1), DType::Int64);
     for (int64_t k = 0; k < distinct; k++)
         lengths->data<int64_t>()[k] =
             (k + 1 < distinct ? begins[static_cast<size_t>(k + 1)] : n) - begins[static_cast<size_t>(k)];
-    c.ret(2, std::move(lengths));
+    return {std::move(result), std::move(groups), std::move(lengths)};
 }
 
 // Elements of a tensor, sorted; NaN differs from every element, itself included.
-void unique_elements(Call& c, bool inverse, bool counts) {
-    TensorRef x = contiguous(c.tensor(0));
+Distinct unique_elements(const Tensor& self, bool inverse, bool counts) {
+    TensorRef x = contiguous(self);
     int64_t n = x->numel();
     Groups g;
     with_key(x->dtype, [&]<class Key>() {
@@ -111,13 +111,11 @@ void unique_elements(Call& c, bool inverse, bool counts) {
     int64_t distinct = static_cast<int64_t>(g.first.size());
     TensorRef values = empty(IntSpan(&distinct, 1), x->dtype);
     gather_slices(x->raw(), x->itemsize(), g.first, values->raw());
-    c.ret(0, std::move(values));
-    return_groups(c, g, c.tensor(0).sizes(), inverse, counts);
+    return with_groups(std::move(values), g, self.sizes(), inverse, counts);
 }
 
 // Slices along a dimension.
-void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts) {
-    const Tensor& self = c.tensor(0);
+Distinct unique_slices(const Tensor& self, int64_t dim, bool sorted, bool inverse, bool counts) {
     dim = wrap_dim(dim, self.ndim);
     MT_CHECK(self.ndim > 0, "unique_dim: expected a tensor of at least one dimension");
     int64_t n = self.size(dim);
@@ -162,31 +160,43 @@ void unique_slices(Call& c, int64_t dim, bool sorted, bool inverse, bool counts)
     std::swap(out_sizes[0], out_sizes[dim]);
     std::swap(out_strides[0], out_strides[dim]);
     TensorRef turned = as_strided(*values, out_sizes, out_strides, 0);
-    c.ret(0, dim == 0 ? values : clone(*turned));
     int64_t count = n;
-    return_groups(c, g, IntSpan(&count, 1), inverse, counts);
+    return with_groups(dim == 0 ? values : clone(*turned), g, IntSpan(&count, 1), inverse, counts);
 }
 
-void unique_cpu(Call& c) { unique_elements(c, c.boolean(2), false); }
-void unique2_cpu(Call& c) { unique_elements(c, c.boolean(2), c.boolean(3)); }
-void unique_consecutive_cpu(Call& c) {
-    if (!c.is_none(3)) return unique_slices(c, c.integer(3), false, c.boolean(1), c.boolean(2));
-    TensorRef x = contiguous(c.tensor(0));
-    visit(AllTypes{}, x->dtype, "unique", [&]<class T>() { consecutive_runs<T>(c, *x, c.boolean(1), c.boolean(2)); });
+std::tuple<TensorRef, TensorRef> unique_cpu(const Tensor& self, bool sorted, bool return_inverse) {
+    auto [values, inverse, counts] = unique_elements(self, return_inverse, false);
+    return {std::move(values), std::move(inverse)};
+}
+Distinct unique2_cpu(const Tensor& self, bool sorted, bool return_inverse, bool return_counts) {
+    return unique_elements(self, return_inverse, return_counts);
+}
+Distinct unique_consecutive_cpu(const Tensor& self, bool return_inverse, bool return_counts,
+                                std::optional<int64_t> dim) {
+    if (dim) return unique_slices(self, *dim, false, return_inverse, return_counts);
+    TensorRef x = contiguous(self);
+    Distinct found;
+    visit(AllTypes{}, x->dtype, "unique",
+          [&]<class T>() { found = consecutive_runs<T>(*x, self.sizes(), return_inverse, return_counts); });
+    return found;
 }
 // PyTorch gives the inverse and the counts whether asked for or not.
-void unique_dim_cpu(Call& c) { unique_slices(c, c.integer(1), true, true, true); }
-void unique_dim_consecutive_cpu(Call& c) { unique_slices(c, c.integer(1), false, true, true); }
+Distinct unique_dim_cpu(const Tensor& self, int64_t dim, bool sorted, bool return_inverse, bool return_counts) {
+    return unique_slices(self, dim, true, true, true);
+}
+Distinct unique_dim_consecutive_cpu(const Tensor& self, int64_t dim, bool return_inverse, bool return_counts) {
+    return unique_slices(self, dim, false, true, true);
+}
 
 }  // namespace
 
 KERNELS
 {
-    direct("_unique", unique_cpu);
-    direct("_unique2", unique2_cpu);
-    direct("unique_consecutive", unique_consecutive_cpu);
-    direct("unique_dim", unique_dim_cpu);
-    direct("unique_dim_consecutive", unique_dim_consecutive_cpu);
+    direct<unique_cpu>("_unique");
+    direct<unique2_cpu>("_unique2");
+    direct<unique_consecutive_cpu>("unique_consecutive");
+    direct<unique_dim_cpu>("unique_dim");
+    direct<unique_dim_consecutive_cpu>("unique_dim_consecutive");
 }
 
 }  // namespace mt

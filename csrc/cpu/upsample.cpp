@@ -118,16 +118,17 @@ AxisTaps taps(Mode mode, int64_t in, int64_t out, double given, bool corners, bo
     return t;
 }
 
-// Arguments: output_size at `at`, then (for linear and cubic) align_corners, then one scale for each spatial dimension;
-// a backward pass has input_size between the first two.
+using Scale = std::optional<double>;
+
 struct Plan {
     AxisTaps axes[3];
     int64_t planes;
-    Plan(const Call& c, Mode mode, int spatial, int scales_at, bool corners, IntSpan in, IntSpan out, DType dtype) {
+    Plan(Mode mode, bool corners, IntSpan in, IntSpan out, DType dtype, std::initializer_list<Scale> scales) {
         planes = in[0] * in[1];
+        const int spatial = static_cast<int>(scales.size());
         const bool plane = spatial == 2 || dtype == DType::UInt8;
         for (int i = 0; i < spatial; i++) {
-            double given = c.real_or(scales_at + i, 0.0);
+            double given = scales.begin()[i].value_or(0.0);
             int to = 3 - spatial + i;
             // Bytes and antialiasing leave an axis of the same size alone, whatever scale was given.
             if (in[2 + i] == out[2 + i] &&
@@ -157,9 +158,7 @@ void check_sizes(const char* name, IntSpan in, IntSpan out, int spatial) {
 }
 
 template <int D>
-void forward_shape(ShapeCall& c) {
-    const Tensor& x = c.tensor(0);
-    IntSpan out = c.ints(1);
+void forward_shape(ShapeCall& c, const Tensor& x, IntSpan out) {
     MT_CHECK(out.size == D, "It is expected output_size equals to ", D, ", but got size ", out.size);
     MT_CHECK(x.ndim == D + 2, "It is expected input_size equals to ", D + 2, ", but got size ", x.ndim);
     check_sizes(c.name(), x.sizes(), out, D);
@@ -174,9 +173,7 @@ void forward_shape(ShapeCall& c) {
 }
 
 template <int D>
-void backward_shape(ShapeCall& c) {
-    IntSpan in = c.ints(2), out = c.ints(1);
-    const Tensor& grad = c.tensor(0);
+void backward_shape(ShapeCall& c, const Tensor& grad, IntSpan out, IntSpan in) {
     MT_CHECK(in.size == D + 2 && out.size == D, "It is expected input_size equals to ", D + 2, ", but got size ",
              in.size);
     check_sizes(c.name(), in, out, D);
@@ -192,44 +189,69 @@ void backward_shape(ShapeCall& c) {
 
 // What PyTorch's message for a dtype without a kernel calls the operator.
 template <Mode M, int D>
-const char* dispatch_name(const Call& c) {
+const char* dispatch_name(Out out) {
     if (M >= Mode::LinearAntialias) return "compute_index_ranges_weights";
     if (M == Mode::Cubic) return "compute_indices_weights_cubic";
     if (M == Mode::Linear) return D == 2 ? "upsample_bilinear2d_channels_last" : "compute_indices_weights_linear";
-    return c.name();
+    return out.name();
 }
 
-template <Mode M, int D>
-void forward_cpu(Call& c) {
-    TensorRef x = contiguous(c.tensor(0));
-    Plan plan(c, M, D, has_corners(M) ? 3 : 2, has_corners(M) && c.boolean(2), x->sizes(), c.out().sizes(), x->dtype);
+// S: a scale for each spatial dimension.
+template <Mode M, class... S>
+void forward_corners_cpu(Out out, const Tensor& self, IntSpan output_size, bool align_corners, S... scales) {
+    constexpr int D = sizeof...(S);
+    TensorRef x = contiguous(self);
+    Plan plan(M, align_corners, x->sizes(), out->sizes(), x->dtype, {scales...});
     if (M >= Mode::Linear && D == 2 && x->dtype == DType::UInt8)
-        resample_bytes(plan.axes, plan.planes, *x, c.out());
+        resample_bytes(plan.axes, plan.planes, *x, out);
     else
-        resample(plan.axes, plan.planes, *x, c.out(), dispatch_name<M, D>(c));
+        resample(plan.axes, plan.planes, *x, out, dispatch_name<M, D>(out));
+}
+template <Mode M, class... S>
+void forward_cpu(Out out, const Tensor& self, IntSpan output_size, S... scales) {
+    forward_corners_cpu<M>(out, self, output_size, false, scales...);
 }
 
-template <Mode M, int D>
-void backward_cpu(Call& c) {
-    TensorRef grad = contiguous(c.tensor(0));
-    Plan plan(c, M, D, has_corners(M) ? 4 : 3, has_corners(M) && c.boolean(3), c.ints(2), grad->sizes(), grad->dtype);
-    resample_backward(plan.axes, plan.planes, *grad, c.out(), c.name());
+template <Mode M, class... S>
+void backward_corners_cpu(Out out, const Tensor& grad_output, IntSpan output_size, IntSpan input_size,
+                          bool align_corners, S... scales) {
+    TensorRef grad = contiguous(grad_output);
+    Plan plan(M, align_corners, input_size, grad->sizes(), grad->dtype, {scales...});
+    resample_backward(plan.axes, plan.planes, *grad, out, out.name());
+}
+template <Mode M, class... S>
+void backward_cpu(Out out, const Tensor& grad_output, IntSpan output_size, IntSpan input_size, S... scales) {
+    backward_corners_cpu<M>(out, grad_output, output_size, input_size, false, scales...);
 }
 
+template <Mode M, class... S>
+void both_with(const char* forward, const char* backward) {
+    if constexpr (has_corners(M)) {
+        structured<forward_corners_cpu<M, S...>>(forward, kContiguousOutputs);
+        structured<backward_corners_cpu<M, S...>>(backward, kContiguousOutputs);
+    } else {
+        structured<forward_cpu<M, S...>>(forward, kContiguousOutputs);
+        structured<backward_cpu<M, S...>>(backward, kContiguousOutputs);
+    }
+}
 template <Mode M, int D>
 void both(const char* forward, const char* backward) {
-    structured(forward, forward_cpu<M, D>, kContiguousOutputs);
-    structured(backward, backward_cpu<M, D>, kContiguousOutputs);
+    if constexpr (D == 1)
+        both_with<M, Scale>(forward, backward);
+    else if constexpr (D == 2)
+        both_with<M, Scale, Scale>(forward, backward);
+    else
+        both_with<M, Scale, Scale, Scale>(forward, backward);
 }
 
 KERNELS
 {
-    shape("upsample1d", forward_shape<1>);
-    shape("upsample2d", forward_shape<2>);
-    shape("upsample3d", forward_shape<3>);
-    shape("upsample1d_backward", backward_shape<1>);
-    shape("upsample2d_backward", backward_shape<2>);
-    shape("upsample3d_backward", backward_shape<3>);
+    shape<forward_shape<1>>("upsample1d");
+    shape<forward_shape<2>>("upsample2d");
+    shape<forward_shape<3>>("upsample3d");
+    shape<backward_shape<1>>("upsample1d_backward");
+    shape<backward_shape<2>>("upsample2d_backward");
+    shape<backward_shape<3>>("upsample3d_backward");
     both<Mode::Nearest, 1>("upsample_nearest1d", "upsample_nearest1d_backward");
     both<Mode::Nearest, 2>("upsample_nearest2d", "upsample_nearest2d_backward");
     both<Mode::Nearest, 3>("upsample_nearest3d", "upsample_nearest3d_backward");

@@ -2,9 +2,10 @@
 #include <vector>
 
 #include "core/autograd.h"
-#include "core/kernel.h"
+#include "core/functional.h"
 #include "core/python/types.h"
 #include "core/reshape.h"
+#include "core/typed_kernel.h"
 #include "cpu/memory_format.h"
 
 namespace mt {
@@ -18,19 +19,16 @@ Dims dims_of(IntSpan s) { return Dims(s); }
 
 // ---- reshaping ----
 
-void view(Call& c) {
-    const Tensor& self = c.tensor(0);
-    Dims sizes = infer_sizes(c.ints(1), self.numel());
+TensorRef view(const Tensor& self, IntSpan size) {
+    Dims sizes = infer_sizes(size, self.numel());
     Dims strides;
     MT_CHECK(view_strides(self, sizes, strides),
              "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
              "contiguous subspaces). Use .reshape(...) instead.");
-    c.ret(0, restrided(self, sizes, strides));
+    return restrided(self, sizes, strides);
 }
 
-void reshape_alias(Call& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan sizes = c.ints(1), strides = c.ints(2);
+TensorRef reshape_alias(const Tensor& self, IntSpan sizes, IntSpan strides) {
     MT_CHECK(sizes.size == strides.size, "dimensionality of sizes (", sizes.size,
              ") must match dimensionality of strides (", strides.size, ")");
     for (int64_t s : sizes) MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
@@ -39,12 +37,10 @@ void reshape_alias(Call& c) {
     const size_t needed = storage_bytes_needed(sizes, strides, self.itemsize(), self.offset);
     MT_CHECK(needed <= self.storage->nbytes, "_reshape_alias(): sizes ", sizes, " and strides ", strides,
              " reach beyond a storage of size ", self.storage->nbytes);
-    c.ret(0, restrided(self, dims_of(sizes), dims_of(strides)));
+    return restrided(self, dims_of(sizes), dims_of(strides));
 }
 
-void view_dtype(Call& c) {
-    const Tensor& self = c.tensor(0);
-    DType dtype = c.args[1].dtype;
+TensorRef view_dtype(const Tensor& self, DType dtype) {
     int64_t from = self.itemsize(), to = itemsize(dtype);
     Dims sizes(self.sizes()), strides(self.strides());
     int64_t offset = self.offset, n = self.dim();
@@ -78,14 +74,12 @@ void view_dtype(Call& c) {
         sizes[n - 1] /= ratio;
         offset /= ratio;
     }
-    c.ret(0, from_storage(self.storage, offset, sizes, strides, dtype));
+    return from_storage(self.storage, offset, sizes, strides, dtype);
 }
 
-void alias(Call& c) { c.ret(0, shallow_alias(c.tensor(0))); }
+TensorRef alias(const Tensor& self) { return shallow_alias(self); }
 
-void expand(Call& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan want = c.ints(1);
+TensorRef expand(const Tensor& self, IntSpan want, bool implicit) {
     int64_t n = want.size, lead = n - self.dim();
     MT_CHECK(lead >= 0, "expand(torch.", dtype_class_name(self.dtype), "Tensor{", self.sizes(), "}, size=", want,
              "): the number of sizes provided (", n,
@@ -113,14 +107,12 @@ void expand(Call& c) {
             strides[i] = 0;
         }
     }
-    c.ret(0, restrided(self, sizes, strides));
+    return restrided(self, sizes, strides);
 }
 
 // ---- order of dimensions ----
 
-void permute(Call& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan dims = c.ints(1);
+TensorRef permute(const Tensor& self, IntSpan dims) {
     MT_CHECK(dims.size == self.dim(),
              "permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
              "the desired ordering of dimensions i.e. input.dim() = ",
@@ -134,7 +126,7 @@ void permute(Call& c) {
         sizes[i] = self.size(d);
         strides[i] = self.stride(d);
     }
-    c.ret(0, restrided(self, sizes, strides));
+    return restrided(self, sizes, strides);
 }
 
 TensorRef transposed(const Tensor& self, int64_t a, int64_t b) {
@@ -146,34 +138,35 @@ TensorRef transposed(const Tensor& self, int64_t a, int64_t b) {
     return restrided(self, sizes, strides);
 }
 
-void transpose(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t a = wrap_dim(c.integer(1), self.dim()), b = wrap_dim(c.integer(2), self.dim());
-    c.ret(0, transposed(self, a, b));
+TensorRef transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
+    int64_t a = wrap_dim(dim0, self.dim()), b = wrap_dim(dim1, self.dim());
+    return transposed(self, a, b);
 }
 
-void t(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef t(const Tensor& self) {
     MT_CHECK(self.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D");
-    c.ret(0, transposed(self, 0, self.dim() < 2 ? 0 : 1));
+    return transposed(self, 0, self.dim() < 2 ? 0 : 1);
 }
 
 // ---- dimensions of size one ----
 
-void squeeze_where(Tensor* written, Call& c, uint64_t wanted) {
-    const Tensor& self = c.tensor(0);
-    Dims sizes, strides;
+void squeezed(const Tensor& self, uint64_t wanted, Dims& sizes, Dims& strides) {
     for (int64_t d = 0; d < self.dim(); d++) {
         if ((wanted >> d & 1) && self.size(d) == 1) continue;
         sizes.push_back(self.size(d));
         strides.push_back(self.stride(d));
     }
-    if (written) {
-        set_sizes_strides(*written, sizes, strides);
-        c.ret(0, *written);
-    } else {
-        c.ret(0, restrided(self, sizes, strides));
-    }
+}
+TensorRef squeeze_where(const Tensor& self, uint64_t wanted) {
+    Dims sizes, strides;
+    squeezed(self, wanted, sizes, strides);
+    return restrided(self, sizes, strides);
+}
+Tensor& squeeze_where_inplace(Tensor& self, uint64_t wanted) {
+    Dims sizes, strides;
+    squeezed(self, wanted, sizes, strides);
+    set_sizes_strides(self, sizes, strides);
+    return self;
 }
 
 uint64_t mask_of_dims(const Tensor& self, IntSpan dims) {
@@ -187,12 +180,12 @@ uint64_t mask_of_dims(const Tensor& self, IntSpan dims) {
 }
 uint64_t mask_of_dim(const Tensor& self, int64_t dim) { return uint64_t(1) << wrap_dim(dim, self.dim()); }
 
-void squeeze(Call& c) { squeeze_where(nullptr, c, ~uint64_t(0)); }
-void squeeze_dim(Call& c) { squeeze_where(nullptr, c, mask_of_dim(c.tensor(0), c.integer(1))); }
-void squeeze_dims(Call& c) { squeeze_where(nullptr, c, mask_of_dims(c.tensor(0), c.ints(1))); }
-void squeeze_inplace(Call& c) { squeeze_where(&c.mutable_tensor(0), c, ~uint64_t(0)); }
-void squeeze_dim_inplace(Call& c) { squeeze_where(&c.mutable_tensor(0), c, mask_of_dim(c.tensor(0), c.integer(1))); }
-void squeeze_dims_inplace(Call& c) { squeeze_where(&c.mutable_tensor(0), c, mask_of_dims(c.tensor(0), c.ints(1))); }
+TensorRef squeeze(const Tensor& self) { return squeeze_where(self, ~uint64_t(0)); }
+TensorRef squeeze_dim(const Tensor& self, int64_t dim) { return squeeze_where(self, mask_of_dim(self, dim)); }
+TensorRef squeeze_dims(const Tensor& self, IntSpan dim) { return squeeze_where(self, mask_of_dims(self, dim)); }
+Tensor& squeeze_inplace(Tensor& self) { return squeeze_where_inplace(self, ~uint64_t(0)); }
+Tensor& squeeze_dim_inplace(Tensor& self, int64_t dim) { return squeeze_where_inplace(self, mask_of_dim(self, dim)); }
+Tensor& squeeze_dims_inplace(Tensor& self, IntSpan dim) { return squeeze_where_inplace(self, mask_of_dims(self, dim)); }
 
 void unsqueezed(const Tensor& self, int64_t dim, Dims& sizes, Dims& strides) {
     int64_t d = wrap_dim(dim, self.dim() + 1);
@@ -203,18 +196,17 @@ void unsqueezed(const Tensor& self, int64_t dim, Dims& sizes, Dims& strides) {
     strides.insert(d, stride);
 }
 
-void unsqueeze(Call& c) {
+TensorRef unsqueeze(const Tensor& self, int64_t dim) {
     Dims sizes, strides;
-    unsqueezed(c.tensor(0), c.integer(1), sizes, strides);
-    c.ret(0, restrided(c.tensor(0), sizes, strides));
+    unsqueezed(self, dim, sizes, strides);
+    return restrided(self, sizes, strides);
 }
 
 // ---- parts ----
 
-void select(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef select(const Tensor& self, int64_t dim, int64_t index) {
     MT_CHECK_INDEX(self.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
-    int64_t d = wrap_dim(c.integer(1), self.dim()), index = c.integer(2), size = self.size(d);
+    int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
     MT_CHECK_INDEX(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ",
                    self.sizes(), " at dimension ", d);
     if (index < 0) index += size;
@@ -222,14 +214,14 @@ void select(Call& c) {
     int64_t offset = self.offset + index * strides[d];
     sizes.erase(d);
     strides.erase(d);
-    c.ret(0, as_strided(self, sizes, strides, offset));
+    return as_strided(self, sizes, strides, offset);
 }
 
-void slice(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef slice(const Tensor& self, int64_t dim, std::optional<int64_t> given_start, std::optional<int64_t> given_end,
+                int64_t step) {
     MT_CHECK_INDEX(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
-    int64_t d = wrap_dim(c.integer(1), self.dim()), size = self.size(d), step = c.integer(4);
-    int64_t start = c.integer_or(2, 0), end = c.integer_or(3, INT64_MAX);
+    int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
+    int64_t start = given_start.value_or(0), end = given_end.value_or(INT64_MAX);
     MT_CHECK(step > 0, "slice step must be positive");
     clamp_slice(size, start, end);
     Dims sizes(self.sizes()), strides(self.strides());
@@ -237,7 +229,7 @@ void slice(Call& c) {
     sizes[d] = end > start ? (end - start - 1) / step + 1 : 0;
     // Beyond int64 only where there is one element at most, whose stride says nothing.
     strides[d] = static_cast<int64_t>(static_cast<uint64_t>(strides[d]) * static_cast<uint64_t>(step));
-    c.ret(0, as_strided(self, sizes, strides, offset));
+    return as_strided(self, sizes, strides, offset);
 }
 
 TensorRef narrowed(const Tensor& self, int64_t d, int64_t start, int64_t length) {
@@ -246,45 +238,33 @@ TensorRef narrowed(const Tensor& self, int64_t d, int64_t start, int64_t length)
     return as_strided(self, sizes, self.strides(), self.offset + start * self.stride(d));
 }
 
-void narrow(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
     MT_CHECK(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
-    int64_t d = wrap_dim(c.integer(1), self.dim()), size = self.size(d), start = c.integer(2), length = c.integer(3);
+    int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
     MT_CHECK(length >= 0, "narrow(): length must be non-negative.");
     MT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ",
                    size, "], but got ", start, ")");
     if (start < 0) start += size;
     MT_CHECK(start <= size - length, "start (", start, ") + length (", length, ") exceeds dimension size (", size,
              ").");
-    c.ret(0, narrowed(self, d, start, length));
+    return narrowed(self, d, start, length);
 }
 
-void return_parts(Call& c, std::vector<TensorRef>& parts) {
-    std::vector<Tensor*> raw;
-    raw.reserve(parts.size());
-    for (TensorRef& p : parts) raw.push_back(p.release());
-    c.ret_list(0, Span<Tensor*>(raw.data(), static_cast<int64_t>(raw.size())));
-}
-
-void split(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t each = c.integer(1);
+std::vector<TensorRef> split(const Tensor& self, int64_t each, int64_t dim) {
     MT_CHECK(self.dim() > 0, "split expects at least a 1-dimensional tensor");
     MT_CHECK(each >= 0, "split expects split_size be non-negative, but got split_size=", each);
-    int64_t d = wrap_dim(c.integer(2), self.dim()), size = self.size(d);
+    int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
     MT_CHECK(each > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
              size);
     std::vector<TensorRef> parts;
     int64_t count = each ? std::max<int64_t>(size / each + (size % each != 0), 1) : 1;
     for (int64_t k = 0; k < count; k++) parts.push_back(narrowed(self, d, k * each, std::min(each, size - k * each)));
-    return_parts(c, parts);
+    return parts;
 }
 
-void split_with_sizes(Call& c) {
-    const Tensor& self = c.tensor(0);
-    IntSpan lengths = c.ints(1);
+std::vector<TensorRef> split_with_sizes(const Tensor& self, IntSpan lengths, int64_t dim) {
     MT_CHECK(self.dim() > 0, "split expects at least a 1-dimensional tensor");
-    int64_t d = wrap_dim(c.integer(2), self.dim()), size = self.size(d), start = 0;
+    int64_t d = wrap_dim(dim, self.dim()), size = self.size(d), start = 0;
     std::vector<TensorRef> parts;
     for (int64_t length : lengths) {
         MT_CHECK(length >= 0,
@@ -296,25 +276,23 @@ void split_with_sizes(Call& c) {
     }
     MT_CHECK(start == size, "split_with_sizes expects split_sizes to sum exactly to ", size,
              " (input tensor's size at dimension ", d, "), but got split_sizes=", lengths);
-    return_parts(c, parts);
+    return parts;
 }
 
-void unbind(Call& c) {
-    const Tensor& self = c.tensor(0);
-    MT_CHECK_INDEX(self.dim() > 0, "Dimension specified as ", c.integer(1), " but tensor has no dimensions");
-    int64_t d = wrap_dim(c.integer(1), self.dim());
+std::vector<TensorRef> unbind(const Tensor& self, int64_t dim) {
+    MT_CHECK_INDEX(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+    int64_t d = wrap_dim(dim, self.dim());
     Dims sizes(self.sizes()), strides(self.strides());
     sizes.erase(d);
     strides.erase(d);
     std::vector<TensorRef> parts;
     for (int64_t k = 0; k < self.size(d); k++)
         parts.push_back(as_strided(self, sizes, strides, self.offset + k * self.stride(d)));
-    return_parts(c, parts);
+    return parts;
 }
 
-void unfold(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t d = wrap_dim(c.integer(1), self.dim()), size = c.integer(2), step = c.integer(3);
+TensorRef unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
+    int64_t d = wrap_dim(dimension, self.dim());
     int64_t max = self.dim() ? self.size(d) : 1;
     MT_CHECK(size >= 0, "size is ", size, " but must be >= 0");
     MT_CHECK(size <= max, "maximum size for tensor at dimension ", d, " is ", max, " but size is ", size);
@@ -327,13 +305,12 @@ void unfold(Call& c) {
     }
     sizes.push_back(size);
     strides.push_back(stride);
-    c.ret(0, restrided(self, sizes, strides));
+    return restrided(self, sizes, strides);
 }
 
-void diagonal(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t offset = c.integer(1), a = wrap_dim(c.integer(2), self.dim()), b = wrap_dim(c.integer(3), self.dim());
-    MT_CHECK(a != b, "diagonal dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
+TensorRef diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+    int64_t a = wrap_dim(dim1, self.dim()), b = wrap_dim(dim2, self.dim());
+    MT_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
     int64_t length =
         offset >= 0 ? std::min(self.size(a), self.size(b) - offset) : std::min(self.size(a) + offset, self.size(b));
     length = std::max<int64_t>(length, 0);
@@ -347,7 +324,7 @@ void diagonal(Call& c) {
     }
     sizes.push_back(length);
     strides.push_back(self.stride(a) + self.stride(b));
-    c.ret(0, as_strided(self, sizes, strides, first));
+    return as_strided(self, sizes, strides, first);
 }
 
 void check_strided(const Tensor& self, IntSpan sizes, IntSpan strides, int64_t offset) {
@@ -364,27 +341,24 @@ void check_strided(const Tensor& self, IntSpan sizes, IntSpan strides, int64_t o
              " are out of bounds for storage of size ", self.storage->nbytes);
 }
 
-void as_strided_view(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t offset = c.integer_or(3, self.offset);
-    check_strided(self, c.ints(1), c.ints(2), offset);
-    c.ret(0, as_strided(self, c.ints(1), c.ints(2), offset));
+TensorRef as_strided_view(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+    int64_t offset = storage_offset.value_or(self.offset);
+    check_strided(self, size, stride, offset);
+    return as_strided(self, size, stride, offset);
 }
 
 // ---- complex numbers as pairs ----
 
-void view_as_real(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef view_as_real(const Tensor& self) {
     MT_CHECK(is_complex(self.dtype), "view_as_real is only supported for complex tensors");
     Dims sizes(self.sizes()), strides;
     for (int64_t s : self.strides()) strides.push_back(s * 2);
     sizes.push_back(2);
     strides.push_back(1);
-    c.ret(0, from_storage(self.storage, self.offset * 2, sizes, strides, to_real(self.dtype)));
+    return from_storage(self.storage, self.offset * 2, sizes, strides, to_real(self.dtype));
 }
 
-void view_as_complex(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef view_as_complex(const Tensor& self) {
     int64_t n = self.dim();
     MT_CHECK(self.dtype == DType::Float32 || self.dtype == DType::Float64 || self.dtype == DType::Float16,
              "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ",
@@ -399,7 +373,7 @@ void view_as_complex(Call& c) {
         strides.push_back(self.stride(d) / 2);
     }
     MT_CHECK(self.offset % 2 == 0, "Tensor must have a storage_offset divisible by 2");
-    c.ret(0, from_storage(self.storage, self.offset / 2, sizes, strides, to_complex(self.dtype)));
+    return from_storage(self.storage, self.offset / 2, sizes, strides, to_complex(self.dtype));
 }
 
 // The imaginary or real parts: every second number of the pairs.
@@ -409,61 +383,53 @@ TensorRef component(const Tensor& self, int64_t which) {
     return from_storage(self.storage, self.offset * 2 + which, self.sizes(), strides, to_real(self.dtype));
 }
 
-void real(Call& c) {
-    const Tensor& self = c.tensor(0);
-    c.ret(0, is_complex(self.dtype) ? component(self, 0) : shallow_alias(self));
-}
+TensorRef real(const Tensor& self) { return is_complex(self.dtype) ? component(self, 0) : shallow_alias(self); }
 
-void imag(Call& c) {
-    const Tensor& self = c.tensor(0);
+TensorRef imag(const Tensor& self) {
     MT_CHECK(is_complex(self.dtype), "imag is not implemented for tensors with non-complex dtypes.");
-    c.ret(0, component(self, 1));
+    return component(self, 1);
 }
 
 // ---- in place: the tensor itself gets other sizes and strides ----
 
-void transpose_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    int64_t a = wrap_dim(c.integer(1), self.dim()), b = wrap_dim(c.integer(2), self.dim());
+Tensor& transpose_inplace(Tensor& self, int64_t dim0, int64_t dim1) {
+    int64_t a = wrap_dim(dim0, self.dim()), b = wrap_dim(dim1, self.dim());
     TensorRef r = transposed(self, a, b);
     set_sizes_strides(self, r->sizes(), r->strides());
-    c.ret(0, self);
+    return self;
 }
 
-void t_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
+Tensor& t_inplace(Tensor& self) {
     MT_CHECK(self.dim() <= 2, "t_() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D");
     TensorRef r = transposed(self, 0, self.dim() < 2 ? 0 : 1);
     set_sizes_strides(self, r->sizes(), r->strides());
-    c.ret(0, self);
+    return self;
 }
 
-void unsqueeze_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
+Tensor& unsqueeze_inplace(Tensor& self, int64_t dim) {
     Dims sizes, strides;
-    unsqueezed(self, c.integer(1), sizes, strides);
+    unsqueezed(self, dim, sizes, strides);
     set_sizes_strides(self, sizes, strides);
-    c.ret(0, self);
+    return self;
 }
 
-void as_strided_inplace(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    int64_t offset = c.integer_or(3, self.offset);
-    check_strided(self, c.ints(1), c.ints(2), offset);
-    Dims sizes(c.ints(1)), strides(c.ints(2));
+Tensor& as_strided_inplace(Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+    int64_t offset = storage_offset.value_or(self.offset);
+    check_strided(self, size, stride, offset);
+    Dims sizes(size), strides(stride);
     self.offset = offset;
     set_sizes_strides(self, sizes, strides);
-    c.ret(0, self);
+    return self;
 }
 
 // A tensor that has the sizes already keeps its strides unless a format is asked for.
-void resize_to(Tensor& self, IntSpan asked, const Value& format) {
+void resize_to(Tensor& self, IntSpan asked, std::optional<MemoryFormat> format) {
     MT_CHECK(!requires_grad(self), "cannot resize variables that require grad");
     Dims sizes(asked);
-    if (format.tag == Tag::MemoryFormat) check_format_rank(static_cast<MemoryFormat>(format.i), sizes.size());
+    if (format) check_format_rank(*format, sizes.size());
     if (!(self.sizes() == IntSpan(sizes))) resize(self, sizes);
-    if (format.tag != Tag::MemoryFormat) return;
-    switch (static_cast<MemoryFormat>(format.i)) {
+    if (!format) return;
+    switch (*format) {
         case MemoryFormat::Preserve:
             MT_THROW(Runtime, "Unsupported memory formatPreserve");
         case MemoryFormat::Contiguous:
@@ -473,27 +439,28 @@ void resize_to(Tensor& self, IntSpan asked, const Value& format) {
     }
 }
 
-void resize_inplace(Call& c) {
-    for (int64_t s : c.ints(1))
-        MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", c.ints(1));
-    resize_to(c.mutable_tensor(0), c.ints(1), c.scalar(2));
-    c.ret(0, c.tensor(0));
+Tensor& resize_inplace(Tensor& self, IntSpan size, std::optional<MemoryFormat> memory_format) {
+    for (int64_t s : size) MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", size);
+    resize_to(self, size, memory_format);
+    return self;
 }
 
-void resize_as_inplace(Call& c) {
-    const Tensor& like = c.tensor(1);
-    Value format = c.scalar(2);
-    if (format.tag == Tag::MemoryFormat && static_cast<MemoryFormat>(format.i) == MemoryFormat::Preserve)
-        format.i = static_cast<int64_t>(!is_channels_last(like) ? MemoryFormat::Contiguous
-                                        : like.ndim == 4        ? MemoryFormat::ChannelsLast
-                                                                : MemoryFormat::ChannelsLast3d);
-    resize_to(c.mutable_tensor(0), like.sizes(), format);
-    c.ret(0, c.tensor(0));
+Tensor& resize_as_inplace(Tensor& self, const Tensor& like, std::optional<MemoryFormat> format) {
+    if (format == MemoryFormat::Preserve)
+        format = !is_channels_last(like) ? MemoryFormat::Contiguous
+                 : like.ndim == 4        ? MemoryFormat::ChannelsLast
+                                         : MemoryFormat::ChannelsLast3d;
+    resize_to(self, like.sizes(), format);
+    return self;
 }
 
 // ---- another storage ----
 
 void replace_storage(Tensor& self, Storage* storage, int64_t offset, IntSpan sizes, IntSpan strides) {
+    MT_CHECK(self.device == storage->device || is_functional(storage),
+             "Attempted to set the storage of a tensor on device \"", device_name(self.device),
+             "\" to a storage on different device \"", device_name(storage->device),
+             "\".  This is no longer allowed; the devices must match.");
     MT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
     Dims new_sizes(sizes), new_strides(strides.size ? Dims(strides) : contiguous_strides(sizes));
     MT_CHECK(new_sizes.size() == new_strides.size(), "mismatch in length of strides and shape");
@@ -510,102 +477,94 @@ void replace_storage(Tensor& self, Storage* storage, int64_t offset, IntSpan siz
     Storage* old = self.storage;
     self.storage = storage;
     self.offset = offset;
-    self.device = storage->device;
     set_sizes_strides(self, new_sizes, new_strides);
     if (old) old->drop();
 }
 
-void set_tensor(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    const Tensor& source = c.tensor(1);
+Tensor& set_tensor(Tensor& self, const Tensor& source) {
     MT_CHECK(self.dtype == source.dtype, "Could not set tensor of type ", dtype_name(source.dtype),
              " to a tensor of type ", dtype_name(self.dtype));
     replace_storage(self, source.storage, source.offset, source.sizes(), source.strides());
-    c.ret(0, self);
+    return self;
 }
 
-void set_tensor_offset(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    const Tensor& source = c.tensor(1);
-    replace_storage(self, source.storage, c.integer(2), c.ints(3), c.ints(4));
-    c.ret(0, self);
+Tensor& set_tensor_offset(Tensor& self, const Tensor& source, int64_t storage_offset, IntSpan size, IntSpan stride) {
+    replace_storage(self, source.storage, storage_offset, size, stride);
+    return self;
 }
 
-void set_nothing(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
+Tensor& set_nothing(Tensor& self) {
     Storage* fresh = storage_alloc(0, self.device);
     int64_t zero = 0;
     replace_storage(self, fresh, 0, IntSpan(&zero, 1), IntSpan());
     fresh->drop();
-    c.ret(0, self);
+    return self;
 }
 
-Storage* storage_argument(const Call& c) {
-    Storage* s = c.args[1].tag == Tag::Object ? storage_of(c.args[1].obj) : nullptr;
+Storage* storage_argument(PyObject* source) {
+    Storage* s = source ? storage_of(source) : nullptr;
     MT_CHECK_TYPE(s, "set_(): argument 'source' must be a Storage");
     return s;
 }
 
-void set_storage(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    Storage* s = storage_argument(c);
+Tensor& set_storage(Tensor& self, PyObject* source) {
+    Storage* s = storage_argument(source);
     int64_t count = static_cast<int64_t>(s->nbytes) / self.itemsize();
     replace_storage(self, s, 0, IntSpan(&count, 1), IntSpan());
-    c.ret(0, self);
+    return self;
 }
 
-void set_storage_offset(Call& c) {
-    Tensor& self = c.mutable_tensor(0);
-    replace_storage(self, storage_argument(c), c.integer(2), c.ints(3), c.ints(4));
-    c.ret(0, self);
+Tensor& set_storage_offset(Tensor& self, PyObject* source, int64_t storage_offset, IntSpan size, IntSpan stride) {
+    replace_storage(self, storage_argument(source), storage_offset, size, stride);
+    return self;
 }
 
 KERNELS
 {
-    direct("view", view);
-    direct("view.dtype", view_dtype);
-    direct("_unsafe_view", view);
-    direct("_reshape_alias", reshape_alias);
-    direct("alias", alias);
-    direct("detach", alias);
-    direct("lift_fresh", alias);
-    direct("expand", expand);
-    direct("permute", permute);
-    direct("transpose.int", transpose);
-    direct("t", t);
-    direct("squeeze", squeeze);
-    direct("squeeze.dim", squeeze_dim);
-    direct("squeeze.dims", squeeze_dims);
-    direct("unsqueeze", unsqueeze);
-    direct("select.int", select);
-    direct("slice.Tensor", slice);
-    direct("narrow", narrow);
-    direct("split.Tensor", split);
-    direct("split_with_sizes", split_with_sizes);
-    direct("unsafe_split.Tensor", split);
-    direct("unsafe_split_with_sizes", split_with_sizes);
-    direct("unbind.int", unbind);
-    direct("unfold", unfold);
-    direct("diagonal", diagonal);
-    direct("as_strided", as_strided_view);
-    direct("view_as_real", view_as_real);
-    direct("view_as_complex", view_as_complex);
-    direct("real", real);
-    direct("imag", imag);
-    direct("squeeze_", squeeze_inplace);
-    direct("squeeze_.dim", squeeze_dim_inplace);
-    direct("squeeze_.dims", squeeze_dims_inplace);
-    direct("unsqueeze_", unsqueeze_inplace);
-    direct("transpose_", transpose_inplace);
-    direct("t_", t_inplace);
-    direct("as_strided_", as_strided_inplace);
-    direct("resize_", resize_inplace);
-    direct("resize_as_", resize_as_inplace);
-    direct("set_", set_nothing);
-    direct("set_.source_Storage", set_storage);
-    direct("set_.source_Storage_storage_offset", set_storage_offset);
-    direct("set_.source_Tensor", set_tensor);
-    direct("set_.source_Tensor_storage_offset", set_tensor_offset);
+    direct<view>("view");
+    direct<view_dtype>("view.dtype");
+    direct<view>("_unsafe_view");
+    direct<reshape_alias>("_reshape_alias");
+    direct<alias>("alias");
+    direct<alias>("detach");
+    direct<alias>("lift_fresh");
+    direct<expand>("expand");
+    direct<permute>("permute");
+    direct<transpose>("transpose.int");
+    direct<t>("t");
+    direct<squeeze>("squeeze");
+    direct<squeeze_dim>("squeeze.dim");
+    direct<squeeze_dims>("squeeze.dims");
+    direct<unsqueeze>("unsqueeze");
+    direct<select>("select.int");
+    direct<slice>("slice.Tensor");
+    direct<narrow>("narrow");
+    direct<split>("split.Tensor");
+    direct<split_with_sizes>("split_with_sizes");
+    direct<split>("unsafe_split.Tensor");
+    direct<split_with_sizes>("unsafe_split_with_sizes");
+    direct<unbind>("unbind.int");
+    direct<unfold>("unfold");
+    direct<diagonal>("diagonal");
+    direct<as_strided_view>("as_strided");
+    direct<view_as_real>("view_as_real");
+    direct<view_as_complex>("view_as_complex");
+    direct<real>("real");
+    direct<imag>("imag");
+    direct<squeeze_inplace>("squeeze_");
+    direct<squeeze_dim_inplace>("squeeze_.dim");
+    direct<squeeze_dims_inplace>("squeeze_.dims");
+    direct<unsqueeze_inplace>("unsqueeze_");
+    direct<transpose_inplace>("transpose_");
+    direct<t_inplace>("t_");
+    direct<as_strided_inplace>("as_strided_");
+    direct<resize_inplace>("resize_");
+    direct<resize_as_inplace>("resize_as_");
+    direct<set_nothing>("set_");
+    direct<set_storage>("set_.source_Storage");
+    direct<set_storage_offset>("set_.source_Storage_storage_offset");
+    direct<set_tensor>("set_.source_Tensor");
+    direct<set_tensor_offset>("set_.source_Tensor_storage_offset");
 }
 
 }  // namespace

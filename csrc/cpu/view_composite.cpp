@@ -2,6 +2,7 @@
 // autograd and every other key see the views.
 #include "core/python/operator_call.h"
 #include "core/reshape.h"
+#include "core/typed_kernel.h"
 
 namespace mt {
 namespace {
@@ -10,7 +11,7 @@ OperatorName op_view("aten::view"), op_unsafe_view("aten::_unsafe_view"), op_clo
     op_expand("aten::expand"), op_permute("aten::permute"), op_transpose("aten::transpose", "int"),
     op_split("aten::split", "Tensor"), op_split_sizes("aten::split_with_sizes"), op_alias("aten::alias");
 
-Value self_of(const Call& c) { return Value::of(&c.mutable_tensor(0)); }
+Value value_of(const Tensor& self) { return Value::of(const_cast<Tensor*>(&self)); }
 
 TensorRef reshaped(const Tensor& self, const Dims& sizes) {
     Dims strides;
@@ -23,17 +24,13 @@ TensorRef reshaped(const Tensor& self, const Dims& sizes) {
     return op_unsafe_view({Value::of(copy.get()), ints_of(sizes)});
 }
 
-void reshape(Call& c) {
-    const Tensor& self = c.tensor(0);
-    c.ret(0, reshaped(self, infer_sizes(c.ints(1), self.numel())));
-}
+TensorRef reshape(const Tensor& self, IntSpan shape) { return reshaped(self, infer_sizes(shape, self.numel())); }
 
-void flatten(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t start = wrap_dim(c.integer(1), self.dim()), end = wrap_dim(c.integer(2), self.dim());
+TensorRef flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
+    int64_t start = wrap_dim(start_dim, self.dim()), end = wrap_dim(end_dim, self.dim());
     MT_CHECK(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
-    if (self.dim() == 0) return c.ret(0, reshaped(self, Dims{1}));
-    if (start == end) return c.ret(0, self);
+    if (self.dim() == 0) return reshaped(self, Dims{1});
+    if (start == end) return TensorRef::share(&self);
     Dims sizes;
     int64_t merged = 1;
     for (int64_t d = 0; d < self.dim(); d++) {
@@ -44,61 +41,58 @@ void flatten(Call& c) {
         merged *= self.size(d);
         if (d == end) sizes.push_back(merged);
     }
-    c.ret(0, reshaped(self, sizes));
+    return reshaped(self, sizes);
 }
 
-void expand_as(Call& c) {
-    Dims sizes(c.tensor(1).sizes());
-    c.ret(0, op_expand({self_of(c), ints_of(sizes)}));
+TensorRef expand_as(const Tensor& self, const Tensor& other) {
+    Dims sizes(other.sizes());
+    return op_expand({value_of(self), ints_of(sizes)});
 }
 
-void view_as(Call& c) {
-    Dims sizes(c.tensor(1).sizes());
-    c.ret(0, op_view({self_of(c), ints_of(sizes)}));
+TensorRef view_as(const Tensor& self, const Tensor& other) {
+    Dims sizes(other.sizes());
+    return op_view({value_of(self), ints_of(sizes)});
 }
 
-void numpy_T(Call& c) {
-    int64_t n = c.tensor(0).dim();
+TensorRef numpy_T(const Tensor& self) {
+    int64_t n = self.dim();
     Dims order(n);
     for (int64_t d = 0; d < n; d++) order[d] = n - 1 - d;
-    c.ret(0, op_permute({self_of(c), ints_of(order)}));
+    return op_permute({value_of(self), ints_of(order)});
 }
 
-void matrix_transpose(Call& c) {
-    MT_CHECK(c.tensor(0).dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ",
-             c.tensor(0).dim(), "-D tensor.");
-    c.ret(0, op_transpose({self_of(c), Value::of(int64_t(-2)), Value::of(int64_t(-1))}));
+TensorRef matrix_transpose(const Tensor& self) {
+    MT_CHECK(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
+             "-D tensor.");
+    return op_transpose({value_of(self), Value::of(int64_t(-2)), Value::of(int64_t(-1))});
 }
 
-void chunk(Call& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t chunks = c.integer(1);
+Value chunk(const Tensor& self, int64_t chunks, int64_t given_dim) {
     MT_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
     MT_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-    int64_t dim = wrap_dim(c.integer(2), self.dim()), size = self.size(dim),
-            each = size / chunks + (size % chunks != 0);
+    int64_t dim = wrap_dim(given_dim, self.dim()), size = self.size(dim), each = size / chunks + (size % chunks != 0);
     Value rets[1];
     if (each == 0) {
         MT_CHECK_VALUE(chunks < (int64_t(1) << 26), "cannot create std::vector larger than max_size()");
         Dims empty_parts(chunks, 0);
-        Value args[3] = {self_of(c), ints_of(empty_parts), Value::of(dim)};
+        Value args[3] = {value_of(self), ints_of(empty_parts), Value::of(dim)};
         call_values(op_split_sizes.get(), args, rets);
     } else {
-        Value args[3] = {self_of(c), Value::of(each), Value::of(dim)};
+        Value args[3] = {value_of(self), Value::of(each), Value::of(dim)};
         call_values(op_split.get(), args, rets);
     }
-    c.ret_value(0, rets[0]);
+    return rets[0];
 }
 
 KERNELS
 {
-    direct("reshape", reshape);
-    direct("flatten.using_ints", flatten);
-    direct("expand_as", expand_as);
-    direct("view_as", view_as);
-    direct("numpy_T", numpy_T);
-    direct("mT", matrix_transpose);
-    direct("chunk", chunk);
+    direct<reshape>("reshape");
+    direct<flatten>("flatten.using_ints");
+    direct<expand_as>("expand_as");
+    direct<view_as>("view_as");
+    direct<numpy_T>("numpy_T");
+    direct<matrix_transpose>("mT");
+    direct<chunk>("chunk");
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // are zeros with one view filled (`*_backward`).
 #include <vector>
 
-#include "core/kernel.h"
 #include "core/reshape.h"
+#include "core/typed_kernel.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {
@@ -56,27 +56,26 @@ void clear(Tensor& t) { fill(t, Value::of(int64_t(0))); }
 
 // ---- gradients: args (grad, input_sizes, ...) ----
 
-void sizes_from_list(ShapeCall& c) { c.output(0, c.ints(1), c.tensor(0).dtype); }
+void sizes_from_list(ShapeCall& c, const Tensor& grad, IntSpan input_sizes) { c.output(0, input_sizes, grad.dtype); }
 
-void select_backward_cpu(Call& c) {
-    Tensor& out = c.out();
+void select_backward_cpu(Out out, const Tensor& grad_output, IntSpan input_sizes, int64_t dim, int64_t index) {
     clear(out);
-    TensorRef part = select_of(out, c.integer(2), c.integer(3));
-    copy_into(*part, c.tensor(0));
+    TensorRef part = select_of(out, dim, index);
+    copy_into(*part, grad_output);
 }
 
-void slice_backward_cpu(Call& c) {
-    Tensor& out = c.out();
+void slice_backward_cpu(Out out, const Tensor& grad_output, IntSpan input_sizes, int64_t dim, int64_t start,
+                        int64_t end, int64_t step) {
     clear(out);
-    TensorRef part = slice_of(out, c.integer(2), c.integer(3), c.integer(4), c.integer(5));
-    copy_into(*part, c.tensor(0));
+    TensorRef part = slice_of(out, dim, start, end, step);
+    copy_into(*part, grad_output);
 }
 
-void diagonal_backward_cpu(Call& c) {
-    Tensor& out = c.out();
+void diagonal_backward_cpu(Out out, const Tensor& grad_output, IntSpan input_sizes, int64_t offset, int64_t dim1,
+                           int64_t dim2) {
     clear(out);
-    TensorRef part = diagonal_of(out, c.integer(2), c.integer(3), c.integer(4));
-    copy_into(*part, c.tensor(0));
+    TensorRef part = diagonal_of(out, offset, dim1, dim2);
+    copy_into(*part, grad_output);
 }
 
 // Adds `grad` into the (possibly overlapping) places that a strided view covers.
@@ -95,111 +94,114 @@ void add_strided(Tensor& out, const Tensor& grad, IntSpan sizes, IntSpan strides
     });
 }
 
-void as_strided_backward_cpu(Call& c) {
-    const Tensor& grad = c.tensor(0);
-    Tensor& out = c.out();
-    clear(out);
-    MT_CHECK(c.ints(2).size == c.ints(3).size && grad.sizes() == c.ints(2),
-             "as_strided: the gradient does not have the view's sizes");
-    size_t needed = grad.numel() ? storage_bytes_needed(c.ints(2), c.ints(3), out.itemsize(), c.integer(4)) : 0;
-    MT_CHECK(needed <= static_cast<size_t>(out.numel() * out.itemsize()),
-             "as_strided: the gradient of a view that reaches outside a contiguous input is not supported");
-    add_strided(out, grad, c.ints(2), c.ints(3), c.integer(4));
+// A view of sizes, strides and offset given by a caller, of memory that begins at 0.
+void check_strided(IntSpan sizes, IntSpan strides, int64_t offset) {
+    MT_CHECK(sizes.size == strides.size, "mismatch in length of strides and shape");
+    MT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
+    for (int64_t n : strides)
+        MT_CHECK(n >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+    for (int64_t n : sizes)
+        MT_CHECK(n >= 0, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
 }
 
-void unfold_backward_cpu(Call& c) {
-    const Tensor& grad = c.tensor(0);
-    Tensor& out = c.out();
+void as_strided_backward_cpu(Out out, const Tensor& grad, IntSpan input_sizes, IntSpan size, IntSpan stride,
+                             int64_t storage_offset) {
     clear(out);
-    int64_t d = wrap_dim(c.integer(2), out.dim()), size = c.integer(3), step = c.integer(4);
+    check_strided(size, stride, storage_offset);
+    MT_CHECK(grad.sizes() == size, "as_strided: the gradient does not have the view's sizes");
+    size_t needed = grad.numel() ? storage_bytes_needed(size, stride, out->itemsize(), storage_offset) : 0;
+    MT_CHECK(needed <= static_cast<size_t>(out->numel() * out->itemsize()),
+             "as_strided: the gradient of a view that reaches outside a contiguous input is not supported");
+    add_strided(out, grad, size, stride, storage_offset);
+}
+
+void unfold_backward_cpu(Out out, const Tensor& grad, IntSpan input_sizes, int64_t dim, int64_t size, int64_t step) {
+    clear(out);
+    int64_t d = wrap_dim(dim, out->dim());
     MT_CHECK_VALUE(step > 0, "step is ", step, " but must be > 0");
-    MT_CHECK(size >= 0 && size <= (out.dim() ? out.size(d) : 1), "maximum size for tensor at dimension ", d, " is ",
-             out.dim() ? out.size(d) : 1, " but size is ", size);
-    Dims windows(out.sizes());
-    if (out.dim()) windows[d] = (out.size(d) - size) / step + 1;
+    MT_CHECK(size >= 0 && size <= (out->dim() ? out->size(d) : 1), "maximum size for tensor at dimension ", d, " is ",
+             out->dim() ? out->size(d) : 1, " but size is ", size);
+    Dims windows(out->sizes());
+    if (out->dim()) windows[d] = (out->size(d) - size) / step + 1;
     windows.push_back(size);
     MT_CHECK(grad.sizes() == windows, "unfold_backward: the gradient has sizes ", grad.sizes(), ", expected ",
              IntSpan(windows));
-    Dims strides(out.strides());
-    int64_t stride = out.dim() ? out.stride(d) : 1;
-    if (out.dim()) strides[d] = stride * step;
+    Dims strides(out->strides());
+    int64_t stride = out->dim() ? out->stride(d) : 1;
+    if (out->dim()) strides[d] = stride * step;
     strides.push_back(stride);
     add_strided(out, grad, grad.sizes(), strides, 0);
 }
 
 // ---- replacing a view: args (self, src, ...) ----
 
-void self_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(0);
-    c.output_like(0, self);
-}
+void self_shape(ShapeCall& c, const Tensor& self) { c.output_like(0, self); }
 
-void replace(Call& c, TensorRef part) {
-    const Tensor& src = c.tensor(1);
-    MT_CHECK(part->sizes() == src.sizes(), "expected src to have a size equal to the ", c.name(),
-             " view of self. src size = ", src.sizes(), ", view size = ", part->sizes());
+void replace(TensorRef part, const Tensor& src) {
+    MT_CHECK(part->sizes() == src.sizes(),
+             "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+             ", slice size = ", part->sizes());
     copy_into(*part, src);
 }
-void select_scatter_cpu(Call& c) {
-    copy_into(c.out(), c.tensor(0));
-    replace(c, select_of(c.out(), c.integer(2), c.integer(3)));
+void select_scatter_cpu(Out out, const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
+    copy_into(out, self);
+    replace(select_of(out, dim, index), src);
 }
-void slice_scatter_cpu(Call& c) {
-    copy_into(c.out(), c.tensor(0));
-    replace(c, slice_of(c.out(), c.integer(2), c.integer_or(3, 0), c.integer_or(4, INT64_MAX), c.integer(5)));
+void slice_scatter_cpu(Out out, const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                       std::optional<int64_t> end, int64_t step) {
+    copy_into(out, self);
+    replace(slice_of(out, dim, start.value_or(0), end.value_or(INT64_MAX), step), src);
 }
-void diagonal_scatter_cpu(Call& c) {
-    copy_into(c.out(), c.tensor(0));
-    replace(c, diagonal_of(c.out(), c.integer(2), c.integer(3), c.integer(4)));
+void diagonal_scatter_cpu(Out out, const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
+    copy_into(out, self);
+    replace(diagonal_of(out, offset, dim1, dim2), src);
 }
-void as_strided_scatter_cpu(Call& c) {
-    const Tensor& self = c.tensor(0);
+void as_strided_scatter_cpu(Out out, const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride,
+                            std::optional<int64_t> storage_offset) {
     // The view is of a copy that is laid out as `self`, whatever the layout of the output.
     TensorRef copy = empty_like(self);
     copy_into(*copy, self);
-    int64_t offset = c.integer_or(4, self.offset);
-    MT_CHECK(c.ints(2).size == c.ints(3).size, "mismatch in length of strides and shape");
-    size_t needed = storage_bytes_needed(c.ints(2), c.ints(3), copy->itemsize(), offset);
-    MT_CHECK(needed <= copy->storage->nbytes, "setStorage: sizes ", c.ints(2), ", strides ", c.ints(3),
-             ", storage offset ", offset, ", and itemsize ", copy->itemsize(), " requiring a storage size of ", needed,
+    int64_t offset = storage_offset.value_or(self.offset);
+    check_strided(size, stride, offset);
+    size_t needed = storage_bytes_needed(size, stride, copy->itemsize(), offset);
+    MT_CHECK(needed <= copy->storage->nbytes, "setStorage: sizes ", size, ", strides ", stride, ", storage offset ",
+             offset, ", and itemsize ", copy->itemsize(), " requiring a storage size of ", needed,
              " are out of bounds for storage of size ", copy->storage->nbytes);
-    replace(c, as_strided(*copy, c.ints(2), c.ints(3), offset));
-    copy_into(c.out(), *copy);
+    replace(as_strided(*copy, size, stride, offset), src);
+    copy_into(out, *copy);
 }
 
-void diag_embed_shape(ShapeCall& c) {
-    const Tensor& self = c.tensor(0);
-    int64_t n = self.dim() + 1, offset = c.integer(1);
-    int64_t a = wrap_dim(c.integer(2), n), b = wrap_dim(c.integer(3), n);
-    MT_CHECK(a != b, "diagonal dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
+void diag_embed_shape(ShapeCall& c, const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+    int64_t n = self.dim() + 1;
+    int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
+    MT_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
     MT_CHECK(self.dim() > 0, "diag_embed(): expected a tensor of at least one dimension");
     int64_t side = self.size(self.dim() - 1) + (offset < 0 ? -offset : offset);
     Dims sizes(n);
     for (int64_t d = 0, from = 0; d < n; d++) sizes[d] = d == a || d == b ? side : self.size(from++);
     c.output(0, sizes, self.dtype);
 }
-void diag_embed_cpu(Call& c) {
-    Tensor& out = c.out();
+void diag_embed_cpu(Out out, const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
     clear(out);
-    TensorRef part = diagonal_of(out, c.integer(1), c.integer(2), c.integer(3));
-    copy_into(*part, c.tensor(0));
+    TensorRef part = diagonal_of(out, offset, dim1, dim2);
+    copy_into(*part, self);
 }
 
 KERNELS
 {
-    shape("sizes_from_list", sizes_from_list);
-    structured("select_backward", select_backward_cpu);
-    structured("slice_backward", slice_backward_cpu);
-    structured("diagonal_backward", diagonal_backward_cpu);
-    structured("_as_strided_backward", as_strided_backward_cpu, kContiguousOutputs);
-    structured("unfold_backward", unfold_backward_cpu);
-    shape("view_scatter", self_shape);
-    structured("select_scatter", select_scatter_cpu);
-    structured("slice_scatter", slice_scatter_cpu);
-    structured("diagonal_scatter", diagonal_scatter_cpu);
-    structured("as_strided_scatter", as_strided_scatter_cpu);
-    structured("diag_embed", diag_embed_cpu);
-    shape("diag_embed", diag_embed_shape);
+    shape<sizes_from_list>("sizes_from_list");
+    structured<select_backward_cpu>("select_backward");
+    structured<slice_backward_cpu>("slice_backward");
+    structured<diagonal_backward_cpu>("diagonal_backward");
+    structured<as_strided_backward_cpu>("_as_strided_backward", kContiguousOutputs);
+    structured<unfold_backward_cpu>("unfold_backward");
+    shape<self_shape>("view_scatter");
+    structured<select_scatter_cpu>("select_scatter");
+    structured<slice_scatter_cpu>("slice_scatter");
+    structured<diagonal_scatter_cpu>("diagonal_scatter");
+    structured<as_strided_scatter_cpu>("as_strided_scatter");
+    structured<diag_embed_cpu>("diag_embed");
+    shape<diag_embed_shape>("diag_embed");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Kernels of one tensor whose function exists for whole registers (wide.h).
 //
-//     if (MT_WIDE_UNARY(c, exp)) return;
+//     if (MT_WIDE_UNARY(out, self, exp)) return;
 //
 // runs wide::exp where the kernel computes in a type that it takes; it is false for other types and on processors
 // without AVX-512, and then nothing has been done.
@@ -48,12 +48,12 @@ void wide_loop(char* const* p, int64_t n, const void* fp) {
 }  // namespace detail
 
 template <class F>
-bool unary_wide(Call& c, const F& f) {
-    DType t = c.tensor(0).dtype;
+bool unary_wide(Out out, const Tensor& x, const F& f) {
+    DType t = x.dtype;
     if (!is_differentiable(t)) t = default_dtype();
     auto run = [&](DType compute, LoopFn loop) {
-        const Operand operands[2] = {{&c.out(0), nullptr, compute}, {&c.tensor(0), nullptr, compute}};
-        if (t != compute && c.out(0).dtype == t)
+        const Operand operands[2] = {{&*out, nullptr, compute}, {&x, nullptr, compute}};
+        if (t != compute && out->dtype == t)
             run_narrow(operands, 2, t, loop, &f);
         else
             run_pointwise(operands, 2, 1, loop, &f);
@@ -68,7 +68,8 @@ bool unary_wide(Call& c, const F& f) {
 
 }  // namespace mt
 
-#define MT_WIDE_UNARY(c, name) unary_wide(c, [](auto x) -> decltype(wide::name(x)) { return wide::name(x); })
+#define MT_WIDE_UNARY(out, self, name) \
+    unary_wide(out, self, [](auto x) -> decltype(wide::name(x)) { return wide::name(x); })
 #else
-#define MT_WIDE_UNARY(c, name) false
+#define MT_WIDE_UNARY(out, self, name) false
 #endif

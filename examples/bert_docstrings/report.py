@@ -1,4 +1,4 @@
-"""What a run leaves to look at: the loss curve, the confusion summary and a JSON file with the numbers."""
+"""The files that a run leaves to look at: the loss curve, the confusion summary and a JSON file with the numbers."""
 
 import json
 from collections import Counter

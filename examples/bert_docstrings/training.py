@@ -27,7 +27,7 @@ class WrongCheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the numbers of a run; a checkpoint goes on only under the settings that it was made with."""
+    """Settings that decide the numbers of a run; a checkpoint goes on only under the settings that it was made with."""
 
     size: str
     epochs: int

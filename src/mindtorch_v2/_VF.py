@@ -1,6 +1,6 @@
 """The operators as functions, under their own names: what functions of `functional` of the same name are made of."""
 
-from mindtorch_v2._ops._table import aten
+from mindtorch_v2._operators.table import aten
 
 
 def __getattr__(name):

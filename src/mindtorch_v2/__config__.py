@@ -10,7 +10,7 @@ __all__ = ["parallel_info", "show"]
 
 
 def show() -> str:
-    """What the package was built from and what it uses here."""
+    """The parts that the package was built from, and what what it uses here."""
     lines = [
         "PyTorch built with:",
         f"  - mindtorch_v2 in place of PyTorch {__version__}, its native core in C++20",

@@ -7,7 +7,7 @@ The names here are PyTorch's; each is documented where it is defined.
 import builtins as _builtins
 import importlib as _importlib
 
-from ._openmp import load_core as _load_core
+from ._core.openmp import load_core as _load_core
 
 _C = _load_core()
 _C._check_interpreter()
@@ -38,15 +38,15 @@ from ._C import (
 from ._as_torch import TORCH_VERSION as __version__
 from ._as_torch import alias_loaded as _alias_loaded
 from ._as_torch import as_torch
-from ._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from ._device import get_default_device, set_default_device
-from ._dtype import DTYPES as _DTYPES
-from ._dtype import Size, finfo, iinfo
-from ._errors import AcceleratorError, OutOfMemoryError
-from ._storage import UntypedStorage
+from ._core.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ._core.device import get_default_device, set_default_device
+from ._core.dtype import DTYPES as _DTYPES
+from ._core.dtype import Size, finfo, iinfo
+from ._core.errors import AcceleratorError, OutOfMemoryError
+from ._core.storage import UntypedStorage
 from ._tensor import Tensor
-from . import _c_names, _torch_function
-from ._ops import _load as _ops_load
+from ._core import c_names as _c_names, torch_function as _torch_function
+from ._operators import load as _ops_load
 
 globals().update(_DTYPES)
 strided, sparse_coo, sparse_csr, sparse_csc = _C.strided, _C.sparse_coo, _C.sparse_csr, _C.sparse_csc
@@ -63,7 +63,7 @@ _C._special = _ops_load._namespace(
 )
 _C._fft = _ops_load._namespace("mindtorch_v2._C._fft", {f"fft_{k}": v for k, v in _ops_load.FFT.items()})
 
-from ._tensor_types import (  # noqa: E402
+from ._operators.tensor_types import (
     BFloat16Tensor,
     BoolTensor,
     ByteTensor,
@@ -75,13 +75,14 @@ from ._tensor_types import (  # noqa: E402
     LongTensor,
     ShortTensor,
 )
-from ._sparse.create import (  # noqa: E402
+from ._behaviours.sparse.create import (
     sparse_compressed_tensor,
     sparse_coo_tensor,
     sparse_csc_tensor,
     sparse_csr_tensor,
 )
-from . import _namespace, _torch_dispatch  # noqa: E402  (fills in what is made of several of the above)
+from . import _namespace
+from ._core import torch_dispatch as _torch_dispatch  # fills in what is made of several of the above
 
 globals().update({name: getattr(_namespace, name) for name in _namespace.__all__})
 for _name in _namespace.LAZY_NAMES:  # a Python function goes before the operator of the same name that it calls
@@ -105,7 +106,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
 
 
-def __dir__():
+def __dir__() -> list:
     return sorted({*globals(), *_LAZY, *_namespace.LAZY_NAMES})
 
 

@@ -15,7 +15,8 @@ import runpy
 import sys
 import types
 
-from mindtorch_v2 import _as_torch, _torch_distribution
+from mindtorch_v2 import _as_torch
+from mindtorch_v2._as_torch import distribution as _torch_distribution
 
 
 def main(arguments):
@@ -48,19 +49,19 @@ def main(arguments):
     return 0
 
 
-def _run_script(path, arguments):
+def _run_script(path, arguments) -> None:
     sys.argv = [path, *arguments]
     if not sys.flags.safe_path and not os.path.isdir(path):
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     runpy.run_path(path, run_name="__main__")
 
 
-def _run_module(name, arguments):
+def _run_module(name, arguments) -> None:
     sys.argv = [name, *arguments]
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
-def _run_command(source, arguments, name="-c", filename="<string>"):
+def _run_command(source, arguments, name="-c", filename="<string>") -> None:
     sys.argv = [name, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = ""
@@ -69,7 +70,7 @@ def _run_command(source, arguments, name="-c", filename="<string>"):
     exec(compile(source, filename, "exec"), module.__dict__)
 
 
-def _usage_error(text):
+def _usage_error(text) -> int:
     print(f"python -m mindtorch_v2: {text} (--help lists the options)", file=sys.stderr)
     return 2
 

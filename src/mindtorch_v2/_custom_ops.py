@@ -1,7 +1,7 @@
 """`torch._custom_ops`: older names of `torch.library`'s functions."""
 
 from mindtorch_v2 import library
-from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.library import get_ctx
 
 __all__ = ["custom_op", "get_ctx", "impl", "impl_abstract", "impl_backward", "impl_save_for_backward"]
@@ -14,5 +14,5 @@ impl_save_for_backward = unavailable_function("torch._custom_ops.impl_save_for_b
 
 
 def impl_abstract(qualname, *, func=None):
-    """What operator `qualname` gives for tensors without values, as `torch.library.register_fake`; a decorator without `func`."""
+    """Kernel that says what operator `qualname` gives for tensors without values, as `torch.library.register_fake`; a decorator without `func`."""
     return library.register_fake(qualname, func)

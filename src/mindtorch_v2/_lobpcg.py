@@ -6,7 +6,7 @@ Each step seeks the best eigenvectors in the span of the last ones, their residu
 import itertools
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
 
 __all__ = ["lobpcg"]
 
@@ -21,7 +21,7 @@ def _orthonormal(S, B):
     return S
 
 
-def _best(S, A, count, largest):
+def _best(S, A, count, largest) -> tuple:
     """The `count` extreme eigenvalues of A within the span of the orthonormal S, and their vectors."""
     values, vectors = torch.linalg.eigh(S.mT @ (A @ S))
     if largest:
@@ -29,7 +29,7 @@ def _best(S, A, count, largest):
     return values[:count], S @ vectors[:, :count]
 
 
-def _iterate(A, B, X, iK, niter, tol, largest):
+def _iterate(A, B, X, iK, niter, tol, largest) -> tuple:
     """Eigenvalues and vectors, as many as X has columns, for one matrix."""
     count = X.shape[1]
     size_a = A.norm()
@@ -71,7 +71,7 @@ class _Lobpcg(torch.autograd.Function):
         return values, vectors
 
     @staticmethod
-    def backward(ctx, grad_values, grad_vectors):
+    def backward(ctx, grad_values, grad_vectors) -> tuple:
         if ctx.general:
             raise ValueError("lobpcg.backward does not support backward with B != I yet.")
         A, values, vectors = ctx.saved_tensors
@@ -86,6 +86,7 @@ class _Lobpcg(torch.autograd.Function):
         return (grad + grad.mT) / 2, None, None, None, None, None, None
 
 
+@overridable
 def lobpcg(
     A,
     k=None,
@@ -101,7 +102,7 @@ def lobpcg(
     ortho_iparams=None,
     ortho_fparams=None,
     ortho_bparams=None,
-):
+) -> tuple:
     """The `k` largest (or, with `largest=False`, smallest) eigenvalues of the symmetric `A` (..., m, m), and their vectors.
 
     Returns `(values, vectors)`, (..., k) and (..., m, k), of `A x = value * B x`; B is positive definite, the identity if
@@ -116,9 +117,6 @@ def lobpcg(
     >>> values.allclose(torch.tensor([7.0, 6.0]))
     True
     """
-    given = [t for t in (A, B, X, iK) if t is not None]
-    if overridden(given):
-        return hand_over_locals(lobpcg, locals())
     if tracker is not None:
         raise NotImplementedError("torch.lobpcg: tracker is not implemented in mindtorch_v2")
     if A.shape[-2] != A.shape[-1]:

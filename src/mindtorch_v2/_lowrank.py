@@ -5,7 +5,7 @@ is small in a basis of them.
 """
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
 
 __all__ = ["get_approximate_basis", "pca_lowrank", "svd_lowrank"]
 
@@ -37,6 +37,7 @@ def get_approximate_basis(A, q, niter=2, M=None):
     return basis
 
 
+@overridable
 def svd_lowrank(A, q=6, niter=2, M=None):
     """`(U, S, V)` of rank `q` with `U @ diag(S) @ V.mH` near `A - M`: (..., m, q), (..., q) and (..., n, q).
 
@@ -47,13 +48,10 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     >>> ((U * S) @ V.mH).allclose(torch.ones(4, 3))
     True
     """
-    given = [t for t in (A, M) if t is not None]
-    if overridden(given):
-        return hand_over_locals(svd_lowrank, locals())
     return _svd(A, q, niter, M)
 
 
-def _svd(A, q, niter, M):
+def _svd(A, q, niter, M) -> tuple:
     m, n = A.shape[-2:]
     M = None if M is None else M.broadcast_to(A.shape)
     wide = m < n
@@ -66,6 +64,7 @@ def _svd(A, q, niter, M):
     return (right, s, left) if wide else (left, s, right)
 
 
+@overridable
 def pca_lowrank(A, q=None, center=True, niter=2):
     """Principal components of the rows of `A` (..., m, n): `(U, S, V)` as `svd_lowrank` of A less its column means.
 
@@ -76,8 +75,6 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     >>> V.abs().flatten()
     tensor([0.4472, 0.8944])
     """
-    if overridden((A,)):
-        return hand_over_locals(pca_lowrank, locals())
     m, n = A.shape[-2:]
     if q is None:
         q = min(6, m, n)

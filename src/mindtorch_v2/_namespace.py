@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
 from typing import Any
 
 from . import _C
-from ._deterministic import (
+from ._core.above import provide
+from ._core.deterministic import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
     is_deterministic_algorithms_warn_only_enabled,
     set_deterministic_debug_mode,
     use_deterministic_algorithms,
 )
-from ._symbolic.numbers import (
+from ._core.overridable import overridable
+from ._core.torch_function import hand_over, has_torch_function
+from ._sizes.numbers import (
     SymBool,
     SymFloat,
     SymInt,
@@ -27,7 +31,6 @@ from ._symbolic.numbers import (
     sym_sum,
 )
 from ._tensor import Tensor
-from ._torch_function import hand_over_locals, overridden
 
 LAZY_MODULES = frozenset(
     "accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
@@ -64,24 +67,25 @@ LAZY_NAMES: dict[str, str] = {
         "_disable_functionalization _enable_functionalization _from_functional_tensor _functionalize_commit_update "
         "_functionalize_has_data_mutation _functionalize_has_metadata_mutation _functionalize_replace _functionalize_sync "
         "_is_functional_tensor _sync _to_functional_tensor".split(),
-        "_functionalize._functions",
+        "_behaviours.functional._functions",
     ),
-    **dict.fromkeys("Stream Event".split(), "_stream"),
+    **dict.fromkeys("Stream Event".split(), "_core.stream"),
     "Future": "futures",
-    "get_device_module": "_device",
+    "GradScaler": "amp",
+    "get_device_module": "_core.device",
     **dict.fromkeys("ScriptFunction ScriptModule".split(), "jit"),
-    **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_c_names"),
+    **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_core.c_names"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
     "lobpcg": "_lobpcg",
     "compile": "compiler",
     "cond": "_higher_order_ops.cond",
     "while_loop": "_higher_order_ops.while_loop",
-    "ops": "_ops_namespace",
+    "ops": "_ops",
     "Tag": "_dispatch.tags",
     "DispatchKey": "_dispatch.keys",
     "FunctionSchema": "_dispatch.schema",
     "TensorType": "_dispatch.schema",
-    "classes": "_ops_namespace",
+    "classes": "_ops",
     "vmap": "func",
 }
 """Names of the torch namespace that live in a submodule loaded on first use."""
@@ -93,12 +97,77 @@ e = math.e
 newaxis = None
 
 
-def is_tensor(obj: Any) -> bool:
+# ---- what the layers below ask of those above, which few programs need and are loaded then ----
+
+
+def _companion_operators(namespace: str) -> bool:
+    module = {
+        "atb": "._backends.npu.rows",
+        "npu": "._backends.npu.rows",
+        "torchvision": "._as_torch.torchvision",
+    }.get(namespace)
+    if module is not None:
+        importlib.import_module(module, __package__)  # it registers them
+    return module is not None
+
+
+def _device_module(kind: str) -> Any:
+    return getattr(importlib.import_module(__package__), kind, None)
+
+
+def _operators() -> Any:
+    from ._ops import ops
+
+    return ops
+
+
+def _pinned_memory() -> Any:
+    from . import npu
+
+    if not npu.is_available():
+        return None
+    from ._backends.npu import state
+
+    return state.get().pinned
+
+
+def _reduced(tensor: Tensor) -> tuple:
+    from ._utils import reduce_tensor
+
+    return reduce_tensor(tensor)
+
+
+def _text(tensor: Tensor, tensor_contents: str | None) -> str:
+    from ._tensor_str import _str
+
+    return _str(tensor, tensor_contents=tensor_contents)
+
+
+def _typed_storage(tensor: Tensor) -> Any:
+    from .storage import TypedStorage
+
+    return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
+
+
+provide(
+    companion_operators=_companion_operators,
+    device_module=_device_module,
+    operators=_operators,
+    pinned_memory=_pinned_memory,
+    reduced=_reduced,
+    text=_text,
+    typed_storage=_typed_storage,
+)
+
+# ---- functions of the namespace ----
+
+
+def is_tensor(obj: Any, /) -> bool:
     """Whether ``obj`` is a tensor."""
     return isinstance(obj, Tensor)
 
 
-def is_storage(obj: Any) -> bool:
+def is_storage(obj: Any, /) -> bool:
     """Whether ``obj`` is a storage."""
     return isinstance(obj, _C.StorageBase) or type(obj).__name__ == "TypedStorage"
 
@@ -110,52 +179,45 @@ def _checked(name: str, input: Any) -> Tensor:
     return input
 
 
+@overridable
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is floating."""
-    if overridden(input):
-        return hand_over_locals(is_floating_point, locals())
     return _checked("is_floating_point", input).is_floating_point()
 
 
+@overridable
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is complex."""
-    if overridden(input):
-        return hand_over_locals(is_complex, locals())
     return _checked("is_complex", input).is_complex()
 
 
+@overridable
 def is_conj(input: Tensor) -> bool:
     """Whether ``input`` is a lazy conjugate: never here, conjugates are computed at once."""
-    if overridden(input):
-        return hand_over_locals(is_conj, locals())
     return _checked("is_conj", input).is_conj()
 
 
+@overridable
 def is_neg(input: Tensor) -> bool:
     """Whether ``input`` is a lazy negative: never here."""
-    if overridden(input):
-        return hand_over_locals(is_neg, locals())
     return _checked("is_neg", input).is_neg()
 
 
+@overridable
 def is_inference(input: Tensor) -> bool:
     """Whether ``input`` was made under inference mode."""
-    if overridden(input):
-        return hand_over_locals(is_inference, locals())
     return _checked("is_inference", input).is_inference()
 
 
+@overridable
 def numel(input: Tensor) -> int:
     """Number of elements."""
-    if overridden(input):
-        return hand_over_locals(numel, locals())
     return _checked("numel", input).numel()
 
 
+@overridable
 def get_device(input: Tensor) -> int:
     """Index of the device of ``input``; -1 on the CPU."""
-    if overridden(input):
-        return hand_over_locals(get_device, locals())
     return _checked("get_device", input).get_device()
 
 
@@ -164,7 +226,7 @@ def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
     return input.device.type == from_.device.type and input.layout == from_.layout
 
 
-def typename(obj: Any) -> str:
+def typename(obj: Any, /) -> str:
     """The type of ``obj`` as text; a tensor's is "torch.FloatTensor" and the like."""
     if isinstance(obj, Tensor):
         return obj.type()
@@ -183,7 +245,7 @@ _DEFAULT_TYPES = {
 }
 
 
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: Any, /) -> None:
     """Set the default dtype by a tensor type or its name, "torch.DoubleTensor"; TypeError for other than floating ones."""
     name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
     if name not in _DEFAULT_TYPES:
@@ -226,16 +288,16 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What ``set_float32_matmul_precision`` was last given."""
+    """The value that ``set_float32_matmul_precision`` was last given."""
     return _settings["float32_matmul_precision"]
 
 
 def is_warn_always_enabled() -> bool:
-    """What ``set_warn_always`` was last given."""
+    """The value that ``set_warn_always`` was last given."""
     return _settings["warn_always"]
 
 
-def set_warn_always(b: bool) -> None:
+def set_warn_always(b: bool, /) -> None:
     """Kept for programs that read it: nothing here warns once only, each warning goes to Python's filters every time."""
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
@@ -254,8 +316,8 @@ def is_autocast_available(device_type: str) -> bool:
 
 def _assert(condition: Any, message: str) -> None:
     """Assert as a function, for programs that are traced: AssertionError with ``message`` unless ``condition``."""
-    if type(condition) is not Tensor and overridden(condition):
-        return hand_over_locals(_assert, locals())
+    if type(condition) is not Tensor and has_torch_function((condition,)):
+        return hand_over(_assert, (condition,), condition, message)
     assert condition, message
 
 

@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _C
-from ._autograd.backward import backward as _backward
+from ._core import torch_function
+from ._core.above import above
+from ._core.autograd.backward import backward as _backward
+from ._core.hooks import RemovableHandle
+from ._core.overridable import overridable
 
 
 def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
@@ -21,17 +25,6 @@ def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), 
         return func(*args, **(kwargs or {}))
     finally:
         _C._set_tls_keys(*before)
-
-
-def _accelerators_memory() -> Any:
-    """Where page-locked memory comes from; RuntimeError without an accelerator."""
-    from . import npu  # with an accelerator's libraries, which few programs ask for
-
-    if not npu.is_available():
-        raise RuntimeError("Cannot access accelerator device when none is available.")
-    from ._backends.npu import state  # likewise
-
-    return state.get().pinned
 
 
 class _TensorMeta(type(_C.TensorBase)):
@@ -50,26 +43,20 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     __array_priority__ = 1000
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-        """What NumPy's functions give for a tensor: a tensor of the result; truth values become uint8, as in PyTorch."""
+        """Give NumPy's functions a tensor of their result; truth values become uint8, as in PyTorch."""
         return _C.from_numpy(array.astype("uint8") if array.dtype == bool else array)
 
     # ---- autograd ----
 
+    @overridable
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
         """Add the gradients of this tensor to the ``.grad`` of the leaves; ``gradient`` is needed unless it is a scalar."""
-        if _C._overridden(self):
-            from ._torch_function import hand_over_locals  # it needs this class
-
-            hand_over_locals(Tensor.backward, locals())
-            return
         _backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook: Callable) -> Any:
         """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it."""
-        from .utils.hooks import RemovableHandle  # it imports the assembled package, which needs this class
-
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._backward_hooks is None:
@@ -80,8 +67,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def register_post_accumulate_grad_hook(self, hook: Callable) -> Any:
         """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``."""
-        from .utils.hooks import RemovableHandle  # it imports the assembled package, which needs this class
-
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -128,9 +113,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return new
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from ._utils import reduce_tensor  # it needs this class
-
-        return reduce_tensor(self)
+        return above.reduced(self)
 
     def __setstate__(self, state: Any) -> None:
         if isinstance(state, dict):
@@ -139,9 +122,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     # ---- Python protocols ----
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        from . import _tensor_str  # it needs this class
-
-        return _tensor_str._str(self, tensor_contents=tensor_contents)
+        return above.text(self, tensor_contents=tensor_contents)
 
     def __format__(self, spec: str) -> str:
         if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
@@ -229,9 +210,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return tuple(sorted(range(self.dim()), key=lambda i: -self.stride(i)))
 
     def storage(self) -> Any:
-        from .storage import TypedStorage  # it needs this class
-
-        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
+        return above.typed_storage(self)
 
     _typed_storage = storage
 
@@ -247,7 +226,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """A copy in page-locked memory, from which an accelerator copies by itself; RuntimeError without one."""
-        return _accelerators_memory().copy_of(self)
+        memory = above.pinned_memory()
+        if memory is None:
+            raise RuntimeError("Cannot access accelerator device when none is available.")
+        return memory.copy_of(self)
 
     def _pinned_when_made(self) -> Tensor:
         """The tensor that a factory with pin_memory=True gives for the one that it made: its copy in page-locked memory."""
@@ -255,14 +237,13 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return self
         if not self.is_cpu:
             raise RuntimeError("Only dense CPU tensors can be pinned")
-        from . import npu  # with an accelerator's libraries, which few programs ask for
-
-        if not npu.is_available():
+        memory = above.pinned_memory()
+        if memory is None:
             raise RuntimeError(
                 "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
                 "this system."
             )
-        return _accelerators_memory().copy_of(self).requires_grad_(self.requires_grad)
+        return memory.copy_of(self).requires_grad_(self.requires_grad)
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the storage is page-locked memory."""
@@ -356,3 +337,4 @@ def _reduce_class(cls: type) -> Any:
 
 copyreg.pickle(_TensorMeta, _reduce_class)  # type: ignore[arg-type]
 _C._set_tensor_type(Tensor)
+torch_function.serve(Tensor)

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from ._C import Generator as _Generator, device as _device, dtype as _dtype, layout as _layout
 from ._C import memory_format as _memory_format
-from ._storage import UntypedStorage as _UntypedStorage
+from ._core.storage import UntypedStorage as _UntypedStorage
+from ._core.stream import Stream as _Stream
 from . import return_types
 from ._C import TensorBase
 
@@ -1191,6 +1192,8 @@ class Tensor(TensorBase):
         """`1 / self`."""
     def reciprocal_(self) -> Tensor:
         """`1 / self`."""
+    def record_stream(self, s: _Stream) -> None:
+        """Tell the allocator that work on another stream uses the memory: once freed, it waits for that stream."""
     def relu(self) -> Tensor:
         """`self` where positive, 0 elsewhere."""
     def relu_(self) -> Tensor:
@@ -1693,9 +1696,9 @@ class Tensor(TensorBase):
     @staticmethod
     def __torch_dispatch__(func: Callable, types: Any, args: tuple = ..., kwargs: dict | None = ...) -> Any: ...
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
+    def __torch_function__(cls, func: Callable, types: Any, args: tuple = ..., kwargs: dict | None = ...) -> Any: ...
     def apply_(self, callable: Any) -> Any: ...
-    def as_subclass(self, cls) -> Any: ...
+    def as_subclass(self, cls: type) -> Any: ...
     def backward(self, gradient: Any = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ...) -> None: ...
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor: ...
     def dim_order(self) -> tuple[_int, ...]: ...

@@ -7,8 +7,8 @@ import textwrap
 from math import inf
 
 import mindtorch_v2 as torch
-from mindtorch_v2._autograd.tangents import tangent_of
-from mindtorch_v2._batching import active_levels
+from mindtorch_v2._behaviours.batched import active_levels
+from mindtorch_v2._core.autograd.tangents import tangent_of
 
 
 @dataclasses.dataclass
@@ -29,7 +29,9 @@ _PROFILES = {
 }
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
+) -> None:
     """Sets how tensors print.
 
     `precision` digits; tensors of more than `threshold` elements are shortened to `edgeitems` at each end of each
@@ -69,7 +71,7 @@ def printoptions(**kwargs):
 class _Formatter:
     """How to write the values of one tensor, given as Python numbers: notation and width, alike for all."""
 
-    def __init__(self, values, floating):
+    def __init__(self, values, floating) -> None:
         self.floating_dtype = floating
         self.int_mode = True
         self.sci_mode = False
@@ -79,7 +81,7 @@ class _Formatter:
         else:
             self.max_width = max((len(f"{v}") for v in values), default=1)
 
-    def _fit_floats(self, values):
+    def _fit_floats(self, values) -> None:
         if not values:
             return
         largest, smallest = max(map(abs, values)), min(map(abs, values))
@@ -116,7 +118,7 @@ class _Formatter:
 class _ComplexFormatter:
     """Writes complex values by a formatter each for the real and the imaginary parts."""
 
-    def __init__(self, values):
+    def __init__(self, values) -> None:
         self.real = _Formatter([v.real for v in values], True)
         self.imag = _Formatter([v.imag for v in values], True)
 
@@ -128,7 +130,7 @@ class _ComplexFormatter:
         return self.real.format(value.real) + ("" if imag[0] in "+-" else "+") + imag
 
 
-def _vector_str(values, indent, cut, formatter):
+def _vector_str(values, indent, cut, formatter) -> str:
     """One dimension; `cut` tells that the values are the two ends of a longer one."""
     per_line = max(1, math.floor((PRINT_OPTS.linewidth - indent) / (formatter.width() + 2)))
     words = [formatter.format(value) for value in values]
@@ -151,7 +153,7 @@ def _nested_str(values, cuts, indent, formatter):
     return "[" + ("," + "\n" * (len(cuts) - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def _shortened(tensor):
+def _shortened(tensor) -> tuple:
     """The ends of every long dimension, and which dimensions were long."""
     edge = PRINT_OPTS.edgeitems
     cuts = []
@@ -186,7 +188,7 @@ def _tensor_str(tensor, indent):
     return _nested_str(values, cuts, indent, formatter)
 
 
-def _add_suffixes(tensor_str, suffixes, indent, force_newline):
+def _add_suffixes(tensor_str, suffixes, indent, force_newline) -> str:
     """Joins the suffixes, on new lines where they would not fit, and closes the parenthesis."""
     parts = [tensor_str]
     position = len(tensor_str) - tensor_str.rfind("\n") + 1
@@ -201,7 +203,7 @@ def _add_suffixes(tensor_str, suffixes, indent, force_newline):
     return "".join(parts) + ")"
 
 
-def _default_dtypes():
+def _default_dtypes() -> tuple:
     """The dtypes that go unsaid."""
     default = torch.get_default_dtype()
     complex_default = torch.complex128 if default == torch.float64 else torch.complex64
@@ -213,7 +215,7 @@ def _is_parameter(tensor):
     return type(tensor).__name__ == "Parameter" and type(tensor).__module__.endswith("nn.parameter")
 
 
-def _functional_str(tensor):
+def _functional_str(tensor) -> str:
     """A functional tensor shows the value behind it."""
     value = repr(torch._from_functional_tensor(tensor))
     inside = torch._C._tls_keys()[0] & torch._C._key_bit("Functionalize")
@@ -232,7 +234,7 @@ def _batched_str(tensor, levels):
     return text
 
 
-def _part_str(name, part, indent):
+def _part_str(name, part, indent) -> str:
     """One dense tensor of which a sparse one is made."""
     text = _tensor_str(part, indent + len(name) + len("=tensor("))
     return f"{name}=tensor({text}{f', size={tuple(part.shape)}' if part.numel() == 0 else ''})"
@@ -294,7 +296,7 @@ def _str_intern(tensor, *, tensor_contents=None):
 
 
 def _str(tensor, *, tensor_contents=None):
-    """What `repr(tensor)` returns."""
+    """The text of `repr(tensor)`."""
     overrides_were_off = torch._C._disable_function_overrides(True)
     torch._C._run_put_off()
     include, exclude = torch._C._tls_keys()

@@ -38,7 +38,7 @@ def set_checked(tensor, storage, storage_offset, size, stride):
 
 
 def get_tensor_metadata(tensor):
-    """What a pickle must say of a tensor besides shape and memory: lazily conjugated or negated bits."""
+    """The state that a pickle keeps of a tensor besides shape and memory: lazily conjugated or negated bits."""
     metadata = {}
     if tensor.is_conj():
         metadata["conj"] = True
@@ -69,14 +69,14 @@ def collect_waiting():
     return _waiting.items
 
 
-def apply_waiting(items):
+def apply_waiting(items) -> None:
     """Does what was put off, in place, now that the tensors' memory is filled."""
     with torch.no_grad():
         for tensor, metadata in items:
             tensor.copy_(set_tensor_metadata(tensor.detach(), metadata))
 
 
-def stop_waiting():
+def stop_waiting() -> None:
     """Ends what `collect_waiting` began."""
     _waiting.items = None
 
@@ -174,7 +174,7 @@ def _get_obj_state(obj):
     return (state, slots) if slots else state
 
 
-def _slots_of(cls):
+def _slots_of(cls) -> list:
     slots = cls.__dict__.get("__slots__", ())
     slots = (slots,) if isinstance(slots, str) else slots
     return [name for name in slots if name not in ("__dict__", "__weakref__")]
@@ -195,7 +195,7 @@ def _set_obj_state(obj, state):
 
 
 def reduce_tensor(tensor):
-    """What `Tensor.__reduce_ex__` returns: the function that rebuilds the tensor, and its arguments."""
+    """The result of `Tensor.__reduce_ex__`: the function that rebuilds the tensor, and its arguments."""
     state = _get_obj_state(tensor)
     plain = type(tensor) is torch.Tensor
     if plain and not state:
@@ -249,21 +249,21 @@ class KeyErrorMessage(str):
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self
 
 
 class ExceptionWrapper:
     """An exception with its traceback as text, to be raised again elsewhere."""
 
-    def __init__(self, exc_info=None, where="in background"):
+    def __init__(self, exc_info=None, where="in background") -> None:
         if exc_info is None:
             exc_info = sys.exc_info()
         self.exc_type = exc_info[0]
         self.exc_msg = "".join(traceback.format_exception(*exc_info))
         self.where = where
 
-    def reraise(self):
+    def reraise(self) -> None:
         """Raises the same class with the old traceback in its text; RuntimeError if the class takes no text."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is KeyError:
@@ -292,7 +292,7 @@ def _flatten_dense_tensors(tensors):
     return torch.cat([tensor.contiguous().view(-1) for tensor in tensors])
 
 
-def _unflatten_dense_tensors(flat, tensors):
+def _unflatten_dense_tensors(flat, tensors) -> tuple:
     """Views of `flat` in the shapes of `tensors`."""
     outputs, offset = [], 0
     for tensor in tensors:
@@ -371,7 +371,7 @@ def _handle_complex(tensor):
 class _ClassPropertyDescriptor:
     """A property of the class itself, read-only."""
 
-    def __init__(self, fget, fset=None):
+    def __init__(self, fget, fset=None) -> None:
         self.fget = fget
 
     def __get__(self, instance, owner=None):
@@ -392,7 +392,7 @@ def cpu_count():
     return os.cpu_count()
 
 
-def is_compiling():
+def is_compiling() -> bool:
     """Whether a graph compiler is at work: never here."""
     return False
 

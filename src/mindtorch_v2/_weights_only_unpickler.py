@@ -16,11 +16,11 @@ import mindtorch_v2 as torch
 
 _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 
-_user_globals = {}
+_user_globals: dict = {}
 _lock = threading.Lock()
 
 
-def _path_of(entry):
+def _path_of(entry) -> tuple:
     """The dotted name and the object of an entry given to `add_safe_globals`."""
     if isinstance(entry, tuple):
         if len(entry) != 2:
@@ -33,23 +33,23 @@ def _path_of(entry):
     return f"{entry.__module__}.{name}", entry
 
 
-def _add_safe_globals(safe_globals):
+def _add_safe_globals(safe_globals) -> None:
     with _lock:
         for entry in safe_globals:
             path, obj = _path_of(entry)
             _user_globals[path] = (obj, entry)
 
 
-def _get_safe_globals():
+def _get_safe_globals() -> list:
     return [entry for _, entry in _user_globals.values()]
 
 
-def _clear_safe_globals():
+def _clear_safe_globals() -> None:
     with _lock:
         _user_globals.clear()
 
 
-def _remove_safe_globals(globals_to_remove):
+def _remove_safe_globals(globals_to_remove) -> None:
     with _lock:
         for entry in globals_to_remove:
             _user_globals.pop(_path_of(entry)[0], None)
@@ -62,12 +62,12 @@ class _safe_globals:
         self.safe_globals = safe_globals
         self.added = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         known = {path for path in _user_globals}
         self.added = [entry for entry in self.safe_globals if _path_of(entry)[0] not in known]
         _add_safe_globals(self.added)
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
         _remove_safe_globals(self.added)
 
 
@@ -79,7 +79,7 @@ def _encode(obj, encoding):
 
 
 def _own_globals():
-    """What every file may name: PyTorch's dotted names, and what they stand for here."""
+    """The names that every file may use: PyTorch's dotted names, and what they stand for here."""
     table = {
         "collections.OrderedDict": collections.OrderedDict,
         "collections.Counter": collections.Counter,
@@ -133,7 +133,7 @@ def _allowed():
     return _table
 
 
-def _normalized(module, name):
+def _normalized(module, name) -> str:
     """The dotted name under which the tables know a global: Python 2's builtins and our own module names included."""
     if module in ("__builtin__", "builtins"):
         return f"builtins.{name}"
@@ -230,11 +230,11 @@ class Unpickler:
         del self.stack[len(self.stack) - count :]
         return items
 
-    def _is_allowed_class(self, kind):
+    def _is_allowed_class(self, kind) -> bool:
         return any(kind is obj for obj, _ in _user_globals.values())
 
 
-def _proto(u):
+def _proto(u) -> None:
     u.proto = u._read(1)[0]
     if u.proto != 2:
         warnings.warn(
@@ -245,25 +245,25 @@ def _proto(u):
         )
 
 
-def _global(u):
+def _global(u) -> None:
     module = _readline(u._file)
     u.stack.append(u.find_global(module, _readline(u._file)))
 
 
-def _stack_global(u):
+def _stack_global(u) -> None:
     module, name = u._take(2)
     if not isinstance(module, str) or not isinstance(name, str):
         raise UnpicklingError("STACK_GLOBAL requires str")
     u.stack.append(u.find_global(module, name))
 
 
-def _is_callable_here(u, func):
+def _is_callable_here(u, func) -> bool:
     if any(func is allowed for allowed in _allowed().values() if callable(allowed)):
         return True
     return any(func is obj for obj, _ in _user_globals.values())
 
 
-def _reduce(u):
+def _reduce(u) -> None:
     func, args = u._take(2)
     if not _is_callable_here(u, func):
         raise UnpicklingError(f"Trying to call reduce for unrecognized function {func}")
@@ -274,7 +274,7 @@ def _reduce(u):
     u.stack.append(func(*args))
 
 
-def _check_rebuild_from_type(u, args):
+def _check_rebuild_from_type(u, args) -> None:
     """Its first argument is called and its second instantiated: both must be allowed on their own."""
     if len(args) != 4 or not _is_callable_here(u, args[0]):
         raise UnpicklingError(f"Trying to call reduce for unrecognized function {args[:1]}")
@@ -282,7 +282,7 @@ def _check_rebuild_from_type(u, args):
         raise UnpicklingError(f"Trying to rebuild a tensor of unrecognized type {args[1]}")
 
 
-def _build(u):
+def _build(u) -> None:
     state = u._pop()
     inst = u._top()
     kind = type(inst)
@@ -328,7 +328,7 @@ def _newobj(u):
         )
 
 
-def _append(u):
+def _append(u) -> None:
     item = u._pop()
     target = u._top()
     if type(target) is not list:
@@ -336,7 +336,7 @@ def _append(u):
     target.append(item)
 
 
-def _appends(u):
+def _appends(u) -> None:
     items = u._pop_mark()
     target = u._top()
     if type(target) is not list:
@@ -344,7 +344,7 @@ def _appends(u):
     target.extend(items)
 
 
-def _additems(u):
+def _additems(u) -> None:
     items = u._pop_mark()
     target = u._top()
     if type(target) is not set:
@@ -363,12 +363,12 @@ def _settable(u, opcode):
     return target
 
 
-def _setitem(u):
+def _setitem(u) -> None:
     key, value = u._take(2)
     _settable(u, "SETITEM")[key] = value
 
 
-def _setitems(u):
+def _setitems(u) -> None:
     items = u._pop_mark()
     target = _settable(u, "SETITEMS")
     if len(items) % 2:
@@ -377,17 +377,17 @@ def _setitems(u):
         target[items[i]] = items[i + 1]
 
 
-def _tuple(u):
+def _tuple(u) -> None:
     items = u._pop_mark()
     u.stack.append(tuple(items))
 
 
-def _mark(u):
+def _mark(u) -> None:
     u.metastack.append(u.stack)
     u.stack = []
 
 
-def _binpersid(u):
+def _binpersid(u) -> None:
     pid = u._pop()
     if type(pid) is not tuple and type(pid) is not int:
         raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(pid)}")
@@ -400,24 +400,24 @@ def _text(value):
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
-def _long1(u):
+def _long1(u) -> None:
     size = u._read(1)[0]
     u.stack.append(int.from_bytes(u._read(size), "little", signed=True))
 
 
-def _short_binstring(u):
+def _short_binstring(u) -> None:
     raw = u._read(u._read(1)[0])
     # Python 2's strings: text where the caller says so.
     u.stack.append(raw if u.encoding == "bytes" else raw.decode(u.encoding, "strict"))
 
 
-def _memoized(u, index):
+def _memoized(u, index) -> None:
     if index not in u.memo:
         raise UnpicklingError(f"Memo value not found at index {index}")
     u.stack.append(u.memo[index])
 
 
-def _put(u, index):
+def _put(u, index) -> None:
     u.memo[index] = u._top()
 
 
@@ -491,14 +491,14 @@ class _GlobalCollector(Unpickler):
             self.found.append(path)
         return types.SimpleNamespace(path=path)
 
-    def persistent_load(self, pid):
+    def persistent_load(self, pid) -> None:
         return None
 
-    def _is_allowed_class(self, kind):
+    def _is_allowed_class(self, kind) -> bool:
         return True
 
 
-def get_globals_in_pkl(file):
+def get_globals_in_pkl(file) -> set:
     """The dotted names of all globals that a pickle refers to; runs nothing."""
     collector = _GlobalCollector(file)
     collector.stack, collector.metastack = [], []

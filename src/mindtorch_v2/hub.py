@@ -14,7 +14,7 @@ import types
 import urllib.request
 from urllib.parse import urlparse
 
-from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.serialization import load as _load_file
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
@@ -37,13 +37,13 @@ def get_dir():
     return os.path.join(_get_torch_home(), "hub") if _directory is None else _directory
 
 
-def set_dir(d):
+def set_dir(d) -> None:
     """Make `d` the folder for downloads."""
     global _directory
     _directory = os.path.expanduser(d)
 
 
-def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+def download_url_to_file(url, dst, hash_prefix=None, progress=True) -> None:
     """Download `url` to the file `dst`, which appears whole or not at all.
 
     `hash_prefix`: how the file's SHA-256 starts, in hexadecimal. Raises RuntimeError where it does not, and what
@@ -79,7 +79,7 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
 
 def _bar(total, shown):
     try:
-        from tqdm import tqdm  # noqa: PLC0415  (optional, and only downloads use it)
+        from tqdm import tqdm  # optional, and only downloads use it
     except ImportError:
         return contextlib.nullcontext(types.SimpleNamespace(update=lambda count: None))
     return tqdm(total=total, disable=not shown, unit="B", unit_scale=True, unit_divisor=1024)
@@ -158,7 +158,7 @@ def load(
     skip_validation=False,
     **kwargs,
 ):
-    """What the entry point `model` of a program's `hubconf.py` gives for `args` and `kwargs`.
+    """The result of the entry point `model` of a program's `hubconf.py` gives for `args` and `kwargs`.
 
     Only folders are supported (`source="local"`). Code of the folder runs. Raises RuntimeError for an entry point or a
     dependency that is not there.

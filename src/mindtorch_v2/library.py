@@ -4,7 +4,11 @@
 `docs/custom-operators.md`.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Never
 
 from mindtorch_v2._dispatch.keys import DispatchKeySet, key_name
 from mindtorch_v2._library import fake
@@ -16,7 +20,7 @@ from mindtorch_v2._library.names import find_handle, qualified, split_name
 from mindtorch_v2._library.opcheck import OpCheckError, opcheck
 from mindtorch_v2._library.registration import ONLY_RECORDING, Library, define, fallthrough_kernel, fragment, impl
 from mindtorch_v2._library.registration import scoped_library as _scoped_library  # noqa: F401  (public under this name)
-from mindtorch_v2._ops_namespace import OpOverload, ops
+from mindtorch_v2._ops import OpOverload, ops
 
 __all__ = [
     "CustomOpDef",
@@ -42,7 +46,10 @@ __all__ = [
 ]
 
 
-def _name_of(function, op):
+Operator = str | OpOverload | CustomOpDef
+
+
+def _name_of(function: str, op: Operator) -> str:
     """The "ns::name" that an operator is registered under; ValueError for what is no operator."""
     if isinstance(op, CustomOpDef):
         return op._qualname
@@ -54,22 +61,29 @@ def _name_of(function, op):
     raise ValueError(f"{function}({op}): got unexpected type for op: {type(op)}")
 
 
-def _definition(function, op):
+def _definition(function: str, op: Operator) -> CustomOpDef | None:
     return op if isinstance(op, CustomOpDef) else definitions.get(_name_of(function, op))
 
 
-def _existing(name):
+def _existing(name: str) -> Any:
     """The operator of that name, with torch.ops' error if there is none."""
     namespace, short = split_name(name)
     packet = getattr(getattr(ops, namespace), short.partition(".")[0])
     return getattr(packet, short.partition(".")[2] or "default")._handle
 
 
-def _library(name, lib):
+def _library(name: str, lib: Library | None) -> Library:
     return lib or fragment(split_name(name)[0])
 
 
-def register_kernel(op, device_types, func=None, /, *, lib=None):
+def register_kernel(
+    op: Operator,
+    device_types: str | Sequence[str] | None,
+    func: Callable | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Callable[[Callable], Callable] | None:
     """Register a kernel for device types of an operator (CustomOpDef, OpOverload or name); a decorator without `func`.
 
     `device_types` is one of "cpu", "npu", "cuda", a sequence of them, or None for every device.
@@ -85,7 +99,15 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
     return None
 
 
-def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=True):
+def register_fake(
+    op: Operator,
+    func: Callable | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = True,
+) -> Callable:
     """Register the function that makes an operator's results without data; a decorator without `func`.
 
     It serves the meta device. RuntimeError if there is one already and not `allow_override`, or if the operator is a
@@ -102,7 +124,9 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
     return func
 
 
-def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
+def impl_abstract(
+    qualname: str, func: Callable | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Callable:
     """The former name of `register_fake`."""
     warnings.warn(
         "`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
@@ -113,7 +137,9 @@ def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
     return register_fake(qualname, func, lib=lib)
 
 
-def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+def register_autograd(
+    op: Operator, backward: Callable, /, *, setup_context: Callable | None = None, lib: Library | None = None
+) -> None:
     """Register the derivative of an operator: `backward(ctx, *grads)`, with `setup_context(ctx, inputs, output)`.
 
     RuntimeError for an operator that writes to its arguments.
@@ -129,7 +155,7 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     _library(name, lib)._register(handle, kernel, "Autograd", flags=ONLY_RECORDING, quiet=True)
 
 
-def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
+def register_autocast(op: Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> Callable:
     """Under autocast on `device_type`, cast the operator's floating inputs to the dtype `cast_inputs`."""
     name = _name_of("register_autocast", op)
     definition = _definition("register_autocast", op)
@@ -141,7 +167,9 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
     return kernel
 
 
-def register_vmap(op, func=None, /, *, lib=None):
+def register_vmap(
+    op: Operator, func: Callable | None = None, /, *, lib: Library | None = None
+) -> Callable[[Callable], Callable] | None:
     """Register the batching rule `func(info, in_dims, *args) -> (output, out_dims)`; a decorator without `func`."""
     name = _name_of("register_vmap", op)
     if func is None:
@@ -150,43 +178,51 @@ def register_vmap(op, func=None, /, *, lib=None):
     if definition is not None:
         definition.register_vmap(func)
     else:
-        _existing(name).__dict__["vmap_rule"] = func
+        _library(name, lib)._add_vmap_rule(_existing(name), func)
     return None
 
 
-def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):
+def register_torch_dispatch(
+    op: Operator, torch_dispatch_class: type, func: Callable | None = None, /, *, lib: Library | None = None
+) -> Callable:
     """Register how a mode or a subclass with `__torch_dispatch__` treats an operator; a decorator without `func`."""
     name = _name_of("register_torch_dispatch", op)
     if func is None:
         return lambda func: register_torch_dispatch(op, torch_dispatch_class, func, lib=lib)
-    _existing(name).__dict__.setdefault("torch_dispatch_rules", {})[torch_dispatch_class] = func
+    definition = _definition("register_torch_dispatch", op)
+    if definition is not None:
+        return definition.register_torch_dispatch(torch_dispatch_class, func)
+    _library(name, lib)._add_torch_dispatch_rule(_existing(name), torch_dispatch_class, func)
     return func
 
 
 class _KernelFunction:
     """One kernel of an operator; see `get_kernel`."""
 
-    def __init__(self, handle, key):
+    def __init__(self, handle: Any, key: str) -> None:
         self._handle = handle
         self._key = key
-        self._python = handle.kernels().get(key)
+        self._registration = handle.registration(key)
+        self._origin = handle.__dict__.get("kernel_origins", {}).get(self._registration, "")
 
     @property
-    def op_handle(self):
+    def op_handle(self) -> Any:
         """The operator that the kernel belongs to."""
         return self._handle
 
-    def __repr__(self):
-        return f"SafeKernelFunction(debug='{self._handle.__dict__.get('kernel_origins', {}).get(self._key, '')}')"
+    def __repr__(self) -> str:
+        return f"SafeKernelFunction(debug='{self._origin}')"
 
-    def call_boxed(self, keyset, /, *args, **kwargs):
-        """Call the kernel; `keyset` is what it would redispatch with."""
-        if callable(self._python):
-            return self._python(*args, **kwargs)
-        return self._handle.redispatch(int(DispatchKeySet(self._key)), *args, **kwargs)
+    def call_boxed(self, keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the kernel; `keyset` is what it would redispatch with. RuntimeError once its Library has gone."""
+        if not self._registration:  # derived from the operator's row
+            return self._handle.redispatch(int(DispatchKeySet(self._key)), *args, **kwargs)
+        if not self._handle.is_registered(self._registration):
+            raise RuntimeError(f"SafeKernelFunction has been invalidated {self._origin}")
+        return self._handle.call_kernel(self._registration, int(keyset), *args, **kwargs)
 
 
-def get_kernel(op, dispatch_key):
+def get_kernel(op: Operator, dispatch_key: Any) -> _KernelFunction:
     """The kernel that a key runs now, to call even after another one takes its place: `kernel.call_boxed(keyset, *args)`.
 
     ValueError for an unknown key; RuntimeError if the operator does not exist or has no kernel for the key.
@@ -206,7 +242,7 @@ def get_kernel(op, dispatch_key):
     return _KernelFunction(handle, key)
 
 
-def triton_op(name, fn=None, /, *, mutates_args, schema=None):
+def triton_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Never:
     """Operators of Triton kernels: NotImplementedError, Triton is not part of this framework."""
     raise NotImplementedError(
         f"torch.library.triton_op({name!r}): mindtorch_v2 runs no Triton kernels. Make the operator with "
@@ -214,7 +250,7 @@ def triton_op(name, fn=None, /, *, mutates_args, schema=None):
     )
 
 
-def wrap_triton(triton_kernel, /):
+def wrap_triton(triton_kernel: Any, /) -> Never:
     """Triton kernels in graphs: NotImplementedError, Triton is not part of this framework."""
     raise NotImplementedError(
         "torch.library.wrap_triton: mindtorch_v2 runs no Triton kernels. Call the kernel inside of an operator made with "

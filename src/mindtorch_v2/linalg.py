@@ -4,7 +4,7 @@ A name of PyTorch's that no row binds raises AttributeError, which says so.
 """
 
 from mindtorch_v2._C import _LinAlgError as LinAlgError
-from mindtorch_v2._ops._table import bound
+from mindtorch_v2._operators.table import bound
 
 _PYTORCH_NAMES = """
     cholesky cholesky_ex cond cross det diagonal eig eigh eigvals eigvalsh householder_product inv inv_ex ldl_factor
@@ -19,7 +19,7 @@ globals().update(_functions)
 __all__ = ["LinAlgError", *sorted(name for name in _functions if not name.startswith("_"))]
 
 
-def __getattr__(name):
+def __getattr__(name) -> None:
     if name in _PYTORCH_NAMES:
         raise AttributeError(f"torch.linalg.{name} is not implemented in mindtorch_v2")
     raise AttributeError(f"module 'mindtorch_v2.linalg' has no attribute {name!r}")

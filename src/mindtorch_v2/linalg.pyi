@@ -6,7 +6,8 @@ from collections.abc import Sequence as _Sequence
 from typing import Any, overload
 from ._C import Generator as _Generator, device as _device, dtype as _dtype, layout as _layout
 from ._C import memory_format as _memory_format
-from ._storage import UntypedStorage as _UntypedStorage
+from ._core.storage import UntypedStorage as _UntypedStorage
+from ._core.stream import Stream as _Stream
 from . import return_types
 from ._tensor import Tensor
 from ._C import _LinAlgError as LinAlgError

@@ -32,15 +32,15 @@ def _name(handle: Any) -> str:
 
 
 def _origin(handle: Any) -> str:
-    from mindtorch_v2._ops._table import ROWS  # noqa: PLC0415  (only for operators of the framework)
+    from mindtorch_v2._operators.table import ROWS  # only for operators of the framework
 
     given = handle.__dict__.get("origin")
     if given:
         return str(given)
     for row in ROWS.values():
         if handle in (row.handle, row.inplace, row.out):
-            kind = "_composite" if row.body is not None else "_native"
-            return f"the row {row.name} of _ops/{kind}/{row.family}.py"
+            kind = "composite" if row.body is not None else "native"
+            return f"the row {row.name} of _operators/{kind}/{row.family}.py"
     return "the framework"
 
 
@@ -80,8 +80,8 @@ def describe(handle: Any) -> str:
     """An operator's schema, where it was registered, and the kernel that each key finds."""
     own = handle.kernels()
     origins = handle.__dict__.get("kernel_origins", {})
-    rows = [
-        (key, _kernel(own[key]), origins.get(key, "").removeprefix("registered at "))
+    rows: list[tuple[str, ...]] = [
+        (key, _kernel(own[key]), origins.get(handle.registration(key), "").removeprefix("registered at "))
         for key in sorted(own, key=lambda key: (_REACHED.index(key) if key in _REACHED else len(_REACHED), key))
     ]
     for key in _REACHED:
@@ -121,6 +121,6 @@ def main(argv: list[str]) -> int:
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 else:
-    from mindtorch_v2._ops_namespace import ops
+    from mindtorch_v2._ops import ops
 
     sys.modules[__name__] = ops

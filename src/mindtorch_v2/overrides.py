@@ -5,8 +5,7 @@ import functools
 import types as python_types
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
-from mindtorch_v2._torch_function import (
+from mindtorch_v2._core.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     _overrides,
@@ -16,7 +15,8 @@ from mindtorch_v2._torch_function import (
     _state,
     has_torch_function,
 )
-from mindtorch_v2._torch_function import hand_over as handle_torch_function
+from mindtorch_v2._core.torch_function import hand_over as handle_torch_function
+from mindtorch_v2._ops import OpOverload, OpOverloadPacket
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -45,7 +45,7 @@ class TorchFunctionMode:
     `func(...)` inside it goes to the next one out.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -55,7 +55,7 @@ class TorchFunctionMode:
         _push(self)
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
         _pop()
 
     @classmethod
@@ -75,11 +75,11 @@ def _get_current_function_mode():
     return _state.modes[-1] if _state.modes else None
 
 
-def _get_current_function_mode_stack():
+def _get_current_function_mode_stack() -> list:
     return list(_state.modes)
 
 
-def _len_torch_function_stack():
+def _len_torch_function_stack() -> int:
     return len(_state.modes)
 
 
@@ -115,19 +115,19 @@ def wrap_torch_function(dispatcher):
     return decorate
 
 
-def is_tensor_like(inp):
+def is_tensor_like(inp) -> bool:
     """Whether `inp` is a Tensor or its class has `__torch_function__`."""
     return type(inp) is torch.Tensor or hasattr(inp, "__torch_function__")
 
 
 @functools.cache
-def _tensor_methods():
+def _tensor_methods() -> set:
     return {
         value for name in dir(torch.Tensor) if callable(value := getattr(torch.Tensor, name, None)) and _hashable(value)
     }
 
 
-def _hashable(value):
+def _hashable(value) -> bool:
     return type(value).__hash__ is not None
 
 
@@ -142,7 +142,7 @@ def get_default_nowrap_functions():
 
 
 @functools.cache
-def get_ignored_functions():
+def get_ignored_functions() -> set:
     """Public functions that take no tensor to override by: factories, settings and queries of types."""
     names = (
         "arange as_tensor autocast compile empty empty_permuted empty_strided enable_grad eye from_file from_numpy "
@@ -180,7 +180,7 @@ def get_overridable_functions():
 
 
 @functools.cache
-def _names():
+def _names() -> dict:
     prefixes = {
         torch: "torch",
         torch.functional: "torch.functional",

@@ -20,11 +20,11 @@ default_generator = torch.default_generator
 
 
 def _generator(device):
-    """What the pickle of a generator calls."""
+    """Rebuild a generator from its pickle."""
     return torch.Generator(device)
 
 
-def set_rng_state(new_state):
+def set_rng_state(new_state) -> None:
     """Sets the state of the CPU's generator, a uint8 tensor from `get_rng_state`."""
     default_generator.set_state(new_state)
 
@@ -100,7 +100,7 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
             module.set_rng_state(state, device)
 
 
-def _all_devices(module, device_type, caller, devices_kw):
+def _all_devices(module, device_type, caller, devices_kw) -> list:
     global _many_devices_warned
     count = module.device_count()
     if count > 1 and not _many_devices_warned:

@@ -3,7 +3,7 @@
 A name of PyTorch's that no row binds raises AttributeError, which says so.
 """
 
-from mindtorch_v2._ops._table import bound
+from mindtorch_v2._operators.table import bound
 
 _PYTORCH_NAMES = """
     airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
@@ -22,7 +22,7 @@ globals().update(_functions)
 __all__ = [*sorted(name for name in _functions if not name.startswith("_"))]
 
 
-def __getattr__(name):
+def __getattr__(name) -> None:
     if name in _PYTORCH_NAMES:
         raise AttributeError(f"torch.special.{name} is not implemented in mindtorch_v2")
     raise AttributeError(f"module 'mindtorch_v2.special' has no attribute {name!r}")

@@ -10,7 +10,7 @@ import io
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._storage import UntypedStorage
+from mindtorch_v2._core.storage import UntypedStorage
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -20,14 +20,14 @@ def _bytes_of(storage):
     return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
 
 
-def _untyped_type(self, dtype=None, non_blocking=False):
+def _untyped_type(self, dtype=None, non_blocking=False) -> str:
     """The class's name; casting is done on tensors and typed storages."""
     if dtype is None:
         return "torch.storage.UntypedStorage"
     raise NotImplementedError(f"UntypedStorage.type({dtype!r}): cast the tensor instead")
 
 
-def _untyped_byteswap(self, dtype):
+def _untyped_byteswap(self, dtype) -> None:
     """Reverses the bytes of each element of `dtype`, in place."""
     size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if size > 1 and self.nbytes():
@@ -51,13 +51,13 @@ def _untyped_cast(name):
 
 
 # Methods of the byte storage that need tensors, which the class itself must not know.
-UntypedStorage.type = _untyped_type
-UntypedStorage.byteswap = _untyped_byteswap
-UntypedStorage.pin_memory = _untyped_pin_memory
+UntypedStorage.type = _untyped_type  # type: ignore[attr-defined]
+UntypedStorage.byteswap = _untyped_byteswap  # type: ignore[attr-defined]
+UntypedStorage.pin_memory = _untyped_pin_memory  # type: ignore[attr-defined]
 for _name in ("double", "float", "half", "bfloat16", "long", "int", "short", "bool"):
     setattr(UntypedStorage, _name, _untyped_cast(_name))
-UntypedStorage.char = _untyped_cast("int8")
-UntypedStorage.byte = _untyped_cast("uint8")
+UntypedStorage.char = _untyped_cast("int8")  # type: ignore[attr-defined]
+UntypedStorage.byte = _untyped_cast("uint8")  # type: ignore[attr-defined]
 
 
 def no_hooks():
@@ -71,7 +71,7 @@ def _load_from_bytes(b):
 
 
 @functools.cache
-def _dtype_to_storage_type_map():
+def _dtype_to_storage_type_map() -> dict:
     """The old storage class's name of each dtype that has one."""
     names = {
         "float64": "DoubleStorage",
@@ -91,7 +91,7 @@ def _dtype_to_storage_type_map():
 
 
 @functools.cache
-def _storage_type_to_dtype_map():
+def _storage_type_to_dtype_map() -> dict:
     return {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
 
 
@@ -103,7 +103,7 @@ def _get_dtype_from_pickle_storage_type(pickle_storage_type):
         raise KeyError(f'pickle storage type "{pickle_storage_type}" is not recognized') from None
 
 
-def _warn_typed_storage_removal(stacklevel=2):
+def _warn_typed_storage_removal(stacklevel=2) -> None:
     warnings.warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
         "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
@@ -123,7 +123,7 @@ class TypedStorage:
     is_cuda = False
     is_hpu = False
 
-    def __init__(self, *args, device=None, dtype=None, wrap_storage=None, _internal=False):
+    def __init__(self, *args, device=None, dtype=None, wrap_storage=None, _internal=False) -> None:
         if not _internal:
             _warn_typed_storage_removal()
         if wrap_storage is not None:
@@ -218,7 +218,7 @@ class TypedStorage:
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         return self._tensor()[self._wrapped(index)].item()
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index, value) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         self._tensor()[index if isinstance(index, slice) else self._wrapped(index)] = value
@@ -231,8 +231,8 @@ class TypedStorage:
     def __iter__(self):
         return iter(self.tolist())
 
-    def __repr__(self):
-        values = "\n ".join(str(value) for value in self.tolist())
+    def __repr__(self) -> str:
+        values = "..." if self.device.type == "meta" else "\n ".join(str(value) for value in self.tolist())
         return f" {values}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
 
     __str__ = __repr__
@@ -249,7 +249,7 @@ class TypedStorage:
     def __hash__(self):
         return hash((self._cdata, self.dtype))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         stream = io.BytesIO()
         torch.save(self, stream, _use_new_zipfile_serialization=False)
         return _load_from_bytes, (stream.getvalue(),)
@@ -275,7 +275,7 @@ class TypedStorage:
             self._untyped_storage.copy_(source)
         return self
 
-    def resize_(self, size):
+    def resize_(self, size) -> None:
         """Changes the number of elements."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 

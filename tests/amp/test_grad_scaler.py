@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import pytest
+from agreement import same, same_error
 
 import mindtorch_v2 as torch
 
@@ -30,12 +31,7 @@ def run(lib, name="SGD", **settings):
 
 @pytest.mark.parametrize("settings", [{"name": "SGD"}, {"name": "AdamW"}, {"name": "AdamW", "fused": True}])
 def test_follows_pytorch(settings):
-    reference = pytest.importorskip("torch")
-    ours, our_state = run(torch, **settings)
-    theirs, their_state = run(reference, **settings)
-    assert our_state == their_state
-    for a, b in zip(ours, theirs, strict=True):
-        assert a == pytest.approx(b, rel=1e-5)
+    same(lambda lib: run(lib, **settings), 1e-5)
 
 
 def prepared(lib):
@@ -93,12 +89,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors(case):
-    reference = pytest.importorskip("torch")
-    with pytest.raises(Exception) as theirs:
-        ERRORS[case](reference)
-    with pytest.raises(theirs.type) as ours:
-        ERRORS[case](torch)
-    assert str(ours.value) == str(theirs.value)
+    same_error(ERRORS[case])
 
 
 def test_disabled_passes_through():

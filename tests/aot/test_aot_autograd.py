@@ -11,7 +11,7 @@ from mindtorch_v2._functorch.aot_autograd import (
     aot_module_simplified,
     make_boxed_func,
 )
-from mindtorch_v2._functorch.partitioners import default_partition, min_cut_rematerialization_partition
+from mindtorch_v2._lowered.partition import default_partition, min_cut_rematerialization_partition
 
 
 def _nop(module, inputs):

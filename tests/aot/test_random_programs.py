@@ -4,8 +4,8 @@ import mutating_programs
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._functorch import partitioners
 from mindtorch_v2._functorch.aot_autograd import Lowering
+from mindtorch_v2._lowered import partition as partitioners
 from mindtorch_v2.graph import verify
 
 PARTITIONS = {

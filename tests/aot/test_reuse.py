@@ -3,8 +3,8 @@
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._functorch import _reuse
-from mindtorch_v2._functorch._reuse import reuse_memory
+from mindtorch_v2._lowered import reuse as _reuse
+from mindtorch_v2._lowered.reuse import reuse_memory
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 from mindtorch_v2.graph import verify
 

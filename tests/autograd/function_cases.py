@@ -362,7 +362,7 @@ def _saving(*what: Any) -> Callable:
 
 
 def _read(ctx: Any, g: Any) -> Any:
-    ctx.saved_tensors  # noqa: B018
+    ctx.saved_tensors
     return g
 
 

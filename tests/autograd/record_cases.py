@@ -27,10 +27,10 @@ def described(value: Any) -> Any:
 
 def main() -> None:
     sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
-    import reference  # noqa: PLC0415
+    import reference
 
     reference.use_as_ours()
-    import func_cases  # noqa: PLC0415
+    import func_cases
 
     warnings.simplefilter("ignore")
     recorded = {name: described(program()) for name, program in func_cases.CASES.items()}

@@ -208,7 +208,7 @@ def test_functional() -> None:
     square = torch.square
     for options in ({}, {"vectorize": True}, {"vectorize": True, "strategy": "forward-mode"}):
         assert functional.jacobian(square, x, **options).tolist() == [[2, 0], [0, 4]]
-    cube = lambda v: (v**3).sum()  # noqa: E731
+    cube = lambda v: (v**3).sum()
     for options in ({}, {"vectorize": True}, {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}):
         assert functional.hessian(cube, x, **options).tolist() == [[6, 0], [0, 12]]
     v = torch.tensor([1.0, 10.0], dtype=torch.float64)

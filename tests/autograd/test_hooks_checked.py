@@ -1,4 +1,4 @@
-"""What hooks return is checked before backward goes on with it; the texts are PyTorch 2.13's."""
+"""Values that hooks return are checked before backward goes on with it; the texts are PyTorch 2.13's."""
 
 import pytest
 

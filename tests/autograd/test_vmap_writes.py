@@ -1,4 +1,4 @@
-"""What writes to the slices of vmap, draws numbers for them, or has no slice at all. The numbers are PyTorch 2.13's."""
+"""Calls that write to the slices of vmap, draw numbers for them, or have no slice at all. The numbers are PyTorch 2.13's."""
 
 from collections.abc import Callable
 from typing import Any

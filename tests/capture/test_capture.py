@@ -184,8 +184,8 @@ def test_a_capture_under_a_mode_is_refused():
 
 
 def test_functions_without_source_are_refused():
-    space = {}
-    exec("def f(x): return x + 1", space)
+    space = {"ITEMS": [1]}
+    exec("def f(x): return x + ITEMS[0]", space)
     with pytest.raises(Uncapturable) as caught:
         capture(space["f"], (torch.ones(2),), {})
     assert caught.value.kind == "no_source"

@@ -1058,7 +1058,7 @@ def syntax():
         a[0:1] += 1
         z = 1 if 0 < total < 20 and not rest == [] else 2
         text = f"{total:>5}|{pairs!r}|{x.dim()}"
-        lam = lambda y, n=z: y * n + sum(gen(2))  # noqa: E731
+        lam = lambda y, n=z: y * n + sum(gen(2))
         del first
         assert isinstance(text, str), "text"
         return lam(b), class_free, pairs, text, sorted(kwargs.items(), key=lambda kv: kv[0]), args, max(rest)

@@ -66,7 +66,7 @@ def test_an_optimized_module_is_its_module():
     del compiled.extra
     assert not hasattr(model, "extra")
     x = torch.ones(1, 2)
-    for other in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):  # noqa: S301
+    for other in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):
         assert type(other) is type(compiled)
         assert torch.equal(other(x), model(x))
         assert other._orig_mod is not model

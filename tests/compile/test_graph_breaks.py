@@ -209,7 +209,7 @@ def depends_in_size(x):
 
 
 def pickles(x):
-    return pickle.loads(pickle.dumps(x.detach() * 2)), copy.deepcopy(x.detach() * 3)  # noqa: S301
+    return pickle.loads(pickle.dumps(x.detach() * 2)), copy.deepcopy(x.detach() * 3)
 
 
 def trains(x):
@@ -444,8 +444,8 @@ def test_inner_compiled_functions_and_disabled_ones():
 
 
 def _without_source():
-    space = {"torch": torch}
-    exec("def function(x):\n    return torch.sin(x) * 2\n", space)
+    space = {"torch": torch, "FACTORS": [2]}
+    exec("def function(x):\n    return torch.sin(x) * FACTORS[0]\n", space)
     return space["function"]
 
 

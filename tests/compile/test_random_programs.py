@@ -7,7 +7,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo.utils import counters
-from mindtorch_v2._functorch import _reuse
+from mindtorch_v2._lowered import reuse as _reuse
 
 SEEDS = 150  # each with and without gradients
 
@@ -35,7 +35,7 @@ def _function(steps, breaks=False):
 
 
 def _steps(seed):
-    """What the program comes to for its arguments: a list of steps without tests of what fits."""
+    """The plan of the program for its arguments: a list of steps without tests of what fits."""
     program, aliasing = mutating_programs.seeded(seed)
     # Where `as_strided` begins is a number that the program would have to ask for.
     program = [each for each in program if each[1] != "as_strided"]

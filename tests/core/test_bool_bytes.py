@@ -51,7 +51,7 @@ CALLS = {
     "arithmetic": lambda b, x: [x + b, b + b, b * b, 2 * b, b + 1],
     "bitwise": lambda b, x: [b & b, b | b, b ^ b, ~b, b & 1],
     "logical": lambda b, x: [torch.logical_not(b), torch.logical_and(b, b), torch.logical_xor(b, b.flip(0))],
-    "comparison": lambda b, x: [b == b.flip(0), b == True, b != 1, b < b.flip(0), b >= 0.5],  # noqa: E712
+    "comparison": lambda b, x: [b == b.flip(0), b == True, b != 1, b < b.flip(0), b >= 0.5],  # noqa: E712  (the operator is what is tested)
     "equal": lambda b, x: torch.equal(b, BYTES != 0),
     "isclose": lambda b, x: torch.isclose(b, BYTES != 0),
     "unique": lambda b, x: [b.unique(), b.unique_consecutive(), *b.unique(return_inverse=True, return_counts=True)],

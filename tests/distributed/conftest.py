@@ -1,4 +1,4 @@
-"""What the distributed tests share."""
+"""Fixtures that the distributed tests share."""
 
 import json
 import pathlib
@@ -9,12 +9,12 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import ranks  # noqa: E402
+import ranks  # noqa: E402  (its folder is on the path from here on)
 
 
 @pytest.fixture
 def expected(request: pytest.FixtureRequest):
-    """What PyTorch's Gloo gives for a run: recorded, or with --live from the installed one."""
+    """The answers of PyTorch's Gloo for a run: recorded, or with --live from the installed one."""
 
     def find(name: str, key: str):
         if request.config.getoption("--live"):

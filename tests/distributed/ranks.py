@@ -57,7 +57,7 @@ def run(program, *arguments, size=2, launcher=OURS, device="cpu", seconds=90, en
 
 
 def results(program, size, *arguments, **options):
-    """What each rank printed last, as JSON."""
+    """The last line of each rank, as JSON."""
     found = run(program, *arguments, size=int(size), **options)
     for number, rank in enumerate(found):
         assert rank.status == 0, f"rank {number}: {rank.err[-4000:]}"
@@ -65,7 +65,7 @@ def results(program, size, *arguments, **options):
 
 
 def launch(program, launcher, size=2, seconds=180):
-    """What the first rank of a program printed last, as JSON, started by a launcher (a module)."""
+    """The last line of the first rank of a program, as JSON, started by a launcher (a module)."""
     command = [sys.executable, "-m", launcher, f"--nproc_per_node={size}", str(PROGRAMS / program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     assert done.returncode == 0, done.stderr[-4000:]

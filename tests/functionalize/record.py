@@ -33,12 +33,12 @@ def _write(name: str, recorded: dict) -> None:
 
 def main() -> None:
     sys.path[:0] = [str(TESTS / "support")]
-    import reference  # noqa: PLC0415
+    import reference
 
     reference.use_as_ours()
-    import functionalize_cases  # noqa: PLC0415
-    import mutating_programs  # noqa: PLC0415
-    import torch  # noqa: PLC0415
+    import functionalize_cases
+    import mutating_programs
+    import torch
 
     warnings.simplefilter("ignore")
     _write("cases.json", {name: described(functionalize_cases.outcome(name)) for name in functionalize_cases.CASES})

@@ -1,4 +1,4 @@
-"""What programs that write come to, as they are and functionalized, against what PyTorch 2.13 answered."""
+"""Results of programs that write, as they are and functionalized, against what PyTorch 2.13 answered."""
 
 import functools
 import json
@@ -135,7 +135,7 @@ def test_random_programs_live(request, program, aliasing, with_gradients):
     """The programs mean in PyTorch what they mean here."""
     if not request.config.getoption("--live"):
         pytest.skip("compares with an installed PyTorch: --live")
-    import reference  # noqa: PLC0415
+    import reference
 
     theirs = reference.pytorch()
     expected = mutating_programs.outcome(theirs, mutating_programs.body(theirs, program), aliasing, with_gradients)

@@ -242,7 +242,7 @@ def test_there_is_nothing_to_copy_from_memory():
 
 
 def test_gradients_of_expanded_views_whose_base_was_written():
-    """What shows an element several times adds up in it, also where the view's history was made anew."""
+    """A view that shows an element several times adds up in it, also where the view's history was made anew."""
     leaf = torch.arange(6.0).reshape(2, 3).requires_grad_()
     x = leaf * 1
     expanded, windows = x.expand(2, 2, 3), x.view(-1).unfold(0, 3, 1)

@@ -10,7 +10,7 @@ import pytest
 from inplace_guide import PLUGIN
 
 import mindtorch_v2 as torch
-from mindtorch_v2._functionalize import functional_variant
+from mindtorch_v2._behaviours.functional import functional_variant
 from mindtorch_v2.func import functionalize
 from mindtorch_v2.library import Library
 

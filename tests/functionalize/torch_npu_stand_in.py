@@ -1,4 +1,4 @@
-"""What a machine with an NPU has, for one without: the device as a second name for the CPU's memory, and the operator
+"""A stand-in for a machine with an NPU: the device as a second name for the CPU's memory, and the operator
 `npu::my_inplace` as an operator package registers it. Written next to a program as `torch_npu.py`."""
 
 import torch

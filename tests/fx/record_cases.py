@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 
 def main() -> None:
     sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
-    import reference  # noqa: PLC0415
+    import reference
 
     reference.use_as_ours()
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What `torch.fx` does beyond the recorded cases: transformers' models, folders, asserts, cost of import."""
+"""`torch.fx` beyond the recorded cases: transformers' models, folders, asserts, cost of import."""
 
 import importlib
 import subprocess

@@ -88,7 +88,7 @@ def test_a_module_keeps_its_parameters():
     with pytest.raises(RuntimeError, match="Freezing is currently only implemented for modules in eval mode"):
         torch.jit.freeze(traced.train())
     with pytest.raises(AttributeError, match="number"):
-        traced.number  # noqa: B018
+        traced.number
     with pytest.raises(NotImplementedError, match="only the traced Module itself can be called"):
         traced.last(R(1, 32))
 

@@ -12,9 +12,9 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
+from mindtorch_v2._sizes.same_graph import NotOneGraph
 from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 from mindtorch_v2.func import functionalize
-from mindtorch_v2.fx.experimental._open_sizes import NotOneGraph
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 from mindtorch_v2.fx.experimental.symbolic_shapes import (
     DimDynamic,

@@ -41,8 +41,8 @@ def test_names(name: str) -> None:
 
 
 def test_operators_and_attributes_by_name() -> None:
-    from mindtorch_v2.torchair import ge  # noqa: PLC0415
-    from mindtorch_v2.torchair._ge_concrete_graph import ge_apis  # noqa: PLC0415
+    from mindtorch_v2.torchair import ge
+    from mindtorch_v2.torchair._ge_concrete_graph import ge_apis
 
     for name in ("TensorMove", "Const", "Cast", "Clone", "custom_op", "MatMulV2"):
         assert callable(getattr(ge, name)) and callable(getattr(ge_apis, name))
@@ -60,7 +60,7 @@ def test_operators_and_attributes_by_name() -> None:
     ):
         assert callable(getattr(ge.attr, name))
     with pytest.raises(AttributeError, match="no prototype of the GE operator 'Nope'"):
-        ge.Nope
+        _ = ge.Nope
     with pytest.raises(RuntimeError, match="while a graph is converted"):
         ge.Const(1)
 
@@ -116,8 +116,8 @@ def test_a_torchair_that_is_installed_stays(tmp_path: Any) -> None:
 
 def test_the_device_is_needed_to_run() -> None:
     """Without CANN the error says where it was looked for."""
-    from mindtorch_v2._backends.npu import libraries  # noqa: PLC0415
-    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # noqa: PLC0415
+    from mindtorch_v2._backends.npu import libraries
+    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 
     if libraries.find("libascendcl.so")[0] is not None:
         pytest.skip("this process has CANN")

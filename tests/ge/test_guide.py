@@ -53,7 +53,7 @@ def conveter_my_inplace_functional(
         },
         outputs=['x', 'y'] # 返回被原地修改的入参
     )
-"""  # noqa: RUF001  (the guide's own punctuation)
+"""  # the guide's own punctuation
 )
 NOTHING_ELSE = """
 import torchair

@@ -104,7 +104,7 @@ def test_what_is_read_is_what_was_written() -> None:
 def test_the_protobuf_package_reads_it() -> None:
     """Classes that the protobuf package makes of the field numbers."""
     pytest.importorskip("google.protobuf")
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format  # noqa: PLC0415
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
     file = descriptor_pb2.FileDescriptorProto(name="ge.proto", package="ge.proto", syntax="proto3")
     for name, values in ENUMS.items():

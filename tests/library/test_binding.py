@@ -156,7 +156,7 @@ CONVERSIONS = _lines("conversions.jsonl")
 
 
 def _received(library, row, value):
-    """What a kernel gets for `value`, given for an argument of the row's type."""
+    """The argument that a kernel gets for `value`, given for an argument of the row's type."""
     received = []
     library.impl(row["operator"], lambda *args: received.append(args[0] if args else None), "CompositeExplicitAutograd")
     getattr(torch.ops.bnd, row["operator"].partition("::")[2])(value)
@@ -538,8 +538,8 @@ except RuntimeError as error:
 else:
     print("taken")
 """
-    import os  # noqa: PLC0415
-    import subprocess  # noqa: PLC0415
+    import os
+    import subprocess
 
     said = [
         subprocess.run(

@@ -18,7 +18,7 @@ def test_one_operator():
     assert status == 0
     lines = said.splitlines()
     assert lines[0] == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
-    assert lines[1] == "  registered by the row add.Tensor of _ops/_native/arithmetic.py"
+    assert lines[1] == "  registered by the row add.Tensor of _operators/native/arithmetic.py"
     rows = {line.split()[0]: line.split(None, 1)[1].strip() for line in lines[4:]}
     assert rows["CPU"] == "native"
     assert rows["Meta"] == "the shape rule of the row"
@@ -51,6 +51,6 @@ def test_listing_and_searching():
 
 
 def test_as_a_module_it_is_torch_ops():
-    import mindtorch_v2.ops as imported  # noqa: PLC0415
+    import mindtorch_v2.ops as imported
 
     assert imported is torch.ops

@@ -362,7 +362,7 @@ HONESTY = """
 
 
 def test_undeclared_writes_are_found_in_a_running_program():
-    import os  # noqa: PLC0415
+    import os
 
     said = subprocess.run(
         [sys.executable, "-m", "mindtorch_v2", "-"],

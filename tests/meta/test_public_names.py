@@ -51,7 +51,7 @@ def test_lazy_names_exist():
 
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'torch' has no attribute 'no_such_name'"):
-        mindtorch_v2.no_such_name  # noqa: B018
+        mindtorch_v2.no_such_name
 
 
 def test_absent_accelerators_are_absent_as_attributes():

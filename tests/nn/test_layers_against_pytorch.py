@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from reference import pytorch
+from agreement import same
+from recording import answer
 
 import mindtorch_v2 as torch
 
@@ -190,38 +191,37 @@ def _tensors(output):
     return [] if output is None else [output]
 
 
-def _close(ours, theirs, what):
-    assert tuple(ours.shape) == tuple(theirs.shape), what
-    assert str(ours.dtype) == str(theirs.dtype), what
-    np.testing.assert_allclose(
-        np.asarray(ours.detach().tolist()), np.asarray(theirs.detach().tolist()), rtol=2e-4, atol=2e-5, err_msg=what
-    )
-
-
 @pytest.mark.parametrize(("name", "args", "kwargs", "spec"), CASES, ids=IDS)
 def test_text_and_state(name, args, kwargs, spec):
-    """The repr, the state dict's names and the initial values."""
-    theirs = pytorch()
-    our_module, their_module = _make(torch, name, args, kwargs), _make(theirs, name, args, kwargs)
-    assert repr(our_module) == repr(their_module)
-    our_state, their_state = our_module.state_dict(), their_module.state_dict()
-    assert list(our_state) == list(their_state)
-    assert list(our_state._metadata.items()) == list(their_state._metadata.items())
-    if not name.startswith("Lazy"):
-        for key, value in their_state.items():
-            _close(our_state[key], value, key)
-    for attribute in getattr(their_module, "__constants__", ()):
-        if isinstance(getattr(their_module, attribute), (int, float, str, tuple, type(None))):
-            assert getattr(our_module, attribute) == getattr(their_module, attribute), attribute
+    """The repr, the state dict's names, the initial values and the constants."""
+
+    def program(framework):
+        module = _make(framework, name, args, kwargs)
+        state = module.state_dict()
+        return (
+            repr(module),
+            list(state),
+            [list(item) for item in state._metadata.items()],
+            {} if name.startswith("Lazy") else dict(state),
+        )
+
+    def constants(framework):
+        module = _make(framework, name, args, kwargs)
+        given = {key: getattr(module, key) for key in getattr(module, "__constants__", ())}
+        return {k: v for k, v in given.items() if isinstance(v, (int, float, str, tuple, type(None)))}
+
+    same(program, 2e-4, 2e-5)
+    module = _make(torch, name, args, kwargs)
+    for key, value in answer(constants).items():
+        assert getattr(module, key) == value, key
 
 
 @pytest.mark.parametrize(("name", "args", "kwargs", "spec"), CASES, ids=IDS)
 def test_forward_and_backward(name, args, kwargs, spec):
     """Outputs in training and evaluation, gradients of inputs and parameters, buffers afterwards."""
-    theirs = pytorch()
-    modules = {f: _make(f, name, args, kwargs) for f in (torch, theirs)}
-    results = {}
-    for framework, module in modules.items():
+
+    def program(framework):
+        module = _make(framework, name, args, kwargs)
         framework.manual_seed(5)
         inputs = _inputs(framework, spec)
         for x in inputs:
@@ -236,13 +236,9 @@ def test_forward_and_backward(name, args, kwargs, spec):
             evaluated = _tensors(module(*_inputs(framework, spec)))
         grads = [x.grad for x in inputs if x.grad is not None]
         grads += [p.grad for p in module.parameters() if p.grad is not None]
-        results[framework] = (outputs, grads, list(module.buffers()), evaluated)
-    for ours_list, theirs_list, what in zip(
-        results[torch], results[theirs], ("output", "gradient", "buffer", "evaluated"), strict=True
-    ):
-        assert len(ours_list) == len(theirs_list), what
-        for ours_one, theirs_one in zip(ours_list, theirs_list, strict=True):
-            _close(ours_one, theirs_one, what)
+        return {"output": outputs, "gradient": grads, "buffer": list(module.buffers()), "evaluated": evaluated}
+
+    same(program, 2e-4, 2e-5)
 
 
 @pytest.mark.parametrize(("name", "args", "kwargs", "spec"), CASES, ids=IDS)
@@ -262,7 +258,7 @@ def test_copies(name, args, kwargs, spec):
 
 
 def test_every_layer_has_a_case():
-    """What is missing above is a container, a base class, or tested elsewhere."""
+    """Each module that is missing above is a container, a base class, or tested elsewhere."""
     elsewhere = {
         "CTCLoss",
         "CircularPad3d",
@@ -309,8 +305,8 @@ def test_every_layer_has_a_case():
 
 def test_names_are_pytorchs():
     """Modules and functions of the namespaces that PyTorch has."""
-    theirs = pytorch()
-    assert set(theirs.nn.modules.__all__) == set(torch.nn.modules.__all__)
+    layers, functions = answer(lambda t: (sorted(t.nn.modules.__all__), sorted(dir(t.nn.functional))))
+    assert set(layers) == set(torch.nn.modules.__all__)
     ignored = {
         "BroadcastingList1",
         "BroadcastingList2",
@@ -340,7 +336,7 @@ def test_names_are_pytorchs():
         "overload",
         "Literal",
     }
-    missing = {n for n in dir(theirs.nn.functional) if not n.startswith("_")} - set(dir(torch.nn.functional)) - ignored
+    missing = {n for n in functions if not n.startswith("_")} - set(dir(torch.nn.functional)) - ignored
     assert not missing
 
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from reference import pytorch
+from agreement import same
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
@@ -31,21 +31,15 @@ INITIALIZERS = [
 ]
 
 
-def _close(ours, theirs):
-    assert tuple(ours.shape) == tuple(theirs.shape)
-    np.testing.assert_allclose(ours.detach().tolist(), theirs.detach().tolist(), rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize(("name", "args", "kwargs", "shape"), INITIALIZERS)
 def test_initial_values_follow_the_seed(name, args, kwargs, shape):
-    values = []
-    for framework in (torch, pytorch()):
+    def program(framework):
         framework.manual_seed(11)
         tensor = framework.empty(shape)
         assert getattr(framework.nn.init, name)(tensor, *args, **kwargs) is tensor
-        values.append((tensor, framework.rand(3)))
-    _close(values[0][0], values[1][0])
-    _close(values[0][1], values[1][1])
+        return tensor, framework.rand(3)
+
+    same(program, 1e-5, 1e-6)
 
 
 def test_initializers_take_a_generator():
@@ -132,25 +126,20 @@ def test_parametrization_that_changes_the_shape():
 
 @pytest.mark.parametrize("which", ["weight_norm", "spectral_norm", "orthogonal"])
 def test_parametrizations(which):
-    results = []
-    for framework in (torch, pytorch()):
+    def program(framework):
         framework.manual_seed(4)
         layer = framework.nn.Linear(3, 4)
         layer = getattr(framework.nn.utils.parametrizations, which)(layer)
         output = layer(framework.ones(2, 3))
         output.sum().backward()
-        results.append((repr(layer), list(layer.state_dict()), output, [p.grad for p in layer.parameters()]))
-    ours, theirs = results
-    assert ours[:2] == theirs[:2]
-    _close(ours[2], theirs[2])
-    for ours_grad, theirs_grad in zip(ours[3], theirs[3], strict=True):
-        np.testing.assert_allclose(ours_grad.tolist(), theirs_grad.tolist(), rtol=1e-3, atol=1e-4)
+        return repr(layer), list(layer.state_dict()), output, [p.grad for p in layer.parameters()]
+
+    same(program, 1e-4, 1e-5)
 
 
 @pytest.mark.parametrize("which", ["weight_norm", "spectral_norm"])
 def test_norms_by_hook(which):
-    results = []
-    for framework in (torch, pytorch()):
+    def program(framework):
         framework.manual_seed(4)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -158,14 +147,13 @@ def test_norms_by_hook(which):
         output = layer(framework.ones(2, 3))
         state = list(layer.state_dict())
         getattr(framework.nn.utils, "remove_" + which)(layer)
-        results.append((state, list(layer.state_dict()), output, layer.weight))
-    assert results[0][:2] == results[1][:2]
-    _close(results[0][2], results[1][2])
-    _close(results[0][3], results[1][3])
+        return state, list(layer.state_dict()), output, layer.weight
+
+    same(program, 1e-5, 1e-6)
 
 
 def test_prune():
-    from mindtorch_v2.nn.utils import prune  # noqa: PLC0415  (as programs import it)
+    from mindtorch_v2.nn.utils import prune  # as programs import it
 
     layer = nn.Linear(2, 2)
     with torch.no_grad():
@@ -220,8 +208,7 @@ def test_packed_sequences():
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
 def test_recurrent_layers_over_packed_sequences(kind):
-    results = []
-    for framework in (torch, pytorch()):
+    def program(framework):
         framework.manual_seed(2)
         layer = getattr(framework.nn, kind)(3, 4, num_layers=2, bidirectional=True, dropout=0.3)
         x = framework.rand(5, 3, 3)
@@ -229,9 +216,9 @@ def test_recurrent_layers_over_packed_sequences(kind):
         output, state = layer(packed)
         output.data.sum().backward()
         states = state if isinstance(state, tuple) else (state,)
-        results.append((output.data, *states, *(p.grad for p in layer.parameters())))
-    for ours, theirs in zip(*results, strict=True):
-        np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-4, atol=1e-5)
+        return output.data, *states, *(p.grad for p in layer.parameters())
+
+    same(program, 1e-4, 1e-5)
 
 
 def test_sdpa_kernel():
@@ -268,7 +255,7 @@ def test_parameter():
     lazy = nn.UninitializedParameter()
     assert nn.parameter.is_lazy(lazy)
     with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter"):
-        lazy.shape  # noqa: B018
+        lazy.shape
     with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
         lazy + 1
     lazy.materialize((2, 3))
@@ -279,5 +266,5 @@ def test_convolution_gradients_by_function():
     x, w, g = torch.rand(1, 2, 5, 5), torch.rand(3, 2, 3, 3), torch.rand(1, 3, 3, 3)
     x.requires_grad_(), w.requires_grad_()
     nn.functional.conv2d(x, w).backward(g)
-    _close(nn.grad.conv2d_input(x.shape, w, g), x.grad)
-    _close(nn.grad.conv2d_weight(x, w.shape, g), w.grad)
+    torch.testing.assert_close(nn.grad.conv2d_input(x.shape, w, g), x.grad)
+    torch.testing.assert_close(nn.grad.conv2d_weight(x, w.shape, g), w.grad)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mindtorch_v2._backends.npu import aclnn, libraries
+from mindtorch_v2.npu.__main__ import main
 
 _HERE = pathlib.Path(__file__).parent
 _ROOT = _HERE.parents[1]
@@ -34,8 +35,10 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
         "test_device",
         "test_faults",
         "test_interface",
+        "test_mixed_devices",
         "test_operators",
         "test_other_rows",
+        "test_own_namespaces",
         "test_random",
     ],
 )
@@ -46,7 +49,9 @@ def test_on_emulator(name: str) -> None:
 
 @needs_emulator
 def test_on_two_emulated_devices() -> None:
-    done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / "test_devices.py"), options=("--devices=2",))
+    files = [str(_HERE / "on_emulator" / f"{name}.py") for name in ("test_devices", "test_mixed_devices")]
+    # One tensor elsewhere is the same with two devices.
+    done = _emulate("-m", "pytest", "-q", *files, "-k", "not test_host_and_device", options=("--devices=2",))
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout[-8000:]
 
 
@@ -82,6 +87,38 @@ def test_delays_and_poison_change_nothing() -> None:
     shaken = _emulate("-c", _TRAIN, options=("--shuffle", "7", "--delay=300", "--poison", "--strict"))
     assert shaken.returncode == 0 and shaken.stderr == "", shaken.stderr
     assert shaken.stdout == plain.stdout
+
+
+_TWO_STREAMS = """
+import sys
+import mindtorch_v2 as torch
+other, wrong = torch.npu.Stream(), 0
+for _ in range(20):
+    x = torch.full((1 << 16,), 1.0, device="npu")
+    part = x[16:]
+    other.wait_stream(torch.npu.current_stream())
+    with torch.npu.stream(other):
+        y = x * 2
+        for _ in range(3):
+            y = y + x
+    if sys.argv[1] == "recorded":
+        part.record_stream(other)
+    del x, part
+    z = torch.full((1 << 16,), -7.0, device="npu")  # in the same memory, if that is free
+    torch.npu.synchronize()
+    wrong += not bool((y.cpu() == 5).all())
+    del y, z
+print(wrong, torch.npu.memory_allocated())
+"""
+
+
+@needs_emulator
+def test_memory_that_another_stream_uses_is_not_given_away() -> None:
+    options = ("--shuffle", "7", "--delay=300")
+    recorded = _emulate("-c", _TWO_STREAMS, "recorded", options=options)
+    assert recorded.returncode == 0 and recorded.stdout == "0 0\n", recorded.stdout + recorded.stderr
+    # Without the word it is: the check above can fail.
+    assert _emulate("-c", _TWO_STREAMS, "unrecorded", options=options).stdout == "20 0\n"
 
 
 _OLD_LIBRARY = """
@@ -156,3 +193,28 @@ def test_doctor_names_the_emulator() -> None:
     assert done.returncode == 0 and "this is the emulator" in done.stdout
     assert f"{len(aclnn.signatures())} of {len(aclnn.signatures())}" in done.stdout
     assert str(libraries.EMULATOR) in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--memory", "abc"], "argument --memory: expected bytes, or a number of K, M or G, as 512M or 8G, got 'abc'"),
+        (["--memory="], "argument --memory: expected bytes"),
+        (["--devices", "none"], "argument --devices: expected a whole number, got 'none'"),
+        (["--devices=0"], "argument --devices: expected at least one device, got 0"),
+        (["--delay", "-3"], "argument --delay: expected "),
+        (["--shuffle", "x"], "argument --shuffle: expected a whole number, got 'x'"),
+        (["--inject", "aclrtMalloc"], "argument --inject: expected FUNCTION:NTH:CODE,..., got 'aclrtMalloc'"),
+        (["--poisoned"], "unrecognized arguments: --poisoned"),
+    ],
+)
+def test_wrong_options_are_refused(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["emulate", *options, "--", "true"])
+    assert caught.value.code == 2 and problem in capsys.readouterr().err
+
+
+def test_a_command_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["emulate", "--devices=2"])
+    assert "no command after --" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -56,6 +57,19 @@ def test_more_families_train_and_generate_as_on_the_cpu() -> None:
     for name, courses in found.items():
         assert courses["npu"]["losses"] == pytest.approx(courses["cpu"]["losses"], rel=1e-4), name
         assert courses["npu"]["written"] == courses["cpu"]["written"], name
+
+
+def test_flash_attention_of_transformers_is_as_exact_as_eager_attention() -> None:
+    launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--", sys.executable, "-m", "mindtorch_v2"]
+    command = [*launcher, str(_PROGRAMS / "flash_attention.py")]
+    switched = {**os.environ, "MINDTORCH_AS_TORCH_NPU": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=switched)
+    assert done.returncode == 0 and "[emulator]" not in done.stderr, done.stderr[-4000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert len(found) == 6
+    for name, distances in found.items():
+        for npu, cpu in zip(distances["npu"], distances["cpu"], strict=True):
+            assert 0 < npu < 1.5 * cpu, name
 
 
 def test_ten_thousand_steps_leave_nothing_behind() -> None:

@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from reference import pytorch
+from agreement import same, same_error
 
 import mindtorch_v2 as torch
 
@@ -31,11 +31,7 @@ def _run(library, shapes, dtype="float64", mask=None, heads_last=False, **option
 
 
 def _compare(*args, tolerance=1e-10, **kwargs):
-    for ours, theirs in zip(_run(torch, *args, **kwargs), _run(pytorch(), *args, **kwargs), strict=True):
-        assert tuple(ours.shape) == tuple(theirs.shape)
-        numpy.testing.assert_allclose(
-            ours.detach().double().numpy(), theirs.detach().double().numpy(), rtol=tolerance, atol=tolerance
-        )
+    same(lambda library: _run(library, *args, **kwargs), tolerance, tolerance)
 
 
 _SHAPES = [(2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 8)]
@@ -114,9 +110,4 @@ def test_dropout_is_that_of_the_separate_operators():
     ],
 )
 def test_errors_are_pytorchs(call):
-    theirs_torch = pytorch()
-    with pytest.raises(RuntimeError) as theirs:
-        call(theirs_torch.nn.functional.scaled_dot_product_attention, theirs_torch)
-    with pytest.raises(RuntimeError) as ours:
-        call(torch.nn.functional.scaled_dot_product_attention, torch)
-    assert str(ours.value) == str(theirs.value)
+    same_error(lambda library: call(library.nn.functional.scaled_dot_product_attention, library))

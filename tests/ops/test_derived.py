@@ -21,7 +21,7 @@ from expected import (
 from samples import INTEGER, Inputs, dtypes, flat, samples, strided, to_array
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops._table import ROWS
+from mindtorch_v2._operators.table import ROWS
 
 _CASES = [(name, index) for name in sorted(ROWS) for index in range(len(samples(ROWS[name])))]
 _STEP = 1e-6
@@ -119,8 +119,9 @@ def test_gradients(name: str, index: int, entry: Any) -> None:
     assert not failures, "\n".join(failures)
 
 
-# Columns that complete a basis are not unique, and the rank that a tolerance leaves is taken as fixed.
-_NO_SLOPES = ("linalg_svd", "linalg_pinv")
+# Columns that complete a basis are not unique, the rank that a tolerance leaves is taken as fixed, and what was drawn counts
+# as independent of the mean.
+_NO_SLOPES = ("linalg_svd", "linalg_pinv", "normal.Tensor_float")
 
 
 @_cases(lambda row: (row.grad or row.body) and "!" not in row.schema and not uninitialised(row))

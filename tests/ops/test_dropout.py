@@ -4,7 +4,6 @@ import contextlib
 from types import ModuleType
 
 import pytest
-import reference
 from agreement import agree, agree_on_error
 
 import mindtorch_v2
@@ -14,7 +13,6 @@ def _generic(torch: ModuleType) -> contextlib.AbstractContextManager:
     """PyTorch draws dropout's masks otherwise on Intel's processors; see generic_bernoulli.py."""
     if torch is mindtorch_v2:
         return contextlib.nullcontext()
-    reference.pytorch()
     from generic_bernoulli import GenericBernoulli
 
     return GenericBernoulli()

@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops._composite.fft import _warn_of_real_result
+from mindtorch_v2._operators.composite.fft import _warn_of_real_result
 
 pytestmark = pytest.mark.filterwarnings("ignore:A window was not provided")
 

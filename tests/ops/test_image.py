@@ -1,7 +1,8 @@
 """Sliding blocks, pixel and channel shuffles, affine grids, against PyTorch."""
 
 import pytest
-from pairs import compare, same_error
+from agreement import same_error
+from pairs import compare
 
 
 @pytest.mark.parametrize("options", [{}, {"dilation": 2, "padding": 1}, {"stride": (2, 1), "padding": (0, 2)}])

@@ -1,7 +1,8 @@
 """torch.linalg against PyTorch. Factors are compared through what does not depend on signs and phases."""
 
 import pytest
-from pairs import compare, same_error
+from agreement import same_error
+from pairs import compare
 
 import mindtorch_v2 as torch
 

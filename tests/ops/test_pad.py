@@ -1,7 +1,8 @@
 """Padding against PyTorch."""
 
 import pytest
-from pairs import compare, same_error
+from agreement import same_error
+from pairs import compare
 
 
 @pytest.mark.parametrize(

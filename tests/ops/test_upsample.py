@@ -1,7 +1,8 @@
 """Interpolation against PyTorch."""
 
 import pytest
-from pairs import compare, same_error
+from agreement import same_error
+from pairs import compare
 
 import mindtorch_v2 as torch
 

@@ -13,10 +13,10 @@ from expected import RAISED, is_random, uninitialised
 from samples import Inputs, dtypes, flat, samples, tensor_specs, to_array
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops._table import ROWS
+from mindtorch_v2._operators.table import ROWS
 
 LOOPS = {
-    "_grouped_mm", "bincount", "fractional_max_pool2d", "fractional_max_pool3d", "histc", "histogram.bin_ct",
+    "_grouped_mm", "bincount", "repeat_interleave.Tensor", "repeat_interleave.self_Tensor", "fractional_max_pool2d", "fractional_max_pool3d", "histc", "histogram.bin_ct",
     "histogram.bins_tensor", "_lstm_scan", "lstm.input", "nonzero_static", "segment_reduce",
 }  # fmt: skip
 # What PyTorch refuses under vmap too, and how: results whose size or existence depends on values.
@@ -35,8 +35,6 @@ REFUSED = {
     "masked_select": "dynamic shape",
     "nonzero": "dynamic shape",
     "nonzero_numpy": "dynamic shape",
-    "repeat_interleave.Tensor": "dynamic shape",
-    "repeat_interleave.self_Tensor": "dynamic shape",
     "unique_consecutive": "dynamic shape",
     "unique_dim": "dynamic shape",
     "unique_dim_consecutive": "dynamic shape",
@@ -178,3 +176,12 @@ def test_labels_that_are_left_out() -> None:
         torch.zeros(2, 2, 3), torch.tensor([[0, -100], [1, 2]])
     )
     assert (made - torch.tensor(3.0).log()).abs().max() < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_slices_whose_sizes_depend_on_values() -> None:
+    """They are computed one after the other, as in PyTorch, which refuses nonzero and its like."""
+    counts = torch.tensor([[1, 2], [2, 1]])
+    assert torch.vmap(torch.repeat_interleave)(counts).tolist() == [[0, 1, 1], [0, 0, 1]]
+    with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
+        torch.vmap(torch.repeat_interleave)(torch.tensor([[1, 2], [2, 2]]))

@@ -1,14 +1,15 @@
 """Optimizers against PyTorch's single-tensor forms: parameters and state after several steps, errors, state dicts."""
 
 import copy
+import math
 import pickle
 import warnings
 
 import pytest
+from agreement import same, same_error
+from recording import error
 
 import mindtorch_v2
-
-torch = pytest.importorskip("torch", reason="expected values come from PyTorch")
 
 SETTINGS = [
     ("SGD", {"lr": 0.1}),
@@ -85,10 +86,13 @@ SETTINGS = [
 ]
 
 
+_SHAPES = [(4, 3), (7,), (2, 3, 2)]
+
+
 def parameters(lib, dtype="float32"):
-    generator = torch.Generator().manual_seed(5)
-    values = [torch.randn(shape, generator=generator).tolist() for shape in ((4, 3), (7,), (2, 3, 2))]
-    return [lib.nn.Parameter(lib.tensor(value, dtype=getattr(lib, dtype))) for value in values]
+    kind = getattr(lib, dtype)
+    waves = [lib.arange(1, 1 + math.prod(shape), dtype=kind).mul(0.7).sin().reshape(shape) for shape in _SHAPES]
+    return [lib.nn.Parameter(wave) for wave in waves]
 
 
 def train(lib, name, settings, steps=6, dtype="float32"):
@@ -115,33 +119,15 @@ def as_lists(value):
     return value
 
 
-def assert_close(ours, theirs, rel):
-    if isinstance(theirs, dict):
-        assert list(ours) == list(theirs)
-        for key in theirs:
-            assert_close(ours[key], theirs[key], rel)
-    elif isinstance(theirs, list):
-        assert len(ours) == len(theirs)
-        for a, b in zip(ours, theirs, strict=True):
-            assert_close(a, b, rel)
-    elif isinstance(theirs, float):
-        assert ours == pytest.approx(theirs, rel=rel, abs=rel)
-    else:
-        assert ours == theirs
-
-
 @pytest.mark.parametrize(("name", "settings"), SETTINGS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_steps_follow_pytorch(name, settings, dtype):
-    ours, our_optimizer = train(mindtorch_v2, name, settings, dtype=dtype)
-    theirs, their_optimizer = train(torch, name, settings, dtype=dtype)
-    rel = 2e-6 if dtype == "float32" else 1e-12
-    assert_close([p.tolist() for p in ours], [p.tolist() for p in theirs], rel * 10)
-    assert_close(
-        as_lists(our_optimizer.state_dict()),
-        as_lists(their_optimizer.state_dict()),
-        rel * 10,
-    )
+    def program(lib):
+        params, optimizer = train(lib, name, settings, dtype=dtype)
+        return params, optimizer.state_dict()
+
+    tolerance = 2e-5 if dtype == "float32" else 1e-11
+    same(program, tolerance, tolerance)
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in SETTINGS}))
@@ -161,25 +147,21 @@ def test_continues_from_a_state_dict(name):
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in SETTINGS}))
 def test_repr_and_defaults(name):
-    ours = getattr(mindtorch_v2.optim, name)(parameters(mindtorch_v2))
-    theirs = getattr(torch.optim, name)(parameters(torch))
-    assert repr(ours) == repr(theirs)
-    assert ours.defaults == theirs.defaults
+    def program(lib):
+        optimizer = getattr(lib.optim, name)(parameters(lib))
+        return repr(optimizer), optimizer.defaults
+
+    same(program)
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
 def test_learning_rate_as_tensor(name):
-    results = []
-    for lib in (mindtorch_v2, torch):
-        params, _ = train(lib, name, {"lr": lib.tensor(0.05)})
-        results.append([p.tolist() for p in params])
-    assert_close(results[0], results[1], 1e-5)
+    same(lambda lib: train(lib, name, {"lr": lib.tensor(0.05)})[0], 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
 def test_lbfgs(search):
-    results = []
-    for lib in (mindtorch_v2, torch):
+    def program(lib):
         p = lib.nn.Parameter(lib.tensor([-1.2, 1.0, 0.3], dtype=lib.float64))
         optimizer = lib.optim.LBFGS([p], lr=0.1 if search is None else 1, max_iter=12, line_search_fn=search)
 
@@ -191,22 +173,40 @@ def test_lbfgs(search):
 
         losses = [optimizer.step(closure).item() for _ in range(3)]
         state = optimizer.state[p]
-        results.append([losses, p.tolist(), state["func_evals"], state["n_iter"]])
-    assert_close(results[0], results[1], 1e-7)
+        return losses, p, state["func_evals"], state["n_iter"]
+
+    same(program, 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize(("lr", "max_iter"), [(0.01, 1), (4, 1), (4, 3), (20, 3)])
+def test_lbfgs_search_stops_at_max_eval(lr, max_iter):
+    def program(lib):
+        p = lib.nn.Parameter(lib.tensor([-1.5, 0.3, 2.0], dtype=lib.float64))
+        optimizer = lib.optim.LBFGS([p], lr=lr, max_iter=max_iter, line_search_fn="strong_wolfe")
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (lib.sin(3 * p) + p**2 / 10).sum()
+            loss.backward()
+            return loss
+
+        losses = [optimizer.step(closure).item() for _ in range(3)]
+        return losses, p, optimizer.state[p]["func_evals"], optimizer.state[p]["n_iter"]
+
+    same(program, 1e-7, 1e-7)
 
 
 def test_muon():
-    results = []
-    for lib in (mindtorch_v2, torch):
+    def program(lib):
         p = lib.nn.Parameter(lib.arange(12, dtype=lib.float32).reshape(4, 3) / 7)
         optimizer = lib.optim.Muon([p], lr=0.1, adjust_lr_fn="match_rms_adamw")
         for _ in range(2):
             optimizer.zero_grad()
             (p**3).sum().backward()
             optimizer.step()
-        results.append(p.tolist())
-    # The iteration runs in bfloat16.
-    assert_close(results[0], results[1], 2e-2)
+        return p
+
+    same(program, 2e-2, 2e-2)  # The iteration runs in bfloat16.
 
 
 BAD = [
@@ -248,11 +248,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "settings"), BAD)
 def test_bad_settings(name, settings):
-    with pytest.raises(Exception) as theirs:
-        getattr(torch.optim, name)(parameters(torch), **settings)
-    with pytest.raises(theirs.type) as ours:
-        getattr(mindtorch_v2.optim, name)(parameters(mindtorch_v2), **settings)
-    assert str(ours.value) == str(theirs.value)
+    same_error(lambda lib: getattr(lib.optim, name)(parameters(lib), **settings))
 
 
 def _shared(lib):
@@ -301,12 +297,11 @@ def _fused_int(lib):
 
 @pytest.mark.parametrize("case", BAD_PARAMETERS)
 def test_bad_parameters(case):
-    with pytest.raises(Exception) as theirs:
-        BAD_PARAMETERS[case](torch)
-    with pytest.raises(theirs.type) as ours:
+    kinds, text = error(BAD_PARAMETERS[case])
+    with pytest.raises(Exception) as ours:  # its class is compared below
         BAD_PARAMETERS[case](mindtorch_v2)
-    expected = str(theirs.value).replace("privateuseone", "npu")
-    assert str(ours.value).replace("mindtorch_v2.", "torch.") == expected
+    assert type(ours.value).__name__ == kinds[0]
+    assert str(ours.value).replace("mindtorch_v2.", "torch.") == text.replace("privateuseone", "npu")
 
 
 def test_duplicate_parameters_warn():
@@ -384,8 +379,7 @@ def test_zero_grad():
     ],
 )
 def test_differentiable(name):
-    grads = []
-    for lib in (mindtorch_v2, torch):
+    def program(lib):
         start = lib.tensor([0.5, -1.0], dtype=lib.float64, requires_grad=True)
         p = start.clone()
         settings = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
@@ -397,32 +391,24 @@ def test_differentiable(name):
             p.grad = start**3
             optimizer.step()
         (p * p).sum().backward()
-        grads.append(start.grad.tolist())
-    assert grads[0] == pytest.approx(grads[1], rel=1e-9)
+        return start.grad
+
+    same(program, 1e-9)
 
 
-def test_complex_parameters():
-    for name in (
-        "SGD",
-        "Adam",
-        "Adagrad",
-        "RMSprop",
-        "Adadelta",
-        "Adamax",
-        "NAdam",
-        "RAdam",
-        "Rprop",
-        "ASGD",
-    ):
-        results = []
-        for lib in (mindtorch_v2, torch):
-            p = lib.nn.Parameter(lib.tensor([0.5 + 1j, -1.0 - 0.3j]))
-            optimizer = getattr(lib.optim, name)([p])
-            for _ in range(3):
-                p.grad = p.detach() * 2 + 1
-                optimizer.step()
-            results.append(p.tolist())
-        assert results[0] == pytest.approx(results[1], rel=1e-5), name
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "Adagrad", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "Rprop", "ASGD"]
+)
+def test_complex_parameters(name):
+    def program(lib):
+        p = lib.nn.Parameter(lib.tensor([0.5 + 1j, -1.0 - 0.3j]))
+        optimizer = getattr(lib.optim, name)([p])
+        for _ in range(3):
+            p.grad = p.detach() * 2 + 1
+            optimizer.step()
+        return p
+
+    same(program, 1e-5)
 
 
 def test_pickles():

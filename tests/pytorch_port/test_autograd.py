@@ -484,7 +484,7 @@ def test_backward_inside_backward() -> None:
 
 
 def test_checkpoint_recomputes() -> None:
-    from mindtorch_v2.utils.checkpoint import checkpoint  # noqa: PLC0415
+    from mindtorch_v2.utils.checkpoint import checkpoint
 
     runs = []
 

@@ -108,7 +108,7 @@ def test_attributes() -> None:
     assert net.weight is None
     assert list(net.parameters()) == []
     with pytest.raises(AttributeError, match="'Module' object has no attribute 'missing'"):
-        net.missing  # noqa: B018
+        net.missing
     with pytest.raises(KeyError, match="parameter name can.*t contain"):
         net.register_parameter("a.b", None)
     del net.weight

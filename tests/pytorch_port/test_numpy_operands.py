@@ -33,7 +33,7 @@ def test_equality_is_by_element():
     assert np.isnan(X).dtype == torch.uint8
     assert (X == np.array(["a"])) is False and (X == [2, 3]) is False
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
-        X == np.ones(3)  # noqa: B015
+        X == np.ones(3)
 
 
 @pytest.mark.parametrize(

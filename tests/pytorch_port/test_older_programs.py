@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops import _deprecated_forms
+from mindtorch_v2._operators import deprecated_forms as _deprecated_forms
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 V = torch.tensor([1.0, 2.0])

@@ -13,7 +13,7 @@ import zipfile
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._serialization import archive as archive_module
+from mindtorch_v2.serialization import _archive as archive_module
 
 RAN = []
 

@@ -12,10 +12,10 @@ TESTS = Path(__file__).resolve().parents[1]
 
 def main() -> None:
     sys.path[:0] = [str(TESTS / "support")]
-    import reference  # noqa: PLC0415
+    import reference
 
     reference.use_as_ours()
-    import sparse_cases  # noqa: PLC0415
+    import sparse_cases
 
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in sparse_cases.outcomes().items())
     (TESTS / "snapshots" / "sparse" / "cases.json").write_text(f"{{\n{lines}\n}}\n")

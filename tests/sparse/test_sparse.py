@@ -1,4 +1,4 @@
-"""What sparse tensors promise beside PyTorch's recorded answers: second derivatives, files, and that nothing crashes."""
+"""Promises of sparse tensors beside PyTorch's recorded answers: second derivatives, files, and that nothing crashes."""
 
 import copy
 import io
@@ -159,7 +159,7 @@ def test_wild_indices_are_refused_or_harmless(use, indices, size):
     try:
         use(x)
     except (IndexError, RuntimeError, NotImplementedError):
-        pass
+        pass  # the process has to live
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_wild_rows_are_refused_or_harmless(rows, columns):
         try:
             use()
         except (IndexError, RuntimeError, TypeError):
-            pass
+            pass  # the process has to live
 
 
 def test_files_with_wild_indices_are_refused():

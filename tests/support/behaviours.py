@@ -35,7 +35,7 @@ class Cases(dict):
         recorded = RECORDED[name]
         if "error" in recorded:
             kind, text = recorded["error"]
-            with pytest.raises(Exception) as raised:  # noqa: B017, PT011  (its class is compared below)
+            with pytest.raises(Exception) as raised:  # its class is compared below
                 function()
             assert type(raised.value).__name__ == kind
             said = str(raised.value)

@@ -1,4 +1,4 @@
-"""What PyTorch gives for a row's samples: recorded by it, kept as snapshots, looked up by the derived tests.
+"""The answers of PyTorch for a row's samples: recorded by it, kept as snapshots, looked up by the derived tests.
 
 An entry holds, for one row, sample and dtype:
 
@@ -225,7 +225,7 @@ def lookup(row: Any, index: int, dtype: str) -> dict[str, Any] | None:
 
 @functools.cache
 def _live(name: str, index: int, dtype: str) -> dict[str, Any]:
-    rows = importlib.import_module("mindtorch_v2._ops._table").ROWS
+    rows = importlib.import_module("mindtorch_v2._operators.table").ROWS
     mode = importlib.import_module("generic_bernoulli").GenericBernoulli
     row = rows[name]
     with mode():

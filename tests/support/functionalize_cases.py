@@ -315,7 +315,7 @@ def error_of_a_view(x):
 
 
 def outcome(name: str, transform: Callable = lambda program: program) -> dict:
-    """What a case comes to: results and argument, or the error; and the gradients by the leaf."""
+    """The outcome of a case: results and argument, or the error; and the gradients by the leaf."""
     program, start, grad = CASES[name]
     _, x = argument(start)
     try:

@@ -35,4 +35,4 @@ def custom_add_func(x, y):
     x_out, y_out = torch.ops.npu.my_inplace_functional(x, y)
     x.copy_(x_out)
     y.copy_(y_out)
-"""  # noqa: RUF001  (the guide's own punctuation)
+"""  # the guide's own punctuation

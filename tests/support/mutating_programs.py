@@ -101,7 +101,7 @@ SEEDS = 80
 
 def seeded(seed):
     """A program and how its arguments share memory: the same ones wherever it is asked for."""
-    draw = random.Random(seed)  # noqa: S311  (programs, not secrets)
+    draw = random.Random(seed)  # programs, not secrets
     kinds: dict[str, dict] = {"view": VIEWS, "write": WRITES, "pure": PURE, "metadata": METADATA}
     program = []
     for _ in range(draw.randint(4, 16)):
@@ -171,7 +171,7 @@ def leaves(torch):
 
 
 def arguments(made_from, aliasing):
-    """What a program is given: two tensors, and a third that may share memory with the first."""
+    """The arguments of a program: two tensors, and a third that may share memory with the first."""
     x, y = (leaf * 1 for leaf in made_from)
     third = {
         "none": lambda: y[0] * 1,

@@ -62,6 +62,13 @@ def _put(device: str, put: Any) -> Any:
     return put(_x(4, 3).to(device), [torch.tensor([0, 2, 2]).to(device)], torch.ones(3, 3, device=device), True)
 
 
+def _recorded(device: str) -> Any:
+    x = _x(4, 3).to(device)
+    if device != "cpu":  # which has no streams
+        x.record_stream(torch.npu.Stream())
+    return x
+
+
 # Each is called with a device; the results on both are compared.
 CASES: dict[str, Callable[[str], Any]] = {
     "_as_strided_backward": lambda d: aten._as_strided_backward(_x(2, 3).to(d), [3, 3], [2, 3], [1, 2], 1),
@@ -92,6 +99,7 @@ CASES: dict[str, Callable[[str], Any]] = {
     "native_dropout_backward": lambda d: aten.native_dropout_backward(_x(6).to(d), (_x(6) > 0).to(d), 2.0),
     "native_group_norm": _group_norm,
     "native_group_norm_backward": _group_norm,
+    "record_stream": _recorded,
     "scalar_tensor": lambda d: aten.scalar_tensor(2.5, device=d),
     "scatter.value_reduce": lambda d: _x(3, 4).to(d).scatter(1, _whole(3, 4).to(d), 0.5, reduce="multiply"),
     "tril_indices": lambda d: torch.tril_indices(4, 3, 1, device=d),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from mindtorch_v2._ops._table import S, T
+from mindtorch_v2._operators.table import S, T
 
 _FLOAT = ("float32", "float64")
 _FLOATING = (*_FLOAT, "float16", "bfloat16")

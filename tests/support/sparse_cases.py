@@ -18,7 +18,7 @@ def hybrid():
 
 
 def names():
-    """What the expressions below can name."""
+    """The names that the expressions below can use."""
     x = uncoalesced()
     d = torch.arange(6.0).reshape(2, 3)
     values = torch.tensor([3.0, 4.0, 5.0, 6.0], requires_grad=True)
@@ -208,11 +208,11 @@ def grid(*sizes):
     return (torch.arange(count, dtype=torch.float64).reshape(sizes) / 7 - 0.5).requires_grad_()
 
 
-I = torch.tensor([[1, 0, 1, 1], [2, 2, 0, 2]])
+INDICES = torch.tensor([[1, 0, 1, 1], [2, 2, 0, 2]])
 
 
 def built(values):
-    return S(I, values, (2, 3))
+    return S(INDICES, values, (2, 3))
 
 
 GRADIENTS = {
@@ -322,7 +322,7 @@ def gathered():
 
 
 def outcome(run):
-    """What a program gives, as JSON; of an error its class and text."""
+    """The result of a program, as JSON; of an error its class and text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

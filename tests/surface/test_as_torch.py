@@ -212,7 +212,9 @@ if "_mindtorch_v2_startup" in sys.modules:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [("1", "True False\nmindtorch_v2"), ("0", "False False"), ("", "False False")]
+    ("value", "expected"),
+    [(on, "True False\nmindtorch_v2") for on in ("1", "true", "yes", "on")]
+    + [(off, "False False") for off in ("", "0", "false", "False", "no", "NO", "off")],
 )
 def test_startup_line_acts_on_the_variable(value, expected):
     import mindtorch_v2
@@ -225,7 +227,7 @@ def test_installed_metadata_satisfies_requirements(tmp_path):
     """The distribution that `--install-metadata` writes is one: it has a version, files, and can be removed."""
     code = f"""
         import importlib.metadata, pathlib, sys
-        from mindtorch_v2 import _torch_distribution as d
+        from mindtorch_v2._as_torch import distribution as d
         d._folder = lambda: pathlib.Path({str(tmp_path)!r}) / f"torch-{{d.LOCAL_VERSION}}.dist-info"
         d._installed = lambda: []
         d.install()
@@ -244,7 +246,7 @@ def test_metadata_is_refused_beside_pytorch(tmp_path):
     code = f"""
         import sys
         sys.path.insert(0, {str(tmp_path)!r})
-        from mindtorch_v2 import _torch_distribution as d
+        from mindtorch_v2._as_torch import distribution as d
         try:
             d.install()
         except RuntimeError as error:

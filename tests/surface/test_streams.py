@@ -30,4 +30,4 @@ def test_cpus_older_autocast_is_found_without_an_import():
     with context:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        torch.cpu.nothing  # noqa: B018
+        torch.cpu.nothing

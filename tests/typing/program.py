@@ -1,4 +1,4 @@
-"""What the stubs say of a small program: a type checker compares each `assert_type`, and the program runs.
+"""A small program for the stubs: a type checker compares each `assert_type`, and the program runs.
 
 A line that ends in `type: ignore` is wrong, and must be seen to be: the checker reports an ignore that nothing needs.
 """

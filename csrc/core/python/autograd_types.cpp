@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../autograd.h"
+#include "../hooks.h"
 #include "custom_function.h"
 #include "types.h"
 
@@ -200,7 +201,6 @@ PyObject* node_getattro(PyObject* o, PyObject* name) {
         Py_XDECREF(tb);
         return guarded<PyObject*>(nullptr, [&] {
             if (raw) return saved_tensor_object(n, static_cast<int>(k));
-            check_not_released(n);
             return unpack(n->saved[k], n);
         });
     }
@@ -307,10 +307,11 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
         std::vector<uint8_t> reached(static_cast<size_t>(ni), 1);
         for (Py_ssize_t i = 0; i < ni; i++) {
             PyObject* t = PyTuple_GET_ITEM(inputs, i);
-            MT_CHECK_TYPE(tensor_check(t) || is_edge(t), "all inputs have to be Tensors or GradientEdges, but got ",
-                          Py_TYPE(t)->tp_name);
-            MT_CHECK(is_edge(t) || requires_grad(*reinterpret_cast<Tensor*>(t)),
+            MT_CHECK(tensor_check(t) || is_edge(t), "all inputs have to be Tensors or GradientEdges, but got ",
+                     Py_TYPE(t)->tp_name);
+            MT_CHECK(accumulate || is_edge(t) || requires_grad(*reinterpret_cast<Tensor*>(t)),
                      "One of the differentiated Tensors does not require grad");
+            if (accumulate && tensor_check(t)) retain_grad(*reinterpret_cast<Tensor*>(t));
             Edge e = is_edge(t) ? edge_of(t) : gradient_edge(*reinterpret_cast<Tensor*>(t));
             edges.held.push_back(e);
             request.inputs.push_back(e);

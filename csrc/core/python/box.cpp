@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../autograd.h"
+#include "../cpp_names.h"
 #include "../generator.h"
 #include "../gil.h"
 #include "operator_values.h"
@@ -26,6 +27,22 @@ bool unbox_item(PyObject* tensor, F&& unbox) {
     bool fits = unbox(number);
     Py_DECREF(number);
     return fits;
+}
+
+// The bytes of a typed storage, which must be of the dtype of the tensor that comes first; null if `o` is none.
+PyObject* untyped_storage_of(PyObject* o, const Call& c) {
+    PyObject* storage = tensor_check(o) ? nullptr : PyObject_GetAttrString(o, "_untyped_storage");
+    PyObject* dtype = storage ? PyObject_GetAttrString(o, "dtype") : nullptr;
+    PyErr_Clear();
+    const bool typed = storage && storage_of(storage) && dtype && dtype_check(dtype);
+    const DType held = typed ? dtype_from_python(dtype) : DType::Undefined;
+    Py_XDECREF(dtype);
+    Py_XDECREF(storage);  // its owner, an argument of the call, keeps it
+    if (!typed) return nullptr;
+    MT_CHECK(c.nargs == 0 || c.args[0].tag != Tag::Tensor || c.args[0].t->dtype == held, "Expected a Storage of type ",
+             dtype_cpp_name(c.args[0].t->dtype), " or an UntypedStorage, but got type ", dtype_class_name(held),
+             " for argument 1 'storage'");
+    return storage;
 }
 
 }  // namespace
@@ -396,13 +413,12 @@ bool unbox(PyObject* o, const Argument& a, Call& c, Value* v) {
             v->tag = Tag::Generator;
             v->obj = o;
             return true;
-        case ArgKind::Storage:
-            if (!storage_of(o)) {
-                // A typed storage stands for the untyped one inside it.
-                return false;
-            }
-            *v = Value::object(o);
+        case ArgKind::Storage: {
+            PyObject* storage = storage_of(o) ? o : untyped_storage_of(o, c);
+            if (!storage) return false;
+            *v = Value::object(storage);
             return true;
+        }
         default:
             *v = Value::object(o);
             return true;

@@ -341,15 +341,15 @@ PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t n, PyO
         ExcludeKeys now(tracer_takes_all() ? KeySet() : KeySet(Key::Tracer));
         bool transformed = g_thread.transforms > 0;
         for (Py_ssize_t i = 0; i < n && !transformed; i++) transformed = needs_transform(args[i]);
-        bool bind = false;
-        if (!transformed) {
+        bool bind = kwnames && PyTuple_GET_SIZE(kwnames);
+        if (!transformed && !bind) {
             Ref setup(PyObject_GetAttr(cls, g_names.setup_context));
             if (setup.get() != g_default_setup) {
                 Ref forward(PyObject_GetAttr(cls, g_names.forward));
-                bind = kwnames || !forward_takes(forward.get(), n);
+                bind = !forward_takes(forward.get(), n);
             }
         }
-        if (!transformed && !bind) return apply_recording(cls, args, n, kwnames);
+        if (!transformed && !bind) return apply_recording(cls, args, n, nullptr);
         Ref positional(PyTuple_New(n));
         for (Py_ssize_t i = 0; i < n; i++) {
             Py_INCREF(args[i]);
@@ -449,6 +449,7 @@ PyObject* maybe_clear(PyObject* o, PyObject*) {
     Py_RETURN_NONE;
 }
 
+char kInJvp[] = "_in_jvp";
 char kMaterialize[] = "materialize_grads";
 PyGetSetDef getset[] = {
     {"to_save", get_object<&FunctionNode::to_save>, set_object<&FunctionNode::to_save>, nullptr, nullptr},
@@ -457,7 +458,7 @@ PyGetSetDef getset[] = {
      nullptr, nullptr},
     {"saved_for_forward", get_object<&FunctionNode::saved_for_forward>, set_object<&FunctionNode::saved_for_forward>,
      nullptr, nullptr},
-    {"_in_jvp", unreadable, set_in_jvp, nullptr, nullptr},
+    {"_in_jvp", unreadable, set_in_jvp, nullptr, kInJvp},
     {"needs_input_grad", get_object<&FunctionNode::needs_input_grad>, set_object<&FunctionNode::needs_input_grad>,
      "Which arguments of apply need a gradient.", nullptr},
     {"materialize_grads", unreadable, set_materialize<&FunctionNode::keep_absent_grads>, nullptr, kMaterialize},

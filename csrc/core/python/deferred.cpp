@@ -1,4 +1,4 @@
-// Tensors whose values are pending: torch.compile puts calls off (mindtorch_v2/_capture/_deferred.py). Such a tensor
+// Tensors whose values are pending: torch.compile puts calls off (mindtorch_v2/_deferred/calls.py). Such a tensor
 // has sizes, dtype and device, and the key Tracer alone, so that no kernel takes it. When its value is there, the
 // object becomes an ordinary tensor.
 #include "deferred.h"
@@ -18,12 +18,6 @@ namespace mt {
 // ---- memory that is reached by other ways ----
 
 namespace {
-std::mutex g_exports_mutex;
-std::unordered_map<const Storage*, int>& exports() {
-    static auto* counts = new std::unordered_map<const Storage*, int>;
-    return *counts;
-}
-
 // Whether anything but a storage holds the object that its bytes belong to.
 bool is_shared(PyObject* owner) {
     if (PyBytes_Check(owner)) return false;  // nobody can write to them
@@ -35,24 +29,6 @@ bool is_shared(PyObject* owner) {
     return base != Py_None && !PyBytes_Check(base);
 }
 }  // namespace
-
-void note_export(Storage* s) {
-    s->retain();
-    std::lock_guard<std::mutex> lock(g_exports_mutex);
-    exports()[s]++;
-}
-void forget_export(Storage* s) {
-    {
-        std::lock_guard<std::mutex> lock(g_exports_mutex);
-        if (--exports()[s] == 0) exports().erase(s);
-    }
-    s->drop();
-}
-
-bool is_exported(const Storage* s) {
-    std::lock_guard<std::mutex> lock(g_exports_mutex);
-    return exports().count(s) > 0;
-}
 
 bool is_exposed(const Tensor& t) {
     if (is_exported(t.storage) || shared_descriptor(t.storage) >= 0) return true;

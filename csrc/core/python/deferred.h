@@ -6,9 +6,6 @@
 namespace mt {
 
 // Holds for as long as an array, a capsule or a view of bytes made from a storage lives.
-void note_export(Storage* s);
-void forget_export(Storage* s);
-bool is_exported(const Storage* s);
 // Whether something besides tensors may read or write the memory of `t`.
 bool is_exposed(const Tensor& t);
 

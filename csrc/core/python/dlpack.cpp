@@ -2,6 +2,7 @@
 #include <string>
 
 #include "../autograd.h"
+#include "../foreign.h"
 #include "../gil.h"
 #include "../sparse.h"
 #include "deferred.h"
@@ -48,6 +49,8 @@ struct DLManagedTensorVersioned {
 
 enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
 constexpr int32_t kCpu = 1;
+constexpr int32_t kMostDims = 1024;
+constexpr uint64_t kReadOnly = 1;  // of a versioned tensor's flags
 
 // The protocol asks for Python's BufferError.
 [[noreturn]] void buffer_error(const std::string& text) {
@@ -164,6 +167,19 @@ void release_foreign(void* context) {
     if (m->deleter) m->deleter(m);
 }
 
+// Tensors cannot be read-only, as NumPy's arrays can. Once in a process, as for those.
+void warn_read_only() {
+    static bool warned = false;
+    if (warned) return;
+    warned = true;
+    if (PyErr_WarnEx(
+            PyExc_UserWarning,
+            "from_dlpack(): the memory is read-only, and tensors have no such mark: a write to this tensor is a "
+            "write to memory that others take for unchanged. Copy the array first if the tensor is written to.",
+            1) < 0)
+        throw PythonError();
+}
+
 template <class Managed>
 TensorRef import_managed(Managed* m) {
     DLTensor& d = m->dl_tensor;
@@ -171,11 +187,21 @@ TensorRef import_managed(Managed* m) {
              "from_dlpack(): only tensors in host memory can be imported, got DLPack device type ",
              d.device.device_type);
     DType dtype = dtype_of_dl(d.dtype);
-    Dims sizes(IntSpan(d.shape, d.ndim)),
-        strides = d.strides ? Dims(IntSpan(d.strides, d.ndim)) : contiguous_strides(sizes);
+    MT_CHECK(d.ndim >= 0 && d.ndim <= kMostDims && (d.ndim == 0 || d.shape), "from_dlpack(): expected at most ",
+             kMostDims, " dimensions and their sizes, got ndim=", d.ndim, d.shape ? "" : " and no shape");
+    Dims sizes(IntSpan(d.shape, d.ndim));
+    int64_t count = 1;
+    bool fits = true;
+    for (int64_t s : sizes) {
+        MT_CHECK(s >= 0, "from_dlpack(): negative sizes are not supported, got ", IntSpan(sizes));
+        fits = !__builtin_mul_overflow(count, s, &count) && fits;
+    }
+    MT_CHECK(fits, "from_dlpack(): too many elements, sizes are ", IntSpan(sizes));
+    MT_CHECK(count == 0 || d.data, "from_dlpack(): ", count, " elements without memory");
+    Dims strides = d.strides ? Dims(IntSpan(d.strides, d.ndim)) : contiguous_strides(sizes);
     for (int64_t s : strides)
         MT_CHECK(s >= 0, "from_dlpack(): negative strides are not supported, got ", IntSpan(strides));
-    size_t bytes = numel_of(sizes) ? storage_bytes_needed(sizes, strides, itemsize(dtype), 0) : 0;
+    size_t bytes = count ? storage_bytes_needed(sizes, strides, itemsize(dtype), 0) : 0;
     Storage* storage =
         storage_wrap(static_cast<char*>(d.data) + d.byte_offset, bytes, Device(), m, release_foreign<Managed>);
     TensorRef t = from_storage(storage, 0, sizes, strides, dtype);
@@ -214,6 +240,7 @@ TensorRef tensor_from_dlpack(PyObject* capsule) {
         auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, kNameVersioned));
         if (m->version.major > 1)
             buffer_error(concat("from_dlpack(): unsupported DLPack version ", m->version.major, ".", m->version.minor));
+        if (m->flags & kReadOnly) warn_read_only();
         TensorRef t = import_managed(m);
         PyCapsule_SetName(capsule, "used_dltensor_versioned");
         return t;

@@ -11,7 +11,6 @@ namespace mt {
 namespace {
 
 PyObject* g_function_handler = nullptr;  // Python function deciding about __torch_function__
-PyObject* g_asks = nullptr;              // Python function: whether some of these arguments are to be asked
 
 struct FunctionObject {
     PyObject_HEAD PyObject* dict;
@@ -51,6 +50,14 @@ bool overridden(PyObject* const* args, Py_ssize_t n) {
     }
     return false;
 }
+
+}  // namespace
+
+bool may_be_overridden(PyObject* const* args, Py_ssize_t n) {
+    return !g_thread.function_modes_disabled && overridden(args, n);
+}
+
+namespace {
 
 // An object that is no tensor and takes calls over all the same.
 bool stands_for_tensor(PyObject* o) {
@@ -235,10 +242,6 @@ PyObject* method_get(PyObject* self, PyObject* obj, PyObject*) {
     }
     return PyMethod_New(self, obj);
 }
-PyObject* self_reduce(PyObject* o, PyObject*) {
-    Py_INCREF(reinterpret_cast<FunctionObject*>(o)->name);
-    return reinterpret_cast<FunctionObject*>(o)->name;
-}
 PyObject* self_itself(PyObject* o, PyObject*) {
     Py_INCREF(o);
     return o;
@@ -250,8 +253,7 @@ PyGetSetDef function_getset[] = {{"__name__", function_name, nullptr, nullptr, n
                                  {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr},
                                  {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                  {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef function_methods[] = {{"__reduce__", self_reduce, METH_NOARGS, nullptr},
-                                  {"_take_numbers", take_numbers, METH_NOARGS, "Take a number for the first tensor."},
+PyMethodDef function_methods[] = {{"_take_numbers", take_numbers, METH_NOARGS, "Take a number for the first tensor."},
                                   {"__copy__", self_itself, METH_NOARGS, nullptr},
                                   {"__deepcopy__", self_itself, METH_O, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
@@ -276,22 +278,9 @@ PyType_Spec method_spec = {"mindtorch_v2._C.Method", sizeof(FunctionObject), 0,
 
 // ---- module functions ----
 
-PyObject* py_set_handler(PyObject*, PyObject* args) {
-    PyObject *handler, *asks;
-    if (!PyArg_ParseTuple(args, "OO:_set_function_handler", &handler, &asks)) return nullptr;
+PyObject* py_set_handler(PyObject*, PyObject* handler) {
     Py_XSETREF(g_function_handler, Py_NewRef(handler));
-    Py_XSETREF(g_asks, Py_NewRef(asks));
     Py_RETURN_NONE;
-}
-// _overridden(*args): for functions written in Python.
-PyObject* py_overridden(PyObject*, PyObject* const* args, Py_ssize_t n) {
-    if (__builtin_expect(!g_asks || g_thread.function_modes_disabled || !overridden(args, n), 1)) Py_RETURN_FALSE;
-    PyObject* all = PyTuple_New(n);
-    if (!all) return nullptr;
-    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
-    PyObject* r = call_python(g_asks, all);
-    Py_DECREF(all);
-    return r;
 }
 PyObject* py_function_modes(PyObject*, PyObject* args) {
     int change;
@@ -306,9 +295,7 @@ PyObject* py_disable_function(PyObject*, PyObject* o) {
 }
 
 PyMethodDef functions[] = {{"_set_deprecated_forms", set_deprecated_forms, METH_O, nullptr},
-                           {"_set_function_handler", py_set_handler, METH_VARARGS, nullptr},
-                           {"_overridden", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_overridden)),
-                            METH_FASTCALL, "Whether a mode is active or the class of an argument takes calls over."},
+                           {"_set_function_handler", py_set_handler, METH_O, nullptr},
                            {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
                            {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
@@ -322,7 +309,7 @@ bool init_function_types(PyObject* module) {
     if (!g_function_type || !g_method_type) return false;
     PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject*>(g_function_type));
     PyModule_AddObjectRef(module, "Method", reinterpret_cast<PyObject*>(g_method_type));
-    return PyModule_AddFunctions(module, functions) == 0;
+    return PyModule_AddFunctions(module, functions) == 0 && init_overridable(module);
 }
 
 }  // namespace mt

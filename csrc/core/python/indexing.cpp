@@ -362,7 +362,7 @@ void assign(Tensor& target, PyObject* value) {
     Value number;
     if (!tensor_check(value)) {
         if (!python_number(value, &number)) cannot_assign(value, target);
-        check_number_fits(target.dtype, number);
+        number = as_element(target.dtype, number);
         check_overlap(target);
         op_fill({Value::of(&target), number});
         return;
@@ -398,7 +398,7 @@ void set(Tensor& self, PyObject* index, PyObject* value) {
     } else {
         Value number;
         if (!python_number(value, &number)) cannot_assign(value, self);
-        check_number_fits(self.dtype, number);
+        number = as_element(self.dtype, number);
         Value device;
         device.tag = Tag::Device;
         device.device = self.device;

@@ -4,8 +4,10 @@
 
 #include "../autograd.h"
 #include "../bounds.h"
+#include "../foreign.h"
 #include "../gil.h"
 #include "../sparse.h"
+#include "../typed_kernel.h"
 #include "box.h"
 #include "deferred.h"
 #include "indexing.h"
@@ -321,8 +323,9 @@ PyObject* item_of(const Tensor& t, int64_t at) {
         case DType::Complex128:
             return PyComplex_FromDoubles(t.data<c128>()[at].real(), t.data<c128>()[at].imag());
         default: {
-            TensorRef wide = contiguous(t, DType::Float32);
-            return PyFloat_FromDouble(wide->data<float>()[0]);
+            TensorRef one = as_strided(t, IntSpan(nullptr, 0), IntSpan(nullptr, 0), t.offset + at);
+            if (is_complex(t.dtype)) return item_of(*contiguous(*one, DType::Complex64), 0);
+            return item_of(*contiguous(*one, DType::Float32), 0);
         }
     }
 }
@@ -459,6 +462,13 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
     });
 }
 
+Value local_scalar(const Tensor& self) {
+    MT_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+    PyObject* number = item_of(self, 0);
+    if (!number) throw PythonError();
+    return Value::object(number);
+}
+
 }  // namespace
 
 PyMethodDef interop_methods[] = {
@@ -480,13 +490,7 @@ PyMethodDef interop_methods[] = {
 
 KERNELS
 {
-    direct("_local_scalar_dense", [](Call& c) {
-        const Tensor& t = c.tensor(0);
-        MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
-        PyObject* number = item_of(t, 0);
-        if (!number) throw PythonError();
-        c.ret_value(0, Value::object(number));
-    });
+    direct<local_scalar>("_local_scalar_dense");
 }
 
 }  // namespace mt

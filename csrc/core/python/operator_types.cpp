@@ -4,7 +4,9 @@
 
 #include "../autograd.h"
 #include "../bounds.h"
+#include "../derived_schema.h"
 #include "../python_keys.h"
+#include "../typed_kernel.h"
 #include "bind.h"
 #include "operator_object.h"
 #include "operator_values.h"
@@ -58,6 +60,19 @@ Key parse_key(const char* name) {
     return k;
 }
 
+// A callable or a compiled kernel as the registry keeps it; None is a fallthrough.
+Kernel kernel_of(PyObject* fn, uint32_t flags) {
+    Kernel k;
+    if (fn == Py_None) {
+        k.fallthrough = true;
+        return k;
+    }
+    if (!compiled_kernel(fn, &k.fn)) k.fn = run_python;
+    k.python = fn;
+    k.flags = flags;
+    return k;
+}
+
 PyObject* h_impl(PyObject* o, PyObject* args) {
     const char* key;
     PyObject* fn;
@@ -69,23 +84,22 @@ PyObject* h_impl(PyObject* o, PyObject* args) {
             const char* name = utf8_of(fn);
             const NativeKernel* native = find_native_kernel(name);
             if (!native) Py_RETURN_FALSE;
-            k.fn = native->structured ? run_structured : reads_elements(*op_of(o)) ? run_direct : native->fn;
+            check_signature(*native->signature, *op_of(o), name, native->structured);
+            k.fn = native->structured ? run_structured : op_of(o)->reads_elements ? run_direct : native->fn;
             k.compute = native->fn;
             k.flags = native->flags;
-        } else if (fn == Py_None) {
-            k.fallthrough = true;
         } else {
-            k.fn = run_python;
-            k.python = fn;
-            k.flags = flags;
+            k = kernel_of(fn, flags);
         }
-        op_of(o)->set_kernel(parse_key(key), k);
-        Py_RETURN_TRUE;
+        return PyLong_FromUnsignedLongLong(op_of(o)->set_kernel(parse_key(key), k));
     });
 }
-PyObject* h_unimpl(PyObject* o, PyObject* key) {
+PyObject* h_unimpl(PyObject* o, PyObject* args) {
+    const char* key;
+    unsigned long long id;
+    if (!PyArg_ParseTuple(args, "sK:unimpl", &key, &id)) return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        op_of(o)->erase_kernel(parse_key(utf8_of(key)));
+        op_of(o)->erase_kernel(parse_key(key), id);
         Py_RETURN_NONE;
     });
 }
@@ -96,8 +110,8 @@ PyObject* h_set_shape(PyObject* o, PyObject* args) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Operator* op = op_of(o);
         if (PyUnicode_Check(rule)) {
-            op->shape = find_shape_rule(utf8_of(rule));
-            MT_CHECK(op->shape, op->full_name, ": no shape rule is called '", utf8_of(rule), "'");
+            const NativeShape* native = find_shape_rule(utf8_of(rule));
+            MT_CHECK(native, op->full_name, ": no shape rule is called '", utf8_of(rule), "'");
             op->shape_params.clear();
             if (names) {
                 for (Py_ssize_t i = 0; i < PySequence_Size(names); i++) {
@@ -113,6 +127,8 @@ PyObject* h_set_shape(PyObject* o, PyObject* args) {
                     Py_DECREF(n);
                 }
             }
+            check_shape_signature(*native->signature, *op, utf8_of(rule), op->shape_params);
+            op->shape = native->fn;
         } else {
             Py_INCREF(rule);
             op->shape_python = rule;
@@ -168,9 +184,17 @@ PyObject* h_set_formula(PyObject* o, PyObject* args) {
             f->parts.push_back(std::move(part));
             Py_DECREF(p);
         }
+        f->read_for.assign(f->saved_inputs.size(), 0);
+        for (const FormulaPart& part : f->parts)
+            for (const FormulaArg& p : part.params)
+                if (p.kind == FormulaArg::Input)
+                    for (int i : part.inputs) f->read_for[static_cast<size_t>(p.index)] |= uint64_t(1) << i;
         op->formula = std::move(f);
         op->node_name = node_name;
-        op->node_name_of = find_node_name(op->name);
+        if (const NativeNodeName* named = find_node_name(op->name)) {
+            check_signature(*named->signature, *op, op->name.c_str(), true);
+            op->node_name_of = named->fn;
+        }
         op->resolve();
         Py_RETURN_NONE;
     });
@@ -180,6 +204,26 @@ PyObject* h_set_return_type(PyObject* o, PyObject* type) {
     op_of(o)->return_type = reinterpret_cast<PyTypeObject*>(type);
     Py_RETURN_NONE;
 }
+// state(*, reads_elements=..., inplace_view=..., crosses_devices=..., underived=..., written_twice=...)
+PyObject* h_state(PyObject* o, PyObject* args, PyObject* kwargs) {
+    Operator* op = op_of(o);
+    int reads = op->reads_elements, view = op->inplace_view, crosses = op->crosses_devices, underived = op->underived;
+    const char* written_twice = op->written_twice.c_str();
+    static const char* names[] = {"reads_elements", "inplace_view",  "crosses_devices",
+                                  "underived",      "written_twice", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pppps:state", const_cast<char**>(names), &reads, &view, &crosses,
+                                     &underived, &written_twice))
+        return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        op->reads_elements = reads;
+        op->inplace_view = view;
+        op->crosses_devices = crosses;
+        op->underived = underived;
+        op->written_twice = std::string(written_twice);
+        op->resolve();
+        Py_RETURN_NONE;
+    });
+}
 PyObject* h_excuse(PyObject* o, PyObject*) {
     op_of(o)->excused = true;
     op_of(o)->resolve();
@@ -187,10 +231,11 @@ PyObject* h_excuse(PyObject* o, PyObject*) {
 }
 PyObject* h_kernels(PyObject* o, PyObject*) {
     PyObject* d = PyDict_New();
-    for (auto& [key, k] : op_of(o)->registered) {
-        PyObject* v = k.fallthrough ? PyUnicode_FromString("fallthrough")
-                      : k.python    ? (Py_INCREF(k.python), k.python)
-                                    : PyUnicode_FromString("native");
+    for (auto& [key, stack] : op_of(o)->registered) {
+        const Kernel& k = stack.back();
+        PyObject* v = k.fallthrough        ? PyUnicode_FromString("fallthrough")
+                      : k.fn == run_python ? (Py_INCREF(k.python), k.python)
+                                           : PyUnicode_FromString("native");
         PyDict_SetItemString(d, key_name(static_cast<Key>(key)), v);
         Py_DECREF(v);
     }
@@ -241,6 +286,44 @@ PyObject* h_redispatch(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObjec
     KeySet keys(PyLong_AsUnsignedLongLongMask(args[0]));
     return call_bound(op_of(o), {args + 1, n - 1, kwnames}, [&](Call& c) { run(c, keys); });
 }
+// registration(key): the id of the kernel that answers the key now; 0 for one derived from the row.
+PyObject* h_registration(PyObject* o, PyObject* key) {
+    return guarded<PyObject*>(nullptr, [&] {
+        const Operator* op = op_of(o);
+        const Key k = parse_key(utf8_of(key));
+        const Kernel* found = op->registered_kernel(k);
+        if (!found && static_cast<int>(k) < kKeyCount) found = &op->table[static_cast<int>(k)];
+        return PyLong_FromUnsignedLongLong(found ? found->id : 0);
+    });
+}
+// is_registered(id): whether the registration has not ended.
+PyObject* h_is_registered(PyObject* o, PyObject* id) {
+    const unsigned long long number = PyLong_AsUnsignedLongLong(id);
+    if (PyErr_Occurred()) return nullptr;
+    return PyBool_FromLong(op_of(o)->kernel_of(number) != nullptr);
+}
+// call_kernel(id, keyset bits, *args, **kwargs): the kernel of one registration, even a covered one.
+PyObject* h_call_kernel(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    if (n < 2 || !PyLong_Check(args[0]) || !PyLong_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "call_kernel(id, keys, *args): expected two ints");
+        return nullptr;
+    }
+    const Kernel* found = op_of(o)->kernel_of(PyLong_AsUnsignedLongLongMask(args[0]));
+    if (!found) {
+        PyErr_SetString(PyExc_RuntimeError, "the registration of this kernel has ended");
+        return nullptr;
+    }
+    const Kernel kernel = *found;  // it may end while it runs
+    KeySet keys(PyLong_AsUnsignedLongLongMask(args[1]));
+    Py_XINCREF(kernel.python);
+    PyObject* r = call_bound(op_of(o), {args + 2, n - 2, kwnames}, [&](Call& c) {
+        c.kernel = &kernel;
+        c.keys = keys;
+        kernel.fn(c);
+    });
+    Py_XDECREF(kernel.python);
+    return r;
+}
 // below_autograd(*args, **kwargs): the operator as autograd's own kernels call it; nothing is recorded.
 PyObject* h_below_autograd(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return call_bound(op_of(o), {args, n, kwnames}, [](Call& c) {
@@ -290,6 +373,17 @@ PyObject* h_schema_parts(PyObject* o, void*) {
 }
 PyObject* h_schema(PyObject* o, void*) { return PyUnicode_FromString(op_of(o)->schema.text().c_str()); }
 PyObject* h_sequence(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(op_of(o)->sequence); }
+// Overloads that ask for more tensors come first, of those the ones that ask for fewer numbers: a 0-dim tensor would
+// pass for a number too.
+PyObject* h_precedence(PyObject* o, void*) {
+    long place = 0;
+    for (const Argument& a : op_of(o)->schema.args) {
+        if (a.keyword_only || a.optional) continue;
+        if (a.kind == ArgKind::Tensor && !a.has_default) place -= 100;
+        if (a.kind == ArgKind::Scalar) place += 1;
+    }
+    return PyLong_FromLong(place);
+}
 PyObject* h_form(PyObject* o, void*) {
     const char* forms[] = {"functional", "inplace", "out"};
     return PyUnicode_FromString(forms[static_cast<int>(op_of(o)->form)]);
@@ -303,14 +397,33 @@ PyObject* h_is_view(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->is_vi
 PyObject* h_mutates(PyObject* o, void*) { return PyBool_FromLong(op_of(o)->mutates); }
 PyObject* h_repr(PyObject* o) { return PyUnicode_FromFormat("<Operator %s>", op_of(o)->full_name.c_str()); }
 
+PyObject* h_set_devices(PyObject* o, PyObject* args) {
+    unsigned long long anywhere, on_host, numbers;
+    if (!PyArg_ParseTuple(args, "KKK:set_devices", &anywhere, &on_host, &numbers)) return nullptr;
+    Operator& op = *op_of(o);
+    op.devices = {anywhere, on_host, numbers};
+    // What is written has to lie where the kernel writes.
+    for (size_t i = 0; i < op.schema.args.size(); i++)
+        if (op.schema.args[i].writes) op.devices.numbers &= ~(uint64_t(1) << i);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef handle_methods[] = {
     {"impl", h_impl, METH_VARARGS,
-     "impl(key, kernel): a callable, the name of a native kernel, or None for fallthrough. False if no such native "
-     "kernel."},
-    {"unimpl", h_unimpl, METH_O, nullptr},
+     "impl(key, kernel) -> id: a callable, the name of a native kernel, or None for fallthrough; it covers what the "
+     "key "
+     "had. False if no such native kernel."},
+    {"unimpl", h_unimpl, METH_VARARGS, "unimpl(key, id): end a registration; what it covered counts again."},
+    {"set_devices", h_set_devices, METH_VARARGS,
+     "set_devices(anywhere, on_host, numbers): the arguments, a bit each, that need not lie on the device of the "
+     "others; "
+     "on the CPU too; on the CPU too where they have no dimensions."},
     {"set_shape", h_set_shape, METH_VARARGS, nullptr},
     {"set_formula", h_set_formula, METH_VARARGS, nullptr},
     {"set_return_type", h_set_return_type, METH_O, nullptr},
+    {"state", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_state)), METH_VARARGS | METH_KEYWORDS,
+     "state(*, reads_elements, inplace_view, crosses_devices, underived, written_twice): facts of the row, before its "
+     "kernel is bound."},
     {"excuse", h_excuse, METH_NOARGS,
      "The operator's schema is PyTorch's and keeps quiet about a write or an alias: MINDTORCH_CHECK_MUTATION lets it "
      "be."},
@@ -318,6 +431,10 @@ PyMethodDef handle_methods[] = {
     {"has_kernel", h_resolved, METH_O, "has_kernel(key): whether a call that reaches this key finds a kernel."},
     {"redispatch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_redispatch)), METH_FASTCALL | METH_KEYWORDS,
      nullptr},
+    {"registration", h_registration, METH_O, nullptr},
+    {"is_registered", h_is_registered, METH_O, nullptr},
+    {"call_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_call_kernel)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"below_autograd", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_below_autograd)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__copy__", self_itself, METH_NOARGS, nullptr},
@@ -329,6 +446,7 @@ PyGetSetDef handle_getset[] = {{"name", h_name, nullptr, nullptr, nullptr},
                                {"schema", h_schema, nullptr, nullptr, nullptr},
                                {"schema_parts", h_schema_parts, nullptr, "What _parse_schema gives for it.", nullptr},
                                {"sequence", h_sequence, nullptr, "Its place in the order of definition.", nullptr},
+                               {"precedence", h_precedence, nullptr, "Its place among overloads.", nullptr},
                                {"form", h_form, nullptr, nullptr, nullptr},
                                {"random", h_random, h_set_random, "Whether it draws random numbers.", nullptr},
                                {"is_view", h_is_view, nullptr, nullptr, nullptr},
@@ -382,23 +500,36 @@ PyObject* py_define(PyObject*, PyObject* args) {
         return handle_for(op);
     });
 }
-// _set_fallback(key, callable, flags): a kernel for every operator without one; None for fallthrough, no callable to
-// take it away.
+// _define_form(operator, "inplace" or "out", overload): the form of a functional operator that follows from its schema.
+PyObject* py_define_form(PyObject*, PyObject* args) {
+    PyObject* o;
+    const char *form, *overload;
+    if (!PyArg_ParseTuple(args, "O!ss:_define_form", g_handle_type, &o, &form, &overload)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        bool inplace = !std::strcmp(form, "inplace");
+        MT_CHECK_VALUE(inplace || !std::strcmp(form, "out"), "a form is 'inplace' or 'out', not '", form, "'");
+        const Schema& functional = op_of(o)->schema;
+        return handle_for(
+            Registry::get().define(inplace ? inplace_schema(functional) : out_schema(functional, overload)));
+    });
+}
+// _set_fallback(key, callable, flags) -> id: a kernel for every operator without one; None for fallthrough.
 PyObject* py_set_fallback(PyObject*, PyObject* args) {
     const char* key;
-    PyObject* fn = nullptr;
+    PyObject* fn;
     unsigned int flags = 0;
-    if (!PyArg_ParseTuple(args, "s|OI:_set_fallback", &key, &fn, &flags)) return nullptr;
+    if (!PyArg_ParseTuple(args, "sO|I:_set_fallback", &key, &fn, &flags)) return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        Kernel k;
-        if (fn == Py_None) {
-            k.fallthrough = true;
-        } else if (fn) {
-            k.fn = run_python;
-            k.python = fn;
-            k.flags = flags;
-        }
-        Registry::get().set_fallback(parse_key(key), k);
+        return PyLong_FromUnsignedLongLong(Registry::get().set_fallback(parse_key(key), kernel_of(fn, flags)));
+    });
+}
+// _erase_fallback(key, id): the fallback that it covered counts again.
+PyObject* py_erase_fallback(PyObject*, PyObject* args) {
+    const char* key;
+    unsigned long long id;
+    if (!PyArg_ParseTuple(args, "sK:_erase_fallback", &key, &id)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        Registry::get().erase_fallback(parse_key(key), id);
         Py_RETURN_NONE;
     });
 }
@@ -465,7 +596,9 @@ PyObject* py_set_engine_op(PyObject*, PyObject* args) {
                  {"to_dtype", &e.to_dtype},
                  {"real", &e.real},
                  {"new_empty_strided", &e.new_empty_strided},
-                 {"zero_", &e.zero_inplace}};
+                 {"zero_", &e.zero_inplace},
+                 {"zeros", &e.zeros},
+                 {"_as_strided_backward", &e.as_strided_backward}};
     for (auto& s : slots)
         if (!std::strcmp(s.name, name)) {
             *s.slot = op_of(h);
@@ -529,7 +662,10 @@ PyObject* py_has_native(PyObject*, PyObject* name) {
 }
 
 PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
+                           {"_define_form", py_define_form, METH_VARARGS,
+                            "_define_form(operator, form, overload) -> Operator: its in-place or out= form."},
                            {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
+                           {"_erase_fallback", py_erase_fallback, METH_VARARGS, nullptr},
                            {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},
                            {"_find_operator", py_find, METH_VARARGS, nullptr},
                            {"_erase_operator", py_erase, METH_O, nullptr},

@@ -191,7 +191,7 @@ void device_dealloc(PyObject* o) {
 PyObject* device_call(PyObject* o, PyObject* args, PyObject*) {
     PyObject* fn = nullptr;
     if (!PyArg_ParseTuple(args, "O:device.__call__", &fn)) return nullptr;
-    PyObject* m = PyImport_ImportModule("mindtorch_v2._device");
+    PyObject* m = PyImport_ImportModule("mindtorch_v2._core.device");
     if (!m) return nullptr;
     PyObject* r = PyObject_CallMethod(m, "decorate", "OO", o, fn);
     Py_DECREF(m);

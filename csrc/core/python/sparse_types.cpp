@@ -1,5 +1,6 @@
 // Sparse tensors: sizes over a storage without memory, which stands for an object of Python's that holds indices and
-// values. Their operators are written in Python (mindtorch_v2/_sparse); no native kernel is registered for their keys.
+// values. Their operators are written in Python (mindtorch_v2/_behaviours/sparse); no native kernel is registered for
+// their keys.
 #include "../gil.h"
 #include "../sparse.h"
 #include "types.h"

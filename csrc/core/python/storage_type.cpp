@@ -9,6 +9,7 @@
 
 #include "../autograd.h"
 #include "../device_memory.h"
+#include "../foreign.h"
 #include "../functional.h"
 #include "../shared_memory.h"
 #include "deferred.h"
@@ -46,6 +47,8 @@ void check_host(const Storage* s) {
 }
 // Fills a storage from the bytes of another, wherever they are.
 void move_bytes(Storage* to, const void* from, Device from_device) {
+    MT_CHECK_AS(NotImplemented, !from_device.is_meta() || to->device.is_meta(),
+                "Cannot copy out of meta tensor; no data!");
     if (!to->data || !from || !to->nbytes) return;
     bool to_host = to->device.is_cpu(), from_host = from_device.is_cpu();
     if (to_host && from_host) {
@@ -123,7 +126,7 @@ struct Slice {
 };
 void release_slice(void* p) {
     Slice* s = static_cast<Slice*>(p);
-    s->parent->drop();
+    forget_export(s->parent);
     delete s;
 }
 PyObject* storage_subscript(PyObject* o, PyObject* key) {
@@ -135,7 +138,7 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
             if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw PythonError();
             Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(s->nbytes), &start, &stop, step);
             MT_CHECK(step == 1, "Trying to slice with a step of ", step, ", but only a step of 1 is supported");
-            s->retain();
+            note_export(s);  // the slice stands on its memory
             char* data = s->data ? static_cast<char*>(s->data) + start : nullptr;
             return wrap(made_type(),
                         storage_wrap(data, static_cast<size_t>(n), s->device, new Slice{s}, release_slice));
@@ -145,8 +148,8 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
         Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes);
         if (i < 0) i += n;
         MT_CHECK_INDEX(i >= 0 && i < n, "index ", i, " out of range for storage of size ", n);
-        MT_CHECK(s->data, "a storage ", s->device.is_meta() ? "on the meta device" : "of a functional tensor",
-                 " has no data");
+        MT_CHECK_AS(NotImplemented, !s->device.is_meta(), "Not available for 'meta' device type");
+        MT_CHECK(s->data, "a storage of a functional tensor has no data");
         check_host(s);
         return PyLong_FromLong(static_cast<unsigned char*>(s->data)[i]);
     });
@@ -160,6 +163,8 @@ int storage_ass_subscript(PyObject* o, PyObject* key, PyObject* value) {
         long v = value ? PyLong_AsLong(value) : -1;
         if (v == -1 && PyErr_Occurred()) throw PythonError();
         MT_CHECK(v >= 0 && v < 256, "storage bytes are between 0 and 255");
+        if (s->device.is_meta()) return 0;
+        MT_CHECK(!is_functional(s), "a storage of a functional tensor has no data");
         if (PySlice_Check(key)) {
             Py_ssize_t start, stop, step;
             if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw PythonError();

@@ -177,8 +177,15 @@ long long whole_number(PyObject* o, DType dtype) {
     if (!PyLong_Check(o)) {
         PyObject* i = PyNumber_Index(o);
         if (!i) {
-            if (!numpy_scalar_check(o)) throw PythonError();
-            PyErr_Clear();
+            PyObject *type, *value, *trace;
+            PyErr_Fetch(&type, &value, &trace);
+            if (!numpy_scalar_check(o)) {
+                PyErr_Restore(type, value, trace);
+                throw PythonError();
+            }
+            Py_XDECREF(type);
+            Py_XDECREF(value);
+            Py_XDECREF(trace);
             i = PyNumber_Long(o);
             if (!i) throw PythonError();
         }

@@ -2,6 +2,7 @@
 #include "tensor_type.h"
 #include "../autograd.h"
 #include "../gil.h"
+#include "../hooks.h"
 #include "../sparse.h"
 #include "indexing.h"
 #include "subclass.h"
@@ -204,18 +205,8 @@ PyObject* m_requires_grad_(PyObject* o, PyObject* args, PyObject* kw) {
 }
 PyObject* m_retain_grad(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        Tensor& t = as_tensor(o);
-        settle_pending(t);
-        MT_CHECK(requires_grad(t), "can't retain_grad on Tensor that has requires_grad=False");
-        if (is_leaf(t)) Py_RETURN_NONE;
-        AutogradMeta& a = *t.autograd;
-        if (a.retains_grad) Py_RETURN_NONE;
-        Node* n = grad_fn_of(t);
-        if (!n->retains) n->retains = PyList_New(0);
-        PyObject* entry = Py_BuildValue("(IN)", a.nr, PyWeakref_NewRef(o, nullptr));
-        if (!entry || PyList_Append(n->retains, entry) < 0) throw PythonError();
-        Py_DECREF(entry);
-        a.retains_grad = true;
+        settle_pending(as_tensor(o));
+        retain_grad(as_tensor(o));
         Py_RETURN_NONE;
     });
 }

@@ -37,6 +37,7 @@ bool init_tensor_type(PyObject* module);
 bool init_storage_type(PyObject* module);
 bool init_operator_types(PyObject* module);
 bool init_function_types(PyObject* module);
+bool init_overridable(PyObject* module);
 bool init_schema_types(PyObject* module);
 bool init_callable_type(PyObject* module);
 bool init_autograd_types(PyObject* module);

@@ -13,7 +13,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._sources import look_up
-from mindtorch_v2._capture._symbolic import SymFloat, SymInt, SymNumber, SymSize, wrap_number
+from mindtorch_v2._sizes.recorded import RecordedFloat, RecordedInt, RecordedNumber, RecordedSize, wrap_number
 
 __all__ = ["FACTS", "builtins_table", "classes", "fact", "make_dict", "refusing", "sort", "state"]
 
@@ -36,7 +36,7 @@ def fact(f):
 
 def state(f):
     def handler(trace, *args, **kwargs):
-        node = trace.graph.call_function(f, args, kwargs)
+        node = trace.graph.fx.call_function(f, args, kwargs)
         trace.changed_state = True
         result = f(*args, **kwargs)
         node.meta["example_value"] = result
@@ -46,7 +46,7 @@ def state(f):
 
 
 def refusing(what, kind):
-    def handler(trace, *args, **kwargs):
+    def handler(trace, *args, **kwargs) -> None:
         trace.refuse(f"{what} cannot be captured", kind)
 
     return handler
@@ -60,16 +60,18 @@ def _reduce(trace, function, sequence, *initial):
     return result
 
 
-def _isinstance(trace, obj, classes):
+def _isinstance(trace, obj, classes) -> bool:
     classes = _flat(classes)
     if isinstance(obj, torch.Tensor):
-        kind = trace.real_class(obj)
+        kind = trace.graph.real_class(obj)
         return any(
             issubclass(kind, c) if isinstance(c, type) and not _lenient(c) else isinstance(obj, c) for c in classes
         )
-    if isinstance(obj, SymNumber):
-        return any(issubclass(float if isinstance(obj, SymFloat) else int, c) or isinstance(obj, c) for c in classes)
-    if isinstance(obj, SymSize):
+    if isinstance(obj, RecordedNumber):
+        return any(
+            issubclass(float if isinstance(obj, RecordedFloat) else int, c) or isinstance(obj, c) for c in classes
+        )
+    if isinstance(obj, RecordedSize):
         return any(issubclass(torch.Size, c) for c in classes)
     for each in classes:
         if type(look_up(type(each), "__instancecheck__")) is types.FunctionType and not _known_check(each):
@@ -77,7 +79,7 @@ def _isinstance(trace, obj, classes):
     return isinstance(obj, tuple(classes))
 
 
-def _lenient(kind):
+def _lenient(kind) -> bool:
     return type(look_up(type(kind), "__instancecheck__")) is types.FunctionType
 
 
@@ -89,7 +91,7 @@ def _known_check(kind):
     )
 
 
-def _flat(classes):
+def _flat(classes) -> list:
     if isinstance(classes, tuple):
         return [c for each in classes for c in _flat(each)]
     if isinstance(classes, types.UnionType):
@@ -97,7 +99,7 @@ def _flat(classes):
     return [classes]
 
 
-def _issubclass(trace, kind, classes):
+def _issubclass(trace, kind, classes) -> bool:
     return issubclass(kind, classes)
 
 
@@ -110,7 +112,7 @@ def _getattr(trace, obj, name, *default):
         return default[0]
 
 
-def _hasattr(trace, obj, name):
+def _hasattr(trace, obj, name) -> bool:
     try:
         trace.ga(obj, name)
     except AttributeError:
@@ -118,15 +120,15 @@ def _hasattr(trace, obj, name):
     return True
 
 
-def _setattr(trace, obj, name, value):
+def _setattr(trace, obj, name, value) -> None:
     trace.sa(value, obj, name)
 
 
-def _delattr(trace, obj, name):
+def _delattr(trace, obj, name) -> None:
     trace.da(obj, name)
 
 
-def _callable(trace, obj):
+def _callable(trace, obj) -> bool:
     return callable(obj)
 
 
@@ -168,13 +170,13 @@ def _extreme(compare):
                 raise ValueError("min()/max() arg is an empty sequence")
             return default
         if (
-            any(isinstance(i, SymNumber) for i in items)
+            any(isinstance(i, RecordedNumber) for i in items)
             and key is None
-            and all(isinstance(i, (int, float, SymNumber)) for i in items)
+            and all(isinstance(i, (int, float, RecordedNumber)) for i in items)
         ):
             f = max if compare == "gt" else min
-            value = f(*(i.value if isinstance(i, SymNumber) else i for i in items))
-            return wrap_number(trace, trace.symbolic_node(f, tuple(items)), value)
+            value = f(*(i.value if isinstance(i, RecordedNumber) else i for i in items))
+            return wrap_number(trace, trace.graph.symbolic_node(f, tuple(items)), value)
         best = items[0]
         best_key = best if key is None else trace.call(key, best)
         for each in items[1:]:
@@ -186,7 +188,7 @@ def _extreme(compare):
     return handler
 
 
-def sort(trace, items, *, key=None, reverse=False):
+def sort(trace, items, *, key=None, reverse=False) -> list:
     items = [*trace.it(items)]
     keys = items if key is None else [trace.call(key, each) for each in items]
     if not all(map(trace.is_plain, keys)):
@@ -195,19 +197,19 @@ def sort(trace, items, *, key=None, reverse=False):
     return [items[i] for i in order]
 
 
-def _any(trace, items):
+def _any(trace, items) -> bool:
     return any(trace.t(each) for each in trace.it(items))
 
 
-def _all(trace, items):
+def _all(trace, items) -> bool:
     return all(trace.t(each) for each in trace.it(items))
 
 
 def _arithmetic(f):
     def handler(trace, *args):
         if isinstance(args[0], torch.Tensor):
-            return trace.record("call_function", f, args, {})
-        if not all(is_constant(a) or isinstance(a, SymNumber) for a in args):
+            return trace.graph.record("call_function", f, args, {})
+        if not all(is_constant(a) or isinstance(a, RecordedNumber) for a in args):
             trace.refuse(f"{f.__name__}() of a {type(args[0]).__name__}", "operator")
         return f(*args)
 
@@ -217,11 +219,11 @@ def _arithmetic(f):
 def _number(kind):
     def handler(trace, *args):
         if args and isinstance(args[0], torch.Tensor):
-            return kind(trace.tensor_method(args[0], "item", (), {}))
-        if args and isinstance(args[0], SymNumber):
-            if kind is int and isinstance(args[0], SymInt):
+            args = (trace.tensor_method(args[0], "item", (), {}), *args[1:])
+        if args and isinstance(args[0], RecordedNumber):
+            if isinstance(args[0], RecordedInt if kind is int else RecordedFloat):
                 return args[0]
-            return wrap_number(trace, trace.symbolic_node(kind, args), kind(args[0].value))
+            return args[0]._with(kind, *args)
         if not all(map(is_constant, args)):
             trace.refuse(f"{kind.__name__}() of a {type(args[0]).__name__}", "operator")
         return kind(*args)
@@ -247,7 +249,7 @@ def _format(trace, value, spec=""):
     return trace.fmt(value, -1, spec)
 
 
-def _hash(trace, value):
+def _hash(trace, value) -> int:
     if not is_constant(value):
         trace.refuse("hash() of an object", "identity")
     return hash(value)
@@ -257,14 +259,14 @@ def _type(trace, *args):
     if len(args) != 1:
         trace.refuse("making a class", "class_definition")
     if isinstance(args[0], torch.Tensor):
-        return trace.real_class(args[0])
-    if isinstance(args[0], SymNumber):
-        return float if isinstance(args[0], SymFloat) else int
-    return torch.Size if isinstance(args[0], SymSize) else type(args[0])
+        return trace.graph.real_class(args[0])
+    if isinstance(args[0], RecordedNumber):
+        return float if isinstance(args[0], RecordedFloat) else int
+    return torch.Size if isinstance(args[0], RecordedSize) else type(args[0])
 
 
 def _range(trace, *args):
-    return range(*(a.__index__() if isinstance(a, SymNumber) else a for a in args))
+    return range(*(a.__index__() if isinstance(a, RecordedNumber) else a for a in args))
 
 
 def _zip(trace, *iterables, strict=False):
@@ -296,7 +298,7 @@ def _container(kind):
     return handler
 
 
-def make_dict(trace, *args, **kwargs):
+def make_dict(trace, *args, **kwargs) -> dict:
     if not args:
         return dict(**kwargs)
     if isinstance(args[0], dict) or look_up(type(args[0]), "keys") is not None:
@@ -340,17 +342,17 @@ def _plainly(kind):
         args = [trace.deep(a) for a in args]
         if not all(is_constant(a) or isinstance(a, (list, tuple)) for a in args):
             trace.refuse(f"{kind.__name__} of these arguments", "call")
-        return kind(*(a.__index__() if isinstance(a, SymInt) else a for a in args), **kwargs)
+        return kind(*(a.__index__() if isinstance(a, RecordedInt) else a for a in args), **kwargs)
 
     return handler
 
 
 def _size(trace, items=()):
     items = [*trace.it(items)]
-    return SymSize(items) if any(isinstance(i, SymNumber) for i in items) else torch.Size(items)
+    return RecordedSize(items) if any(isinstance(i, RecordedNumber) for i in items) else torch.Size(items)
 
 
-def _weak_ref(trace, *args):
+def _weak_ref(trace, *args) -> None:
     trace.refuse("weak references cannot be captured", "identity")
 
 
@@ -358,7 +360,7 @@ def _object(trace):
     return object()
 
 
-def _property(trace, *args, **kwargs):
+def _property(trace, *args, **kwargs) -> None:
     trace.refuse("making a property", "class_definition")
 
 

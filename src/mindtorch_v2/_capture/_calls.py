@@ -16,17 +16,18 @@ from mindtorch_v2._capture._reading import BoundSlot, TensorMethod
 from mindtorch_v2._capture._result import Uncapturable
 from mindtorch_v2._capture._rewrite import instrument
 from mindtorch_v2._capture._sources import Attribute, Constant, Item, absent, look_up
-from mindtorch_v2._capture._symbolic import SymNumber, SymSize
-from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException
+from mindtorch_v2._capture._without_source import check_simple, runs_as_it_is
+from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
+from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException, FakeTensor
 
 __all__ = ["Calls"]
 
-_factories = {}
+_factories: dict = {}
 _OPERATOR_KINDS = (
     type(torch.relu),
     type(torch.Tensor.view),
-    torch._ops_namespace.OpOverload,
-    torch._ops_namespace.OpOverloadPacket,
+    torch._ops.OpOverload,
+    torch._ops.OpOverloadPacket,
 )
 _VALUE_METHODS = frozenset(
     "item tolist numpy __bool__ __int__ __float__ __index__ __complex__ is_nonzero equal allclose data_ptr untyped_storage "
@@ -43,7 +44,7 @@ _REFUSED_METHODS = frozenset(
 
 
 class Frame:
-    """What an instrumented function knows of its own: global variables and the cells that it closes over."""
+    """The names that an instrumented function has of its own: global variables and the cells that it closes over."""
 
     def __init__(self, trace, function, source):
         self.trace, self.function, self.source = trace, function, source
@@ -58,15 +59,15 @@ class Frame:
 
     def _global(self, name):
         trace, space = self.trace, self.function.__globals__
-        where = trace.source(Constant, space, f"G[{space.get('__name__', '?')}]")
+        where = trace.sources.source(Constant, space, f"G[{space.get('__name__', '?')}]")
         if name in space:
-            return trace.wrap(space[name], trace.source(Item, where, name))
-        trace.guard("absent", where, name)
+            return trace.sources.wrap(space[name], trace.sources.source(Item, where, name))
+        trace.sources.guard("absent", where, name)
         builtins = self.function.__builtins__
         if name not in builtins:
             raise NameError(f"name {name!r} is not defined")
-        where = trace.source(Constant, builtins, "builtins")
-        return trace.wrap(builtins[name], trace.source(Item, where, name))
+        where = trace.sources.source(Constant, builtins, "builtins")
+        return trace.sources.wrap(builtins[name], trace.sources.source(Item, where, name))
 
     def c(self, name):
         """The content of a cell."""
@@ -77,21 +78,21 @@ class Frame:
         index = function.__code__.co_freevars.index(name)
         cell = function.__closure__[index]
         if self.source is not None:
-            of = trace.source(Item, trace.source(Attribute, self.source, "__closure__"), index, False)
+            of = trace.sources.source(Item, trace.sources.source(Attribute, self.source, "__closure__"), index, False)
         else:
-            of = trace.source(Constant, cell, f"{function.__qualname__}.<{name}>")
+            of = trace.sources.source(Constant, cell, f"{function.__qualname__}.<{name}>")
         try:
             value = cell.cell_contents
         except ValueError:
             raise NameError(f"cannot access free variable {name!r}") from None
-        found = self.cells[name] = trace.wrap(value, trace.source(Attribute, of, "cell_contents"))
+        found = self.cells[name] = trace.sources.wrap(value, trace.sources.source(Attribute, of, "cell_contents"))
         return found
 
-    def sg(self, value, name):
+    def sg(self, value, name) -> None:
         """Assignment to a global variable."""
         self.trace.refuse(f"assignment to the global variable {name!r}", "write")
 
-    def sc(self, value, name):
+    def sc(self, value, name) -> None:
         """Assignment to a variable of a function around, which has been left."""
         self.trace.refuse(f"assignment to the variable {name!r} of a function around", "write")
 
@@ -115,6 +116,17 @@ class Frame:
                 raise ImportError(f"cannot import name {name!r} from {module!r}") from None
 
 
+def _is_one_unknown_number(tensor):
+    """Whether `item` of a fake tensor has to wait for its data."""
+    return (
+        isinstance(tensor, FakeTensor)
+        and tensor.constant is None
+        and tensor.numel() == 1
+        and not tensor.dtype.is_complex
+        and tensor.dtype is not torch.bool
+    )
+
+
 class Calls(Operators):
     """The part of a trace that calls."""
 
@@ -131,7 +143,11 @@ class Calls(Operators):
             with _known.outside_of():
                 importlib.import_module(name)
         module = sys.modules[name]
-        self.guard("identity", self.source(Item, self.source(Constant, sys.modules, "sys.modules"), name), module)
+        self.sources.guard(
+            "identity",
+            self.sources.source(Item, self.sources.source(Constant, sys.modules, "sys.modules"), name),
+            module,
+        )
         return module
 
     def made(self, function):
@@ -143,7 +159,7 @@ class Calls(Operators):
         """`f(*args, **kwargs)`."""
         self.alive()
         kind = type(f)
-        if kind is types.FunctionType:
+        if kind is types.FunctionType or kind is torch._C.Overridable:
             if id(f) in self.made_functions:
                 return f(*args, **kwargs)
             handler = self._marked(f) or _known.functions().get(f)
@@ -151,7 +167,7 @@ class Calls(Operators):
                 return handler(self, *args, **kwargs)
             if f in _known.leaves():
                 return self.leaf(f, args, kwargs)
-            return self.python(f, args, kwargs)
+            return self.python(f if kind is types.FunctionType else f._function, args, kwargs)
         if kind is types.MethodType:
             return self.call(f.__func__, f.__self__, *args, **kwargs)
         if kind is TensorMethod:
@@ -171,11 +187,12 @@ class Calls(Operators):
                 return self.tensor_method(args[0], f.__name__, args[1:], kwargs)
             return self.slot(f, args[0], args[1:], kwargs)
         if kind is functools.partial:
-            source = self.source_of(f)
+            source = self.sources.source_of(f)
             if source is None:
                 return self.call(f.func, *f.args, *args, **{**f.keywords, **kwargs})
             function, before, keywords = (
-                self.wrap(getattr(f, n), self.source(Attribute, source, n)) for n in ("func", "args", "keywords")
+                self.sources.wrap(getattr(f, n), self.sources.source(Attribute, source, n))
+                for n in ("func", "args", "keywords")
             )
             return self.call(function, *before, *args, **{**self.mapping(keywords), **kwargs})
         if kind is functools._lru_cache_wrapper:
@@ -188,13 +205,13 @@ class Calls(Operators):
             raise TypeError(f"{kind.__name__!r} object is not callable")
         if type(method) is not types.FunctionType:
             self.refuse(f"a call of a {kind.__name__} cannot be captured", "call")
-        self.type_attribute(kind, "__call__")
+        self.sources.type_attribute(kind, "__call__")
         return self.call(method, f, *args, **kwargs)
 
     # ---- functions in Python ----
 
     def _marked(self, f):
-        """What the program has told the compiler to do at calls of a function."""
+        """The action that the program has told the compiler to do at calls of a function."""
         marks, told = f.__dict__, torch._dynamo._marks
         if marks.get("_torchdynamo_disable") is True:
             self.refuse(f"{f.__qualname__!r} is disabled for compilation", "disabled")
@@ -229,20 +246,30 @@ class Calls(Operators):
             try:
                 _factories[key] = instrument(f)
             except Uncapturable as error:
-                self.fail(error)
-        source = self.source_of(f)
+                if error.kind != "no_source" or not code.co_filename.startswith("<"):
+                    self.fail(error)
+                _factories[key] = None
+        source = self.sources.source_of(f)
         frame = Frame(self, f, source)
-        if source is None:
-            self.guard("function", None, (f, code, f.__defaults__, f.__kwdefaults__))
+        if source is None or _factories[key] is None:
+            self.sources.guard("function", None, (f, code, f.__defaults__, f.__kwdefaults__))
+        if _factories[key] is None:
+            try:
+                check_simple(self, frame, f, _VALUE_METHODS | _REFUSED_METHODS)
+            except Uncapturable as error:
+                self.fail(error)
+            self.kept.append(f)
+            return runs_as_it_is(self, f)
         made = _factories[key](self, frame)
         made.__name__, made.__qualname__ = f.__name__, f.__qualname__
-        of = source or self.constant_source(f, f.__qualname__)
+        of = source or self.sources.constant_source(f, f.__qualname__)
         if f.__defaults__ is not None:
-            made.__defaults__ = self.wrap(f.__defaults__, self.source(Attribute, of, "__defaults__"))
+            made.__defaults__ = self.sources.wrap(f.__defaults__, self.sources.source(Attribute, of, "__defaults__"))
         if f.__kwdefaults__ is not None:
-            where = self.source(Attribute, of, "__kwdefaults__")
+            where = self.sources.source(Attribute, of, "__kwdefaults__")
             made.__kwdefaults__ = {
-                name: self.wrap(value, self.source(Item, where, name)) for name, value in f.__kwdefaults__.items()
+                name: self.sources.wrap(value, self.sources.source(Item, where, name))
+                for name, value in f.__kwdefaults__.items()
             }
         self.kept.append(f)
         return made
@@ -258,23 +285,23 @@ class Calls(Operators):
     def leaf(self, f, args, kwargs):
         """A call of a torch function: a node of the graph."""
         args, kwargs = self._prepared(args, kwargs)
-        return self.record("call_function", f, args, kwargs)
+        return self.graph.record("call_function", f, args, kwargs)
 
-    def _prepared(self, args, kwargs):
+    def _prepared(self, args, kwargs) -> tuple:
         return tuple(self.deep(a) for a in args), {key: self.deep(value) for key, value in kwargs.items()}
 
     def operator_call(self, f, args, kwargs):
         """A call of an operator: a function, a method or an entry of torch.ops."""
         if type(f) is type(torch.Tensor.view):
             return self.tensor_method(args[0], f.__name__, args[1:], kwargs)
-        if kwargs.get("out") is not None and self.tainted:
+        if kwargs.get("out") is not None and self.graph.tainted:
             self.refuse("out= with dynamic sizes", "dynamic")
         return self.leaf(f, args, kwargs)
 
     def tensor_method(self, tensor, name, args, kwargs):
         """A call of a method of a tensor."""
         if name in ("size",):
-            shape = self.shape_of(tensor)
+            shape = self.graph.shape_of(tensor)
             return shape[args[0] if args else kwargs["dim"]] if args or kwargs else shape
         if name in ("numel", "nelement"):
             return self.numel(tensor)
@@ -283,7 +310,15 @@ class Calls(Operators):
         if name == "__iter__":
             return iter(self.it(tensor))
         if name in _VALUE_METHODS:
-            known = id(tensor) not in self.tainted
+            known = id(tensor) not in self.graph.tainted
+            if (
+                self.graph.records_data
+                and name == "item"
+                and not args
+                and not kwargs
+                and _is_one_unknown_number(tensor)
+            ):
+                return self.graph.number_of(tensor)
             if known and name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__"):
                 try:
                     return getattr(tensor, name)(*args)
@@ -291,7 +326,7 @@ class Calls(Operators):
                     pass
             self.refuse(f"Tensor.{name}() depends on values", "data_dependent")
         if name in _FACT_METHODS:
-            return self.fact(tensor, name, args, kwargs)
+            return self.graph.fact(tensor, name, args, kwargs)
         if name in _REFUSED_METHODS:
             self.refuse(f"Tensor.{name}() cannot be captured", "autograd" if name == "backward" else "tensor_method")
         if name == "type" and not args and not kwargs:
@@ -300,10 +335,10 @@ class Calls(Operators):
             return self.gi(tensor, args[0])
         if name == "__setitem__":
             return self.si(args[1], tensor, args[0])
-        if name == "requires_grad_" and id(tensor) in self.real_of:
+        if name == "requires_grad_" and id(tensor) in self.graph.real_of:
             self.refuse("requires_grad_() of an input", "write")
         args, kwargs = self._prepared(args, kwargs)
-        result = self.record("call_method", name, (tensor, *args), kwargs)
+        result = self.graph.record("call_method", name, (tensor, *args), kwargs)
         if name in ("to", "type") and not isinstance(result, torch.Tensor):
             self.refuse(f"the result of Tensor.{name}()", "result")
         return result
@@ -334,9 +369,9 @@ class Calls(Operators):
         name = descriptor.__name__
         if descriptor.__objclass__ is object:
             return self._object_method(name, obj, args, kwargs)
-        if isinstance(obj, (SymSize, SymNumber)):
+        if isinstance(obj, (RecordedSize, RecordedNumber)):
             return getattr(obj, name)(*args, **kwargs)
-        source = self.source_of(obj)
+        source = self.sources.source_of(obj)
         if source is not None:
             return _known.outside_method(self, obj, name, source, args, kwargs)
         if is_constant(obj):
@@ -381,7 +416,7 @@ class Calls(Operators):
             return cls(*(self.it(a) if _iterable(a) else self.wrapped(a) for a in args), **kwargs)
         meta_call = look_up(type(cls), "__call__")
         if type(meta_call) is types.FunctionType:
-            self.type_attribute(type(cls), "__call__")
+            self.sources.type_attribute(type(cls), "__call__")
             return self.call(meta_call, cls, *args, **kwargs)
         if issubclass(cls, torch.Tensor):
             self.refuse(f"making a {cls.__name__} cannot be captured", "tensor_subclass")
@@ -389,7 +424,7 @@ class Calls(Operators):
 
     def make_instance(self, cls, args, kwargs):
         """`type.__call__(cls, ...)`."""
-        new = self.type_attribute(cls, "__new__")
+        new = self.sources.type_attribute(cls, "__new__")
         plain = new.__func__ if type(new) is staticmethod else new
         if type(plain) is types.FunctionType:
             if hasattr(cls, "_fields") and plain.__code__.co_filename.startswith("<"):
@@ -409,7 +444,7 @@ class Calls(Operators):
         if type(obj) is not cls and not isinstance(obj, cls):
             return obj
         kind = type(obj)
-        init = self.type_attribute(kind, "__init__")
+        init = self.sources.type_attribute(kind, "__init__")
         if type(init) is types.FunctionType:
             if dataclasses.is_dataclass(kind) and init.__code__.co_filename.startswith("<"):
                 self._dataclass_init(obj, kind, init, args, kwargs)
@@ -422,20 +457,20 @@ class Calls(Operators):
     def _defaults(self, f):
         """The defaults of a function by parameter: values and where they stand."""
         code, found = f.__code__, {}
-        self.guard("function", None, (f, code, f.__defaults__, f.__kwdefaults__))
-        of = self.constant_source(f, f.__qualname__)
+        self.sources.guard("function", None, (f, code, f.__defaults__, f.__kwdefaults__))
+        of = self.sources.constant_source(f, f.__qualname__)
         defaults = f.__defaults__ or ()
         first = code.co_argcount - len(defaults)
-        where = self.source(Attribute, of, "__defaults__")
+        where = self.sources.source(Attribute, of, "__defaults__")
         for i, value in enumerate(defaults):
-            found[code.co_varnames[first + i]] = value, self.source(Item, where, i, False)
-        where = self.source(Attribute, of, "__kwdefaults__")
+            found[code.co_varnames[first + i]] = value, self.sources.source(Item, where, i, False)
+        where = self.sources.source(Attribute, of, "__kwdefaults__")
         for name, value in (f.__kwdefaults__ or {}).items():
-            found[name] = value, self.source(Item, where, name)
+            found[name] = value, self.sources.source(Item, where, name)
         return found
 
     def _dataclass_init(self, obj, kind, init, args, kwargs):
-        """What the `__init__` that `dataclass` makes does."""
+        """Do what the `__init__` that `dataclass` makes does."""
         owner = next(base for base in kind.__mro__ if "__init__" in base.__dict__)
         fields = [f for f in owner.__dataclass_fields__.values() if f._field_type is not dataclasses._FIELD_CLASSVAR]
         names = [f.name for f in fields if f.init and not f.kw_only]
@@ -449,7 +484,7 @@ class Calls(Operators):
             if field.init and field.name in given:
                 value = given.pop(field.name)
             elif field.init and field.default is not dataclasses.MISSING:
-                value = self.wrap(*defaults[field.name])
+                value = self.sources.wrap(*defaults[field.name])
             elif field.default is not dataclasses.MISSING:
                 self.refuse("a field of a dataclass with a default and without a parameter", "call")
             elif field.default_factory is not dataclasses.MISSING:
@@ -470,5 +505,5 @@ class Calls(Operators):
             self.call(self.ga(obj, "__post_init__"), *initial)
 
 
-def _iterable(value):
+def _iterable(value) -> bool:
     return look_up(type(value), "__iter__") is not None

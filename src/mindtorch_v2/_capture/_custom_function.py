@@ -8,13 +8,13 @@ __all__ = ["apply"]
 
 
 class Context:
-    """What forward tells backward, while both are traced."""
+    """The context by which forward tells backward, while both are traced."""
 
-    def __init__(self, needs):
+    def __init__(self, needs) -> None:
         self.needs_input_grad = needs
         self.to_save = ()
 
-    def save_for_backward(self, *tensors):
+    def save_for_backward(self, *tensors) -> None:
         """Keep tensors for backward."""
         self.to_save = tensors
 
@@ -36,22 +36,22 @@ def apply(trace, cls, args, kwargs):
     A compiler may look into it once and keep what it saw: so whatever the user's forward and backward read is guarded, by
     running their instrumented copies. What those record is taken away again.
     """
-    if trace.tainted:
+    if trace.graph.tainted:
         trace.refuse(f"the autograd function {cls.__name__} with dynamic sizes", "autograd_function")
-    last = next(iter(reversed(trace.graph.nodes)), None)
-    inputs, writes, versions = len(trace.inputs), len(trace.writes), _versions(trace, args)
+    last = next(iter(reversed(trace.graph.fx.nodes)), None)
+    inputs, writes, versions = len(trace.graph.inputs), len(trace.writes.noted), _versions(trace, args)
     _run(trace, cls, args, kwargs)
-    if len(trace.inputs) != inputs:
+    if len(trace.graph.inputs) != inputs:
         trace.refuse(
             f"the autograd function {cls.__name__} reads a tensor that is not its argument", "autograd_function"
         )
-    if len(trace.writes) != writes or _versions(trace, args) != versions:
+    if len(trace.writes.noted) != writes or _versions(trace, args) != versions:
         trace.refuse(f"the autograd function {cls.__name__} writes to its arguments or outside", "autograd_function")
-    for node in reversed(trace.graph.nodes):
+    for node in reversed(trace.graph.fx.nodes):
         if node is last:
             break
         if node.op != "placeholder":
-            trace.graph.erase_node(node)
+            trace.graph.fx.erase_node(node)
     return trace.leaf(_function(cls), args, kwargs)
 
 
@@ -67,18 +67,20 @@ def _function(cls):
     return apply
 
 
-def _versions(trace, args):
+def _versions(trace, args) -> list:
     return [a._version for a in args if isinstance(a, torch.Tensor)]
 
 
-def _run(trace, cls, args, kwargs):
+def _run(trace, cls, args, kwargs) -> None:
     needs = tuple(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
     context = Context(needs)
     grad = torch.is_grad_enabled()
     torch._C._set_grad_enabled(False)
     try:
         # forward may give an argument back: then what stands for it must not be taken for the argument.
-        given = [trace.record("call_method", "view_as", (a, a), {}) if isinstance(a, torch.Tensor) else a for a in args]
+        given = [
+            trace.graph.record("call_method", "view_as", (a, a), {}) if isinstance(a, torch.Tensor) else a for a in args
+        ]
         forward = trace.ga(cls, "forward")
         if cls.setup_context is not torch.autograd.Function.setup_context:
             outputs = trace.call(forward, *given, **kwargs)
@@ -88,7 +90,9 @@ def _run(trace, cls, args, kwargs):
         if not any(needs):
             return
         grads = [
-            trace.record("call_function", torch.empty_like, (each,), {}) if isinstance(each, torch.Tensor) else None
+            trace.graph.record("call_function", torch.empty_like, (each,), {})
+            if isinstance(each, torch.Tensor)
+            else None
             for each in (outputs if isinstance(outputs, tuple) else (outputs,))
         ]
         name = "vjp" if cls.vjp is not torch.autograd.Function.vjp else "backward"

@@ -10,7 +10,7 @@ from mindtorch_v2._capture._result import Uncapturable
 __all__ = ["file_of", "find"]
 
 _STARTED = time.time()
-_files = {}
+_files: dict = {}
 
 
 class _File:
@@ -23,7 +23,7 @@ class _File:
         self._collect(self.tree, None)
         self.codes = None
 
-    def _collect(self, node, class_name):
+    def _collect(self, node, class_name) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 line = min([child.lineno, *(d.lineno for d in child.decorator_list)])
@@ -82,7 +82,9 @@ def _is_of(node, code):
     body = node.body
     begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
     places = [
-        (l, c) for l, _, c, _ in code.co_positions() if l is not None and c is not None and (l, c) != (node.lineno, 0)
+        (row, column)
+        for row, _, column, _ in code.co_positions()
+        if row is not None and column is not None and (row, column) != (node.lineno, 0)
     ]
     return all(begin <= place <= end for place in places)
 

@@ -7,8 +7,8 @@ import types
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._capture._sources import absent
-from mindtorch_v2._torch_dispatch import modes as _modes
-from mindtorch_v2._torch_function import _state as _function_modes
+from mindtorch_v2._core.torch_dispatch import modes as _modes
+from mindtorch_v2._core.torch_function import _state as _function_modes
 
 __all__ = ["KINDS", "TensorMeta", "active_modes", "global_state", "is_constant", "names", "same_constant"]
 
@@ -16,7 +16,7 @@ _BY_IDENTITY = (type(None), bool, type(...), type(NotImplemented), torch.dtype, 
 _BY_VALUE = (int, float, complex, str, bytes, torch.device, torch.Size, range)
 
 
-def is_constant(value):
+def is_constant(value) -> bool:
     """Whether a value cannot change and is compared by type and value."""
     kind = type(value)
     if kind in _BY_IDENTITY or kind in _BY_VALUE or isinstance(value, enum.Enum):
@@ -46,13 +46,13 @@ def same_constant(found, expected):
     return found is expected or (kind in _BY_VALUE and found == expected)
 
 
-def active_modes():
+def active_modes() -> tuple:
     """The modes of this thread that see calls of functions or operators."""
     return (*_function_modes.modes, *_modes())
 
 
-def global_state():
-    """What operators' results depend on besides their arguments."""
+def global_state() -> tuple:
+    """The settings that operators' results depend on besides their arguments."""
     return (
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
@@ -78,9 +78,9 @@ _STATE_NAMES = (
 
 
 class TensorMeta:
-    """What is guarded of a tensor. `sizes` has None for a dynamic size, with which strides are those of `order`."""
+    """Facts of a tensor that are guarded. `sizes` has None for a dynamic size, with which strides are those of `order`."""
 
-    def __init__(self, tensor, dynamic=()):
+    def __init__(self, tensor, dynamic=()) -> None:
         self.kind = type(tensor)
         self.dtype, self.device = tensor.dtype, tensor.device
         self.requires_grad = tensor.requires_grad
@@ -92,7 +92,7 @@ class TensorMeta:
         self.shape, self.stride = tensor.shape, tensor.stride()
 
     def differs(self, value):
-        """What is different in `value`, as text; None if nothing is."""
+        """The difference of `value`, as text; None if nothing is."""
         if type(value) is not self.kind:
             return f"type changed from {self.kind.__name__} to {type(value).__name__}"
         if value.dtype is not self.dtype:
@@ -130,7 +130,7 @@ class TensorMeta:
         return self.native(value)
 
 
-def _overlap(tensors):
+def _overlap(tensors) -> bool:
     seen = set()
     for tensor in tensors:
         place = tensor.untyped_storage()._cdata
@@ -141,7 +141,7 @@ def _overlap(tensors):
 
 
 def super_has(this, kind, name):
-    """What stands under a name in the bases of `kind` after `this`."""
+    """The attribute under a name in the bases of `kind` after `this`."""
     line = type.__dict__["__mro__"].__get__(kind)
     for base in line[line.index(this) + 1 :]:
         found = type.__dict__["__dict__"].__get__(base).get(name, absent)
@@ -168,19 +168,19 @@ def _described(value):
     return name if isinstance(name, str) else f"<{type(value).__name__}>"
 
 
-KINDS = {}
+KINDS: dict = {}
 """Name -> kind."""
 
 
 class Kind:
-    """What guards of a name demand. A guard has a source (or None) and a value: what is expected of what is found there."""
+    """Demand of the guards of a name. A guard has a source (or None) and a value: what is expected of what is found there."""
 
-    def __init_subclass__(cls, called=None):
+    def __init_subclass__(cls, called=None) -> None:
         for name in (called or cls.__name__.lower()).split():
             KINDS[name] = cls
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         """The demand, for readers."""
         return f"a check of {guard.kind}"
 
@@ -199,11 +199,11 @@ class Constant(Kind):
     """A constant of the same class and value."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.source.text()} == {guard.value!r}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         value = guard.value
         if type(value) is bool or value is None:
             return f"{of} is {value}"
@@ -214,7 +214,7 @@ class Constant(Kind):
         return f"same_constant({of}, {writer.constant(value)})"
 
     @classmethod
-    def why(cls, guard, args, kwargs):
+    def why(cls, guard, args, kwargs) -> str:
         return f"{cls.text(guard)}, it is {guard.source.get(args, kwargs)!r}"
 
 
@@ -222,11 +222,11 @@ class Identity(Kind, called="identity lookup"):
     """The very object."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.source.text()} is {_described(guard.value)}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"{of} is {writer.constant(guard.value)}"
 
 
@@ -234,11 +234,11 @@ class Class(Kind):
     """An object of the class."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"type({guard.source.text()}) is {_described(guard.value)}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"type({of}) is {writer.constant(guard.value)}"
 
 
@@ -246,11 +246,11 @@ class Absent(Kind):
     """A dictionary without the key."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.value!r} not in {guard.source.text()}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         key = repr(guard.value) if type(guard.value) is str else writer.constant(guard.value)
         return f"not dict_has({of}, {key})"
 
@@ -259,11 +259,11 @@ class Has(Kind):
     """A dictionary with the key."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.value!r} in {guard.source.text()}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"dict_has({of}, {writer.constant(guard.value)})"
 
 
@@ -271,11 +271,11 @@ class Keys(Kind):
     """A dictionary with these keys, in this order."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"keys of {guard.source.text()} are {list(guard.value)!r}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"same_constant(tuple({of}), {writer.constant(guard.value)})"
 
 
@@ -283,11 +283,11 @@ class Length(Kind):
     """A container of so many items."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"len({guard.source.text()}) == {guard.value}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"len({of}) == {guard.value}"
 
 
@@ -295,11 +295,11 @@ class Truth(Kind):
     """A container that is empty, or is not."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"bool({guard.source.text()}) is {guard.value}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"(len({of}) != 0) is {guard.value}"
 
 
@@ -307,11 +307,11 @@ class Same(Kind):
     """The object that is found at another source, too."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.source.text()} is {guard.value.text()}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"{of} is {writer.value(guard.value)}"
 
 
@@ -319,11 +319,11 @@ class Different(Kind):
     """Another object than that at another source."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.source.text()} is not {guard.value.text()}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"{of} is not {writer.value(guard.value)}"
 
 
@@ -331,7 +331,7 @@ class Tensor(Kind):
     """A tensor of the form that a `TensorMeta` holds."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         meta = guard.value
         return (
             f"{guard.source.text()} is a {meta.kind.__name__} of {meta.dtype}, {meta.device}, "
@@ -340,19 +340,19 @@ class Tensor(Kind):
         )
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"{writer.constant(guard.value.native)}({of})"
 
     @classmethod
-    def why(cls, guard, args, kwargs):
+    def why(cls, guard, args, kwargs) -> str:
         return f"tensor {guard.source.text()} {guard.value.differs(guard.source.get(args, kwargs))}"
 
 
 class Looks(Kind):
-    """What a native guard accepts."""
+    """The values that a native guard accepts."""
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"{writer.constant(guard.value)}({of})"
 
 
@@ -360,11 +360,11 @@ class Distinct(Kind):
     """Sources with as many different objects."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{len(guard.value)} tensors are different objects"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"len({{{', '.join(f'id({writer.value(s)})' for s in guard.value)}}}) == {len(guard.value)}"
 
 
@@ -372,11 +372,11 @@ class Separate(Kind):
     """Tensors that share no memory."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"the memory of {len(guard.value)} tensors does not overlap"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"not overlap(({', '.join(map(writer.value, guard.value))},))"
 
 
@@ -384,7 +384,7 @@ class Apart(Kind):
     """The two above, asked of a watch that knows the tensors which are always the same."""
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         apart, memory, sources = guard.value
         return f"{writer.constant(apart)}({memory}, {', '.join(map(writer.value, sources))})"
 
@@ -393,11 +393,11 @@ class Code(Kind):
     """A function with this code."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.source.text()} runs the code of {guard.value.co_name}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"type({of}) is function_type and {of}.__code__ is {writer.constant(guard.value)}"
 
 
@@ -405,11 +405,11 @@ class Function(Kind):
     """A function that is as it was: `(function, code, defaults, keyword defaults)`."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{_described(guard.value[0])} runs the same code"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         f, code, defaults, keywords = map(writer.constant, guard.value[:4])
         return f"{f}.__code__ is {code} and {f}.__defaults__ is {defaults} and {f}.__kwdefaults__ is {keywords}"
 
@@ -418,24 +418,24 @@ class Result(Kind):
     """A pure function that gives the same again: `(function, arguments, result)`."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{_described(guard.value[0])}{guard.value[1]!r} == {guard.value[2]!r}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         function, arguments, result = map(writer.constant, guard.value)
         return f"same_constant({function}(*{arguments}), {result})"
 
 
 class Super(Kind):
-    """What stands under a name in the bases: `(class, class of the object, name, what is there)`."""
+    """The attribute under a name in the bases: `(class, class of the object, name, what is there)`."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"super({_described(guard.value[0])}, {_described(guard.value[1])}).{guard.value[2]} is as it was"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         this, kind, name, attribute = guard.value
         return f"super_has({writer.constant(this)}, {writer.constant(kind)}, {name!r}) is {writer.constant(attribute)}"
 
@@ -444,11 +444,11 @@ class Arguments(Kind):
     """So many positional arguments, and these keywords."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return f"{guard.value[0]} positional arguments and keywords {list(guard.value[1])}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"len(args) == {guard.value[0]} and tuple(kwargs) == {writer.constant(guard.value[1])}"
 
 
@@ -456,15 +456,15 @@ class Shapes(Kind):
     """Sizes by which the program decides the same: a function of `(args, kwargs)` that tells."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return "the program decides the same by the sizes"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"{writer.constant(guard.value)}(args, kwargs)"
 
     @classmethod
-    def why(cls, guard, args, kwargs):
+    def why(cls, guard, args, kwargs) -> str:
         return "the program decides something else by these sizes"
 
 
@@ -472,14 +472,14 @@ class State(Kind):
     """The settings of the thread."""
 
     @staticmethod
-    def text(guard):
+    def text(guard) -> str:
         return "grad mode, autocast, default dtype and device as they were"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer, of, guard) -> str:
         return f"global_state() == {writer.constant(guard.value)}"
 
     @classmethod
-    def why(cls, guard, args, kwargs):
+    def why(cls, guard, args, kwargs) -> str:
         changed = [name for name, a, b in zip(_STATE_NAMES, global_state(), guard.value) if a != b]
         return f"global state changed: {', '.join(changed)}"

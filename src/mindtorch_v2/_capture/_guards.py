@@ -11,7 +11,7 @@ class Guard:
 
     __slots__ = ("kind", "source", "value", "where")
 
-    def __init__(self, kind, source, value=None, where=None):
+    def __init__(self, kind, source, value=None, where=None) -> None:
         self.kind, self.source, self.value, self.where = kind, source, value, where
 
     def text(self):
@@ -86,7 +86,7 @@ def compile_check(guards):
     return _compile(writer, "guards", [*writer.lines, "return True"], False)
 
 
-def first_failure(guards, args, kwargs):
+def first_failure(guards, args, kwargs) -> list:
     """Why the first guard that does not hold fails, in a list; empty if all hold."""
     writer = _Writer()
     for index, guard in enumerate(guards):

@@ -1,4 +1,4 @@
-"""What is known of functions and classes that are not instrumented: builtins, the standard library's C code, torch."""
+"""Knowledge about functions and classes that are not instrumented: builtins, the standard library's C code, torch."""
 
 import bisect
 import collections
@@ -21,9 +21,9 @@ from mindtorch_v2._capture import _custom_function
 from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._sources import look_up
-from mindtorch_v2._capture._symbolic import SymNumber, wrap_number
+from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._library.definition import CustomOpDef
-from mindtorch_v2._torch_function import DisableTorchFunction
+from mindtorch_v2._sizes.recorded import RecordedNumber, wrap_number
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
@@ -86,33 +86,33 @@ def _is_operator_like(value, owner):
 
 
 @functools.cache
-def _overridable():
+def _overridable() -> set:
     spaces = torch.overrides.get_overridable_functions()
     return {f for found in spaces.values() for f in found if isinstance(f, types.FunctionType)}
 
 
-def _true(trace, *args, **kwargs):
+def _true(trace, *args, **kwargs) -> bool:
     return True
 
 
-def _is_tensor(trace, obj):
+def _is_tensor(trace, obj) -> bool:
     return isinstance(obj, torch.Tensor)
 
 
-def _nothing(trace, *args, **kwargs):
+def _nothing(trace, *args, **kwargs) -> None:
     return None
 
 
 def _enter_autocast(trace, mode):
     values = tuple(trace.ga(mode, name) for name in ("device", "fast_dtype", "_enabled", "_cache_enabled"))
-    node = trace.graph.call_function(torch.amp.autocast_mode._enter_autocast, values)
+    node = trace.graph.fx.call_function(torch.amp.autocast_mode._enter_autocast, values)
     trace.autocasts.append((node, torch.amp.autocast_mode._enter_autocast(*values)))
     return mode
 
 
-def _exit_autocast(trace, mode, *error):
+def _exit_autocast(trace, mode, *error) -> bool:
     node, entered = trace.autocasts.pop()
-    trace.graph.call_function(torch.amp.autocast_mode._exit_autocast, (node,))
+    trace.graph.fx.call_function(torch.amp.autocast_mode._exit_autocast, (node,))
     torch.amp.autocast_mode._exit_autocast(entered)
     return False
 
@@ -140,26 +140,26 @@ def _tensor_fact(name):
     return handler
 
 
-def _vmap(trace, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+def _vmap(trace, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None) -> None:
     trace.refuse("torch.vmap cannot be captured", "transform")
 
 
 # ---- Python functions with a meaning of their own ----
 
 
-def _warn(trace, message, category=None, stacklevel=1, source=None, **kwargs):
+def _warn(trace, message, category=None, stacklevel=1, source=None, **kwargs) -> None:
     # Said when the program is captured, not at each call.
     trace.fmt(message, -1, "")
     warnings.warn(message, category, stacklevel=2)
 
 
-def _quiet(trace, *args, **kwargs):
+def _quiet(trace, *args, **kwargs) -> None:
     return None
 
 
 def _signature(trace, f, **kwargs):
     if isinstance(f, types.FunctionType):
-        trace.guard("function", None, (f, f.__code__, f.__defaults__, f.__kwdefaults__))
+        trace.sources.guard("function", None, (f, f.__code__, f.__defaults__, f.__kwdefaults__))
     return inspect.signature(f, **kwargs)
 
 
@@ -179,12 +179,12 @@ def _copied(trace, value):
     if is_constant(value):
         return value
     if type(value) in (list, dict, set):
-        made = trace.deep(value) if trace.source_of(value) is None else None
+        made = trace.deep(value) if trace.sources.source_of(value) is None else None
         if made is None:
             return type(value)(trace.mapping(value) if type(value) is dict else trace.it(value))
         return copy.copy(value)
     if (
-        trace.source_of(value) is None
+        trace.sources.source_of(value) is None
         and look_up(type(value), "__copy__") is None
         and not isinstance(value, torch.Tensor)
     ):
@@ -211,7 +211,7 @@ def _guarded_result(f):
         value = f(*args)
         if not is_constant(value):
             trace.refuse(f"{f.__qualname__} gave a {type(value).__name__}", "call")
-        trace.guard("result", None, (f, args, value))
+        trace.sources.guard("result", None, (f, args, value))
         return value
 
     return handler
@@ -282,7 +282,7 @@ def _log_once(f):
             trace.fmt(each, -1, "")
         result = f(logger, *args, **kwargs)
         if f.__name__ == "isEnabledFor":
-            trace.guard("result", None, (f, (logger, *args), result))
+            trace.sources.guard("result", None, (f, (logger, *args), result))
         return result
 
     return handler
@@ -305,7 +305,7 @@ def cached(trace, f, args, kwargs):
     if not (is_constant(value) or isinstance(value, (type, types.FunctionType, types.ModuleType))):
         trace.refuse(f"the cached function {f.__qualname__!r} gave a {type(value).__name__}", "lru_cache")
     call = functools.partial(f, **kwargs) if kwargs else f
-    trace.guard("result", None, (call, tuple(args), value))
+    trace.sources.guard("result", None, (call, tuple(args), value))
     return value
 
 
@@ -338,9 +338,9 @@ def pure_call(trace, f, args, kwargs):
     module = getattr(f, "__module__", None) or ""
     if module in _PURE_MODULES or f in _PURE_FUNCTIONS:
         args = [trace.deep(a) for a in args]
-        if any(isinstance(a, SymNumber) for a in args) and not kwargs:
-            values = [a.value if isinstance(a, SymNumber) else a for a in args]
-            return wrap_number(trace, trace.symbolic_node(f, tuple(args)), f(*values))
+        if any(isinstance(a, RecordedNumber) for a in args) and not kwargs:
+            values = [a.value if isinstance(a, RecordedNumber) else a for a in args]
+            return wrap_number(trace, trace.graph.symbolic_node(f, tuple(args)), f(*values))
         if all(map(trace.is_plain, (*args, *kwargs.values()))):
             return f(*args, **kwargs)
         if any(isinstance(a, torch.Tensor) for a in args):
@@ -491,12 +491,12 @@ def _pattern(name):
 
 
 def method_handler(obj, name):
-    """What to do for a method in C of an object of another class; None if it is not known."""
+    """The handler of a method in C of an object of another class; None if it is not known."""
     return _methods().get((type(obj), name))
 
 
 def object_handler(f):
-    """What to do for a call of an object that is no function; None if it is not known."""
+    """The handler of a call of an object that is no function; None if it is not known."""
     if isinstance(f, CustomOpDef):
         return lambda trace, obj, *args, **kwargs: trace.leaf(obj._opoverload, args, kwargs)
     if isinstance(f, torch._dynamo.eval_frame.OptimizedModule):

@@ -11,12 +11,12 @@ from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._reading import Reader
 from mindtorch_v2._capture._rewrite import DECIDED_BY_FORM
 from mindtorch_v2._capture._sources import look_up
-from mindtorch_v2._capture._symbolic import SymInt, SymNumber, SymSize
+from mindtorch_v2._sizes.recorded import RecordedInt, RecordedNumber, RecordedSize
 
 __all__ = ["Operators"]
 
 _ITERATORS = tuple(
-    type(iter(x))
+    type(iter(x))  # type: ignore[var-annotated]
     for x in (
         [],
         (),
@@ -60,16 +60,16 @@ _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": 
 class _Context:
     """A context manager of the program's, entered and left through the trace."""
 
-    def __init__(self, trace, manager):
+    def __init__(self, trace, manager) -> None:
         self.trace, self.manager = trace, manager
 
     def __enter__(self):
-        self.trace.tries += isinstance(self.manager, contextlib.suppress)
+        self.trace.graph.tries += isinstance(self.manager, contextlib.suppress)
         self.leave = self.trace.ga(self.manager, "__exit__")
         return self.trace.call(self.trace.ga(self.manager, "__enter__"))
 
     def __exit__(self, kind, error, traceback):
-        self.trace.tries -= isinstance(self.manager, contextlib.suppress)
+        self.trace.graph.tries -= isinstance(self.manager, contextlib.suppress)
         if self.trace.failed is not None:
             return False
         return self.trace.t(self.trace.call(self.leave, kind, error, traceback))
@@ -81,17 +81,17 @@ class _Trying:
     `classes` are those of the handlers, where all are known not to depend on values: then it is the first run that shows.
     """
 
-    def __init__(self, trace, classes):
+    def __init__(self, trace, classes) -> None:
         self.trace = trace
         self.by_values = not classes or not all(each is DECIDED_BY_FORM.get(each.__name__) for each in classes)
 
-    def __enter__(self):
-        self.trace.tries += self.by_values
-        self.trace.tries_by_form += not self.by_values
+    def __enter__(self) -> None:
+        self.trace.graph.tries += self.by_values
+        self.trace.graph.tries_by_form += not self.by_values
 
-    def __exit__(self, *error):
-        self.trace.tries -= self.by_values
-        self.trace.tries_by_form -= not self.by_values
+    def __exit__(self, *error) -> None:
+        self.trace.graph.tries -= self.by_values
+        self.trace.graph.tries_by_form -= not self.by_values
 
 
 class Operators(Reader):
@@ -99,17 +99,17 @@ class Operators(Reader):
 
     def is_native(self, obj):
         """Whether `obj` is a builtin container or iterator that the program made."""
-        return id(obj) not in self.outside and (
+        return id(obj) not in self.sources.outside and (
             isinstance(obj, _NATIVE) or type(obj).__module__ == _ITERTOOLS or isinstance(obj, collections.OrderedDict)
         )
 
-    def is_plain(self, value):
+    def is_plain(self, value) -> bool:
         """Whether C code may compare and print `value`: constants, and containers of them that the program made."""
-        if is_constant(value) or isinstance(value, (SymNumber, type, types.FunctionType, types.ModuleType)):
+        if is_constant(value) or isinstance(value, (RecordedNumber, type, types.FunctionType, types.ModuleType)):
             return True
-        if isinstance(value, torch.Tensor) or id(value) in self.outside:
+        if isinstance(value, torch.Tensor) or id(value) in self.sources.outside:
             return False
-        if type(value) in (list, tuple, set, frozenset, collections.deque) or type(value) is SymSize:
+        if type(value) in (list, tuple, set, frozenset, collections.deque) or type(value) is RecordedSize:
             return all(map(self.is_plain, value))
         if isinstance(value, tuple) and hasattr(type(value), "_fields"):
             return all(map(self.is_plain, value))
@@ -126,8 +126,8 @@ class Operators(Reader):
         if type(a) in (int, float, str) and type(b) in (int, float):
             return function(a, b)
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-            return self.record("call_function", function, (self.deep(a), self.deep(b)), {})
-        if isinstance(a, SymNumber) or isinstance(b, SymNumber):
+            return self.graph.record("call_function", function, (self.deep(a), self.deep(b)), {})
+        if isinstance(a, RecordedNumber) or isinstance(b, RecordedNumber):
             if isinstance(a, (list, tuple, str)):
                 b = b.__index__()
             elif isinstance(b, (list, tuple, str)):
@@ -150,18 +150,18 @@ class Operators(Reader):
         special = f"__{name.strip('_')}__"
         method = look_up(type(a), special)
         if type(method) is types.FunctionType:
-            self.type_attribute(type(a), special)
+            self.sources.type_attribute(type(a), special)
             result = self.call(method, a, b)
             if result is not NotImplemented:
                 return result
         reverse = f"__{_REFLECTED[name]}__" if name in _REFLECTED else f"__r{name.strip('_')}__"
         other = look_up(type(b), reverse)
         if type(other) is types.FunctionType:
-            self.type_attribute(type(b), reverse)
+            self.sources.type_attribute(type(b), reverse)
             return self.call(other, b, a)
         if isinstance(a, (dict, set, frozenset, list, tuple, str)) or isinstance(b, (list, tuple)):
             a, b = self.deep(a), self.deep(b)
-            if self._joins(name, a, b) and id(a) not in self.outside and id(b) not in self.outside:
+            if self._joins(name, a, b) and id(a) not in self.sources.outside and id(b) not in self.sources.outside:
                 return function(a, b)
         if isinstance(a, type) or isinstance(b, type):
             return function(a, b)
@@ -180,9 +180,9 @@ class Operators(Reader):
         """`a <name>= b`: what `a` is then."""
         self.alive()
         if isinstance(a, torch.Tensor):
-            return self.record("call_function", _IN_PLACE[name], (a, self.deep(b)), {})
+            return self.graph.record("call_function", _IN_PLACE[name], (a, self.deep(b)), {})
         if isinstance(a, (list, set, dict, collections.deque)) and name in ("add", "or_", "and_", "sub", "xor", "mul"):
-            if self.source_of(a) is not None:
+            if self.sources.source_of(a) is not None:
                 self.refuse(f"a write to a {type(a).__name__} outside", "write")
             if name == "add":
                 return operator.iadd(a, [*self.it(b)])
@@ -190,7 +190,7 @@ class Operators(Reader):
         special = f"__i{name.strip('_')}__"
         method = look_up(type(a), special)
         if type(method) is types.FunctionType:
-            self.type_attribute(type(a), special)
+            self.sources.type_attribute(type(a), special)
             result = self.call(method, a, b)
             if result is not NotImplemented:
                 return result
@@ -203,11 +203,11 @@ class Operators(Reader):
         self.alive()
         function = _FUNCTIONS[name]
         if isinstance(a, torch.Tensor):
-            return self.record("call_function", function, (a,), {})
-        if is_constant(a) or isinstance(a, SymNumber):
+            return self.graph.record("call_function", function, (a,), {})
+        if is_constant(a) or isinstance(a, RecordedNumber):
             return function(a)
         special = f"__{name}__"
-        method = self.type_attribute(type(a), special)
+        method = self.sources.type_attribute(type(a), special)
         if type(method) is not types.FunctionType:
             self.refuse(f"{special} of a {type(a).__name__} cannot be captured", "operator")
         return self.call(method, a)
@@ -227,11 +227,11 @@ class Operators(Reader):
             return not self.contains(b, a)
         function = _FUNCTIONS[name]
         if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-            if not isinstance(a, torch.Tensor) and not isinstance(a, (int, float, complex, SymNumber)):
+            if not isinstance(a, torch.Tensor) and not isinstance(a, (int, float, complex, RecordedNumber)):
                 return self._mixed(name, function, a, b)
-            if not isinstance(b, torch.Tensor) and not isinstance(b, (int, float, complex, SymNumber)):
+            if not isinstance(b, torch.Tensor) and not isinstance(b, (int, float, complex, RecordedNumber)):
                 return self._mixed(name, function, a, b)
-            return self.record("call_function", function, (a, b), {})
+            return self.graph.record("call_function", function, (a, b), {})
         if self.is_plain(a) and self.is_plain(b):
             return self._plain_comparison(function, a, b)
         if isinstance(a, (list, tuple, dict, set)) and isinstance(b, (list, tuple, dict, set)):
@@ -243,7 +243,7 @@ class Operators(Reader):
             return not self.t(self.cmp("eq", a, b))
         if name in ("eq", "ne") and not self._compares(a) and not self._compares(b):
             return self.same(a, b) is (name == "eq")
-        if isinstance(a, SymSize) or isinstance(b, SymSize):
+        if isinstance(a, RecordedSize) or isinstance(b, RecordedSize):
             return function(tuple(a), tuple(b))
         return self._with_methods(function, name, a, b)
 
@@ -257,29 +257,29 @@ class Operators(Reader):
     def _plain_comparison(self, function, a, b):
         if isinstance(a, types.FunctionType) or isinstance(b, types.FunctionType):
             return self.same(a, b) is (function is operator.eq)
-        a = tuple(a) if isinstance(a, SymSize) else a
-        b = tuple(b) if isinstance(b, SymSize) else b
+        a = tuple(a) if isinstance(a, RecordedSize) else a
+        b = tuple(b) if isinstance(b, RecordedSize) else b
         return function(a, b)
 
-    def _compares(self, value):
+    def _compares(self, value) -> bool:
         """Whether the class says what equal means."""
         return look_up(type(value), "__eq__") is not object.__eq__ and not isinstance(
             value, (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)
         )
 
-    def same(self, a, b):
+    def same(self, a, b) -> bool:
         """`a is b`."""
         if a is None or b is None:
             return a is b
-        first, second = self.source_of(a), self.source_of(b)
+        first, second = self.sources.source_of(a), self.sources.source_of(b)
         for value, source in ((a, first), (b, second)):
             if source is not None and isinstance(value, types.FunctionType):
-                self.guard("identity", source, value)
+                self.sources.guard("identity", source, value)
         if first is not None and second is not None and a is not b:
-            self.guard("different", first, second)
+            self.sources.guard("different", first, second)
         if type(a) is type(b) and isinstance(a, (tuple, frozenset)) and len(a) > 0:
             self.refuse("`is` of two tuples", "comparison")
-        if isinstance(a, SymNumber) or isinstance(b, SymNumber):
+        if isinstance(a, RecordedNumber) or isinstance(b, RecordedNumber):
             return type(a) is type(b) and a.value is b.value and bool(a == b)
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a is not b:
             # Where an operator may give its argument back, the fake tensors might not tell.
@@ -287,9 +287,9 @@ class Operators(Reader):
                 self.refuse("`is` of tensors that were computed", "comparison")
         return a is b
 
-    def _maybe_argument(self, tensor):
-        target = self.node_of(tensor).target
-        return id(tensor) not in self.real_of and getattr(target, "__name__", target) in _GIVING_BACK
+    def _maybe_argument(self, tensor) -> bool:
+        target = self.graph.node_of(tensor).target
+        return id(tensor) not in self.graph.real_of and getattr(target, "__name__", target) in _GIVING_BACK
 
     def chain(self, left, *parts):
         """`a < b < c`; what comes after the first is given as functions."""
@@ -309,28 +309,28 @@ class Operators(Reader):
             self.refuse("`in` of a tensor depends on values", "data_dependent")
         method = look_up(kind, "__contains__")
         if type(method) is types.FunctionType:
-            self.type_attribute(kind, "__contains__")
+            self.sources.type_attribute(kind, "__contains__")
             return self.t(self.call(method, container, value))
         if isinstance(container, enum.EnumMeta):
             return value in container
-        source = self.source_of(container)
+        source = self.sources.source_of(container)
         if isinstance(container, dict):
             if isinstance(value, torch.Tensor):
                 self.refuse("a tensor as a key", "item")
             if source is None:
                 return dict.__contains__(container, value)
             self.check_key(value)
-            if self.item_written(container, value) is not None:
+            if self.writes.item_written(container, value) is not None:
                 return True
             if dict.__contains__(container, value):
-                self.guard("has", source, value)
+                self.sources.guard("has", source, value)
                 return True
-            self.guard("absent", source, value)
+            self.sources.guard("absent", source, value)
             return False
         if isinstance(container, (set, frozenset)) and isinstance(value, torch.Tensor):
             # Inputs are known to be different objects.
             tensors = [value, *(each for each in container if isinstance(each, torch.Tensor))]
-            if source is not None or any(id(each) not in self.real_of for each in tensors):
+            if source is not None or any(id(each) not in self.graph.real_of for each in tensors):
                 self.refuse("a tensor in a set", "item")
         if isinstance(container, (set, frozenset)) and source is None:
             return value in container
@@ -350,27 +350,27 @@ class Operators(Reader):
             return bool(value)
         if isinstance(value, torch.Tensor):
             return self.tensor_method(value, "item", (), {}) != 0
-        if is_constant(value) or isinstance(value, SymNumber):
+        if is_constant(value) or isinstance(value, RecordedNumber):
             return bool(value)
         kind = type(value)
         for name in ("__bool__", "__len__"):
             method = look_up(kind, name)
             if type(method) is types.FunctionType:
-                self.type_attribute(kind, name)
+                self.sources.type_attribute(kind, name)
                 return bool(self.call(method, value))
             if method is not None:
                 break
-        source = self.source_of(value)
+        source = self.sources.source_of(value)
         if source is None:
             return bool(value)
-        if id(value) in self.writes:
+        if id(value) in self.writes.noted:
             self.refuse("a test of a dictionary outside that was written to", "write")
         if isinstance(value, (list, dict, set, frozenset, collections.deque)):
-            self.guard("truth", source, len(value) != 0)
+            self.sources.guard("truth", source, len(value) != 0)
             return len(value) != 0
         if method is None:
-            self.type_attribute(kind, "__bool__")
-            self.type_attribute(kind, "__len__")
+            self.sources.type_attribute(kind, "__bool__")
+            self.sources.type_attribute(kind, "__len__")
             return True
         self.refuse(f"a test of a {kind.__name__} cannot be captured", "test")
         return None
@@ -385,26 +385,26 @@ class Operators(Reader):
         if isinstance(value, torch.Tensor):
             if value.dim() == 0:
                 raise TypeError("len() of a 0-d tensor")
-            return self.shape_of(value)[0]
+            return self.graph.shape_of(value)[0]
         kind = type(value)
         method = look_up(kind, "__len__")
         if type(method) is types.FunctionType:
-            self.type_attribute(kind, "__len__")
+            self.sources.type_attribute(kind, "__len__")
             return self.call(method, value)
-        source = self.source_of(value)
+        source = self.sources.source_of(value)
         if source is not None:
             if not isinstance(value, (list, dict, set, frozenset, collections.deque)):
                 self.refuse(f"len() of a {kind.__name__} cannot be captured", "length")
-            if id(value) in self.writes:
+            if id(value) in self.writes.noted:
                 self.refuse("len() of a dictionary outside that was written to", "write")
-            self.guard("length", source, len(value))
+            self.sources.guard("length", source, len(value))
         return len(value)
 
     def numel(self, tensor):
         """`tensor.numel()`."""
-        if id(tensor) not in self.tainted:
+        if id(tensor) not in self.graph.tainted:
             return tensor.numel()
-        return self.shape_of(tensor).numel()
+        return self.graph.shape_of(tensor).numel()
 
     # ---- the rest of the syntax ----
 
@@ -413,10 +413,10 @@ class Operators(Reader):
         return slice(start, stop, step)
 
     def fmt(self, value, conversion, spec):
-        """What stands in an f-string for `value`."""
+        """The text in an f-string for `value`."""
         if isinstance(value, torch.Tensor):
             self.refuse("the text of a tensor depends on its values", "data_dependent")
-        if id(value) in self.outside and type(value) in (list, dict, set):
+        if id(value) in self.sources.outside and type(value) in (list, dict, set):
             value = self.deep(value)
         if not (self.is_plain(value) or isinstance(value, BaseException)):
             method = look_up(type(value), "__repr__" if conversion == 114 else "__str__")
@@ -432,15 +432,15 @@ class Operators(Reader):
         return format(value, spec)
 
     def subject(self, value):
-        """What a match statement looks at."""
-        if id(value) in self.outside or not (self.is_plain(value) or isinstance(value, (list, tuple, dict))):
+        """The value that a match statement looks at."""
+        if id(value) in self.sources.outside or not (self.is_plain(value) or isinstance(value, (list, tuple, dict))):
             self.refuse(f"a match statement over a {type(value).__name__} cannot be captured", "match")
-        if isinstance(value, SymInt):
+        if isinstance(value, RecordedInt):
             return value.__index__()
         return value
 
     def context(self, manager):
-        """What a with statement enters for `manager`."""
+        """The context that a with statement enters for `manager`."""
         self.alive()
         return _Context(self, manager)
 
@@ -448,6 +448,6 @@ class Operators(Reader):
         """Around the block of a try statement."""
         return _Trying(self, classes)
 
-    def caught(self):
+    def caught(self) -> None:
         """At the begin of a handler: what makes the capture impossible cannot be caught."""
         self.alive()

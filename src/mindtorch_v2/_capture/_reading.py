@@ -11,38 +11,15 @@ import weakref
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._recording import Recorder
-from mindtorch_v2._capture._sources import Attribute, Constant, Dictionary, Item, OfClass, absent, look_up
-from mindtorch_v2._capture._symbolic import SymFloat, SymInt, SymNumber, SymSize
+from mindtorch_v2._capture._sources import Attribute, Dictionary, Item, OfClass, absent, look_up
+from mindtorch_v2._capture._writes import instance_dict
+from mindtorch_v2._sizes.recorded import RecordedFloat, RecordedInt, RecordedNumber, RecordedSize
 
 __all__ = ["BoundSlot", "Reader", "TensorMethod"]
 
-# What has no state that a program could change: known by identity.
-_BY_IDENTITY = (
-    type,
-    types.BuiltinFunctionType,
-    types.FunctionType,
-    types.MethodDescriptorType,
-    types.ModuleType,
-    types.WrapperDescriptorType,
-    types.ClassMethodDescriptorType,
-    types.GetSetDescriptorType,
-    types.MemberDescriptorType,
-    types.GenericAlias,
-    types.UnionType,
-    type(torch.relu),
-    type(torch.Tensor.view),
-    type(torch.ops),
-    type(torch.ops.aten),
-    torch._ops_namespace.OpOverload,
-    torch._ops_namespace.OpOverloadPacket,
-    functools._lru_cache_wrapper,
-    property,
-    staticmethod,
-    classmethod,
-)
 _NATIVE_ATTRIBUTES = (
     *(type(None), bool, int, float, complex, str, bytes, range, slice, frozenset),
-    *(torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, SymInt, SymFloat),
+    *(torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, RecordedInt, RecordedFloat),
 )
 # Classes in C that look their attributes up in ways of their own.
 _OWN_LOOK_UP = (type(threading.local()), weakref.ProxyType, weakref.CallableProxyType)
@@ -59,7 +36,7 @@ class TensorMethod:
 
     __slots__ = ("name", "tensor")
 
-    def __init__(self, tensor, name):
+    def __init__(self, tensor, name) -> None:
         self.tensor, self.name = tensor, name
 
 
@@ -68,28 +45,11 @@ class BoundSlot:
 
     __slots__ = ("descriptor", "obj")
 
-    def __init__(self, descriptor, obj):
+    def __init__(self, descriptor, obj) -> None:
         self.descriptor, self.obj = descriptor, obj
 
 
-class _Writes:
-    """What the program has written to an object that was there before: attributes by name, or items of a dictionary."""
-
-    __slots__ = ("obj", "of_items", "values")
-
-    def __init__(self, obj, of_items):
-        self.obj, self.of_items, self.values = obj, of_items, {}
-
-
-def _instance_dict(obj):
-    try:
-        found = object.__getattribute__(obj, "__dict__")
-    except AttributeError:
-        return None
-    return found if type(found) is dict else None
-
-
-def _takes_set(attribute):
+def _takes_set(attribute) -> bool:
     kind = type(attribute)
     return look_up(kind, "__set__") is not None or look_up(kind, "__delete__") is not None
 
@@ -97,101 +57,7 @@ def _takes_set(attribute):
 class Reader(Recorder):
     """The part of a trace that reads."""
 
-    def __init__(self, dynamic_sizes):
-        super().__init__(dynamic_sizes)
-        self.outside = {}  # id -> (object, source)
-        self.sources = {}  # interned
-        self.read = {}  # source -> value as the program knows it
-        self.writes = {}  # id of a dictionary (an object's own, too) or of a tensor -> _Writes
-
-    # ---- sources ----
-
-    def source(self, kind, *args):
-        """The one Source object of a path."""
-        made = kind(*args)
-        return self.sources.setdefault(made, made)
-
-    def constant_source(self, value, name):
-        """The source of an object that is guarded elsewhere to be this one."""
-        return self.source(Constant, value, name)
-
-    def source_of(self, obj):
-        """Where an object came from; None if the program made it."""
-        found = self.outside.get(id(obj))
-        return None if found is None else found[1]
-
-    # ---- a value that was read ----
-
-    def wrap(self, value, source):
-        """What the program gets for a value that was read from a source; its guard is noted."""
-        known = self.read.get(source, absent)
-        if known is not absent:
-            return known
-        self.read[source] = result = self._wrapped(value, source)
-        self.kept.append(value)
-        return result
-
-    def _wrapped(self, value, source):
-        kind = type(value)
-        if is_constant(value):
-            self.guard("constant", source, value)
-            return value
-        if isinstance(value, torch.Tensor):
-            return self.tensor_input(value, source)
-        if kind is tuple or isinstance(value, tuple) and hasattr(kind, "_fields"):
-            self.guard("class", source, kind)
-            self.guard("length", source, len(value))
-            items = [self.wrap(each, self.source(Item, source, i, False)) for i, each in enumerate(value)]
-            return tuple(items) if kind is tuple else tuple.__new__(kind, items)
-        if kind is types.FunctionType:
-            return self._function(value, source)
-        if isinstance(value, type) or kind in _BY_IDENTITY or isinstance(value, types.ModuleType):
-            if kind is types.BuiltinFunctionType and not isinstance(
-                value.__self__, (types.ModuleType, type(None), type)
-            ):
-                self.refuse(f"the bound method {value.__qualname__!r} of an object outside", "bound_method")
-            self.guard("identity", source, value)
-            return value
-        if kind is types.MethodType:
-            self.guard("class", source, kind)
-            function = self.wrap(value.__func__, self.source(Attribute, source, "__func__"))
-            obj = self.wrap(value.__self__, self.source(Attribute, source, "__self__"))
-            return types.MethodType(function, obj)
-        self.guard("class", source, kind)
-        self.register(value, source)
-        return value
-
-    def _function(self, value, source):
-        root = source
-        while root.parent is not None:
-            root = root.parent
-        if isinstance(root, (Constant, OfClass)):
-            self.guard("identity", source, value)
-        else:
-            # Made anew for each call, maybe: what it runs and holds is what counts.
-            self.guard("code", source, value.__code__)
-            self.guard("identity", self.source(Attribute, source, "__globals__"), value.__globals__)
-            self.register(value, source)
-        return value
-
-    def register(self, value, source):
-        """Note where an object came from; the same object by another way is guarded to be the same."""
-        known = self.outside.get(id(value))
-        if known is None:
-            self.outside[id(value)] = (value, source)
-        elif known[1] is not source:
-            self.guard("same", source, known[1])
-
     # ---- attributes ----
-
-    def type_attribute(self, kind, name):
-        """What a class has under a name, guarded; `absent` if nothing."""
-        found = look_up(kind, name, absent)
-        source = self.source(OfClass, kind, name)
-        if source not in self.read:
-            self.read[source] = found
-            self.guard("lookup", source, found)
-        return found
 
     def ga(self, obj, name):
         """`obj.name`."""
@@ -209,14 +75,14 @@ class Reader(Recorder):
             return self._super_attribute(obj, name)
         if kind is types.MethodType and name not in ("__func__", "__self__"):
             return self.ga(obj.__func__, name)
-        if kind is SymSize and name == "numel":
+        if kind is RecordedSize and name == "numel":
             return obj.numel
         if name == "__class__":
             return kind
         getter = look_up(kind, "__getattribute__")
         try:
             if type(getter) is types.FunctionType:
-                self.type_attribute(kind, "__getattribute__")
+                self.sources.type_attribute(kind, "__getattribute__")
                 return self.call(getter, obj, name)
             if type(getter) is not types.WrapperDescriptorType or getter.__objclass__ in _OWN_LOOK_UP:
                 self.refuse(f"attributes of a {kind.__name__} cannot be captured", "attribute")
@@ -225,39 +91,39 @@ class Reader(Recorder):
             fallback = look_up(kind, "__getattr__")
             if type(fallback) is not types.FunctionType:
                 raise
-            self.type_attribute(kind, "__getattr__")
+            self.sources.type_attribute(kind, "__getattr__")
             if fallback is torch.nn.Module.__getattr__:
                 return self._module_state(obj, name)
             return self.call(fallback, obj, name)
 
     def plain_attribute(self, obj, name):
         """`object.__getattribute__(obj, name)`."""
-        kind, source = type(obj), self.source_of(obj)
-        attribute = self.type_attribute(kind, name)
+        kind, source = type(obj), self.sources.source_of(obj)
+        attribute = self.sources.type_attribute(kind, name)
         if name == "__dict__":
-            found = _instance_dict(obj)
+            found = instance_dict(obj)
             if found is None:
                 raise AttributeError(name)
-            return found if source is None else self.wrap(found, self.source(Dictionary, source))
+            return found if source is None else self.sources.wrap(found, self.sources.source(Dictionary, source))
         if attribute is not absent and _takes_set(attribute):
             return self._descriptor(attribute, obj, name, source)
-        values = _instance_dict(obj)
+        values = instance_dict(obj)
         if values is not None:
             found = dict.get(values, name, absent)
             if source is None:
                 if found is not absent:
                     return found
             else:
-                written = self.writes.get(id(values))
+                written = self.writes.noted.get(id(values))
                 if written is not None and name in written.values:
                     return written.values[name]
-                where = self.source(Dictionary, source)
+                where = self.sources.source(Dictionary, source)
                 if found is not absent:
-                    return self.wrap(found, self.source(Item, where, name))
-                self.guard("absent", where, name)
+                    return self.sources.wrap(found, self.sources.source(Item, where, name))
+                self.sources.guard("absent", where, name)
         if attribute is absent:
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
-        return self._bind(attribute, obj, kind, self.source(OfClass, kind, name))
+        return self._bind(attribute, obj, kind, self.sources.source(OfClass, kind, name))
 
     def _descriptor(self, attribute, obj, name, source):
         how = type(attribute)
@@ -269,7 +135,7 @@ class Reader(Recorder):
             return self.call(attribute.fget, obj)
         if how in (types.MemberDescriptorType, types.GetSetDescriptorType):
             value = attribute.__get__(obj)
-            return value if source is None else self.wrap(value, self.source(Attribute, source, name))
+            return value if source is None else self.sources.wrap(value, self.sources.source(Attribute, source, name))
         getter = look_up(how, "__get__")
         if type(getter) is types.FunctionType:
             return self.call(getter, attribute, obj, type(obj))
@@ -297,15 +163,15 @@ class Reader(Recorder):
             self.refuse("functools.partialmethod cannot be captured", "descriptor")
         getter = look_up(how, "__get__")
         if getter is None or isinstance(attribute, type):
-            return self.wrap(attribute, source)
+            return self.sources.wrap(attribute, source)
         if type(getter) is types.FunctionType:
-            self.register(attribute, source)
+            self.sources.register(attribute, source)
             return self.call(getter, attribute, obj, kind)
         if how in (property, types.GetSetDescriptorType, types.MemberDescriptorType) and obj is None:
             return attribute
         if how is functools._lru_cache_wrapper:
             return attribute if obj is None else types.MethodType(attribute, obj)
-        return self.wrap(attribute, source)
+        return self.sources.wrap(attribute, source)
 
     def _cached_property(self, attribute, obj):
         value = self.call(attribute.func, obj)
@@ -313,44 +179,50 @@ class Reader(Recorder):
         return value
 
     def _module_state(self, obj, name):
-        """What nn.Module finds for names that are no plain attributes."""
-        source, values = self.source_of(obj), _instance_dict(obj)
+        """The attribute that nn.Module finds for names that are no plain attributes."""
+        source, values = self.sources.source_of(obj), instance_dict(obj)
         for registry in ("_parameters", "_buffers", "_modules"):
             found = values.get(registry)
             if found is None:
                 continue
             if source is not None:
-                where = self.source(Item, self.source(Dictionary, source), registry)
-                found = self.wrap(found, where)
-            written = None if source is None else self.item_written(found, name)
+                where = self.sources.source(Item, self.sources.source(Dictionary, source), registry)
+                found = self.sources.wrap(found, where)
+            written = None if source is None else self.writes.item_written(found, name)
             if written is not None:
                 return written[0]
             if name in found:
-                return found[name] if source is None else self.wrap(found[name], self.source(Item, where, name))
+                return (
+                    found[name]
+                    if source is None
+                    else self.sources.wrap(found[name], self.sources.source(Item, where, name))
+                )
             if source is not None:
-                self.guard("absent", where, name)
+                self.sources.guard("absent", where, name)
         raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
 
     def _module_attribute(self, module, name):
         if name == "__dict__":
-            return self.wrap(module.__dict__, self.source(Dictionary, self.constant_source(module, module.__name__)))
-        where = self.source(Dictionary, self.constant_source(module, module.__name__))
+            return self.sources.wrap(
+                module.__dict__, self.sources.source(Dictionary, self.sources.constant_source(module, module.__name__))
+            )
+        where = self.sources.source(Dictionary, self.sources.constant_source(module, module.__name__))
         values = module.__dict__
         if name not in values:
             # A lazy module puts what it is asked for among its attributes.
             value = getattr(module, name)
             if name not in values:
                 if is_constant(value) or isinstance(value, (type, types.FunctionType, types.ModuleType)):
-                    self.guard("result", None, (getattr, (module, name), value))
+                    self.sources.guard("result", None, (getattr, (module, name), value))
                     return value
                 self.refuse(f"the attribute {name!r} of the module {module.__name__} cannot be captured", "attribute")
-        return self.wrap(values[name], self.source(Item, where, name))
+        return self.sources.wrap(values[name], self.sources.source(Item, where, name))
 
     def _class_attribute(self, kind, name):
         meta = type(kind)
         if name in ("__name__", "__qualname__", "__mro__", "__bases__", "__module__", "__base__"):
             value = getattr(kind, name)
-            self.guard("result", None, (getattr, (kind, name), value))
+            self.sources.guard("result", None, (getattr, (kind, name), value))
             return value
         if name == "__class__":
             return meta
@@ -358,19 +230,19 @@ class Reader(Recorder):
             return kind.__doc__
         if isinstance(kind, enum.EnumMeta):
             return getattr(kind, name)
-        attribute = self.type_attribute(kind, name)
+        attribute = self.sources.type_attribute(kind, name)
         of_meta = look_up(meta, name, absent)
         if of_meta is not absent and (_takes_set(of_meta) or attribute is absent):
             if type(of_meta) is property:
                 return self.call(of_meta.fget, kind)
             if name == "__dict__":
                 self.refuse("__dict__ of a class cannot be captured", "attribute")
-            return self._bind(of_meta, kind, meta, self.source(OfClass, meta, name))
+            return self._bind(of_meta, kind, meta, self.sources.source(OfClass, meta, name))
         if attribute is absent:
             raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
         if name == "__new__" and type(attribute) is staticmethod:
             return attribute.__func__
-        return self._bind(attribute, None, kind, self.source(OfClass, kind, name))
+        return self._bind(attribute, None, kind, self.sources.source(OfClass, kind, name))
 
     def _super_attribute(self, obj, name):
         mine = obj.__self__
@@ -379,12 +251,12 @@ class Reader(Recorder):
         for base in line[line.index(obj.__thisclass__) + 1 :]:
             if name in base.__dict__:
                 attribute = base.__dict__[name]
-                source = self.source(OfClass, base, name)
-                self.guard("super", None, (obj.__thisclass__, kind, name, attribute))
+                source = self.sources.source(OfClass, base, name)
+                self.sources.guard("super", None, (obj.__thisclass__, kind, name, attribute))
                 if mine is kind:
                     return self._bind(attribute, None, kind, source)
                 if _takes_set(attribute):
-                    return self._descriptor(attribute, mine, name, self.source_of(mine))
+                    return self._descriptor(attribute, mine, name, self.sources.source_of(mine))
                 return self._bind(attribute, mine, kind, source)
         raise AttributeError(f"'super' object has no attribute {name!r}")
 
@@ -393,9 +265,9 @@ class Reader(Recorder):
     def tensor_attribute(self, tensor, name):
         """`tensor.name`: a fact, a recorded property, or a method."""
         if name == "shape":
-            return self.shape_of(tensor)
+            return self.graph.shape_of(tensor)
         if name == "ndim":
-            return self.fact(tensor, "dim")
+            return self.graph.fact(tensor, "dim")
         if name == "grad_fn":
             if tensor.grad_fn is not None:
                 self.refuse("the grad_fn of a tensor", "autograd")
@@ -403,31 +275,31 @@ class Reader(Recorder):
         if name in _TENSOR_FACTS:
             return getattr(tensor, name)
         if name == "__class__":
-            return self.real_class(tensor)
-        place = self.real_of.get(id(tensor))
+            return self.graph.real_class(tensor)
+        place = self.graph.real_of.get(id(tensor))
         if name in _TENSOR_PROPERTIES:
-            return self.record("call_function", getattr, (tensor, name), {})
+            return self.graph.record("call_function", getattr, (tensor, name), {})
         if name == "nbytes":
             return self.bin("mul", self.numel(tensor), tensor.itemsize)
         if name == "grad":
             if place is None:
                 return None
-            _, source, real, _ = self.inputs[place]
-            return self.wrap(real.grad, self.source(Attribute, source, "grad"))
-        written = self.writes.get(id(tensor))
+            _, source, real, _ = self.graph.inputs[place]
+            return self.sources.wrap(real.grad, self.sources.source(Attribute, source, "grad"))
+        written = self.writes.noted.get(id(tensor))
         if written is not None and name in written.values:
             return written.values[name]
-        kind = self.real_class(tensor)
+        kind = self.graph.real_class(tensor)
         attribute = look_up(kind, name, absent)
         if attribute is absent:
             if place is None:
                 raise AttributeError(f"'Tensor' object has no attribute '{name}'")
-            _, source, real, _ = self.inputs[place]
-            where = self.source(Dictionary, source)
+            _, source, real, _ = self.graph.inputs[place]
+            where = self.sources.source(Dictionary, source)
             if name not in real.__dict__:
-                self.guard("absent", where, name)
+                self.sources.guard("absent", where, name)
                 raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
-            return self.wrap(real.__dict__[name], self.source(Item, where, name))
+            return self.sources.wrap(real.__dict__[name], self.sources.source(Item, where, name))
         if not callable(attribute):
             self.refuse(f"the attribute {name!r} of a tensor cannot be captured", "tensor_attribute")
         return TensorMethod(tensor, name)
@@ -439,12 +311,12 @@ class Reader(Recorder):
         self.alive()
         kind = type(obj)
         if isinstance(obj, torch.Tensor):
-            if name == "requires_grad" and id(obj) not in self.real_of:
-                self.record("call_method", "requires_grad_", (obj, value), {})
+            if name == "requires_grad" and id(obj) not in self.graph.real_of:
+                self.graph.record("call_method", "requires_grad_", (obj, value), {})
                 return
             if name in ("data", "grad", "requires_grad") or look_up(torch.Tensor, name) is not None:
                 self.refuse(f"assignment to the attribute {name!r} of a tensor", "write")
-            self.written(obj, name, value)
+            self.writes.written(obj, name, value)
             return
         if isinstance(obj, (type, types.ModuleType)):
             self.refuse(
@@ -453,9 +325,9 @@ class Reader(Recorder):
             )
         setter = look_up(kind, "__setattr__")
         if type(setter) is types.FunctionType and not (
-            setter is torch.nn.Module.__setattr__ and self.source_of(obj) is not None
+            setter is torch.nn.Module.__setattr__ and self.sources.source_of(obj) is not None
         ):
-            self.type_attribute(kind, "__setattr__")
+            self.sources.type_attribute(kind, "__setattr__")
             self.call(setter, obj, name, value)
         else:
             self.plain_set(obj, name, value)
@@ -463,17 +335,17 @@ class Reader(Recorder):
     def plain_set(self, obj, name, value):
         """`object.__setattr__(obj, name, value)`."""
         kind = type(obj)
-        attribute = self.type_attribute(kind, name)
+        attribute = self.sources.type_attribute(kind, name)
         if type(attribute) is property:
             if attribute.fset is None:
                 raise AttributeError(f"property {name!r} of {kind.__name__!r} object has no setter")
             self.call(attribute.fset, obj, value)
-        elif self.source_of(obj) is not None:
+        elif self.sources.source_of(obj) is not None:
             if isinstance(value, torch.Tensor) and self._holds(obj, name, value):
                 return  # what `self.buffer += x` ends with
             if isinstance(obj, torch.nn.Module):
-                self._check_module_write(obj, name, value)
-            self.written(obj, name, value)
+                self.writes.check_module_write(obj, name, value)
+            self.writes.written(obj, name, value)
         elif (
             attribute is not absent
             and _takes_set(attribute)
@@ -483,45 +355,18 @@ class Reader(Recorder):
         else:
             object.__setattr__(obj, name, value)
 
-    def _holds(self, obj, name, value):
+    def _holds(self, obj, name, value) -> bool:
         """Whether an attribute of an object outside is this tensor already."""
-        values = _instance_dict(obj) or {}
+        values = instance_dict(obj) or {}
         places = (values, values.get("_buffers") or {}) if isinstance(obj, torch.nn.Module) else (values,)
-        if id(values) in self.writes or not any(isinstance(place.get(name), torch.Tensor) for place in places):
+        if id(values) in self.writes.noted or not any(isinstance(place.get(name), torch.Tensor) for place in places):
             return False
         return self.ga(obj, name) is value
-
-    def _check_module_write(self, module, name, value):
-        """Refuse what changes the parameters, buffers or children of a Module outside."""
-        values = _instance_dict(module)
-        if isinstance(value, torch.nn.Module) or any(
-            name in values.get(registry, ()) for registry in ("_parameters", "_buffers", "_modules")
-        ):
-            self.refuse(f"assignment to {name!r} of a {type(module).__name__}, one of its parts", "write")
-
-    def written(self, obj, name, value):
-        """Note that an attribute of an object outside has a new value, which lasts within the capture."""
-        place = obj if isinstance(obj, torch.Tensor) else _instance_dict(obj)
-        if place is None:
-            self.refuse(f"assignment to {name!r} of a {type(obj).__name__}, which has no dictionary", "write")
-        self._note(place, obj, False).values[name] = value
-
-    def _note(self, place, obj, of_items):
-        known = self.writes.get(id(place))
-        if known is None:
-            known = self.writes[id(place)] = _Writes(obj, of_items)
-            self.kept.append(place)
-        return known
-
-    def item_written(self, obj, key):
-        """`(value,)` that the program wrote to a dictionary outside; None if it did not write this key."""
-        written = self.writes.get(id(obj))
-        return (written.values[key],) if written is not None and key in written.values else None
 
     def da(self, obj, name):
         """`del obj.name`."""
         self.alive()
-        if self.source_of(obj) is not None or isinstance(obj, (torch.Tensor, type, types.ModuleType)):
+        if self.sources.source_of(obj) is not None or isinstance(obj, (torch.Tensor, type, types.ModuleType)):
             self.refuse(f"del of the attribute {name!r} of an object outside", "write")
         deleter = look_up(type(obj), "__delattr__")
         if type(deleter) is types.FunctionType:
@@ -536,22 +381,22 @@ class Reader(Recorder):
         self.alive()
         kind = type(obj)
         if isinstance(obj, torch.Tensor):
-            return self.record("call_function", operator.getitem, (obj, self.deep(key)), {})
-        if kind is SymSize:
-            return SymSize(obj[key]) if isinstance(key, slice) else obj[key]
+            return self.graph.record("call_function", operator.getitem, (obj, self.deep(key)), {})
+        if kind is RecordedSize:
+            return RecordedSize(obj[key]) if isinstance(key, slice) else obj[key]
         if kind is torch.Size:
             return obj[key]
-        source = self.source_of(obj)
+        source = self.sources.source_of(obj)
         if isinstance(obj, type):
             if type(obj) is enum.EnumMeta:
                 return obj[key]
             return self.call(self.ga(obj, "__class_getitem__"), key) if kind is not type else obj[key]
         getter = look_up(kind, "__getitem__")
         if type(getter) is types.FunctionType:
-            self.type_attribute(kind, "__getitem__")
+            self.sources.type_attribute(kind, "__getitem__")
             return self.call(getter, obj, key)
         if source is None:
-            if isinstance(key, SymNumber):
+            if isinstance(key, RecordedNumber):
                 key = key.__index__()
             if kind in (list, tuple, dict, str, bytes, range, torch.Size) or self.is_native(obj):
                 return getter(obj, key)
@@ -564,20 +409,20 @@ class Reader(Recorder):
                 return [*self.it(obj)][key]
             if isinstance(obj, collections.deque):
                 return [*self.it(obj)][key]
-            self.guard("length", source, len(obj))
+            self.sources.guard("length", source, len(obj))
             index = key.__index__()
             if not -len(obj) <= index < len(obj):
                 raise IndexError("list index out of range")
             index %= len(obj)
-            return self.wrap(list.__getitem__(obj, index), self.source(Item, source, index, False))
+            return self.sources.wrap(list.__getitem__(obj, index), self.sources.source(Item, source, index, False))
         if isinstance(obj, dict):
             self.check_key(key)
-            written = self.item_written(obj, key)
+            written = self.writes.item_written(obj, key)
             if written is not None:
                 return written[0]
             if dict.__contains__(obj, key):
-                return self.wrap(dict.__getitem__(obj, key), self.source(Item, source, key))
-            self.guard("absent", source, key)
+                return self.sources.wrap(dict.__getitem__(obj, key), self.sources.source(Item, source, key))
+            self.sources.guard("absent", source, key)
             missing = look_up(kind, "__missing__")
             if missing is not None:
                 self.refuse(f"a missing item of a {kind.__name__}", "write")
@@ -585,29 +430,29 @@ class Reader(Recorder):
         self.refuse(f"an item of a {kind.__name__} cannot be captured", "item")
         return None
 
-    def check_key(self, key):
+    def check_key(self, key) -> None:
         """Refuse what is no constant and is not compared by identity as a key of a dictionary outside."""
         if is_constant(key) or isinstance(key, (type, types.FunctionType)):
             return
-        source = self.source_of(key)
+        source = self.sources.source_of(key)
         if source is None or look_up(type(key), "__eq__") is not object.__eq__:
             self.refuse("a key that is no constant", "item")
-        self.guard("identity", source, key)
+        self.sources.guard("identity", source, key)
 
     def si(self, value, obj, key):
         """`obj[key] = value`."""
         self.alive()
         if isinstance(obj, torch.Tensor):
-            self.record("call_function", operator.setitem, (obj, self.deep(key), self.deep(value)), {})
+            self.graph.record("call_function", operator.setitem, (obj, self.deep(key), self.deep(value)), {})
             return
-        if self.source_of(obj) is not None:
+        if self.sources.source_of(obj) is not None:
             if type(obj) is not dict or not is_constant(key):
                 self.refuse(f"assignment to an item of a {type(obj).__name__} outside", "write")
-            self._note(obj, obj, True).values[key] = value
+            self.writes.note(obj, obj, True).values[key] = value
             return
         setter = look_up(type(obj), "__setitem__")
         if type(setter) is types.FunctionType:
-            self.type_attribute(type(obj), "__setitem__")
+            self.sources.type_attribute(type(obj), "__setitem__")
             self.call(setter, obj, key, value)
         elif self.is_native(obj):
             setter(obj, key, value)
@@ -618,7 +463,7 @@ class Reader(Recorder):
         """`del obj[key]`."""
         self.alive()
         deleter = look_up(type(obj), "__delitem__")
-        if self.source_of(obj) is not None or not self.is_native(obj):
+        if self.sources.source_of(obj) is not None or not self.is_native(obj):
             self.refuse(f"del of an item of a {type(obj).__name__} outside", "write")
         if type(deleter) is types.FunctionType:
             self.call(deleter, obj, key)
@@ -628,23 +473,23 @@ class Reader(Recorder):
     # ---- iteration ----
 
     def it(self, obj):
-        """What a loop over `obj` runs over."""
+        """The iterable that a loop over `obj` runs over."""
         self.alive()
         kind = type(obj)
         if isinstance(obj, torch.Tensor):
             if obj.dim() == 0:
                 raise TypeError("iteration over a 0-d tensor")
-            if id(obj) in self.tainted:
-                self.shape_of(obj)[0].__index__()
-            return self.record("call_method", "unbind", (obj, 0), {})
-        if kind is SymSize:
+            if id(obj) in self.graph.tainted:
+                self.graph.shape_of(obj)[0].__index__()
+            return self.graph.record("call_method", "unbind", (obj, 0), {})
+        if kind is RecordedSize:
             return obj
-        source = self.source_of(obj)
+        source = self.sources.source_of(obj)
         if isinstance(obj, enum.EnumMeta):
             return iter(obj)
         iterate = look_up(kind, "__iter__")
         if type(iterate) is types.FunctionType:
-            self.type_attribute(kind, "__iter__")
+            self.sources.type_attribute(kind, "__iter__")
             return self._python_iterator(self.call(iterate, obj))
         if source is not None:
             return self._outside_iterator(obj, kind, source)
@@ -683,36 +528,38 @@ class Reader(Recorder):
 
     def _outside_iterator(self, obj, kind, source):
         if isinstance(obj, (list, collections.deque)):
-            self.guard("length", source, len(obj))
+            self.sources.guard("length", source, len(obj))
             if isinstance(obj, collections.deque):
                 self.refuse("a loop over a deque outside", "iteration")
-            items = [(list.__getitem__(obj, i), self.source(Item, source, i, False)) for i in range(len(obj))]
-            return (self.wrap(value, where) for value, where in items)
+            items = [(list.__getitem__(obj, i), self.sources.source(Item, source, i, False)) for i in range(len(obj))]
+            return (self.sources.wrap(value, where) for value, where in items)
         if isinstance(obj, dict):
             return iter(self.keys(obj, source))
         if isinstance(obj, (set, frozenset)):
             order = tuple(obj)
             if not all(map(is_constant, order)):
                 self.refuse("a loop over a set of objects", "iteration")
-            self.guard("keys", source, order)
+            self.sources.guard("keys", source, order)
             return iter(order)
         self.refuse(f"a loop over a {kind.__name__} outside cannot be captured", "iteration")
         return None
 
     def keys(self, obj, source):
         """The keys of a dictionary outside, guarded."""
-        if id(obj) in self.writes:
+        if id(obj) in self.writes.noted:
             self.refuse("the keys of a dictionary outside that was written to", "write")
         found = tuple(dict.keys(obj))
         if not all(is_constant(k) or isinstance(k, (type, types.FunctionType)) for k in found):
             self.refuse("a dictionary outside with keys that are no constants", "iteration")
-        self.guard("keys", source, found)
+        self.sources.guard("keys", source, found)
         return found
 
-    def items(self, obj, source):
+    def items(self, obj, source) -> list:
         """The items of a dictionary outside."""
         keys = self.keys(obj, source)
-        return [(key, self.wrap(dict.__getitem__(obj, key), self.source(Item, source, key))) for key in keys]
+        return [
+            (key, self.sources.wrap(dict.__getitem__(obj, key), self.sources.source(Item, source, key))) for key in keys
+        ]
 
     def it_unpacked(self, obj, pattern):
         """Like `it`, each item unpacked as a target of the pattern's form does."""
@@ -727,9 +574,9 @@ class Reader(Recorder):
         return tuple(self._unpacked(item, part) for item, part in zip(items, pattern))
 
     def mapping(self, obj):
-        """What `**obj` gives."""
+        """The dictionary that `**obj` gives."""
         self.alive()
-        source = self.source_of(obj)
+        source = self.sources.source_of(obj)
         if isinstance(obj, dict):
             if (
                 type(look_up(type(obj), "__getitem__")) is types.FunctionType
@@ -747,7 +594,7 @@ class Reader(Recorder):
         What holds nothing from outside stays the object that it is.
         """
         kind = type(value)
-        source = self.outside.get(id(value))
+        source = self.sources.outside.get(id(value))
         if kind in (list, tuple):
             items = [self.deep(each) for each in self.it(value)]
             if source is None and all(map(operator.is_, items, value)):

@@ -5,7 +5,7 @@ import types
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
-from mindtorch_v2._capture._symbolic import SymNumber, SymSize
+from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
 
 __all__ = ["Rebuilding"]
 
@@ -30,17 +30,17 @@ class Rebuilding:
         """How to make such a value."""
         trace = self.trace
         if isinstance(value, torch.Tensor):
-            place = trace.real_of.get(id(value))
+            place = trace.graph.real_of.get(id(value))
             if place is not None:
-                return self._from(trace.inputs[place][1])
-            place = self.output(trace.node_of(value))
+                return self._from(trace.graph.inputs[place][1])
+            place = self.output(trace.graph.node_of(value))
             return lambda outputs, args, kwargs, memo: outputs[place]
-        if isinstance(value, SymNumber):
+        if isinstance(value, RecordedNumber):
             place = self.output(value.node)
             return lambda outputs, args, kwargs, memo: outputs[place]
         if is_constant(value):
             return lambda outputs, args, kwargs, memo: value
-        source = trace.source_of(value)
+        source = trace.sources.source_of(value)
         if source is not None:
             return self._from(source)
         if isinstance(value, type) or isinstance(
@@ -60,7 +60,7 @@ class Rebuilding:
         return lambda outputs, args, kwargs, memo: source.get(args, kwargs)
 
     def _tuple(self, value):
-        kind = torch.Size if isinstance(value, SymSize) else type(value)
+        kind = torch.Size if isinstance(value, RecordedSize) else type(value)
         parts = [self.recipe(each) for each in value]
         if kind is tuple:
             return lambda *given: tuple([part(*given) for part in parts])
@@ -123,7 +123,7 @@ class Rebuilding:
         return make
 
 
-def _is_set(slot, value):
+def _is_set(slot, value) -> bool:
     try:
         slot.__get__(value)
     except AttributeError:

@@ -1,4 +1,4 @@
-"""What a capture gives: a graph, the guards under which it holds, and how a call's result is made of the graph's."""
+"""The result of a capture: a graph, the guards under which it holds, and how a call's result is made of the graph's."""
 
 import mindtorch_v2 as torch
 
@@ -12,11 +12,11 @@ class Uncapturable(Exception):
     `(file name, line number, source line)`, or None.
     """
 
-    def __init__(self, reason, kind="unsupported", location=None):
+    def __init__(self, reason, kind="unsupported", location=None) -> None:
         super().__init__(reason)
         self.reason, self.kind, self.location = reason, kind, location
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.location is None:
             return self.reason
         name, line, text = self.location
@@ -29,7 +29,7 @@ class Guards:
     `lines` names them, one text each. `global_state` is what held of grad mode, autocast and the default dtype.
     """
 
-    def __init__(self, guards, shapes=None):
+    def __init__(self, guards, shapes=None) -> None:
         self.guards = guards
         self._shapes = shapes  # (ShapeProgram, sources of its inputs), where sizes may differ
         self._watching = None
@@ -37,14 +37,14 @@ class Guards:
         self.check = self._first_check  # whether the graph may be used for a call with these `(args, kwargs)`
 
     @property
-    def lines(self):
+    def lines(self) -> list:
         """A line of text for each guard."""
         return [guard.text() for guard in self.guards]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(self.lines)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.guards)
 
     def _all(self):
@@ -54,7 +54,7 @@ class Guards:
         self._watching = Watching(self._all(), self._publish)
         return self.check(args, kwargs)
 
-    def _publish(self, check):
+    def _publish(self, check) -> None:
         self.check = check
 
     def _shapes_hold(self, args, kwargs):
@@ -69,13 +69,13 @@ class Guards:
 
 
 class _Before:
-    """What a call may change before it fails: random numbers and the tensors that are given."""
+    """The state that a call may change before it fails: random numbers and the tensors that are given."""
 
-    def __init__(self, tensors):
+    def __init__(self, tensors) -> None:
         self.random = torch.get_rng_state()
         self.tensors = [(tensor, tensor.detach().clone()) for tensor in tensors]
 
-    def restore(self):
+    def restore(self) -> None:
         """Undo the changes."""
         torch.set_rng_state(self.random)
         with torch.no_grad():
@@ -136,5 +136,5 @@ class Capture:
         return result
 
 
-from ._guards import Guard, compile_gather, first_failure  # noqa: E402  (which needs nothing of this file)
-from ._watching import Watching  # noqa: E402
+from ._guards import Guard, compile_gather, first_failure  # noqa: E402  (it imports this module)  (which needs nothing of this file)
+from ._watching import Watching  # noqa: E402  (it imports this module)

@@ -50,7 +50,7 @@ _PLAIN_CLASSES = (bool, bytes, dict, float, int, list, str, tuple)
 _PLAIN_NAMES = tuple(kind.__name__ for kind in _PLAIN_CLASSES)
 
 
-def _names_of(target):
+def _names_of(target) -> set:
     return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))}
 
 
@@ -71,15 +71,15 @@ class _Bound(ast.NodeVisitor):
                 self.names |= _names_of(generator.target)
         self.names -= self.globals | self.nonlocals
 
-    def visit_Name(self, node):
+    def visit_Name(self, node) -> None:
         if not isinstance(node.ctx, ast.Load) and not self.inside:
             self.names.add(node.id)
 
-    def visit_NamedExpr(self, node):
+    def visit_NamedExpr(self, node) -> None:
         self.names.add(node.target.id)
         self.visit(node.value)
 
-    def _definition(self, node):
+    def _definition(self, node) -> None:
         self.names.add(node.name)
         for each in (*node.decorator_list, *getattr(node, "bases", ())):
             self.visit(each)
@@ -90,12 +90,12 @@ class _Bound(ast.NodeVisitor):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _definition
 
-    def visit_Lambda(self, node):
+    def visit_Lambda(self, node) -> None:
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 self.visit(default)
 
-    def _comprehension(self, node):
+    def _comprehension(self, node) -> None:
         # Its targets are its own; a walrus in it binds here.
         self.inside += 1
         self.generic_visit(node)
@@ -103,37 +103,37 @@ class _Bound(ast.NodeVisitor):
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
-    def visit_ExceptHandler(self, node):
+    def visit_ExceptHandler(self, node) -> None:
         if node.name:
             self.names.add(node.name)
         self.generic_visit(node)
 
-    def _import(self, node):
+    def _import(self, node) -> None:
         for alias in node.names:
             self.names.add(alias.asname or alias.name.partition(".")[0])
 
     visit_Import = visit_ImportFrom = _import
 
-    def visit_Global(self, node):
+    def visit_Global(self, node) -> None:
         self.globals.update(node.names)
 
-    def visit_Nonlocal(self, node):
+    def visit_Nonlocal(self, node) -> None:
         self.nonlocals.update(node.names)
 
-    def _pattern(self, node):
+    def _pattern(self, node) -> None:
         if node.name:
             self.names.add(node.name)
         self.generic_visit(node)
 
     visit_MatchAs = visit_MatchStar = _pattern
 
-    def visit_MatchMapping(self, node):
+    def visit_MatchMapping(self, node) -> None:
         if node.rest:
             self.names.add(node.rest)
         self.generic_visit(node)
 
 
-def _classes_of(classes):
+def _classes_of(classes) -> list:
     """The names in the head of a handler; None for what is no name."""
     if isinstance(classes, ast.Tuple):
         return [name for each in classes.elts for name in _classes_of(each)]
@@ -171,7 +171,7 @@ class _Rewriter(ast.NodeTransformer):
             return f"_{stripped}{name}" if stripped else name
         return name
 
-    def kind_of(self, name):
+    def kind_of(self, name) -> str:
         """ "local", "free" (a cell of the function) or "global"."""
         for scope in reversed(self.scopes):
             if name in scope.globals:
@@ -324,7 +324,7 @@ class _Rewriter(ast.NodeTransformer):
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
-    def only_names(self, target):
+    def only_names(self, target) -> None:
         if any(isinstance(n, (ast.Attribute, ast.Subscript)) for n in ast.walk(target)):
             raise Uncapturable("a comprehension that assigns to an attribute or an item", "write")
 
@@ -344,7 +344,7 @@ class _Rewriter(ast.NodeTransformer):
 
     # ---- functions ----
 
-    def arguments(self, arguments):
+    def arguments(self, arguments) -> None:
         for each in ast.walk(arguments):
             if isinstance(each, ast.arg):
                 each.annotation = None
@@ -366,7 +366,7 @@ class _Rewriter(ast.NodeTransformer):
         self.body(node)
         return self.at(node, _h("made", node))
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node) -> list:
         self.arguments(node.args)
         decorators = [self.visit(d) for d in node.decorator_list]
         node.decorator_list, node.returns = [], None
@@ -546,7 +546,7 @@ class _Rewriter(ast.NodeTransformer):
             made += self.assign(ast.Name(alias.asname or alias.name, ast.Store()), call, node)
         return made
 
-    def visit_Global(self, node):
+    def visit_Global(self, node) -> None:
         return None
 
     def visit_Nonlocal(self, node):

@@ -7,7 +7,7 @@ _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
 def look_up(kind, name, default=None):
-    """What the class `kind` or a base of it has under `name`, as it stands there."""
+    """The attribute that the class `kind` or a base of it has under `name`, as it stands there."""
     for base in type.__dict__["__mro__"].__get__(kind):
         found = type.__dict__["__dict__"].__get__(base).get(name, _absent)
         if found is not _absent:
@@ -20,14 +20,14 @@ class Source:
 
     __slots__ = ("_hash", "key", "parent")
 
-    def __init__(self, parent, key):
+    def __init__(self, parent, key) -> None:
         self.parent, self.key = parent, key
         self._hash = hash((type(self), id(parent), self._identity()))
 
-    def _identity(self):
+    def _identity(self) -> tuple:
         return (type(self.key), self.key)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other):
@@ -52,7 +52,7 @@ class Constant(Source):
 
     __slots__ = ("name",)
 
-    def __init__(self, value, name):
+    def __init__(self, value, name) -> None:
         self.name = name
         super().__init__(None, value)
 
@@ -74,14 +74,14 @@ class Argument(Source):
 
     __slots__ = ("name",)
 
-    def __init__(self, index, name):
+    def __init__(self, index, name) -> None:
         self.name = name
         super().__init__(None, index)
 
-    def code(self, parent, constant):
+    def code(self, parent, constant) -> str:
         return f"args[{self.key}]"
 
-    def text(self):
+    def text(self) -> str:
         return f"L[{self.name!r}]"
 
     def get(self, args, kwargs):
@@ -93,13 +93,13 @@ class Keyword(Source):
 
     __slots__ = ()
 
-    def __init__(self, name):
+    def __init__(self, name) -> None:
         super().__init__(None, name)
 
-    def code(self, parent, constant):
+    def code(self, parent, constant) -> str:
         return f"kwargs[{self.key!r}]"
 
-    def text(self):
+    def text(self) -> str:
         return f"L[{self.key!r}]"
 
     def get(self, args, kwargs):
@@ -111,10 +111,10 @@ class Attribute(Source):
 
     __slots__ = ()
 
-    def code(self, parent, constant):
+    def code(self, parent, constant) -> str:
         return f"attribute({parent}, {self.key!r})"
 
-    def text(self):
+    def text(self) -> str:
         return f"{self.parent.text()}.{self.key}"
 
     def get(self, args, kwargs):
@@ -126,13 +126,13 @@ class Dictionary(Source):
 
     __slots__ = ()
 
-    def __init__(self, parent):
+    def __init__(self, parent) -> None:
         super().__init__(parent, "__dict__")
 
-    def code(self, parent, constant):
+    def code(self, parent, constant) -> str:
         return f"attribute({parent}, '__dict__')"
 
-    def text(self):
+    def text(self) -> str:
         return f"{self.parent.text()}.__dict__"
 
     def get(self, args, kwargs):
@@ -144,14 +144,14 @@ class Item(Source):
 
     __slots__ = ("of_dict",)
 
-    def __init__(self, parent, key, of_dict=True):
+    def __init__(self, parent, key, of_dict=True) -> None:
         self.of_dict = of_dict
         super().__init__(parent, key)
 
-    def _identity(self):
+    def _identity(self) -> tuple:
         return (type(self.key), self.key, self.of_dict)
 
-    def code(self, parent, constant):
+    def code(self, parent, constant) -> str:
         if isinstance(self.parent, Dictionary):
             return f"{parent}[{self.key!r}]"
         key = repr(self.key) if type(self.key) in (str, int) else constant(self.key)
@@ -159,7 +159,7 @@ class Item(Source):
             return f"dict_item({parent}, {key})"
         return f"sequence_item({parent}, {key})"
 
-    def text(self):
+    def text(self) -> str:
         if isinstance(self.parent, Dictionary) and isinstance(self.key, str):
             return f"{self.parent.parent.text()}.{self.key}"
         registry = self.parent
@@ -178,17 +178,17 @@ class OfClass(Source):
 
     __slots__ = ("kind",)
 
-    def __init__(self, kind, name):
+    def __init__(self, kind, name) -> None:
         self.kind = kind
         super().__init__(None, name)
 
-    def _identity(self):
+    def _identity(self) -> tuple:
         return (id(self.kind), self.key)
 
-    def code(self, parent, constant):
+    def code(self, parent, constant) -> str:
         return f"look_up({constant(self.kind)}, {self.key!r}, absent)"
 
-    def text(self):
+    def text(self) -> str:
         return f"{self.kind.__name__}.{self.key}"
 
     def get(self, args, kwargs):

@@ -9,9 +9,10 @@ touched, all guards are evaluated; if they hold, the watch begins anew.
 import collections
 import types
 
-from mindtorch_v2 import _C, _deterministic
+from mindtorch_v2 import _C
 from mindtorch_v2._capture._guards import Guard, compile_check
 from mindtorch_v2._capture._sources import Argument, Attribute, Constant, Dictionary, Item, Keyword, OfClass
+from mindtorch_v2._core import deterministic as _deterministic
 
 __all__ = ["Watching"]
 
@@ -49,12 +50,12 @@ class _Collected:
         self.guards, self.tensors, self.of_tensors = [], [], []
         self.values = {}
 
-    def add(self, name, obj):
+    def add(self, name, obj) -> None:
         """Watch an object, as one of `NAMES`."""
         self.found[name][id(obj)] = obj
 
-    def lists(self):
-        """What the native watch is armed with."""
+    def lists(self) -> tuple:
+        """The facts that the native watch is armed with."""
         return tuple([*self.found[name].values()] for name in self.NAMES), self.guards, self.tensors
 
     def value(self, source):
@@ -81,7 +82,7 @@ class _Collected:
         value = self.values[source] = source.get((), {})
         return value
 
-    def _attribute(self, parent, name):
+    def _attribute(self, parent, name) -> None:
         if type(parent) is types.CellType:
             self.add("cells", parent)
         elif type(parent) is types.FunctionType and name in _OF_FUNCTIONS:
@@ -89,7 +90,7 @@ class _Collected:
         elif type(parent) is not types.MethodType:
             raise _Unwatchable
 
-    def guard(self, guard):
+    def guard(self, guard) -> None:
         """Watch what a guard is about."""
         kind = guard.kind
         if kind == "function":
@@ -119,7 +120,7 @@ class _Collected:
         else:
             raise _Unwatchable
 
-    def _content(self, kind, value):
+    def _content(self, kind, value) -> None:
         if isinstance(value, list):
             self.add("lists", value)
         # move_to_end() of an OrderedDict changes the order and nothing that the dictionary itself knows of.
@@ -144,24 +145,24 @@ class Watching:
         self._becomes(self.full)
         self.values = {}  # source -> tensor: those that are as they were as long as the watch sees no change
 
-    def _becomes(self, check):
+    def _becomes(self, check) -> None:
         self.check = check
         self._publish(check)
 
     @staticmethod
-    def _of_call(guard):
+    def _of_call(guard) -> bool:
         if guard.kind in ("arguments", "distinct", "separate", "shapes"):
             return True
         return any(isinstance(_root(s), (Argument, Keyword)) for s in _sources(guard))
 
-    def full(self, args, kwargs):
+    def full(self, args, kwargs) -> bool:
         """Evaluate all guards; if they hold, watch what they are about."""
         if not self._check_all(args, kwargs):
             return False
         self._arm()
         return True
 
-    def _arm(self):
+    def _arm(self) -> None:
         collected, call = _Collected(), _OfCall()
         collected.add("dicts", _deterministic._state)
         memory = any(guard.kind == "separate" for guard in self.of_call)
@@ -182,7 +183,7 @@ class Watching:
             self.values = {}
             self._becomes(self.full)
 
-    def _apart(self, collected, call, guard):
+    def _apart(self, collected, call, guard) -> list:
         """The guard that the tensors of a call are apart; those found by the program itself are known to the watch."""
         memory = guard.kind == "separate"
         moving = []
@@ -198,12 +199,12 @@ class Watching:
 
 
 class _OfCall:
-    """What is looked at in each call: by the native watch where it is about arguments themselves."""
+    """The guards that are looked at in each call: by the native watch where it is about arguments themselves."""
 
     def __init__(self):
         self.positional, self.keywords, self.looks, self.apart, self.others = 0, (), [], {}, []
 
-    def takes(self, guard):
+    def takes(self, guard) -> bool:
         """Whether the native watch can look at it; then it does."""
         if guard.kind == "arguments":
             self.positional, self.keywords = guard.value
@@ -216,8 +217,8 @@ class _OfCall:
             return True
         return False
 
-    def lists(self):
-        """What the native watch is armed with."""
+    def lists(self) -> tuple:
+        """The facts that the native watch is armed with."""
         apart = self.apart.get(False, self.apart.get(True, []))
         rest = compile_check(self.others) if self.others else None
         return self.positional, self.keywords, self.looks, apart, True in self.apart, rest

@@ -1,7 +1,7 @@
 """Decompositions of operators that have kernels of their own."""
 
 import mindtorch_v2 as torch
-from mindtorch_v2._decomp import register_decomposition
+from mindtorch_v2._decomp._registry import register_decomposition
 
 aten = torch.ops.aten
 
@@ -41,7 +41,7 @@ def log_softmax(x, dim, half_to_float):
 
 
 @register_decomposition(aten.native_layer_norm.default)
-def native_layer_norm(input, normalized_shape, weight, bias, eps):
+def native_layer_norm(input, normalized_shape, weight, bias, eps) -> tuple:
     dims = list(range(input.dim() - len(normalized_shape), input.dim()))
     mean = input.mean(dims, keepdim=True)
     rstd = torch.rsqrt(input.var(dims, correction=0, keepdim=True) + eps)

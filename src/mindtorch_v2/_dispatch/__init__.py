@@ -1,1 +1,1 @@
-"""What an operator says about itself: its schema."""
+"""The facts that an operator says about itself: its schema."""

@@ -26,7 +26,7 @@ class _Key(enum.Enum):
 
 
 _MEMBERS = {_PYTORCH.get(name, name): number for name, number in _NUMBERS.items()}
-DispatchKey: Any = _Key("DispatchKey", [*_MEMBERS.items(), *((ours, _NUMBERS[ours]) for ours in _PYTORCH)])
+DispatchKey: Any = _Key("DispatchKey", [*_MEMBERS.items(), *((ours, _NUMBERS[ours]) for ours in _PYTORCH)])  # type: ignore[call-arg]
 DispatchKey.__module__ = "torch._C"
 _NAMES = {number: name for name, number in _NUMBERS.items()}
 
@@ -58,7 +58,7 @@ class DispatchKeySet:
 
     >>> keys = DispatchKeySet(DispatchKey.CPU) | DispatchKeySet(DispatchKey.AutogradCPU)
     >>> keys, keys.highestPriorityTypeId(), keys.has(DispatchKey.Meta)
-    (DispatchKeySet(CPU, AutogradCPU), <DispatchKey.AutogradCPU: 12>, False)
+    (DispatchKeySet(CPU, AutogradCPU), <DispatchKey.AutogradCPU: ...>, False)
     """
 
     __module__ = "torch._C"

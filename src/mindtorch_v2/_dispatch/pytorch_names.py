@@ -1,4 +1,4 @@
-"""What PyTorch keeps in `torch._C` about schemas and dispatch; loaded when somebody asks for one of the names."""
+"""PyTorch's names in `torch._C` about schemas and dispatch; loaded when somebody asks for one of the names."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Type:
         return self.schema_str
 
     def containedTypes(self) -> list[Type]:
-        """What it holds: the item of a list or optional, key and value of a Dict, the members of a tuple or Union."""
+        """Types that it holds: the item of a list or optional, key and value of a Dict, the members of a tuple or Union."""
         return list(self._items)
 
     def getElementType(self) -> Type:
@@ -201,7 +201,7 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class FunctionSchema:
-    """What an operator takes and gives. `str()` is its canonical text, which parses to an equal schema.
+    """The arguments and results of an operator. `str()` is its canonical text, which parses to an equal schema.
 
     >>> schema = parse_schema("ns::scale_(Tensor(a!) x, float[2] by=[1, 2.5], *, str? how=None) -> Tensor(a!)")
     >>> schema.is_mutable, [argument.name for argument in schema.arguments], schema.arguments[1].type
@@ -293,7 +293,7 @@ _AS_INT = {"ScalarTypeType", "LayoutType", "MemoryFormatType", "SymIntType"}
 def _value_type(kind: Type) -> Type:
     """The type of the values: ScalarType, Layout, MemoryFormat and SymInt are int, in lists and optionals too."""
     if kind._kind in _AS_INT:
-        return IntType.get()
+        return IntType.get()  # type: ignore[attr-defined]
     if kind._kind in ("ListType", "OptionalType"):
         item = _value_type(kind._items[0])
         return kind if item is kind._items[0] else (ListType if kind._kind == "ListType" else OptionalType)(item)
@@ -309,7 +309,12 @@ def _alias(parts: tuple | None) -> AliasInfo | None:
     if parts is None:
         return None
     before, after, items, writes = parts
-    return AliasInfo(frozenset(before), frozenset(after), writes, tuple(_alias(item) for item in items))
+    return AliasInfo(
+        frozenset(before),
+        frozenset(after),
+        writes,
+        tuple(alias for item in items if (alias := _alias(item)) is not None),
+    )
 
 
 def _argument(parts: tuple) -> Argument:

@@ -1,8 +1,9 @@
-"""What an operator may say of itself beside its schema."""
+"""Tags: what an operator may say of itself beside its schema."""
 
 import enum
+from typing import Any
 
-__all__ = ["Tag", "as_tags"]
+__all__ = ["Tag", "as_tags", "set_tags", "tags_of_schema"]
 
 
 class Tag(enum.Enum):
@@ -40,3 +41,19 @@ def as_tags(tags: object) -> tuple[Tag, ...]:
         if not isinstance(tag, Tag):
             raise TypeError(f"expected a torch.Tag or a sequence of them, got {tag!r}")
     return given
+
+
+def set_tags(handle: Any, tags: tuple[Tag, ...]) -> None:
+    """Give an operator its tags. The dispatcher is told which draw random numbers; a Generator in the schema says so too."""
+    handle.tags = tags
+    if Tag.nondeterministic_seeded in tags:
+        handle.random = True
+
+
+def tags_of_schema(handle: Any) -> tuple[Tag, ...]:
+    """The tags of PyTorch's operators that follow from their schemas."""
+    if handle.form == "out":
+        return (Tag.out, Tag.pt2_compliant_tag)
+    if handle.name.endswith("_") and handle.arguments and handle.arguments[0]["is_write"]:
+        return (Tag.inplace, Tag.pt2_compliant_tag)
+    return (Tag.pt2_compliant_tag,)

@@ -1,11 +1,12 @@
 """`torch._dynamo`: the compiler's front end by PyTorch's names."""
 
 from mindtorch_v2._capture import Uncapturable
-from mindtorch_v2._capture._deferred import run_what_waits
+from mindtorch_v2._core.tracer import run_what_waits
 from mindtorch_v2._dynamo import _control, config, eval_frame, exc, testing, utils
 from mindtorch_v2._dynamo.backends.registry import list_backends, lookup_backend, register_backend
 from mindtorch_v2._dynamo.eval_frame import OptimizedModule, disable, explain
-from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_function
+from mindtorch_v2._dynamo._compile import compile
 from mindtorch_v2._dynamo._marks import (
     allow_in_graph,
     assume_constant_result,
@@ -58,8 +59,6 @@ def optimize(
     backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, disable=False, dynamic=None
 ):
     """The older form of `torch.compile`: a function that compiles what it is given."""
-    from mindtorch_v2.compiler import compile  # it imports this package
-
     if guard_export_fn is not None or guard_fail_fn is not None:
         raise NotImplementedError(
             "torch._dynamo.optimize(guard_export_fn=, guard_fail_fn=) is not implemented in mindtorch_v2"
@@ -82,47 +81,46 @@ def run(fn=None):
     return call
 
 
-def is_dynamo_supported():
+def is_dynamo_supported() -> bool:
     """Whether functions can be compiled on this system: True."""
     return True
 
 
-def is_inductor_supported():
+def is_inductor_supported() -> bool:
     """Whether PyTorch's default compiler can be used: False; its name stands for another back end."""
     return False
 
 
-def graph_break(msg=""):
+def graph_break(msg="") -> None:
     """End the graph that is being made of what runs here; nothing where none is."""
     if _control.is_capturing():
         raise Uncapturable(f"Call to `torch._dynamo.graph_break()` {msg}".rstrip(), "graph_break")
     run_what_waits(f"torch._dynamo.graph_break() {msg}".rstrip())
 
 
-graph_break._torchdynamo_disable = True
-graph_break._torchdynamo_disable_msg = "torch._dynamo.graph_break()"
+vars(graph_break).update(_torchdynamo_disable=True, _torchdynamo_disable_msg="torch._dynamo.graph_break()")
 
 
-def mark_static_address(t, guard=False):
+def mark_static_address(t, guard=False) -> None:
     """Record that `t` keeps its memory for its lifetime (as static caches and weights do)."""
     t._dynamo_static_input_type = "guarded" if guard else "unguarded"
 
 
-def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None) -> None:
     """Record that dimension `index` (an int, or several) of `t` varies between calls."""
     _mark(t, "_dynamo_dynamic_indices", index)
 
 
-def maybe_mark_dynamic(t, index):
+def maybe_mark_dynamic(t, index) -> None:
     """Record that dimension `index` (an int, or several) of `t` may vary between calls."""
     _mark(t, "_dynamo_weak_dynamic_indices", index)
 
 
-def mark_static(t, index=None):
+def mark_static(t, index=None) -> None:
     """Record that dimension `index` (an int, several, or all) of `t` never varies."""
     _mark(t, "_dynamo_static_indices", range(t.dim()) if index is None else index)
 
 
-def _mark(t, name, index):
+def _mark(t, name, index) -> None:
     indices = {index} if isinstance(index, int) else set(index)
     t.__dict__.setdefault(name, set()).update(indices)

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 
-from mindtorch_v2._capture._deferred import paused
+from mindtorch_v2._core.tracer import paused
 
 __all__ = ["STANCES", "capturing", "compiling_allowed", "disabled", "exporting", "is_capturing", "stance", "thread"]
 
@@ -18,16 +18,16 @@ STANCES = (
 
 
 class _Thread(threading.local):
-    def __init__(self):
+    def __init__(self) -> None:
         self.capturing = 0
         self.exporting = 0
         self.disabled = 0
 
 
 class _Stance:
-    """What `torch.compiler.set_stance` set."""
+    """The stance that `torch.compiler.set_stance` set."""
 
-    def __init__(self, name="default", force_backend=None):
+    def __init__(self, name="default", force_backend=None) -> None:
         self.name = name
         self.force_backend = force_backend
 
@@ -55,7 +55,7 @@ def is_capturing():
 
 @contextlib.contextmanager
 def capturing():
-    """What runs in the block is captured."""
+    """Mark what runs in the block as captured."""
     thread.capturing += 1
     try:
         yield
@@ -65,7 +65,7 @@ def capturing():
 
 @contextlib.contextmanager
 def exporting():
-    """What runs in the block is captured by `torch.export`."""
+    """Mark what runs in the block as captured by `torch.export`."""
     thread.exporting += 1
     try:
         with capturing():
@@ -85,6 +85,6 @@ def disabled():
         thread.disabled -= 1
 
 
-def compiling_allowed():
+def compiling_allowed() -> bool:
     """Whether a call of a compiled function may use graphs now."""
     return not (thread.capturing or thread.disabled)

@@ -1,4 +1,4 @@
-"""What programs say about functions to the compiler, and about the compiler to itself. The capture asks here."""
+"""Marks that programs give functions for the compiler, and questions about the compiler. The capture asks here."""
 
 import functools
 import inspect
@@ -28,7 +28,7 @@ def is_compiling():
     return _control.is_capturing()
 
 
-def reset():
+def reset() -> None:
     """Forget every graph of every compiled function, and the counters."""
     forget_all()
     counters.clear()
@@ -110,8 +110,8 @@ DISALLOWED: dict = {}
 """What `disallow_in_graph` was given; the capture asks."""
 
 
-class set_stance:  # noqa: N801  (PyTorch's name)
-    """What compiled functions do from here on: a call, a context manager or a decorator.
+class set_stance:  # PyTorch's name
+    """Set what compiled functions do from here on: a call, a context manager or a decorator.
 
     "default"; "force_eager": they run eagerly; "eager_on_recompile": eagerly where no graph fits; "fail_on_recompile":
     that is an error; "eager_then_compile": the first call is eager; "aot_eager_then_compile": the first one goes through
@@ -121,7 +121,7 @@ class set_stance:  # noqa: N801  (PyTorch's name)
 
     _dynamo_forbidden = True
 
-    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None) -> None:
         if stance not in _control.STANCES:
             raise RuntimeError(f"expected stance to be one of {_control.STANCES}, got {stance!r}")
         if skip_guard_eval_unsafe:
@@ -140,10 +140,10 @@ class set_stance:  # noqa: N801  (PyTorch's name)
         """The name of the stance."""
         return self._new.name
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         _control.set_current(self._new)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         _control.set_current(self._before)
 
     def __call__(self, fn):

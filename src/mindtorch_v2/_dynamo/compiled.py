@@ -8,10 +8,11 @@ import threading
 import weakref
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _torch_dispatch
 from mindtorch_v2._capture import Uncapturable, capture
-from mindtorch_v2._capture._deferred import Region, Tree, active, paused
-from mindtorch_v2._capture._steps import place_in_program
+from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._core.tracer import active, paused
+from mindtorch_v2._deferred.calls import Region, Tree
+from mindtorch_v2._deferred.steps import place_in_program
 from mindtorch_v2._dynamo import _control, config, exc
 from mindtorch_v2._dynamo.backends.registry import lookup_backend
 from mindtorch_v2._dynamo.utils import counters
@@ -21,7 +22,7 @@ __all__ = ["CompiledFunction", "forget_all"]
 
 _log = logging.getLogger("torch._dynamo")
 _numbers = itertools.count()
-_all = weakref.WeakSet()
+_all: weakref.WeakSet = weakref.WeakSet()
 _compiling = threading.RLock()  # one program is captured at a time
 _IN_PARTS = object()  # in the place of an entry: there is no graph of the whole
 
@@ -31,7 +32,7 @@ class _Entry:
 
     __slots__ = ("backend", "capture", "compiled")
 
-    def __init__(self, made, compiled, backend):
+    def __init__(self, made, compiled, backend) -> None:
         self.capture, self.compiled, self.backend = made, compiled, backend
 
     def run(self, args, kwargs):
@@ -103,7 +104,7 @@ class CompiledFunction:
         return Region(tree).run(self.function, args, kwargs)
 
     def _compile_part(self, backend, path, graph, examples, reason):
-        """What the back end makes of calls that were put off, one after the other; None where it is not to be asked."""
+        """Callable that the back end makes of calls that were put off, one after the other; None where it is not to be asked."""
         stance = _control.stance().name
         if stance == "fail_on_recompile":
             raise RuntimeError(f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {self.name}")
@@ -163,7 +164,7 @@ class CompiledFunction:
                 return None
         return self._capture(args, kwargs, backend, kind)
 
-    def _recompiling(self, reasons):
+    def _recompiling(self, reasons) -> None:
         counters["recompiles"][self.name] += 1
         if is_on("recompiles") or is_on("recompiles_verbose"):
             text = "\n    - ".join(reasons if is_on("recompiles_verbose") else reasons[:1])
@@ -174,7 +175,7 @@ class CompiledFunction:
         if config.error_on_recompile:
             raise exc.RecompileError(f"Recompiling function {self.name}: {'; '.join(reasons)}")
 
-    def _limit_hit(self, reasons):
+    def _limit_hit(self, reasons) -> None:
         said = (
             f"torch._dynamo hit config.recompile_limit ({config.recompile_limit})\n"
             f"   function: {self.name}\n   last reason: {reasons[0] if reasons else 'unknown'}\n"
@@ -189,7 +190,7 @@ class CompiledFunction:
         counters["frames"]["total"] += 1
         try:
             with _control.capturing():
-                made = capture(self.function, args, kwargs, **self._sizes())
+                made = capture(self.function, args, kwargs, records_data=self.fullgraph, **self._sizes())
         except Uncapturable as reason:
             counters["not_captured_whole"][reason.reason] += 1
             artifact("graph_breaks", f"No graph of the whole of {self.name}: {reason}")
@@ -211,7 +212,7 @@ class CompiledFunction:
         return entry
 
     def _sizes(self):
-        """What is to become of sizes, in `capture`'s terms."""
+        """The treatment of sizes, in `capture`'s terms."""
         dynamic = self.dynamic
         if dynamic is None and not config.assume_static_by_default:
             dynamic = True
@@ -220,7 +221,7 @@ class CompiledFunction:
         learn = dynamic is None and config.automatic_dynamic_shapes
         return {"dynamic": dynamic, "previous": [entry.capture for entry in self._entries] if learn else ()}
 
-    def _tell(self, graph, guards=None):
+    def _tell(self, graph, guards=None) -> None:
         counters["stats"]["unique_graphs"] += 1
         counters["stats"]["calls_captured"] += sum("call" in node.op for node in graph.graph.nodes)
         where = f"[{self.number}/{len(self._entries)}]"
@@ -240,7 +241,7 @@ class CompiledFunction:
             artifact("guards", f"{where} GUARDS of {self.name}:\n{guards}")
 
     def _compile(self, backend, graph, examples):
-        """What the back end makes of a graph; None if it fails and errors are suppressed."""
+        """The callable that the back end makes of a graph; None if it fails and errors are suppressed."""
         try:
             compiled = backend(graph, examples, **self.options)
             if not callable(compiled):
@@ -254,7 +255,7 @@ class CompiledFunction:
             raise exc.BackendCompilerFailed(backend, error).with_traceback(error.__traceback__) from None
         return compiled
 
-    def forget(self):
+    def forget(self) -> None:
         """Forget all graphs."""
         with self._lock:
             self._entries, self._over, self._called = (), False, False
@@ -263,8 +264,8 @@ class CompiledFunction:
             self._parts.clear()
 
 
-def _kind(args, kwargs):
-    """What arguments are like: a function that cannot be captured with some is not tried again with such ones."""
+def _kind(args, kwargs) -> tuple:
+    """The kind of arguments: a function that cannot be captured with some is not tried again with such ones."""
 
     def of(value):
         if isinstance(value, torch.Tensor):
@@ -280,11 +281,11 @@ def _kind(args, kwargs):
     return tuple(map(of, args)), tuple((name, of(value)) for name, value in kwargs.items()), torch.is_grad_enabled()
 
 
-def _said(place):
+def _said(place) -> str:
     return "" if place is None else "\n  at {}:{} in {}\n    {}".format(*place, linecache.getline(*place[:2]).strip())
 
 
-def forget_all():
+def forget_all() -> None:
     """Every compiled function forgets its graphs."""
     for each in list(_all):
         each.forget()

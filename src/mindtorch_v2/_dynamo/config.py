@@ -45,7 +45,7 @@ _REFUSED = {
 class _Config(types.ModuleType):
     """A module whose settings have two names, and of which some cannot be set."""
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, value) -> None:
         if name in _REFUSED and value:
             raise NotImplementedError(
                 f"torch._dynamo.config.{name} is not implemented in mindtorch_v2: {_REFUSED[name]}"
@@ -75,7 +75,7 @@ def patch(arg1=None, arg2=None, **changes):
             setattr(this, name, value)
 
 
-def get_config_copy():
+def get_config_copy() -> dict:
     """The settings, by name."""
     return {name: value for name, value in globals().items() if name[0] != "_" and isinstance(value, (bool, int))}
 

@@ -1,4 +1,4 @@
-"""What `torch.compile` gives back: functions and `OptimizedModule`s that call their originals through graphs."""
+"""The results of `torch.compile`: functions and `OptimizedModule`s that call their originals through graphs."""
 
 import copy
 import functools
@@ -47,20 +47,20 @@ class OptimizedModule(torch.nn.Module):
     It can be copied and pickled (if the back end is a name, or can be), without its graphs.
     """
 
-    def __init__(self, mod, settings=None):
+    def __init__(self, mod, settings=None) -> None:
         super().__init__()
         self._modules["_orig_mod"] = mod
         self._settings = dict(settings or {"backend": "inductor"})
         self._start()
 
-    def _start(self):
+    def _start(self) -> None:
         compiled = CompiledFunction(self._orig_mod, **self._settings)
         self.__dict__["_compiled"] = compiled
 
     def forward(self, *args, **kwargs):
         return self._compiled(args, kwargs)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return _made_again, (self._orig_mod, self._settings)
 
     def __deepcopy__(self, memo):
@@ -76,7 +76,7 @@ class OptimizedModule(torch.nn.Module):
         return self._orig_mod.training
 
     @training.setter
-    def training(self, value):
+    def training(self, value) -> None:
         if "_orig_mod" in self.__dict__.get("_modules", ()):
             self._orig_mod.training = value
 
@@ -85,7 +85,7 @@ class OptimizedModule(torch.nn.Module):
             return self._modules["_orig_mod"]
         return getattr(self._orig_mod, name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, value) -> None:
         if name == "_orig_mod":
             self._modules["_orig_mod"] = value
             self._start()
@@ -98,16 +98,16 @@ class OptimizedModule(torch.nn.Module):
         else:
             setattr(self._orig_mod, name, value)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name) -> None:
         if name in self.__dict__:
             super().__delattr__(name)
         else:
             delattr(self._orig_mod, name)
 
-    def __dir__(self):
+    def __dir__(self) -> list:
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._orig_mod)
 
     def __iter__(self):
@@ -162,9 +162,9 @@ def _marked(function, original, reason):
 
 
 class Explanation:
-    """What `explain` found: graphs, their number and that of the breaks, and why there are any."""
+    """The findings of `explain`: graphs, their number and that of the breaks, and why there are any."""
 
-    def __init__(self, graphs, break_reasons, op_count, out_guards):
+    def __init__(self, graphs, break_reasons, op_count, out_guards) -> None:
         self.graphs = graphs
         self.graph_count = len(graphs)
         self.break_reasons = break_reasons
@@ -173,7 +173,7 @@ class Explanation:
         self.out_guards = out_guards
         self.ops_per_graph = [[n.target for n in g.graph.nodes if n.op == "call_function"] for g in graphs]
 
-    def __str__(self):
+    def __str__(self) -> str:
         said = [
             f"Graph Count: {self.graph_count}",
             f"Graph Break Count: {self.graph_break_count}",

@@ -1,6 +1,6 @@
-"""What `torch.compile` raises."""
+"""The errors that `torch.compile` raises."""
 
-from mindtorch_v2._capture import Uncapturable
+from mindtorch_v2._core.errors import TorchDynamoException, Unsupported, UserError
 
 __all__ = [
     "BackendCompilerFailed",
@@ -16,14 +16,10 @@ __all__ = [
 ]
 
 
-class TorchDynamoException(RuntimeError):
-    """The base of what `torch.compile` raises."""
-
-
 class InvalidBackend(TorchDynamoException):
     """Raised for a name that no back end has."""
 
-    def __init__(self, name):
+    def __init__(self, name) -> None:
         super().__init__(f"Invalid backend: {name!r}, see `torch._dynamo.list_backends()` for available backends.")
 
 
@@ -34,7 +30,7 @@ class ResetRequired(TorchDynamoException):
 class BackendCompilerFailed(TorchDynamoException):
     """Raised where a back end raises: `inner_exception` is what it raised."""
 
-    def __init__(self, backend_fn, inner_exception):
+    def __init__(self, backend_fn, inner_exception) -> None:
         self.backend_name = getattr(backend_fn, "__name__", type(backend_fn).__name__)
         self.inner_exception = inner_exception
         super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")
@@ -42,24 +38,6 @@ class BackendCompilerFailed(TorchDynamoException):
 
 class UncapturedHigherOrderOpError(TorchDynamoException):
     """Raised where the functions given to an operator of control flow do more than compute, or do not fit together."""
-
-
-class Unsupported(TorchDynamoException):
-    """Raised under `fullgraph=True` for a program that cannot be captured whole: says why, and where in the program."""
-
-    def __init__(self, msg, *, case_name=None):
-        super().__init__(msg)
-        self.msg = msg
-        self.case_name = case_name
-
-    @classmethod
-    def of(cls, uncapturable: Uncapturable):
-        """From what the capture raised."""
-        return cls(str(uncapturable), case_name=uncapturable.kind)
-
-
-class UserError(Unsupported):
-    """Raised for a wrong use of `torch.compile` in the program."""
 
 
 class RecompileError(TorchDynamoException):

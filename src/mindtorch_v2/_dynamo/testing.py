@@ -29,11 +29,11 @@ class CompileCounter:
             self._count(gm)
         return gm.forward
 
-    def _count(self, gm):
+    def _count(self, gm) -> None:
         self.frame_count += 1
         self.op_count += sum("call" in node.op for node in gm.graph.nodes)
 
-    def clear(self):
+    def clear(self) -> None:
         """Start from zero."""
         self.frame_count = self.op_count = 0
         self.graphs = []
@@ -42,7 +42,7 @@ class CompileCounter:
 class CompileCounterWithBackend(CompileCounter):
     """The same, with another back end (a name or a callable) behind it; `graphs` keeps what it was given."""
 
-    def __init__(self, backend):
+    def __init__(self, backend) -> None:
         super().__init__()
         self.backend = backend
 
@@ -64,6 +64,6 @@ class EagerAndRecordGraphs:
         return gm.forward
 
 
-def reset_counters():
+def reset_counters() -> None:
     """Empty `torch._dynamo.utils.counters`."""
     counters.clear()

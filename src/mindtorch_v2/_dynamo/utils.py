@@ -12,6 +12,6 @@ counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 `["recompiles"]`: by function; `["aot_autograd"]`: ok, not_ok."""
 
 
-def is_compile_supported(device_type):
+def is_compile_supported(device_type) -> bool:
     """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
     return _C.device(device_type).type in ("cpu", "npu")

@@ -1,4 +1,4 @@
-"""What the operators of control flow check in common: what their functions give, and that these only compute."""
+"""Checks that the operators of control flow share: what their functions give, and that these only compute."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._capture._deferred import active, paused
+from mindtorch_v2._core.tracer import active, paused
 from mindtorch_v2._dynamo.exc import UncapturedHigherOrderOpError
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2.utils import _pytree as pytree
@@ -64,7 +64,7 @@ def scanned_first(
 
 
 def outputs_on_fakes(of: str, function: Callable, operands: Sequence[Any]) -> Any:
-    """What `function(*operands)` gives for tensors without values.
+    """The result of `function(*operands)` for tensors without values.
 
     Raises UncapturedHigherOrderOpError if it writes to an operand, or gives one or a view of one back.
     """

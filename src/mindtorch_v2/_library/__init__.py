@@ -1,1 +1,1 @@
-"""What `torch.library` is made of: schemas from annotations, libraries, operators made of functions, their checks."""
+"""The parts of `torch.library`: schemas from annotations, libraries, operators made of functions, their checks."""

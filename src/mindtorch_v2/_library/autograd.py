@@ -1,12 +1,16 @@
 """The autograd kernel of operators that users define: `backward(ctx, *grads)` behind the operator's own schema."""
 
-from mindtorch_v2._autograd.function import Function
+from __future__ import annotations
+
+from typing import Any
+
+from mindtorch_v2._core.autograd.function import Function
 from mindtorch_v2._dispatch.schema import schema_of
 
 __all__ = ["autograd_kernel", "check_differentiable"]
 
 
-def check_differentiable(handle, op):
+def check_differentiable(handle: Any, op: Any) -> None:
     """RuntimeError for an operator that writes to its arguments: it can have no formula of its own."""
     schema = schema_of(handle)
     if schema.is_mutable:
@@ -31,7 +35,7 @@ def autograd_kernel(handle, backward, setup_context):
     name = f"{handle.namespace}_{handle.name}_{handle.overload or 'default'}"
     call = handle.below_autograd
 
-    def forward(ctx, *args):
+    def forward(ctx: Any, *args: Any) -> Any:
         *flat, plan = args
         given = flat if plan.lengths is None else _join(flat, plan.lengths)
         result = call(*given, **plan.keywords)
@@ -45,16 +49,20 @@ def autograd_kernel(handle, backward, setup_context):
                 setup_context(ctx=ctx, inputs=inputs, output=result)
         return tuple(result) if gives_list else result
 
-    def run_backward(ctx, *grads):
+    def run_backward(ctx: Any, *grads: Any) -> tuple:
         if backward is None:
             raise RuntimeError(
                 f"Trying to backward through {handle.namespace}.{handle.name}.{handle.overload or 'default'} but no autograd "
                 "formula was registered. Please use register_autograd to add one."
             )
         lengths = ctx._plan.lengths
+        needed = ctx.needs_input_grad
         if lengths is not None:
-            ctx.needs_input_grad = tuple(_join(ctx.needs_input_grad[:-1], lengths))
-        result = backward(ctx, list(grads)) if gives_list else backward(ctx, *grads)
+            ctx.needs_input_grad = tuple(_join(needed[:-1], lengths))
+        try:
+            result = backward(ctx, list(grads)) if gives_list else backward(ctx, *grads)
+        finally:
+            ctx.needs_input_grad = needed  # the graph may be gone back along again
         gradients = result if isinstance(result, tuple) else (result,)
         return (*(gradients if lengths is None else _flattened(gradients, lengths)), None)
 
@@ -75,11 +83,11 @@ def autograd_kernel(handle, backward, setup_context):
 
 
 class _Plan:
-    """What one call carries beside its positional arguments; not a tensor, so autograd ignores it."""
+    """The values that one call carries beside its positional arguments; not a tensor, so autograd ignores it."""
 
     __slots__ = ("keywords", "lengths")
 
-    def __init__(self, keywords, lengths):
+    def __init__(self, keywords: dict[str, Any], lengths: Any) -> None:
         self.keywords = keywords
         self.lengths = lengths
 
@@ -123,5 +131,5 @@ def _flattened(gradients, lengths):
     return flat
 
 
-def _described(length):
+def _described(length) -> str:
     return "*" if length is None else f"list of {length}"

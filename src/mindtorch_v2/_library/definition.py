@@ -1,12 +1,16 @@
 """`custom_op`: an operator made of a Python function, and what is registered for it afterwards."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Callable
+from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.keys import excluded
 from mindtorch_v2._dispatch.schema import parse_schema, schema_of
 from mindtorch_v2._dispatch.tags import Tag, as_tags
-from mindtorch_v2._ops_namespace import ops
+from mindtorch_v2._ops import ops
 from mindtorch_v2._tensor import Tensor
 
 from . import fake
@@ -17,7 +21,7 @@ from .registration import ONLY_RECORDING, RESULTS_ARE_NEW, device_key, fragment
 
 __all__ = ["AUTOCAST_KEYS", "CustomOpDef", "autocast_kernel", "custom_op", "definitions"]
 
-definitions: dict[str, "CustomOpDef"] = {}
+definitions: dict[str, CustomOpDef] = {}
 """The operators made by `custom_op`, by "ns::name"."""
 
 AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastNPU"}
@@ -53,14 +57,13 @@ class CustomOpDef(_C.OperatorCallable):
         self._opoverload = getattr(getattr(ops, namespace), name).default
         self._register_autograd_kernel()
         if schema_of(self._handle).returns:
-            self._handle.__dict__["fake_missing"] = True
             self._lib._register(self._handle, fake.no_fake(self), "Meta", quiet=True)
         else:
             self._lib._register(self._handle, lambda *args, **kwargs: None, "Meta", quiet=True)
         self._register_backend_select()
         definitions[self._qualname] = self
 
-    def _register_backend_select(self):
+    def _register_backend_select(self) -> None:
         """Without tensors the device argument says which kernel runs."""
         arguments = schema_of(self._handle).arguments
         if any("Tensor" in str(argument.type) for argument in arguments):
@@ -70,12 +73,12 @@ class CustomOpDef(_C.OperatorCallable):
             return
         place, name = places[0], arguments[places[0]].name
 
-        def select(*args, **kwargs):
+        def select(*args: Any, **kwargs: Any) -> Any:
             given = args[place] if place < len(args) else kwargs.get(name, arguments[place].default_value)
             device = _C.device(given if given is not None else "cpu").type
             key = device_key(device)
             kernels = self._handle.kernels()
-            chosen = key in kernels and not (key == "Meta" and self._handle.__dict__.get("fake_missing"))
+            chosen = key in kernels and (key != "Meta" or fake.has_fake(self._handle))
             if not chosen and "CompositeExplicitAutograd" not in kernels:
                 raise RuntimeError(
                     f"{self._name} does not have a kernel registered for {device}. Please use register_kernel to do so."
@@ -85,13 +88,13 @@ class CustomOpDef(_C.OperatorCallable):
         self._lib._register(self._handle, select, "BackendSelect", quiet=True)
 
     @property
-    def _qualname(self):
+    def _qualname(self) -> str:
         return f"{self._namespace}::{self._name}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
-    def register_kernel(self, device_types, fn=None, /):
+    def register_kernel(self, device_types: Any, fn: Callable | None = None, /) -> Any:
         """Register the kernel for one or several device types, or for every one with None; a decorator without `fn`.
 
         Results must be new: none may be an argument, a view of one, or given twice.
@@ -108,28 +111,26 @@ class CustomOpDef(_C.OperatorCallable):
         return fn
 
     @contextlib.contextmanager
-    def set_kernel_enabled(self, device_type, enabled=True):
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Any:
         """A context in which the kernel of a device type is used, or else the original function."""
         key = device_key(device_type)
         if device_type not in self._kernels:
             yield
             return
-        before = self._handle.kernels()[key]
         wanted = self._kernels[device_type] if enabled else self._init_fn
-        self._handle.impl(key, wanted, RESULTS_ARE_NEW)
+        registration = self._handle.impl(key, wanted, RESULTS_ARE_NEW)
         try:
             yield
         finally:
-            self._handle.impl(key, before, RESULTS_ARE_NEW)
+            self._handle.unimpl(key, registration)
 
     def register_fake(self, fn, /):
         """Register the function that makes results without data: the kernel of the meta device. Returns `fn`."""
         fake.register_fake_for(self._lib, self._qualname, fn)
-        self._handle.__dict__.pop("fake_missing", None)
         self._fake = fn
         return fn
 
-    def register_autograd(self, backward, /, *, setup_context=None):
+    def register_autograd(self, backward, /, *, setup_context=None) -> None:
         """Register the derivative: `backward(ctx, *grads)` returns a gradient for each argument.
 
         `setup_context(ctx, inputs, output)` saves what it needs: tensors with `ctx.save_for_backward`, the rest as
@@ -143,7 +144,7 @@ class CustomOpDef(_C.OperatorCallable):
         self._setup_context = setup_context
         self._register_autograd_kernel()
 
-    def _register_autograd_kernel(self):
+    def _register_autograd_kernel(self) -> None:
         kernel = autograd_kernel(self._handle, self._backward, self._setup_context)
         self._lib._register(self._handle, kernel, "Autograd", flags=ONLY_RECORDING, quiet=True)
 
@@ -154,17 +155,17 @@ class CustomOpDef(_C.OperatorCallable):
         if not callable(func):
             raise TypeError(f"register_vmap(...): expected a callable, got {type(func)}")
         self._vmap = func
-        self._handle.__dict__["vmap_rule"] = func
+        self._lib._add_vmap_rule(self._handle, func)
         return func
 
-    def register_autocast(self, device_type, cast_inputs):
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> Any:
         """Under autocast on `device_type`, cast the floating inputs on it to the dtype `cast_inputs`."""
         kernel = autocast_kernel(self._handle, device_type, cast_inputs)
         self._autocast[device_type] = cast_inputs
         self._lib._register(self._handle, kernel, AUTOCAST_KEYS[device_type], quiet=True)
         return kernel
 
-    def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
+    def register_torch_dispatch(self, torch_dispatch_class: type, fn: Callable | None = None, /) -> Any:
         """Register how a mode or a tensor subclass with `__torch_dispatch__` treats this operator."""
         if fn is None:
             return lambda fn: self.register_torch_dispatch(torch_dispatch_class, fn)
@@ -172,7 +173,7 @@ class CustomOpDef(_C.OperatorCallable):
         return fn
 
 
-def autocast_kernel(handle, device_type, cast_inputs):
+def autocast_kernel(handle: Any, device_type: str, cast_inputs: Any) -> Callable:
     """The kernel of a device's autocast key: cast, then call below autocast."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected device_type of type `str`, got: `{type(device_type)}`")
@@ -182,7 +183,7 @@ def autocast_kernel(handle, device_type, cast_inputs):
         raise ValueError(f"register_autocast(...): expected cast_inputs to be a torch.dtype, got {cast_inputs!r}")
     key = AUTOCAST_KEYS[device_type]
 
-    def cast(value):
+    def cast(value: Any) -> Any:
         if isinstance(value, Tensor):
             wanted = (
                 value.device.type == device_type
@@ -194,14 +195,23 @@ def autocast_kernel(handle, device_type, cast_inputs):
             return type(value)(map(cast, value))
         return value
 
-    def kernel(*args, **kwargs):
+    def kernel(*args: Any, **kwargs: Any) -> Any:
         with excluded(key):
             return handle(*map(cast, args), **{name: cast(value) for name, value in kwargs.items()})
 
     return kernel
 
 
-def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
+def custom_op(
+    name: str,
+    fn: Callable | None = None,
+    /,
+    *,
+    mutates_args: Any,
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
     """Make a function the operator "ns::name"; a decorator without `fn`. Returns a CustomOpDef.
 
     Args:
@@ -222,7 +232,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     tensor([3., 3.])
     """
 
-    def make(fn):
+    def make(fn: Callable) -> Any:
         given = as_tags(tags)
         namespace, short = split_name(name)
         if "." in short:
@@ -239,7 +249,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     return make if fn is None else make(fn)
 
 
-def _check_schema(text, name, mutates_args):
+def _check_schema(text, name, mutates_args) -> None:
     if not text.startswith("("):
         raise ValueError(f'expected a schema without a name, e.g. "(Tensor x) -> Tensor", but got "{text}"')
     parsed = parse_schema(name + text, False)
@@ -252,7 +262,7 @@ def _check_schema(text, name, mutates_args):
         )
 
 
-def _check_keyword_tensors(text, name, tags):
+def _check_keyword_tensors(text, name, tags) -> None:
     parsed = parse_schema(name + text, False)
     tensors = [a for a in parsed.arguments if a.kwarg_only and "Tensor" in str(a.type) and not a.is_out]
     if tensors and Tag.out not in tags:

@@ -1,7 +1,11 @@
 """Fake kernels: what makes an operator's results without data, for the meta device."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from .names import find_handle
 
@@ -11,18 +15,18 @@ __all__ = ["FakeImplCtx", "get_ctx", "register_fake_for"]
 class DynamicOutputShapeException(RuntimeError):
     """A fake kernel asked for a size that only the data can tell, where no such size can stand."""
 
-    def __init__(self, func):
+    def __init__(self, func: Callable | None) -> None:
         super().__init__(str(func))
         self.func = func
 
 
 class FakeImplCtx:
-    """What a fake kernel may ask: see `torch.library.get_ctx`."""
+    """The context that a fake kernel may ask: see `torch.library.get_ctx`."""
 
-    def __init__(self, op):
+    def __init__(self, op: Any) -> None:
         self._op = op
 
-    def new_dynamic_size(self, *, min=0, max=None):
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> None:
         """A size that depends on the data; raises DynamicOutputShapeException, meta tensors have none."""
         if min < 0:
             raise ValueError(
@@ -36,7 +40,7 @@ class FakeImplCtx:
 _state = threading.local()
 
 
-def get_ctx():
+def get_ctx() -> Any:
     """The context of the running fake kernel; None outside of one."""
     return getattr(_state, "context", None)
 
@@ -60,10 +64,10 @@ def register_fake_for(library, name, fn, allow_override=True):
     for key in ("Meta", "CompositeImplicitAutograd"):
         if key not in handle.kernels() or (key == "Meta" and allow_override):
             continue
-        if key == "Meta" and handle.__dict__.get("fake_origin"):
+        if key == "Meta" and getattr(handle.kernels()["Meta"], "is_fake", False):
             raise RuntimeError(
-                f"register_fake(...): the operator {full} already has a fake impl registered at "
-                f"{handle.__dict__['fake_origin']}."
+                f"register_fake(...): the operator {full} already has a fake impl "
+                f"{handle.__dict__['kernel_origins'][handle.registration('Meta')]}."
             )
         reason = (
             "operators do not need a fake impl; instead, the operator will decompose into its constituents and those can "
@@ -76,17 +80,17 @@ def register_fake_for(library, name, fn, allow_override=True):
             f"pre-existing registration to DispatchKey::{key}.{key} {reason}"
         )
 
-    def fake(*args, **kwargs):
+    def fake(*args: Any, **kwargs: Any) -> Any:
         with _context(_overload(full)):
             return fn(*args, **kwargs)
 
     fake.__wrapped__ = fn
+    fake.is_fake = True
     library._register(handle, fake, "Meta", quiet=True)
-    handle.__dict__["fake_origin"] = handle.__dict__["kernel_origins"]["Meta"].removeprefix("registered at ")
     return fn
 
 
-def _overload(name):
+def _overload(name) -> str:
     base, _, overload = name.partition(".")
     return f"{base.replace('::', '.')}.{overload or 'default'}"
 
@@ -95,15 +99,16 @@ def no_fake(definition):
     """The meta kernel of an operator that has no fake kernel: an error that says what to do."""
     original = getattr(definition._init_fn, "__name__", definition._name)
 
-    def missing(*args, **kwargs):
+    def missing(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             f"There was no fake impl registered for {definition}. This is necessary for torch.compile/export/fx tracing to "
             f"work. Please use `{original}.register_fake` to add an fake impl."
         )
 
+    missing.is_missing = True
     return missing
 
 
-def has_fake(handle):
+def has_fake(handle: Any) -> bool:
     """Whether the operator's results can be made without data."""
-    return bool(handle.has_kernel("Meta")) and not handle.__dict__.get("fake_missing", False)
+    return bool(handle.has_kernel("Meta")) and not getattr(handle.kernels().get("Meta"), "is_missing", False)

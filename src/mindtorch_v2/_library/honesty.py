@@ -1,7 +1,11 @@
-"""What the core asks of Python when it checks kernels; it imports this when it has to.
+"""Questions that the core asks Python when it checks kernels; it imports this when it has to.
 
 MINDTORCH_CHECK_MUTATION=1 looks at the memory of devices other than the CPU, MINDTORCH_CHECK_META=1 at what Meta kernels say.
 """
+
+from __future__ import annotations
+
+from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.keys import AUTOGRAD, excluded
@@ -16,22 +20,22 @@ def _copy(tensor):
         return None
 
 
-def _differs(copy, tensor):
+def _differs(copy, tensor) -> bool:
     with excluded(AUTOGRAD, "ADInplaceOrView"):
         return not _C._find_operator("aten::equal", "")(copy, tensor)
 
 
-def _tensors(value):
+def _tensors(value) -> list:
     if isinstance(value, _C.TensorBase):
         return [value]
     return [tensor for item in value for tensor in _tensors(item)] if isinstance(value, (list, tuple)) else []
 
 
-def _expected(handle, values):
-    """What the Meta kernel returns for these arguments; None if it cannot tell without their data."""
+def _expected(handle, values) -> tuple | None:
+    """The results of the Meta kernel for these arguments; None if it cannot tell without their data."""
     made = {}
 
-    def bare(value):
+    def bare(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [bare(item) for item in value]
         if not isinstance(value, _C.TensorBase):
@@ -56,7 +60,7 @@ def _expected(handle, values):
     return tuple(map(_tensors, results)), next((t.device.type for v in values for t in _tensors(v)), None)
 
 
-def _compare(handle, expected, results):
+def _compare(handle, expected, results) -> None:
     """RuntimeError if the Meta kernel said something else of the results than they are."""
     expected, device = expected
     name = f"{handle.namespace}::{handle.name}"

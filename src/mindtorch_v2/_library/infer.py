@@ -1,9 +1,12 @@
 """Schemas from the annotations and defaults of a function."""
 
+from __future__ import annotations
+
 import inspect
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.tags import Tag, as_tags
@@ -52,7 +55,7 @@ _RETURNS = {
 }
 
 
-def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
+def infer_schema(prototype_function: Callable, /, *, mutates_args: Any, op_name: Any = None, tags: Any = ()) -> str:
     """The schema that a function's annotations and defaults say, without a name unless `op_name` is given.
 
     Args:
@@ -70,7 +73,7 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
     """
     signature = inspect.signature(prototype_function)
 
-    def fail(text):
+    def fail(text: str) -> None:
         raise ValueError(f"infer_schema(func): {text} Got func with signature {signature})")
 
     tags = as_tags(tags)
@@ -123,7 +126,7 @@ def _evaluated(annotation, function, fail):
     names = {"torch": types.SimpleNamespace(Tensor=Tensor, dtype=_C.dtype, device=_C.device, Generator=_C.Generator)}
     names |= {"Tensor": Tensor, "List": typing.List, "Optional": typing.Optional, "Sequence": Sequence}
     try:
-        return eval(annotation, {**names, **getattr(inspect.unwrap(function), "__globals__", {})})  # noqa: S307
+        return eval(annotation, {**names, **getattr(inspect.unwrap(function), "__globals__", {})})
     except (NameError, AttributeError, TypeError, SyntaxError) as error:
         fail(
             f"Unsupported type annotation {annotation}. It is not a type. ({error}). If you are using 'from __future__ "
@@ -152,7 +155,7 @@ def _parameter_type(name, annotation, fail):
     raise AssertionError("fail() raises")
 
 
-def _default(name, value, fail):
+def _default(name, value, fail) -> str:
     if value is inspect.Parameter.empty:
         return ""
     if value is None or isinstance(value, (bool, int, float)):

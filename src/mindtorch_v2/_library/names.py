@@ -1,14 +1,17 @@
 """Names of operators, and where registrations were made."""
 
-import importlib
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.above import above
 
 __all__ = ["caller", "find_handle", "handle_named", "qualified", "split_name"]
 
 
-def split_name(qualname):
+def split_name(qualname: str) -> tuple:
     """Namespace and name of "ns::name"; raises ValueError if there is not exactly one "::" in it."""
     parts = qualname.split("::") if isinstance(qualname, str) else ()
     if len(parts) != 2 or not all(parts):
@@ -19,24 +22,23 @@ def split_name(qualname):
     return parts[0], parts[1]
 
 
-def handle_named(name):
+def handle_named(name: str) -> Any:
     """The operator "ns::name" or "ns::name.overload" of the registry, or None."""
     base, _, overload = name.partition(".")
     return _C._find_operator(base, "" if overload == "default" else overload)
 
 
-def find_handle(name):
+def find_handle(name: str) -> Any:
     """The operator of that name; raises RuntimeError if there is none."""
     handle = handle_named(name)
-    if handle is None and name.startswith("torchvision::"):
-        importlib.import_module("mindtorch_v2._torchvision")
+    if handle is None and above.companion_operators(name.partition("::")[0]):
         handle = handle_named(name)
     if handle is None:
         raise RuntimeError(f"operator {name} does not exist")
     return handle
 
 
-def qualified(handle):
+def qualified(handle: Any) -> str:
     """ "ns::name" or "ns::name.overload"."""
     return f"{handle.namespace}::{handle.name}" + (f".{handle.overload}" if handle.overload else "")
 

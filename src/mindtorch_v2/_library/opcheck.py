@@ -1,10 +1,15 @@
 """`opcheck`: whether an operator does what its registrations say, on samples of its arguments."""
 
-import warnings
+from __future__ import annotations
 
-from mindtorch_v2 import _C, _functionalize
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from mindtorch_v2 import _C
+from mindtorch_v2._behaviours import functional as _functionalize
 from mindtorch_v2._dispatch.schema import schema_of
-from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
+from mindtorch_v2._ops import OpOverload, OpOverloadPacket
 from mindtorch_v2._tensor import Tensor
 from mindtorch_v2.random import get_rng_state, set_rng_state
 
@@ -116,15 +121,15 @@ def _as_meta(tensor):
 class _Sample:
     """The arguments of one call, copied anew for every run."""
 
-    def __init__(self, args, kwargs):
+    def __init__(self, args: Any, kwargs: Any) -> None:
         self._args = tuple(args)
         self._kwargs = dict(kwargs)
 
-    def bound(self, schema, convert=_copy):
+    def bound(self, schema, convert=_copy) -> dict:
         """Argument name -> (copied) value; one that is left out is not there. A tensor given twice stays one tensor."""
         made = {}
 
-        def once(tensor):
+        def once(tensor: Any) -> Any:
             if id(tensor) not in made:
                 made[id(tensor)] = convert(tensor)
             return made[id(tensor)]
@@ -145,7 +150,7 @@ def _call(op, schema, values):
     return op(*args, **rest)
 
 
-def _same(first, second):
+def _same(first, second) -> bool:
     if first.shape != second.shape or first.dtype != second.dtype:
         return False
     if first.is_meta or first.numel() == 0:
@@ -172,7 +177,7 @@ def _storage(tensor):
 # ---- the tests ----
 
 
-def _test_schema(op, sample, tolerances):
+def _test_schema(op, sample, tolerances) -> None:
     schema = schema_of(op._handle)
     values = sample.bound(schema)
     before = {name: [_copy(tensor) for tensor in _tensors(value)] for name, value in values.items()}
@@ -218,22 +223,22 @@ def _check_aliases(schema, values, outputs):
             seen[place] = number
 
 
-class _without_gradient:  # noqa: N801  (a block, used with `with`)
+class _without_gradient:  # a block, used with `with`
     """No recording while an operator writes to arguments that require grad; or, without an operator, at all."""
 
-    def __init__(self, schema=None, values=()):
+    def __init__(self, schema=None, values=()) -> None:
         self._wanted = schema is None or schema.is_mutable and any(tensor.requires_grad for tensor in _tensors(values))
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._before = _C.is_grad_enabled()
         if self._wanted:
             _C._set_grad_enabled(False)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         _C._set_grad_enabled(self._before)
 
 
-def _test_autograd_registration(op, sample, tolerances):
+def _test_autograd_registration(op, sample, tolerances) -> None:
     schema = schema_of(op._handle)
     values = sample.bound(schema)
     if not any(tensor.requires_grad for tensor in _tensors(values)) or schema.is_mutable:
@@ -255,8 +260,8 @@ def _test_autograd_registration(op, sample, tolerances):
         )
 
 
-def _compare_metadata(op, fake, real):
-    def fail(text):
+def _compare_metadata(op, fake, real) -> None:
+    def fail(text: str) -> None:
         raise AssertionError(
             f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched tensor metadata: {text}"
         )
@@ -274,7 +279,7 @@ def _compare_metadata(op, fake, real):
             fail(f"Strides {first.stride()} and {second.stride()} are not equal!")
 
 
-def _test_faketensor(op, sample, tolerances):
+def _test_faketensor(op, sample, tolerances) -> None:
     schema = schema_of(op._handle)
     metas, values = sample.bound(schema, _as_meta), sample.bound(schema)
     with _without_gradient(schema, values):
@@ -301,7 +306,7 @@ def _call_functionally(op, schema, values):
     return outputs
 
 
-def _run(op, schema, values, call=_call):
+def _run(op, schema, values, call=_call) -> tuple:
     """Outputs, mutated arguments and gradients of one call."""
     with _without_gradient(schema, values):
         outputs = call(op, schema, values)
@@ -312,7 +317,7 @@ def _run(op, schema, values, call=_call):
     return _tensors(outputs), _tensors(values), gradients
 
 
-def _test_aot_dispatch(op, sample, tolerances):
+def _test_aot_dispatch(op, sample, tolerances) -> None:
     schema = schema_of(op._handle)
     state = get_rng_state()
     eager = _run(op, schema, sample.bound(schema))
@@ -334,7 +339,7 @@ def _test_aot_dispatch(op, sample, tolerances):
             raise AssertionError(f"{op}: the backward formula gives other gradients on fake tensors than on real ones")
 
 
-def _test_aot_dispatch_dynamic(op, sample, tolerances):
+def _test_aot_dispatch_dynamic(op, sample, tolerances) -> None:
     _test_aot_dispatch(op, sample, tolerances)
     schema = schema_of(op._handle)
     graph = _OpenGraph(lambda values: _flat(_run(op, schema, values, _call_functionally)), sample.bound(schema))
@@ -355,7 +360,7 @@ def _test_aot_dispatch_dynamic(op, sample, tolerances):
                 )
 
 
-def _flat(results):
+def _flat(results) -> list:
     """The outputs, mutated arguments and gradients that there are."""
     return [tensor.detach() for each in results for tensor in each if tensor is not None]
 
@@ -363,13 +368,13 @@ def _flat(results):
 class _OpenGraph:
     """`run(values)`, which returns a list of tensors, as a graph with open sizes."""
 
-    def __init__(self, run, values):
+    def __init__(self, run: Callable, values: Any) -> None:
         from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # slow to load, and one check needs it
 
         self._values = values
         self._tensors = list({id(tensor): tensor for tensor in _tensors(values)}.values())
 
-        def flat(*tensors):
+        def flat(*tensors: Any) -> Any:
             return run(self._with(tensors))
 
         self._module = make_fx(flat, tracing_mode="symbolic")(*self._tensors)
@@ -379,17 +384,17 @@ class _OpenGraph:
         others = {id(own): other for own, other in zip(self._tensors, tensors, strict=True)}
         return _map(lambda own: others[id(own)], self._values)
 
-    def samples(self):
+    def samples(self) -> Any:
         """The arguments, then such of other sizes."""
-        from mindtorch_v2.fx.experimental._open_sizes import near_sizes, sizes_under  # likewise
+        from mindtorch_v2._sizes.opening import near_sizes, sizes_under  # likewise
 
         yield self._values
         shown = [node.meta["val"] for node in self._module.graph.find_nodes(op="placeholder")]
         for symbols in near_sizes(self._module.shape_env, 2):
             yield self._with([_resized(t, *sizes_under(s, symbols)) for t, s in zip(self._tensors, shown, strict=True)])
 
-    def __call__(self, values):
-        """What the graph gives for copies of these arguments."""
+    def __call__(self, values: Any) -> Any:
+        """The results of the graph for copies of these arguments."""
         given = {id(tensor): tensor for tensor in _tensors(values)}
         with _without_gradient():
             return self._module(*(_copy(tensor).requires_grad_(False) for tensor in given.values()))

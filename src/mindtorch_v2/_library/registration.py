@@ -1,17 +1,21 @@
 """`Library`: operators and kernels of a namespace, by PyTorch's rules of who may define what."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re
 import warnings
 import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.torch_dispatch import overload_of
 from mindtorch_v2._dispatch.keys import DispatchKeySet, key_name
 from mindtorch_v2._dispatch.schema import parse_schema
-from mindtorch_v2._dispatch.tags import Tag, as_tags
-from mindtorch_v2._ops_namespace import OpOverload, ops
-from mindtorch_v2._torch_dispatch import overload_of
+from mindtorch_v2._dispatch.tags import Tag, as_tags, set_tags
+from mindtorch_v2._ops import OpOverload, ops
 
 from .fake import register_fake_for
 from .names import caller, find_handle, handle_named, qualified, split_name
@@ -24,15 +28,15 @@ TAKES_OPERATOR, TAKES_KEYS, ONLY_RECORDING, RESULTS_ARE_NEW = 1, 2, 4, 8
 _DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "npu": "NPU", "privateuseone": "NPU", "meta": "Meta"}
 _RESERVED = ("prim",)
 _owners: dict[str, tuple] = {"aten": (lambda: True, "the operators of the framework")}
-_alive = weakref.WeakSet()
+_alive: weakref.WeakSet = weakref.WeakSet()
 
 
-def fallthrough_kernel():
+def fallthrough_kernel() -> Any:
     """Registered as a kernel: the key is skipped. Never called."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
-def device_key(device_type):
+def device_key(device_type: str) -> str:
     """The key of a device type's kernels; of every device type for None and "default"."""
     if device_type in ("default", None):
         return "CompositeExplicitAutograd"
@@ -44,13 +48,13 @@ def device_key(device_type):
         return key_name(key_name_of_device(device_type))
 
 
-def key_name_of_device(device_type):
+def key_name_of_device(device_type: str) -> str:
     """The key of a device type that no tensor here can be on; RuntimeError for what is no device."""
     return _C.device(device_type).type.upper()
 
 
 class Library:
-    """Operators and kernels of one namespace; they go when the Library does.
+    """Operators and kernels of one namespace; they go when the Library does, and what they covered counts again.
 
     Args:
         ns: the namespace. `Library("_", "IMPL")` registers fallbacks for every operator.
@@ -75,7 +79,7 @@ class Library:
             raise ValueError(f"a namespace is an identifier, got {ns!r}")
         if ns in _RESERVED and kind in ("DEF", "FRAGMENT"):
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
-        self._where = caller()
+        self._where = self._site()
         if kind == "DEF":
             owner, where = _owners.get(ns, (None, None))
             if owner is not None and owner() is not None:
@@ -92,24 +96,28 @@ class Library:
         self.kind = kind
         self.dispatch_key = key_name(dispatch_key) if dispatch_key else ""
         self._defined = []
-        self._kernels = {}
-        self._fallbacks = set()
+        self._kernels = []
+        self._taken_back = []
         self._waiting = {}
         self._destroyed = False
         _alive.add(self)
         self._finalizer = weakref.finalize(
-            self, _take_away, ns if kind == "DEF" else None, self._defined, self._kernels, self._fallbacks
+            self, _take_away, ns if kind == "DEF" else None, self._defined, self._kernels, self._taken_back
         )
         self._finalizer.atexit = False
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
-    def _check_alive(self):
+    def _site(self) -> str:
+        """Where the registration that is being made stands."""
+        return caller()
+
+    def _check_alive(self) -> None:
         if self._destroyed:
             raise AssertionError("Library object has been destroyed")
 
-    def define(self, schema, alias_analysis="", *, tags=()):
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> Any:
         """Define an operator by its schema, "name.overload(Tensor x) -> Tensor"; returns its name without the overload.
 
         Raises RuntimeError for a schema that does not parse, an operator that exists, another namespace than the
@@ -145,7 +153,7 @@ class Library:
         if existing is not None and "functional_form_of" in existing.__dict__:
             _C._erase_operator(existing)  # derived for want of this one
             existing = None
-        site = caller()
+        site = self._site()
         if existing is not None:
             raise RuntimeError(
                 f"Tried to register an operator ({self.ns}::{str(parsed).removeprefix(self.ns + '::')}) with the same name "
@@ -154,7 +162,8 @@ class Library:
                 f"{existing.__dict__.get('origin', 'the framework itself')}"
             )
         handle = _C._define(self.ns, schema, True)
-        handle.__dict__.update(origin=site, tags=tags, kernel_origins={})
+        handle.__dict__.update(origin=site, kernel_origins={})
+        set_tags(handle, tags)
         self._defined.append(handle)
         getattr(ops, self.ns)._forget(name)
         for arguments in self._waiting.pop(full, ()):
@@ -165,7 +174,15 @@ class Library:
                     library._register(handle, *arguments)
         return parsed.name
 
-    def impl(self, op_name, fn=None, dispatch_key="", *, with_keyset=False, allow_override=True):
+    def impl(
+        self,
+        op_name: Any,
+        fn: Callable | None = None,
+        dispatch_key: Any = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+    ) -> Any:
         """Register `fn` as the kernel of an operator (by name or OpOverload) for a key; a decorator without `fn`.
 
         Without any key it is the operator's composition (CompositeImplicitAutograd). Registering before the operator is
@@ -177,7 +194,7 @@ class Library:
             return lambda fn: (
                 self.impl(op_name, fn, dispatch_key, with_keyset=with_keyset, allow_override=allow_override) or fn
             )
-        if not callable(fn):
+        if not callable(fn) and not isinstance(fn, _C.CompiledKernel):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = key_name(dispatch_key) if dispatch_key else self.dispatch_key or "CompositeImplicitAutograd"
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
@@ -201,10 +218,9 @@ class Library:
             self._register(handle, fn, key, allow_override, flags)
         return None
 
-    def _register(self, handle, fn, key, allow_override=True, flags=0, quiet=False):
+    def _register(self, handle, fn, key, allow_override=True, flags=0, quiet=False) -> None:
         kernels = handle.kernels()
-        origins = handle.__dict__.setdefault("kernel_origins", {})
-        site = caller()
+        site = self._site()
         if key in kernels and not quiet:
             if not allow_override:
                 raise RuntimeError(
@@ -214,7 +230,7 @@ class Library:
             warnings.warn(
                 "Overriding a previously registered kernel for the same operator and the same dispatch key\n"
                 f"  operator: {handle.schema}\n    registered at {handle.__dict__.get('origin', 'the framework itself')}\n"
-                f"  dispatch key: {key}\n  previous kernel: {origins.get(key, 'no debug info')}\n"
+                f"  dispatch key: {key}\n  previous kernel: {_origin_of(handle, key)}\n"
                 f"       new kernel: registered at {site}",
                 stacklevel=4,
             )
@@ -225,11 +241,11 @@ class Library:
                 "have meta kernels for the base ops that it decomposes into."
             )
         kernel = _with_keys(fn) if flags & TAKES_KEYS else fn
-        handle.impl(key, None if fn is fallthrough_kernel else kernel, flags)
-        origins[key] = f"registered at {site}"
-        self._kernels[qualified(handle), key] = handle
+        registration = handle.impl(key, None if fn is fallthrough_kernel else kernel, flags)
+        handle.__dict__.setdefault("kernel_origins", {})[registration] = f"registered at {site}"
+        self._kernels.append(_Kernel(handle, key, registration, fn, flags))
 
-    def fallback(self, fn, dispatch_key="", *, with_keyset=False):
+    def fallback(self, fn: Callable, dispatch_key: Any = "", *, with_keyset: bool = False) -> None:
         """Register a kernel for every operator that has none for the key: `fn(op, *args, **kwargs)`.
 
         `fallthrough_kernel` skips the key. Only on `Library("_", "IMPL")`.
@@ -243,57 +259,97 @@ class Library:
             )
         if not key:
             raise RuntimeError("A fallback needs a dispatch key: Library('_', 'IMPL').fallback(fn, 'CPU')")
-        if not callable(fn):
+        if not callable(fn) and not isinstance(fn, _C.CompiledKernel):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if fn is fallthrough_kernel:
-            _C._set_fallback(key, None)
+            registration = _C._set_fallback(key, None)
+        elif isinstance(fn, _C.CompiledKernel):
+            registration = _C._set_fallback(key, fn)
         elif with_keyset:
-            _C._set_fallback(
+            registration = _C._set_fallback(
                 key,
                 lambda handle, keys, *args, **kwargs: fn(DispatchKeySet(keys), overload_of(handle), *args, **kwargs),
                 TAKES_OPERATOR | TAKES_KEYS,
             )
         else:
-            _C._set_fallback(
+            registration = _C._set_fallback(
                 key, lambda handle, *args, **kwargs: fn(overload_of(handle), *args, **kwargs), TAKES_OPERATOR
             )
-        self._fallbacks.add(key)
+        self._taken_back.append(lambda: _C._erase_fallback(key, registration))
 
-    def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=True):
+    def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=True) -> None:
         register_fake_for(self, op_name, fn, allow_override)
 
-    def _register_torch_dispatch_rule(self, op_name, torch_dispatch_class, fn):
-        find_handle(f"{self.ns}::{op_name}").__dict__.setdefault("torch_dispatch_rules", {})[torch_dispatch_class] = fn
+    def _register_torch_dispatch_rule(self, op_name, torch_dispatch_class, fn) -> None:
+        self._add_torch_dispatch_rule(find_handle(f"{self.ns}::{op_name}"), torch_dispatch_class, fn)
 
-    def _destroy(self):
+    def _add_torch_dispatch_rule(self, handle, torch_dispatch_class, fn) -> None:
+        rules = handle.__dict__.setdefault("torch_dispatch_rules", {})
+        if torch_dispatch_class in rules:
+            raise RuntimeError(
+                f"{torch_dispatch_class} already has a `__torch_dispatch__` rule registered for {qualified(handle)}"
+            )
+        rules[torch_dispatch_class] = fn
+        self._taken_back.append(lambda: rules.pop(torch_dispatch_class))
+
+    def _add_vmap_rule(self, handle, fn) -> None:
+        rules = handle.__dict__.setdefault("vmap_rules", [])
+        entry = (fn,)  # equal functions are entries of their own
+        rules.append(entry)
+        self._taken_back.append(lambda: rules.pop(next(n for n, rule in enumerate(rules) if rule is entry)))
+
+    def _destroy(self) -> None:
         """Remove what this Library registered; using it afterwards is an AssertionError."""
         self._destroyed = True
         self._finalizer()
 
 
-def _take_away(owned, defined, kernels, fallbacks):
+class _Kernel(NamedTuple):
+    """One registration of a Library."""
+
+    handle: _C.Operator
+    key: str
+    registration: int
+    fn: Callable
+    flags: int
+
+
+def _origin_of(handle, key):
+    """Where the kernel that counts for a key was registered, for messages."""
+    return handle.__dict__.get("kernel_origins", {}).get(handle.registration(key), "no debug info")
+
+
+def _take_away(owned, defined, kernels, taken_back) -> None:
+    gone = {id(handle) for handle in defined}
     for handle in defined:
         getattr(ops, handle.namespace)._forget(handle.name)
         _C._erase_operator(handle)
-    gone = {id(handle) for handle in defined}
-    for (_, key), handle in kernels.items():
-        if id(handle) not in gone:
-            handle.unimpl(key)
-            handle.__dict__.get("kernel_origins", {}).pop(key, None)
-    for key in fallbacks:
-        _C._set_fallback(key)
+    for kernel in kernels:
+        if id(kernel.handle) not in gone:
+            kernel.handle.unimpl(kernel.key, kernel.registration)
+            kernel.handle.__dict__["kernel_origins"].pop(kernel.registration, None)
+    kernels.clear()
+    # Kernels of other libraries wait for the operator to be defined again.
+    for library in list(_alive) if gone else ():
+        for kernel in library._kernels:
+            if id(kernel.handle) in gone:
+                library._waiting.setdefault(qualified(kernel.handle), []).append(
+                    (kernel.fn, kernel.key, True, kernel.flags)
+                )
+        library._kernels[:] = [kernel for kernel in library._kernels if id(kernel.handle) not in gone]
+    for take_back in reversed(taken_back):
+        take_back()
     if owned:
         _owners.pop(owned, None)
     defined.clear()
-    kernels.clear()
-    fallbacks.clear()
+    taken_back.clear()
 
 
 def _with_keys(fn):
     return lambda keys, *args, **kwargs: fn(DispatchKeySet(keys), *args, **kwargs)
 
 
-def _warn_of_returned_arguments(namespace, schema):
+def _warn_of_returned_arguments(namespace, schema) -> None:
     """A written argument as a result: PyTorch makes no functional form of such an operator by itself."""
     for result in schema.returns:
         if result.alias_info is not None and result.alias_info.is_write:
@@ -308,7 +364,7 @@ def _warn_of_returned_arguments(namespace, schema):
             return
 
 
-def _check_tags(text, schema, tags):
+def _check_tags(text, schema, tags) -> None:
     if Tag.out in tags:
         positional = [a.name for a in schema.arguments if a.is_write and not a.kwarg_only]
         if positional:
@@ -324,7 +380,7 @@ def _check_tags(text, schema, tags):
 
 
 @contextlib.contextmanager
-def scoped_library(*args, **kwargs):
+def scoped_library(*args: Any, **kwargs: Any) -> Any:
     """A Library for the length of a `with` block."""
     library = Library(*args, **kwargs)
     try:
@@ -336,7 +392,7 @@ def scoped_library(*args, **kwargs):
 _kept: dict[str, Library] = {}
 
 
-def fragment(namespace):
+def fragment(namespace: str) -> Any:
     """The Library of functions that name none; it stays as long as the process."""
     if namespace not in _kept or _kept[namespace]._destroyed:
         _kept[namespace] = Library(namespace, "FRAGMENT")
@@ -362,7 +418,7 @@ def define(qualname, schema=None, *, lib=None, tags=()):
     return None
 
 
-def impl(qualname, types, func=None, *, lib=None):
+def impl(qualname: str, types: Any, func: Callable | None = None, *, lib: Any = None) -> Any:
     """Register `func` as an operator's kernel for device types ("cpu", "cuda", "npu", "default"), or for a dispatch key.
 
     A decorator without `func`. Also the older form `impl(library, "name", key)`.

@@ -31,7 +31,7 @@ _handled: list[tuple[logging.Logger, logging.Handler]] = []
 
 
 class _Format(logging.Formatter):
-    def format(self, record):
+    def format(self, record) -> str:
         kind = getattr(record, "artifact", None)
         head = f"{record.levelname[0]} {record.filename}:{record.lineno}]"
         return f"{head} [__{kind}] {record.getMessage()}" if kind else f"{head} {record.getMessage()}"
@@ -43,7 +43,7 @@ class _ArtifactLogger(logging.LoggerAdapter):
 
 
 @functools.cache
-def getArtifactLogger(module_qname, artifact_name):  # noqa: N802  (PyTorch's name)
+def getArtifactLogger(module_qname, artifact_name):  # PyTorch's name
     """The logger of an artifact, to write with at any level; ValueError for a name that is none."""
     if artifact_name not in ARTIFACTS:
         raise ValueError(
@@ -53,18 +53,18 @@ def getArtifactLogger(module_qname, artifact_name):  # noqa: N802  (PyTorch's na
     return _ArtifactLogger(logging.getLogger(f"{name}.__{artifact_name}"), {"artifact": artifact_name})
 
 
-def is_on(name):
+def is_on(name) -> bool:
     """Whether an artifact is switched on."""
     return name in _on
 
 
-def artifact(name, text):
+def artifact(name, text) -> None:
     """Write an artifact, if it is switched on. `text` is a string, or a function that makes it."""
     if name in _on:
         getArtifactLogger("torch._dynamo", name).info("%s", text() if callable(text) else text, stacklevel=3)
 
 
-def set_logs(*, all=None, modules=None, **settings):
+def set_logs(*, all=None, modules=None, **settings) -> None:
     """Switch on what is named, and everything else off.
 
     A component (`dynamo`, `aot`, `torch`, or `all`) is given a level of `logging`; an artifact (`guards`, `recompiles`,
@@ -79,7 +79,7 @@ def set_logs(*, all=None, modules=None, **settings):
     _apply(all, settings, modules or {})
 
 
-def _apply(everything, settings, modules):
+def _apply(everything, settings, modules) -> None:
     levels, artifacts = {}, set()
     if everything is not None:
         levels.update({name: everything for names in COMPONENTS.values() for name in names})
@@ -111,7 +111,7 @@ def _apply(everything, settings, modules):
         _handle(getArtifactLogger("torch._dynamo", name).logger, logging.DEBUG)
 
 
-def _handle(logger, level):
+def _handle(logger, level) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Format())
     logger.addHandler(handler)
@@ -120,7 +120,7 @@ def _handle(logger, level):
     _handled.append((logger, handler))
 
 
-def _names():
+def _names() -> str:
     return f"Components: {', '.join(COMPONENTS)}; artifacts: {', '.join(ARTIFACTS)}"
 
 
@@ -145,12 +145,12 @@ def parse(text):
     return everything, settings, modules
 
 
-def trace_structured(name, *args, **kwargs):
+def trace_structured(name, *args, **kwargs) -> None:
     """Nothing: there is no structured trace."""
 
 
 @functools.lru_cache(None)
-def warning_once(logger_obj, *args, **kwargs):
+def warning_once(logger_obj, *args, **kwargs) -> None:
     """Warns through a logger, once for the same message."""
     logger_obj.warning(*args, **kwargs)
 

@@ -4,19 +4,24 @@ A fake tensor wraps a tensor on the meta device and says that it lies on another
 wrapped ones. What the values would decide raises an error that names the operator.
 """
 
+from __future__ import annotations
+
 import contextlib
 import weakref
+from collections.abc import Iterator
+from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C, _torch_dispatch
-from mindtorch_v2._functionalize._variants import bound, written_without_kernel
-from mindtorch_v2._torch_function import _disabled_torch_function_impl
+from mindtorch_v2 import _C
+from mindtorch_v2._behaviours.functional._variants import bound, written_without_kernel
+from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._core.torch_function import _disabled_torch_function_impl
+from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage
 from mindtorch_v2.utils.weak import WeakIdKeyDictionary
 
 __all__ = [
-    "SHAPE_BY_VALUES",
     "DataDependentOutputException",
     "DynamicOutputShapeException",
     "FakeTensor",
@@ -43,7 +48,7 @@ class MetadataMismatchError(RuntimeError):
 class _OfOperator(RuntimeError):
     """An error about one operator, `func`."""
 
-    def __init__(self, func):
+    def __init__(self, func: Any) -> None:
         super().__init__(func)
         self.func = func
 
@@ -63,23 +68,23 @@ class UnsupportedOperatorException(_OfOperator):
 class FakeTensorDeviceMismatchError(RuntimeError):
     """Raised for tensors that pretend to lie on different devices."""
 
-    def __init__(self, func, common_device, device):
+    def __init__(self, func: Any, common_device: Any, device: Any) -> None:
         super().__init__(
             f"Expected all tensors to be on the same device, but found at least two devices, {common_device} and {device}!"
         )
         self.func = func
 
 
-_LIFT = frozenset(("aten::lift", "aten::lift_fresh", "aten::lift_fresh_copy"))
-_VALUE = frozenset(("aten::_local_scalar_dense", "aten::equal", "aten::is_nonzero", "aten::allclose"))
-SHAPE_BY_VALUES = frozenset(
-    "aten::nonzero aten::_unique2 aten::_unique aten::unique_dim aten::unique_consecutive aten::unique_dim_consecutive "
-    "aten::masked_select aten::bincount aten::argwhere aten::combinations".split()
-)
-_ANY_DEVICES = frozenset("aten::copy_ aten::_to_copy aten::index aten::index_put aten::index_put_".split())
+_symbolic = None  # what a mode with a ShapeEnv does: `_sizes/universes.py`, which stands on this file
 
 
-def is_fake(x):
+def register_symbolic(module: Any) -> None:
+    """Let `module` make and run fake tensors of which sizes are symbolic."""
+    global _symbolic
+    _symbolic = module
+
+
+def is_fake(x: Any) -> bool:
     """Whether `x` is a fake tensor."""
     return isinstance(x, FakeTensor)
 
@@ -90,7 +95,7 @@ def maybe_get_fake_mode(t):
 
 
 @contextlib.contextmanager
-def unset_fake_temporarily():
+def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
     """Within the block no FakeTensorMode is active; gives the one that was, or None."""
     found = [mode for mode in _torch_dispatch.modes() if isinstance(mode, FakeTensorMode)]
     with _torch_dispatch.no_modes() as before:
@@ -125,18 +130,18 @@ class FakeTensor(torch.Tensor):
         made._elem = elem
         return made
 
-    def __init__(self, fake_mode, elem, device, constant=None):
+    def __init__(self, fake_mode: Any, elem: Any, device: Any, constant: Any = None) -> None:
         pass
 
     # Nothing above autograd sees that it is fake.
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """The elements as numbers: DataDependentOutputException unless the value is known."""
         return self.item() if self.dim() == 0 else [each.tolist() for each in self.unbind()]
 
     @staticmethod
-    def from_tensor(t, fake_mode):
+    def from_tensor(t: Any, fake_mode: Any) -> FakeTensor:
         """`fake_mode.from_tensor(t)`."""
         return fake_mode.from_tensor(t)
 
@@ -165,10 +170,10 @@ class FakeTensor(torch.Tensor):
 class FakeTensorConverter:
     """Makes fake tensors of real ones, of each the same as long as it lives."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.tensor_memo = WeakIdKeyDictionary()
 
-    def from_real_tensor(self, fake_mode, t, make_constant=False):
+    def from_real_tensor(self, fake_mode: Any, t: Any, make_constant: bool = False) -> Any:
         """The fake tensor of `t`: a view where `t` is one, a leaf where it is one."""
         found = self.tensor_memo.get(t)
         if found is None:
@@ -203,7 +208,7 @@ class FakeTensorConverter:
         return made
 
 
-def _describe(value):
+def _describe(value) -> str:
     if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
         dtype = "" if value.dtype is torch.get_default_dtype() else f", dtype={value.dtype}"
         return f"tensor([...], size={tuple(value.shape)}{dtype})"
@@ -213,7 +218,7 @@ def _describe(value):
     return repr(value)
 
 
-def _describe_call(func, args, kwargs):
+def _describe_call(func, args, kwargs) -> str:
     said = [*map(_describe, args), *(f"{key}={_describe(value)}" for key, value in kwargs.items())]
     return f"{func}({', '.join(said)})"
 
@@ -249,16 +254,14 @@ class FakeTensorMode(TorchDispatchMode):
         self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self._symbolic = None
         if shape_env is not None:
-            from mindtorch_v2._subclasses import _universes  # it needs this file
-
-            self._symbolic = _universes
-            self._numbers = _universes.SymbolicNumbers()
+            self._symbolic = _symbolic
+            self._numbers = _symbolic.SymbolicNumbers()
             self.other_mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.fake_tensor_converter = FakeTensorConverter()
         self._known = weakref.WeakValueDictionary()  # by identity: the fake tensors whose value is known
         self._entered = []
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         # Entered within itself, it is there already.
         active = [mode for mode in _torch_dispatch.modes() if isinstance(mode, FakeTensorMode)]
         again = bool(active) and active[-1] is self
@@ -269,14 +272,14 @@ class FakeTensorMode(TorchDispatchMode):
             self._numbers.__enter__()
         return super().__enter__()
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if not self._entered.pop():
             super().__exit__(exc_type, exc_value, traceback)
             if self._symbolic is not None:
                 self._numbers.__exit__(exc_type, exc_value, traceback)
 
     @classmethod
-    def is_infra_mode(cls):
+    def is_infra_mode(cls) -> bool:
         return True
 
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
@@ -298,7 +301,7 @@ class FakeTensorMode(TorchDispatchMode):
         source = source or f"tensor{len(self.fake_tensor_converter.tensor_memo)}"
         return self._symbolic.symbolic_fake(self, tensor, source, None if static else symbolic_context, static)
 
-    def wrap(self, elem, device):
+    def wrap(self, elem: Any, device: Any) -> FakeTensor:
         """The fake tensor of this mode that shows `elem`, of the meta device, on `device`."""
         return (FakeTensor if self._symbolic is None else self._symbolic.SymbolicFakeTensor)(self, elem, device)
 
@@ -306,18 +309,18 @@ class FakeTensorMode(TorchDispatchMode):
         """Whether `t` is a fake tensor of this mode."""
         return isinstance(t, FakeTensor) and t.fake_mode is self
 
-    def _know(self, fake, constant):
+    def _know(self, fake, constant) -> None:
         fake.constant = constant
         self._known[id(fake)] = fake
 
-    def _forget_values(self):
+    def _forget_values(self) -> None:
         for fake in list(self._known.values()):
             fake.constant = None
         self._known.clear()
 
     # ---- one call ----
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         if self._symbolic is None:
             return self._run(func, args, kwargs or {})
         with self._symbolic.below():
@@ -326,18 +329,20 @@ class FakeTensorMode(TorchDispatchMode):
     def _run(self, func, args, kwargs):
         name = func._qualified_op_name
         with _torch_dispatch.no_modes():
-            if name in _LIFT and not isinstance(args[0], FakeTensor):
+            facts = facts_of(func._handle)
+            if facts.lifts and not isinstance(args[0], FakeTensor):
                 return self.fake_tensor_converter.from_real_tensor(self, args[0], make_constant=True)
             args, kwargs = self._all_fake(func, args, kwargs)
             fakes = [leaf for leaf in pytree.arg_tree_leaves(*args, **kwargs) if isinstance(leaf, FakeTensor)]
             known = (
                 self._on_values(func, args, kwargs) if fakes and all(f.constant is not None for f in fakes) else None
             )
-            if name in _VALUE:
+            if facts.gives_value:
                 if known is None:
                     return self._value_of_data(func, name, args)
                 return known[0]
-            self._refuse_shapes_by_values(func, name, args)
+            if _sizes_by_values(facts, args, kwargs):
+                raise DynamicOutputShapeException(torch.ops.aten.nonzero.default if name == "aten::index" else func)
             result = self._on_meta(func, args, kwargs, fakes)
             if known is not None and isinstance(result, FakeTensor) and known[0].numel() <= 1:
                 self._know(result, known[0])
@@ -350,7 +355,7 @@ class FakeTensorMode(TorchDispatchMode):
                 return value
         raise DataDependentOutputException(func)
 
-    def _all_fake(self, func, args, kwargs):
+    def _all_fake(self, func, args, kwargs) -> tuple:
         """The arguments with fake tensors for real ones, where that is allowed."""
 
         def convert(value):
@@ -370,7 +375,7 @@ class FakeTensorMode(TorchDispatchMode):
         return pytree.tree_map(convert, tuple(args)), pytree.tree_map(convert, dict(kwargs))
 
     def _on_values(self, func, args, kwargs):
-        """What the operator gives for values that are known, in a tuple; None for what draws random numbers."""
+        """The result of the operator for values that are known, in a tuple; None for what draws random numbers."""
         if _draws(func) or kwargs.get("device") is not None:
             return None
         plain = pytree.tree_map_only(FakeTensor, lambda fake: fake.constant, (args, kwargs))
@@ -378,18 +383,7 @@ class FakeTensorMode(TorchDispatchMode):
             result = func(*plain[0], **plain[1])
         return None if isinstance(result, (tuple, list)) else (result,)
 
-    @staticmethod
-    def _refuse_shapes_by_values(func, name, args):
-        if name in SHAPE_BY_VALUES:
-            raise DynamicOutputShapeException(func)
-        if name in ("aten::repeat_interleave", "aten::_ctc_loss") and func._overloadname == "Tensor":
-            raise DynamicOutputShapeException(func)
-        if name == "aten::index" and any(
-            isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8) for index in args[1]
-        ):
-            raise DynamicOutputShapeException(torch.ops.aten.nonzero.default)
-
-    def _device(self, func, name, kwargs, fakes):
+    def _device(self, func, kwargs, fakes):
         """Where the results pretend to lie."""
         if kwargs.get("device") is not None:
             return torch.device(kwargs["device"])
@@ -401,12 +395,12 @@ class FakeTensorMode(TorchDispatchMode):
             if device is None or only_scalars and not scalar:
                 device, only_scalars = fake.device, scalar
             elif fake.device != device and not scalar:
-                if name not in _ANY_DEVICES:
+                if not facts_of(func._handle).devices:
                     raise FakeTensorDeviceMismatchError(func, device, fake.device)
         return device
 
     def _on_meta(self, func, args, kwargs, fakes):
-        device = self._device(func, func._qualified_op_name, kwargs, fakes)
+        device = self._device(func, kwargs, fakes)
         writes = func._schema.is_mutable
         if writes and any(fake.constant is not None for fake in fakes):
             if not all(fake.constant is not None for fake in fakes):
@@ -427,7 +421,7 @@ class FakeTensorMode(TorchDispatchMode):
                 _follow(fake)
         same = {id(fake._elem): fake for fake in fakes}
 
-        def wrap(elem):
+        def wrap(elem: Any) -> FakeTensor:
             if id(elem) in same:
                 return same[id(elem)]
             if elem.device.type != "meta":
@@ -444,10 +438,15 @@ class FakeTensorMode(TorchDispatchMode):
 
 
 def _draws(func):
-    return torch.Tag.nondeterministic_seeded in func.tags or func._handle.random
+    return func._handle.random
 
 
-def _follow(fake):
+def _sizes_by_values(facts, args, kwargs):
+    tells = facts.sizes_by_values
+    return tells(*args, **kwargs) if callable(tells) else tells
+
+
+def _follow(fake) -> None:
     """After a write: `fake` has the shape that what it wraps has now."""
     elem = fake._elem
     if fake.shape == elem.shape and fake.stride() == elem.stride() and fake.storage_offset() == elem.storage_offset():

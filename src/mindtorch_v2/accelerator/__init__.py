@@ -52,7 +52,7 @@ def current_device_index():
 current_device_idx = current_device_index
 
 
-def set_device_index(device, /):
+def set_device_index(device, /) -> None:
     """Make `device` the current one; RuntimeError without an accelerator."""
     _present().set_device(device)
 
@@ -65,17 +65,17 @@ def current_stream(device=None, /):
     return _present().current_stream(device)
 
 
-def set_stream(stream):
+def set_stream(stream) -> None:
     """Make `stream` the current one; RuntimeError without an accelerator."""
     _present().set_stream(stream)
 
 
-def synchronize(device=None, /):
+def synchronize(device=None, /) -> None:
     """Wait for `device`; RuntimeError without an accelerator."""
     _present().synchronize(device)
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Release cached memory; RuntimeError without an accelerator."""
     _present().empty_cache()
 

@@ -1,6 +1,6 @@
 """The functions of the `torch` namespace that read and set autocast's state."""
 
-from mindtorch_v2._ops import _autocast
+from mindtorch_v2._operators import autocast as _autocast
 
 __all__ = [
     "autocast_decrement_nesting",
@@ -38,7 +38,7 @@ def is_autocast_enabled(device_type="cuda"):
     return _autocast.is_enabled(device_type)
 
 
-def set_autocast_enabled(device_type, enabled=None):
+def set_autocast_enabled(device_type, enabled=None) -> None:
     """Switches autocast on or off: `(device_type, enabled)`, or `(enabled)` for CUDA."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
@@ -50,7 +50,7 @@ def get_autocast_dtype(device_type):
     return _autocast.get_dtype(_checked(device_type))
 
 
-def set_autocast_dtype(device_type, dtype):
+def set_autocast_dtype(device_type, dtype) -> None:
     """Sets the dtype that autocast casts to on the device."""
     _autocast.set_dtype(_checked(device_type), dtype)
 
@@ -60,7 +60,7 @@ def is_autocast_cpu_enabled():
     return _autocast.is_enabled("cpu")
 
 
-def set_autocast_cpu_enabled(enabled):
+def set_autocast_cpu_enabled(enabled) -> None:
     """Old form of `set_autocast_enabled("cpu", enabled)`."""
     _autocast.set_enabled("cpu", enabled)
 
@@ -70,7 +70,7 @@ def get_autocast_cpu_dtype():
     return _autocast.get_dtype("cpu")
 
 
-def set_autocast_cpu_dtype(dtype):
+def set_autocast_cpu_dtype(dtype) -> None:
     """Old form of `set_autocast_dtype("cpu", dtype)`."""
     _autocast.set_dtype("cpu", dtype)
 
@@ -80,6 +80,6 @@ def get_autocast_gpu_dtype():
     return _autocast.get_dtype("cuda")
 
 
-def set_autocast_gpu_dtype(dtype):
+def set_autocast_gpu_dtype(dtype) -> None:
     """Old form of `set_autocast_dtype("cuda", dtype)`."""
     _autocast.set_dtype("cuda", dtype)

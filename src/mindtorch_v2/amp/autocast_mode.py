@@ -53,7 +53,7 @@ class autocast:
         # One object may be entered again before it was left: each entry remembers what it found.
         self._found = []
 
-    def _check_support(self):
+    def _check_support(self) -> bool:
         """Whether the device can cast to the dtype; warns if not."""
         if self.device == "cuda":
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
@@ -111,7 +111,7 @@ def _cast(value, device_type, dtype):
     return value
 
 
-def _check_device_type(device_type):
+def _check_device_type(device_type) -> None:
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
 
@@ -165,6 +165,6 @@ def _enter_autocast(*vals):
     return mode
 
 
-def _exit_autocast(mode):
+def _exit_autocast(mode) -> None:
     if mode is not None:
         mode.__exit__(None, None, None)

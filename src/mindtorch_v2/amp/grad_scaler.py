@@ -17,11 +17,11 @@ class OptState(Enum):
     STEPPED = 2
 
 
-def _refresh_per_optimizer_state():
+def _refresh_per_optimizer_state() -> dict:
     return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
-def _check(condition, message):
+def _check(condition, message) -> None:
     if not condition:
         raise AssertionError(message)
 
@@ -60,7 +60,7 @@ class GradScaler:
             self._growth_tracker = None
             self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
-    def _check_scale_growth_tracker(self, funcname):
+    def _check_scale_growth_tracker(self, funcname) -> tuple:
         fix = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
         _check(self._scale is not None, f"Attempted {funcname} but _scale is None.  {fix}")
         _check(self._growth_tracker is not None, f"Attempted {funcname} but _growth_tracker is None.  {fix}")
@@ -162,7 +162,7 @@ class GradScaler:
         state["stage"] = OptState.STEPPED
         return result
 
-    def update(self, new_scale=None):
+    def update(self, new_scale=None) -> None:
         """Adapts the scale to what the last steps found, or sets it to `new_scale` (a number or float tensor)."""
         if not self._enabled:
             return
@@ -189,7 +189,7 @@ class GradScaler:
             self._adapt(scale, tracker, any(found))
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
-    def _adapt(self, scale, tracker, overflowed):
+    def _adapt(self, scale, tracker, overflowed) -> None:
         if overflowed:
             scale.mul_(self._backoff_factor)
             tracker.zero_()
@@ -216,7 +216,7 @@ class GradScaler:
         """The factor after `growth_interval` good steps."""
         return self._growth_factor
 
-    def set_growth_factor(self, new_factor):
+    def set_growth_factor(self, new_factor) -> None:
         """Sets the growth factor."""
         self._growth_factor = new_factor
 
@@ -224,7 +224,7 @@ class GradScaler:
         """The factor after an overflow."""
         return self._backoff_factor
 
-    def set_backoff_factor(self, new_factor):
+    def set_backoff_factor(self, new_factor) -> None:
         """Sets the backoff factor."""
         self._backoff_factor = new_factor
 
@@ -232,7 +232,7 @@ class GradScaler:
         """The number of good steps before the scale grows."""
         return self._growth_interval
 
-    def set_growth_interval(self, new_interval):
+    def set_growth_interval(self, new_interval) -> None:
         """Sets the growth interval."""
         self._growth_interval = new_interval
 
@@ -245,7 +245,7 @@ class GradScaler:
         """Whether scaling is on."""
         return self._enabled
 
-    def state_dict(self):
+    def state_dict(self) -> dict:
         """Scale, factors, interval and counter; an empty dict if scaling is off."""
         if not self._enabled:
             return {}
@@ -257,7 +257,7 @@ class GradScaler:
             "_growth_tracker": self._get_growth_tracker(),
         }
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict) -> None:
         """Takes over a `state_dict`; RuntimeError for an empty one."""
         if not self._enabled:
             return
@@ -290,7 +290,7 @@ class GradScaler:
             state["_growth_tracker"] = None
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         self.__dict__.update(state)
 
     def _check_inf_per_device(self, optimizer):

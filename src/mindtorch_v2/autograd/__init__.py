@@ -2,9 +2,15 @@
 
 import importlib as _importlib
 
-from .._autograd.backward import backward, grad
-from .._autograd.function import Function, NestedIOFunction
-from .._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .._core.autograd.backward import backward, grad
+from .._core.autograd.function import Function, NestedIOFunction
+from .._core.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from .. import _C as _C
 from . import forward_ad, function, functional, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from types import FrameType
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -20,7 +21,8 @@ active: list[Recorder] = []
 
 def _stack() -> list[str]:
     """The Python frames outside of this package, innermost first."""
-    found, frame = [], sys._getframe(2)
+    found: list[str] = []
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] != _HERE:
             found.append(f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}")
@@ -43,7 +45,7 @@ class Recorder(TorchDispatchMode):
         self.wall_began = 0
 
     def __enter__(self) -> Recorder:
-        import mindtorch_v2._ops_namespace  # noqa: F401  (loaded here, it is not put down to the first operator)
+        import mindtorch_v2._ops  # noqa: F401  (loaded here, it is not put down to the first operator)
 
         self.began, self.wall_began = time.perf_counter_ns(), time.time_ns()
         active.append(self)

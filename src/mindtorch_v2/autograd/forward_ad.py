@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import _C
-from .._autograd import tangents as _tangents
+from .._core.autograd import tangents as _tangents
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -37,7 +37,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     """A view of ``tensor`` that carries ``tangent``, a tensor of the same shape and dtype.
 
-    >>> import torch.autograd.forward_ad as fwAD
+    >>> fwAD = torch.autograd.forward_ad
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor([2.0]), torch.tensor([1.0]))
     ...     fwAD.unpack_dual(x * x).tangent

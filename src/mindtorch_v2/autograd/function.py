@@ -1,6 +1,6 @@
 """torch.autograd.function: the public names of custom Functions."""
 
-from .._autograd.function import (
+from .._core.autograd.function import (
     BackwardCFunction,
     Function,
     FunctionCtx,

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
-from .._autograd import tangents
-from .._autograd.backward import grad
-from .._autograd.grad_mode import enable_grad
+from .._core.autograd import tangents
+from .._core.autograd.backward import grad
+from .._core.autograd.grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -207,7 +207,7 @@ def _forward_jacobian(func: Callable, inputs: Any, strict: bool, vectorize: bool
         n = x.numel()
         basis = _op("eye")(n, dtype=x.dtype, device=x.device)
         made = vmap(push(which))(basis.view(n, *x.shape))
-        columns.append([m.movedim(0, -1).reshape(*m.shape[1:], *x.shape) for m in made])
+        columns.append([m.movedim(0, -1).reshape((*m.shape[1:], *x.shape)) for m in made])
     rows = tuple(tuple(row) if many_in else row[0] for row in zip(*columns, strict=True))
     return rows if shape[0] else rows[0]
 
@@ -245,7 +245,7 @@ def _single(output: Any, function: str) -> Any:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if output.numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
-    return output.squeeze()
+    return output.squeeze()  # type: ignore[attr-defined]
 
 
 @enable_grad()

@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from .. import _C
-from .._autograd.graph import (
+from .._core.autograd.graph import (
     GradientEdge,
     Node,
     disable_saved_tensors_hooks,
@@ -61,7 +61,7 @@ class allow_mutation_on_saved_tensors:
     def __init__(self) -> None:
         self._kept: dict[int, list] = {}
         self._hooks = saved_tensors_hooks(self._pack, self._unpack)
-        self._mode = None
+        self._mode: Any = None
 
     def _pack(self, tensor: Any) -> _Kept:
         kept = _Kept(tensor)

@@ -118,7 +118,7 @@ class profile:
         self._recorder.__enter__()
         return self
 
-    def __exit__(self, *exception: Any) -> bool:
+    def __exit__(self, *exception: Any) -> Any:
         if self.enabled and self._recorder is not None:
             self._recorder.__exit__(*exception)
             self.entered = False
@@ -210,7 +210,7 @@ class emit_nvtx:
             raise AssertionError("Torch not compiled with CUDA enabled")
         return None
 
-    def __exit__(self, *exception: Any) -> bool:
+    def __exit__(self, *exception: Any) -> Any:
         return False
 
 

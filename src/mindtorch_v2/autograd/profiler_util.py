@@ -245,7 +245,7 @@ class EventList(list):
         return total
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """What `export_stacks` can weigh stacks by."""
+        """The figures that `export_stacks` can weigh stacks by."""
         return list(_METRICS)
 
     def export_stacks(self, path: str, metric: str) -> None:

@@ -8,7 +8,7 @@ __all__ = ["Variable"]
 
 
 class _VariableMeta(type):
-    def __instancecheck__(cls, value):
+    def __instancecheck__(cls, value) -> bool:
         return isinstance(value, Tensor)
 
 

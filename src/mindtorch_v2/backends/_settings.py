@@ -1,4 +1,4 @@
-"""What the settings of the libraries are made of."""
+"""The parts that the settings of the libraries are made of."""
 
 import contextlib
 
@@ -6,10 +6,10 @@ import contextlib
 class Settings:
     """A fixed set of named values; setting another name raises AttributeError."""
 
-    def __init__(self, **values):
+    def __init__(self, **values) -> None:
         self.__dict__.update(values)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, value) -> None:
         if name not in self.__dict__:
             raise AttributeError(f"Unknown attribute {name}")
         self.__dict__[name] = value

@@ -1,4 +1,4 @@
-"""What the processor can do."""
+"""The abilities of the processor."""
 
 import functools
 
@@ -6,7 +6,7 @@ __all__ = ["get_cpu_capability"]
 
 
 @functools.cache
-def get_cpu_capability():
+def get_cpu_capability() -> str:
     """The widest vector instructions that this system has: "AVX512", "AVX2", "NEON" or "DEFAULT"."""
     try:
         with open("/proc/cpuinfo") as file:

@@ -32,12 +32,12 @@ matmul = Settings(
 _attention = Settings(mem_efficient=True, cudnn=True, fp16_bf16_reduction_math=False)
 
 
-def is_built():
+def is_built() -> bool:
     """Whether this was built for CUDA: False."""
     return False
 
 
-def is_flash_attention_available():
+def is_flash_attention_available() -> bool:
     """Whether CUDA's flash attention can be used: False."""
     return False
 
@@ -47,7 +47,7 @@ def flash_sdp_enabled():
     return _C._get_flash_sdp_enabled()
 
 
-def enable_flash_sdp(enabled):
+def enable_flash_sdp(enabled) -> None:
     """Let attention take the fused kernel, or not."""
     _C._set_sdp_use_flash(enabled)
 
@@ -57,7 +57,7 @@ def math_sdp_enabled():
     return _C._get_math_sdp_enabled()
 
 
-def enable_math_sdp(enabled):
+def enable_math_sdp(enabled) -> None:
     """Let attention be composed of plain operators, or not."""
     _C._set_sdp_use_math(enabled)
 
@@ -67,7 +67,7 @@ def mem_efficient_sdp_enabled():
     return _attention.mem_efficient
 
 
-def enable_mem_efficient_sdp(enabled):
+def enable_mem_efficient_sdp(enabled) -> None:
     """Let attention take the memory-efficient kernel, or not."""
     _attention.mem_efficient = bool(enabled)
 
@@ -77,7 +77,7 @@ def cudnn_sdp_enabled():
     return _attention.cudnn
 
 
-def enable_cudnn_sdp(enabled):
+def enable_cudnn_sdp(enabled) -> None:
     """Let attention take cuDNN's kernel, or not."""
     _attention.cudnn = bool(enabled)
 
@@ -87,7 +87,7 @@ def fp16_bf16_reduction_math_sdp_allowed():
     return _attention.fp16_bf16_reduction_math
 
 
-def allow_fp16_bf16_reduction_math_sdp(enabled):
+def allow_fp16_bf16_reduction_math_sdp(enabled) -> None:
     """Let composed attention add up in half precision, or not."""
     _attention.fp16_bf16_reduction_math = bool(enabled)
 

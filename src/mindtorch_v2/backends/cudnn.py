@@ -28,17 +28,17 @@ conv = Settings(fp32_precision="tf32")
 rnn = Settings(fp32_precision="tf32")
 
 
-def is_available():
+def is_available() -> bool:
     """Whether cuDNN can be used: False."""
     return False
 
 
-def is_acceptable(tensor):
+def is_acceptable(tensor) -> bool:
     """Whether cuDNN could compute on `tensor`: False."""
     return False
 
 
-def version():
+def version() -> None:
     """The version of cuDNN: None."""
     return None
 

@@ -10,7 +10,7 @@ def get_fastpath_enabled():
     return _enabled
 
 
-def set_fastpath_enabled(value):
+def set_fastpath_enabled(value) -> None:
     """Let inference of Transformer layers take the fused path, or not."""
     global _enabled
     _enabled = bool(value)

@@ -6,7 +6,7 @@ VERBOSE_OFF = 0
 VERBOSE_ON = 1
 
 
-def is_available():
+def is_available() -> bool:
     """Whether MKL computes: False."""
     return False
 
@@ -14,7 +14,7 @@ def is_available():
 class verbose:
     """A context in which MKL prints what it does; entering it raises RuntimeError."""
 
-    def __init__(self, enable):
+    def __init__(self, enable) -> None:
         self.enable = enable
 
     def __enter__(self):

@@ -24,7 +24,7 @@ conv = Settings(fp32_precision="none")
 rnn = Settings(fp32_precision="none")
 
 
-def is_available():
+def is_available() -> bool:
     """Whether oneDNN computes: True."""
     return True
 

@@ -7,7 +7,7 @@ __all__ = ["flags", "is_available", "set_flags"]
 _enabled = False
 
 
-def is_available():
+def is_available() -> bool:
     """Whether NNPACK computes: False."""
     return False
 

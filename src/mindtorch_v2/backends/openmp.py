@@ -3,6 +3,6 @@
 __all__ = ["is_available"]
 
 
-def is_available():
+def is_available() -> bool:
     """Whether loops run on several cores: True."""
     return True

@@ -6,11 +6,11 @@ enabled = False
 strategy: str | None = None
 
 
-def is_available():
+def is_available() -> bool:
     """Whether the package opt_einsum is used: False."""
     return False
 
 
-def get_opt_einsum():
+def get_opt_einsum() -> None:
     """The package opt_einsum, or None."""
     return None

@@ -1,7 +1,5 @@
 """`torch.compiler`: compilation is asked for here, and programs ask here whether they are being compiled."""
 
-import functools
-
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo._marks import (
     allow_in_graph,
@@ -12,8 +10,8 @@ from mindtorch_v2._dynamo._marks import (
     substitute_in_graph,
 )
 from mindtorch_v2._dynamo.backends.registry import list_backends as _list_backends
-from mindtorch_v2._dynamo.backends.registry import lookup_backend
-from mindtorch_v2._dynamo.eval_frame import compiled_callable, disable
+from mindtorch_v2._dynamo._compile import compile
+from mindtorch_v2._dynamo.eval_frame import disable
 from mindtorch_v2.compiler import config
 
 __all__ = [
@@ -31,50 +29,6 @@ __all__ = [
     "set_stance",
     "substitute_in_graph",
 ]
-
-_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
-
-
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
-    """`model` (a function, method or Module), run through graphs: the same results, gradients and random numbers.
-
-    A graph is captured at the first call, and used again where all that it depends on is as it was; else another is
-    captured. Where a program cannot be captured whole it runs in Python, and graphs break there; with `fullgraph` that is an
-    error that names the line. `dynamic` says whether graphs are for any size: from the first on (True), never
-    (False), or of sizes that were seen to change (None).
-
-    `backend` is a name (`torch._dynamo.list_backends(None)`) or a callable `(graph_module, example_inputs) -> callable`.
-    The default, `inductor`, is PyTorch's compiler; here the name means `aot_eager`, which runs graphs of operators on
-    their own kernels. `mode` is one of PyTorch's names and changes nothing here; `options` go to the back end.
-    With `disable` the model itself comes back. A Module comes back as an `OptimizedModule` around it.
-
-    Without `model` it is a decorator. TypeError for what is not callable, RuntimeError for both `mode` and `options` or for
-    an unknown mode or back end.
-
-    >>> @torch.compile
-    ... def normalized(x):
-    ...     return x / x.sum()
-    >>> normalized(torch.tensor([1.0, 3.0]))
-    tensor([0.2500, 0.7500])
-    """
-    if mode is not None and options is not None:
-        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    if model is None:
-        return functools.partial(
-            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
-        )
-    if mode is not None and mode not in _MODES:
-        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
-    if not callable(model):
-        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    function = lookup_backend(backend)
-    if disable:
-        return model
-    given = {} if options is None or backend == "inductor" else {"options": dict(options)}
-    if not isinstance(backend, str) and mode is not None:
-        given["mode"] = mode
-    del function
-    return compiled_callable(model, backend=backend, fullgraph=fullgraph, dynamic=dynamic, options=given)
 
 
 def is_dynamo_compiling():
@@ -96,5 +50,5 @@ def list_backends(exclude_tags=("debug", "experimental")):
     return _list_backends(exclude_tags)
 
 
-def cudagraph_mark_step_begin():
+def cudagraph_mark_step_begin() -> None:
     """Marks the start of a step for CUDA graphs; there are none, so there is nothing that it could keep apart."""

@@ -29,45 +29,45 @@ __all__ = [
 ]
 
 
-def is_available():
+def is_available() -> bool:
     """Whether there is a CPU: yes."""
     return True
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """Whether the CPU is ready: yes."""
     return True
 
 
-def device_count():
+def device_count() -> int:
     """The number of CPU devices: one, whatever its cores."""
     return 1
 
 
-def current_device():
+def current_device() -> str:
     """The current device's name."""
     return "cpu"
 
 
-def set_device(device):
+def set_device(device) -> None:
     """Accepted for code that works on any device; there is one CPU."""
 
 
-def synchronize(device=None):
+def synchronize(device=None) -> None:
     """Returns at once: work on the CPU is done when its call returns."""
 
 
-def memory_stats():
+def memory_stats() -> dict:
     """Statistics of the caching allocator, in bytes and counts: allocated, reserved, their peaks, cache hits."""
     return dict(_C._cpu_memory_stats())
 
 
-def reset_peak_memory_stats():
+def reset_peak_memory_stats() -> None:
     """Starts the peaks of `memory_stats` anew from the current values."""
     _C._cpu_reset_peak_memory_stats()
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Gives memory that no tensor uses back to the system."""
     _C._cpu_empty_cache()
 
@@ -128,34 +128,34 @@ def get_capabilities():
     return capabilities
 
 
-def _is_avx2_supported():
+def _is_avx2_supported() -> bool:
     return "avx2" in _flags()
 
 
-def _is_avx512_supported():
+def _is_avx512_supported() -> bool:
     return "avx512f" in _flags()
 
 
-def _is_avx512_bf16_supported():
+def _is_avx512_bf16_supported() -> bool:
     return "avx512_bf16" in _flags()
 
 
-def _is_vnni_supported():
+def _is_vnni_supported() -> bool:
     return "avx512_vnni" in _flags()
 
 
-def _is_amx_tile_supported():
+def _is_amx_tile_supported() -> bool:
     return "amx_tile" in _flags()
 
 
-def _is_amx_fp16_supported():
+def _is_amx_fp16_supported() -> bool:
     return "amx_fp16" in _flags()
 
 
 class Stream:
     """The CPU's one queue of work, in program order; there is nothing to wait for."""
 
-    def __init__(self, priority=-1):
+    def __init__(self, priority=-1) -> None:
         pass
 
     def wait_stream(self, stream):
@@ -172,7 +172,7 @@ class Stream:
 class Event:
     """A point in the queue of work, reached when it is made."""
 
-    def query(self):
+    def query(self) -> bool:
         """Whether the point was reached: yes."""
         return True
 
@@ -198,7 +198,7 @@ def current_stream(device=None):
 class StreamContext(contextlib.AbstractContextManager):
     """Makes a stream current while entered; None does nothing."""
 
-    def __init__(self, stream):
+    def __init__(self, stream) -> None:
         self.stream = stream
         self.previous = None
 

@@ -1,59 +1,46 @@
-"""Memory statistics of CUDA devices: there are none, so nothing is in use."""
+"""Memory of CUDA devices: there are none, so nothing is in use."""
 
-from collections import OrderedDict
+import warnings
 
-__all__ = [
-    "empty_cache",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "reset_max_memory_allocated",
-    "reset_peak_memory_stats",
-]
+from mindtorch_v2._core.absent_devices import functions as _functions
+
+_ABSENT = _functions("cuda.memory")
+globals().update(_ABSENT)
+__all__ = sorted(
+    [*_ABSENT, "max_memory_cached", "memory_cached", "reset_max_memory_allocated", "reset_max_memory_cached"]
+)
 
 
-def empty_cache():
-    """Release cached memory: there is none."""
+def memory_cached(device=None) -> int:
+    """`memory_reserved` under its old name."""
+    _warn("`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`")
+    return _ABSENT["memory_reserved"](device)
 
 
-def memory_allocated(device=None):
-    """Bytes in use by tensors: 0."""
-    return 0
+def max_memory_cached(device=None) -> int:
+    """`max_memory_reserved` under its old name."""
+    _warn("`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`")
+    return _ABSENT["max_memory_reserved"](device)
 
 
-def max_memory_allocated(device=None):
-    """Highest number of bytes in use by tensors: 0."""
-    return 0
+def reset_max_memory_allocated(device=None) -> None:
+    """`reset_peak_memory_stats` under an old name."""
+    _reset("allocated", device)
 
 
-def memory_reserved(device=None):
-    """Bytes held by the allocator: 0."""
-    return 0
+def reset_max_memory_cached(device=None) -> None:
+    """`reset_peak_memory_stats` under an old name."""
+    _reset("cached", device)
 
 
-def max_memory_reserved(device=None):
-    """Highest number of bytes held by the allocator: 0."""
-    return 0
+def _reset(kind, device) -> None:
+    _warn(
+        f"torch.cuda.reset_max_memory_{kind} now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak memory "
+        "stats.",
+        1,
+    )
+    _ABSENT["reset_peak_memory_stats"](device)
 
 
-def memory_stats(device=None):
-    """Statistics of the allocator: an empty OrderedDict."""
-    return OrderedDict()
-
-
-def mem_get_info(device=None):
-    """Free and total bytes of `device`; raises AssertionError."""
-    raise AssertionError("Torch not compiled with CUDA enabled")
-
-
-def reset_peak_memory_stats(device=None):
-    """Reset the highest values of the statistics; raises AssertionError."""
-    raise AssertionError("Torch not compiled with CUDA enabled")
-
-
-def reset_max_memory_allocated(device=None):
-    """Reset the highest values of the statistics; raises AssertionError."""
-    reset_peak_memory_stats(device)
+def _warn(text, further=0) -> None:
+    warnings.warn(text, FutureWarning, stacklevel=3 + further)

@@ -5,7 +5,7 @@ Ascend NPUs. docs/distributed.md is the guide.
 """
 
 from mindtorch_v2.distributed import distributed_c10d
-from mindtorch_v2.distributed.distributed_c10d import *  # noqa: F403
+from mindtorch_v2.distributed.distributed_c10d import *
 from mindtorch_v2.distributed.distributed_c10d import _all_gather_base, _reduce_scatter_base
 from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh
 

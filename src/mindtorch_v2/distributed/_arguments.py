@@ -1,4 +1,4 @@
-"""What collectives check before they begin, with PyTorch's exceptions and texts."""
+"""Checks of collectives before they begin, with PyTorch's exceptions and texts."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._reduce_op import RedOpType
@@ -19,12 +19,12 @@ _REDUCIBLE = frozenset(
 _BITWISE = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
 
 
-def size_text(tensor):
+def size_text(tensor) -> str:
     """A tensor's size as in PyTorch's messages: (2, 3)."""
     return f"({', '.join(map(str, tensor.shape))})"
 
 
-def check_tensor(value, name):
+def check_tensor(value, name) -> None:
     """TypeError unless `value` is a tensor."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(
@@ -33,7 +33,7 @@ def check_tensor(value, name):
         )
 
 
-def check_tensor_list(value, name):
+def check_tensor_list(value, name) -> None:
     """TypeError unless `value` is a list of tensors."""
     if not isinstance(value, list) or not all(isinstance(each, torch.Tensor) for each in value):
         raise TypeError(
@@ -42,7 +42,7 @@ def check_tensor_list(value, name):
         )
 
 
-def check_same_dtype(*groups):
+def check_same_dtype(*groups) -> None:
     """ValueError unless all tensors (or lists of them) have one dtype."""
     dtype = None
     for tensor in (each for group in groups for each in (group if isinstance(group, list) else [group])):
@@ -52,13 +52,13 @@ def check_same_dtype(*groups):
             raise ValueError(f"Invalid usage of tensors with different dtypesFound {dtype} and  {tensor.dtype}")
 
 
-def check_root(function, rank, size, role="root"):
+def check_root(function, rank, size, role="root") -> None:
     """RuntimeError unless `rank` is one of the group."""
     if not 0 <= rank < size:
         raise RuntimeError(f"{function}: invalid {role} rank: {rank}")
 
 
-def check_device(function, tensor, others):
+def check_device(function, tensor, others) -> None:
     """RuntimeError unless all `others` are where `tensor` is: a back end is handed the memory of one kind of device."""
     for index, other in enumerate(others):
         if other.device != tensor.device:
@@ -67,7 +67,7 @@ def check_device(function, tensor, others):
             )
 
 
-def check_like(function, tensor, others):
+def check_like(function, tensor, others) -> None:
     """RuntimeError unless all `others` have the device, the dtype and the size of `tensor`."""
     check_device(function, tensor, others)
     for index, other in enumerate(others):
@@ -82,7 +82,7 @@ def check_like(function, tensor, others):
             )
 
 
-def check_one_for_each(function, role, tensors, size):
+def check_one_for_each(function, role, tensors, size) -> None:
     """RuntimeError unless a list ("input" or "output" of gather and scatter) has a tensor for each rank."""
     if len(tensors) != size:
         raise RuntimeError(
@@ -91,7 +91,7 @@ def check_one_for_each(function, role, tensors, size):
         )
 
 
-def check_gathered(function, outputs, tensor, size):
+def check_gathered(function, outputs, tensor, size) -> None:
     """RuntimeError unless `outputs` has a tensor like `tensor` for each rank."""
     if len(outputs) != size:
         raise RuntimeError(
@@ -100,7 +100,7 @@ def check_gathered(function, outputs, tensor, size):
     check_like(function, tensor, outputs)
 
 
-def check_exchanged(function, outputs, inputs, size):
+def check_exchanged(function, outputs, inputs, size) -> None:
     """RuntimeError unless both lists have a tensor for each rank, all on one device."""
     for role, tensors in (("output", outputs), ("input", inputs)):
         if len(tensors) != size:
@@ -108,14 +108,14 @@ def check_exchanged(function, outputs, inputs, size):
     check_device(function, inputs[0], (*inputs, *outputs))
 
 
-def check_one_of_parts(output, tensor, size):
+def check_one_of_parts(output, tensor, size) -> None:
     """RuntimeError unless `tensor` has, along its first dimension, as many rows as all ranks' `output` together."""
     rows, total = (each.shape[0] if each.dim() else 1 for each in (output, tensor))
     if rows * size != total:
         raise RuntimeError(f"Check failed: outputShape[0] * worldSize == inputShape[0] ({rows * size} vs. {total}). ")
 
 
-def check_reducible(function, tensor, op):
+def check_reducible(function, tensor, op) -> None:
     """RuntimeError or ValueError unless Gloo combines such tensors in that way."""
     if tensor.is_complex():
         if op not in (RedOpType.SUM, RedOpType.AVG):

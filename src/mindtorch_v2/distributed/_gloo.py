@@ -54,7 +54,7 @@ class ProcessGroupGloo:
 
     name = "gloo"
 
-    def __init__(self, store, rank, size, timeout):
+    def __init__(self, store, rank, size, timeout) -> None:
         self.rank, self.size, self.timeout = rank, size, timeout
         self._mesh = Mesh(store, rank, size, timeout.total_seconds())
         self._numbers = itertools.count()
@@ -66,7 +66,7 @@ class ProcessGroupGloo:
         """Combine `tensor` over the ranks, in place, everywhere."""
         check_reducible("all_reduce", tensor, op)
 
-        def run(exchange):
+        def run(exchange) -> None:
             with _contiguous(tensor) as flat:
                 self._all_reduce(exchange, _plain(flat), op)
 
@@ -76,7 +76,7 @@ class ProcessGroupGloo:
         """Copy `tensor` from the rank `root` to all."""
         check_root("ProcessGroupGloo::broadcast", root, self.size)
 
-        def run(exchange):
+        def run(exchange) -> None:
             with _contiguous(tensor, read=self.rank == root, write=self.rank != root) as flat:
                 view = _bytes(flat)
                 if self.rank == root:
@@ -91,7 +91,7 @@ class ProcessGroupGloo:
         check_root("ProcessGroupGloo::reduce", root, self.size)
         check_reducible("reduce", tensor, op)
 
-        def run(exchange):
+        def run(exchange) -> None:
             with _contiguous(tensor, write=self.rank == root) as flat:
                 own = _plain(flat)
                 if self.rank == root:
@@ -107,7 +107,7 @@ class ProcessGroupGloo:
         """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
         check_gathered("ProcessGroupGloo::allgather", outputs, tensor, self.size)
 
-        def run(exchange):
+        def run(exchange) -> None:
             own = _bytes(_packed(tensor))
             self._fill(exchange, outputs, dict.fromkeys(self._others(), own))
             outputs[self.rank].copy_(tensor)
@@ -125,7 +125,7 @@ class ProcessGroupGloo:
             check_one_for_each("ProcessGroupGloo::gather", "output", outputs, self.size)
             check_like("ProcessGroupGloo::gather", tensor, outputs)
 
-        def run(exchange):
+        def run(exchange) -> None:
             if self.rank == root:
                 self._fill(exchange, outputs, {})
                 outputs[root].copy_(tensor)
@@ -141,7 +141,7 @@ class ProcessGroupGloo:
             check_one_for_each("ProcessGroupGloo::scatter", "input", inputs, self.size)
             check_like("ProcessGroupGloo::scatter", output, inputs)
 
-        def run(exchange):
+        def run(exchange) -> None:
             if self.rank == root:
                 packed = [_packed(each) for each in inputs]
                 exchange(0, {rank: _bytes(packed[rank]) for rank in self._others()}, {})
@@ -159,7 +159,7 @@ class ProcessGroupGloo:
         check_like("ProcessGroupGloo::reduce_scatter", output, inputs)
         check_reducible("reduce_scatter", output, op)
 
-        def run(exchange):
+        def run(exchange) -> None:
             packed = [_plain(_packed(each)) for each in inputs]
             parts = [packed[rank] if rank == self.rank else torch.empty_like(packed[rank]) for rank in range(self.size)]
             others = self._others()
@@ -178,7 +178,7 @@ class ProcessGroupGloo:
         """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
         check_exchanged("ProcessGroupGloo::alltoall", outputs, inputs, self.size)
 
-        def run(exchange):
+        def run(exchange) -> None:
             packed = [_packed(each) for each in inputs]
             self._fill(exchange, outputs, {rank: _bytes(packed[rank]) for rank in self._others()})
             outputs[self.rank].copy_(inputs[self.rank])
@@ -200,13 +200,13 @@ class ProcessGroupGloo:
         """Wait until all ranks are there."""
         nothing = memoryview(bytearray())
 
-        def run(exchange):
+        def run(exchange) -> None:
             others = self._others()
             exchange(0, dict.fromkeys(others, nothing), dict.fromkeys(others, nothing))
 
         return self._start("barrier", "barrier", run, [], asynchronous)
 
-    def monitored_barrier(self, timeout, wait_all_ranks):
+    def monitored_barrier(self, timeout, wait_all_ranks) -> None:
         """Wait until all ranks are there; the rank 0 says who is missing: RuntimeError."""
         seconds = (timeout or self.timeout).total_seconds()
         key, label, nothing = (COLLECTIVE, next(self._numbers), 0), b"monitored_barrier", memoryview(bytearray())
@@ -231,12 +231,12 @@ class ProcessGroupGloo:
                     break
         if missing:
             ranks = ", ".join(map(str, missing))
-            error = RuntimeError(
+            failure = RuntimeError(
                 f"[Rank 0]: {'Ranks' if wait_all_ranks else 'Rank'} {ranks} failed to pass monitoredBarrier "
                 f"in {round(seconds * 1000)} ms"
             )
-            self._mesh.abort(error)
-            raise error
+            self._mesh.abort(failure)
+            raise failure
         for rank in self._others():
             self._mesh.send(rank, key, label, nothing).result()
 
@@ -257,7 +257,7 @@ class ProcessGroupGloo:
         outcome = self._mesh.receive(rank, (DIRECT, tag, 0), b"send", _bytes(tensor))
         return self._direct(outcome, "recv", tensor)
 
-    def batch(self, operations):
+    def batch(self, operations) -> list:
         """Begin all of (whether it sends, tensor, rank, tag); a list of Work."""
         return [(self.send if sends else self.recv)(tensor, rank, tag) for sends, tensor, rank, tag in operations]
 
@@ -266,31 +266,31 @@ class ProcessGroupGloo:
 
     # ---- lives ----
 
-    def abort(self):
+    def abort(self) -> None:
         """Break all connections."""
         self._mesh.abort(RuntimeError("the process group was aborted"))
 
-    def close(self):
+    def close(self) -> None:
         """Finish what was started, and hang up."""
         self._worker.close()
         self._mesh.close()
 
     # ---- how they run ----
 
-    def _others(self):
+    def _others(self) -> list:
         return [rank for rank in range(self.size) if rank != self.rank]
 
     def _start(self, name, label, run, result, asynchronous):
         exchange = _Exchange(self._mesh, next(self._numbers), name, label.encode(), self.timeout)
 
-        def work():
+        def work() -> None:
             with torch.no_grad():
                 run(exchange)
 
         outcome = self._worker.submit(work) if asynchronous else run_now(work, Outcome())
         return Work(outcome, [tensor for tensor in result], name)
 
-    def _fill(self, exchange, outputs, sends):
+    def _fill(self, exchange, outputs, sends) -> None:
         """One round, in which every other rank's part goes into the output at its place."""
         landing = {
             rank: outputs[rank] if outputs[rank].is_contiguous() else torch.empty_like(outputs[rank]).contiguous()
@@ -301,7 +301,7 @@ class ProcessGroupGloo:
             if tensor is not outputs[rank]:
                 outputs[rank].copy_(tensor)
 
-    def _all_reduce(self, exchange, flat, op):
+    def _all_reduce(self, exchange, flat, op) -> None:
         others = self._others()
         if flat.numel() * flat.element_size() <= _SMALL:
             parts = [flat if rank == self.rank else torch.empty_like(flat) for rank in range(self.size)]
@@ -322,11 +322,11 @@ class ProcessGroupGloo:
 class _Exchange:
     """The rounds of one collective."""
 
-    def __init__(self, mesh, number, name, label, timeout):
+    def __init__(self, mesh, number, name, label, timeout) -> None:
         self.mesh, self.number, self.name, self.label = mesh, number, name, label
         self.timeout = timeout.total_seconds()
 
-    def __call__(self, turn, sends, receives):
+    def __call__(self, turn, sends, receives) -> None:
         """Send and receive: both are {rank: memoryview}. Any failure breaks the group's connections, so that all ranks learn of it."""
         deadline = time.monotonic() + self.timeout
         key = (COLLECTIVE, self.number, turn)
@@ -346,7 +346,7 @@ class _Exchange:
             raise
 
 
-def _label(name, tensor, *details):
+def _label(name, tensor, *details) -> str:
     parts = [f"{name} of {size_text(tensor)} {str(tensor.dtype).removeprefix('torch.')}"]
     return " ".join(parts + [detail.name if isinstance(detail, RedOpType) else detail for detail in details])
 
@@ -371,7 +371,7 @@ def _plain(tensor):
     return (torch.view_as_real(tensor) if tensor.is_complex() else tensor).view(-1)
 
 
-def _check_contiguous(tensor):
+def _check_contiguous(tensor) -> None:
     if not tensor.is_contiguous():
         raise RuntimeError("input tensor has to be contiguous")
 
@@ -400,7 +400,7 @@ class _contiguous:
         write: whether it is to be changed.
     """
 
-    def __init__(self, tensor, read=True, write=True):
+    def __init__(self, tensor, read=True, write=True) -> None:
         self.tensor, self.read, self.write = tensor.detach(), read, write
 
     def __enter__(self):
@@ -412,6 +412,6 @@ class _contiguous:
             self.flat = torch.empty(self.tensor.shape, dtype=self.tensor.dtype)
         return self.flat
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind, error, traceback) -> None:
         if kind is None and self.write and self.flat is not self.tensor:
             self.tensor.copy_(self.flat)

@@ -71,42 +71,42 @@ class Backend(str):
         return value if isinstance(value, str) else name.lower()
 
 
-def is_available():
+def is_available() -> bool:
     """Whether process groups can be made: yes."""
     return True
 
 
-def is_backend_available(backend):
+def is_backend_available(backend) -> bool:
     """Whether the communication library of that name can be used: "gloo", and "hccl" for Ascend NPUs."""
     return backend.lower() in _BACKENDS
 
 
-def is_gloo_available():
+def is_gloo_available() -> bool:
     """Whether there is the back end "gloo", which is our own: yes."""
     return True
 
 
-def is_mpi_available():
+def is_mpi_available() -> bool:
     """Whether MPI can be used: no."""
     return False
 
 
-def is_nccl_available():
+def is_nccl_available() -> bool:
     """Whether NCCL can be used: no."""
     return False
 
 
-def is_ucc_available():
+def is_ucc_available() -> bool:
     """Whether UCC can be used: no."""
     return False
 
 
-def is_xccl_available():
+def is_xccl_available() -> bool:
     """Whether XCCL can be used: no."""
     return False
 
 
-def is_torchelastic_launched():
+def is_torchelastic_launched() -> bool:
     """Whether this process was started by `torch.distributed.run`."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
@@ -114,7 +114,7 @@ def is_torchelastic_launched():
 class ProcessGroup:
     """Some of the job's processes, with a back end for each kind of device. Made by `init_process_group` and `new_group`."""
 
-    def __init__(self, name, ranks, rank, backends, asked_for, timeout, description):
+    def __init__(self, name, ranks, rank, backends, asked_for, timeout, description) -> None:
         self._name, self._ranks, self._rank = name, ranks, rank
         self._backends = backends  # {device type: back end}
         self._asked_for = asked_for  # the argument `backend` that it was made with
@@ -124,7 +124,7 @@ class ProcessGroup:
         """This process' rank in the group."""
         return self._rank
 
-    def size(self):
+    def size(self) -> int:
         """How many processes there are in the group."""
         return len(self._ranks)
 
@@ -139,11 +139,11 @@ class ProcessGroup:
 
     @property
     def group_desc(self):
-        """What the program said that the group is for."""
+        """The purpose of the group, as the program said it."""
         return self._description
 
     @property
-    def bound_device_id(self):
+    def bound_device_id(self) -> None:
         """The device that the group was tied to: none."""
         return None
 
@@ -160,7 +160,7 @@ class ProcessGroup:
         return backend
 
     @property
-    def _device_types(self):
+    def _device_types(self) -> list:
         return [torch.device(kind) for kind in self._backends]
 
     # The few collectives that programs call on the group itself.
@@ -179,12 +179,12 @@ class ProcessGroup:
         """Wait until all ranks are there; returns a Work."""
         return next(iter(self._backends.values())).barrier(asynchronous=True)
 
-    def abort(self):
+    def abort(self) -> None:
         """Break the group's connections, here and at the other ranks."""
         for backend in self._backends.values():
             backend.abort()
 
-    def shutdown(self):
+    def shutdown(self) -> None:
         """Finish what was started and hang up."""
         for backend in self._backends.values():
             backend.close()
@@ -214,12 +214,12 @@ _world = _World()
 
 class _WorldMember(type):
     @property
-    def WORLD(cls):  # noqa: N802  (PyTorch's name)
+    def WORLD(cls):  # PyTorch's name
         """The default group; None before `init_process_group`."""
         return _world.default
 
 
-class group(metaclass=_WorldMember):  # noqa: N801  (PyTorch's name)
+class group(metaclass=_WorldMember):  # PyTorch's name
     """`group.WORLD` is the default group."""
 
 
@@ -250,7 +250,7 @@ def outside(group):
     return group == GroupMember.NON_GROUP_MEMBER
 
 
-def warn_outside(function):
+def warn_outside(function) -> None:
     """Say that a collective does nothing in this process."""
     warnings.warn(
         f"Running {function} on global rank {get_rank()} which does not belong to the given group.", stacklevel=3
@@ -271,7 +271,7 @@ def root_in(group, global_rank, group_rank, default=None):
 # ---- making and ending groups ----
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """Whether the default process group exists."""
     return _world.default is not None
 
@@ -421,7 +421,9 @@ def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_op
     )
 
 
-def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None):
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None
+) -> tuple:
     """Make a group for each list of ranks, which have nothing in common. Returns this process' group and the list of all."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -433,7 +435,7 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=
     return next((group for group in made if not outside(group)), None), made
 
 
-def destroy_process_group(group=None):
+def destroy_process_group(group=None) -> None:
     """End a group, and with the default group (None) all of them: finish what was started, and hang up."""
     if group is not None and outside(group):
         return
@@ -491,7 +493,7 @@ def get_default_backend_for_device(device):
     return backend
 
 
-def get_process_group_ranks(group):
+def get_process_group_ranks(group) -> list:
     """The ranks in the job of a group's processes."""
     return list(resolve(group)._ranks)
 
@@ -518,7 +520,7 @@ def get_group_rank(group, global_rank):
     return group._ranks.index(global_rank)
 
 
-def get_node_local_rank(fallback_rank=None):
+def get_node_local_rank(fallback_rank=None) -> int:
     """This process' number on its machine, from LOCAL_RANK; RuntimeError without it and a `fallback_rank`."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
@@ -530,6 +532,6 @@ def get_node_local_rank(fallback_rank=None):
     )
 
 
-def get_pg_count():
+def get_pg_count() -> int:
     """How many groups there are."""
     return len(_world.groups)

@@ -96,7 +96,7 @@ class ProcessGroupHCCL:
         self._gather(output, tensor)
         return self._started(output)
 
-    def _gather(self, output, tensor):
+    def _gather(self, output, tensor) -> None:
         held, landing = _plain(tensor), _plain(output)
         place = landing.data_ptr()
         self._on(tensor).call("HcclAllGather", held.data_ptr(), place, held.numel(), _type(held))
@@ -187,7 +187,7 @@ class ProcessGroupHCCL:
             raise NotImplementedError("hccl does not receive from any rank: name it as src")
         return self.batch([(False, tensor, rank, tag)])[0]
 
-    def batch(self, operations):
+    def batch(self, operations) -> list:
         """Begin all of (whether it sends, tensor, rank, tag), in whatever order they can be done; a list of Work."""
         held = []
         for _, tensor, rank, _ in operations:
@@ -204,11 +204,11 @@ class ProcessGroupHCCL:
 
     # ---- lives ----
 
-    def abort(self):
+    def abort(self) -> None:
         """End the communicators, here and for the others."""
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Finish what was started, and end the communicators."""
         for communicator in self._communicators.values():
             communicator.close()
@@ -245,7 +245,7 @@ class _Queued(Work):
         self._device, self._event = device, torch.npu.Event()
         self._event.record(torch.npu.current_stream(device))
 
-    def wait(self, timeout=None):
+    def wait(self, timeout=None) -> bool:
         """Let the current stream wait for it; True."""
         torch.npu.current_stream(self._device).wait_event(self._event)
         return True
@@ -260,7 +260,7 @@ class _Queued(Work):
 class _Barrier(_Queued):
     """A barrier, for which the host waits as well."""
 
-    def wait(self, timeout=None):
+    def wait(self, timeout=None) -> bool:
         """Wait until all ranks are there; True."""
         self._event.synchronize()
         return True
@@ -279,7 +279,7 @@ def _plain(tensor):
     return held.view(torch.uint8) if held.dtype is torch.bool else held
 
 
-def _restore(tensor, held):
+def _restore(tensor, held) -> None:
     """Put what was received into a tensor, if it is not there already."""
     if held.data_ptr() != tensor.data_ptr():
         tensor.detach().copy_(held.view(tensor.dtype))
@@ -293,7 +293,7 @@ def _reducible(tensor, op):
     return held.to(_WIDER[held.dtype]) if held.dtype in _WIDER else held.contiguous()
 
 
-def _settle(tensor, held, op, size):
+def _settle(tensor, held, op, size) -> None:
     """Put what was combined into its tensor."""
     if op is RedOpType.AVG:
         held.div_(size)

@@ -78,7 +78,7 @@ class Mesh:
 
     # ---- finding each other ----
 
-    def _connect(self, store):
+    def _connect(self, store) -> None:
         deadline = time.monotonic() + self._seconds
         address = _own_address(store)
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -99,7 +99,7 @@ class Mesh:
             while len(self._peers) < self.size - 1:
                 self._accept(listener, word, deadline)
 
-    def _accept(self, listener, word, deadline):
+    def _accept(self, listener, word, deadline) -> None:
         listener.settimeout(max(0.01, deadline - time.monotonic()))
         try:
             connection, _ = listener.accept()
@@ -117,7 +117,7 @@ class Mesh:
         else:
             connection.close()  # not one of us
 
-    def _add(self, rank, connection):
+    def _add(self, rank, connection) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setblocking(False)
         self._peers[rank] = _Peer(self, rank, connection)
@@ -173,7 +173,7 @@ class Mesh:
                 self._waiting.setdefault((rank, *key), deque()).append(message)
         return message.future
 
-    def abort(self, error):
+    def abort(self, error) -> None:
         """Break all connections: what waits, here and at the others, fails."""
         with self._lock:
             for peer in self._peers.values():
@@ -182,7 +182,7 @@ class Mesh:
                 self._fail(peer, error)
         self._notify()
 
-    def close(self):
+    def close(self) -> None:
         """Send what is queued, as long as others may take to connect, and hang up."""
         self._hanging_up = time.monotonic() + self._seconds
         self._notify()
@@ -191,13 +191,13 @@ class Mesh:
 
     # ---- the moving thread ----
 
-    def _notify(self):
+    def _notify(self) -> None:
         try:
             self._wake.send(b"x")
         except OSError:
             pass  # it is awake (its socket is full), or has ended
 
-    def _move(self):
+    def _move(self) -> None:
         while self._has_to_do():
             for peer in self._peers.values():
                 if peer.error and not peer.closed:
@@ -224,14 +224,14 @@ class Mesh:
             return True
         return time.monotonic() < self._hanging_up and any(peer.outgoing for peer in self._peers.values())
 
-    def _release(self):
+    def _release(self) -> None:
         for peer in self._peers.values():
             peer.close()
         self._selector.close()
         self._wake.close()
         self._woken.close()
 
-    def _serve(self, peer, events):
+    def _serve(self, peer, events) -> None:
         try:
             if events & selectors.EVENT_WRITE:
                 peer.move(peer.write)
@@ -249,7 +249,7 @@ class Mesh:
 
     # ---- with the lock held ----
 
-    def _fail(self, peer, error):
+    def _fail(self, peer, error) -> None:
         """Fail everything that waits for a rank, and what will."""
         if peer.error:
             return
@@ -274,7 +274,7 @@ class Mesh:
             self._check(rank, message, label, size)
         return message
 
-    def _check(self, rank, message, label, size):
+    def _check(self, rank, message, label, size) -> None:
         if message.label != label:
             calls = sorted([(rank, label.decode()), (self.rank, message.label.decode())])
             did = ", while ".join(f"rank {each} called {call}" for each, call in calls)
@@ -289,7 +289,7 @@ class Mesh:
         message.future.set_exception(error)
         raise error
 
-    def _hand_over(self, rank, kept, message):
+    def _hand_over(self, rank, kept, message) -> None:
         """Give what was kept to the one that asks for it."""
         try:
             self._check(rank, message, kept.label, len(kept.buffer))
@@ -302,7 +302,7 @@ class Mesh:
         else:
             kept.taker = message
 
-    def _end(self, rank, message):
+    def _end(self, rank, message) -> None:
         """All of a message is there."""
         message.future.set_result(rank)
         if message.taker is not None:
@@ -325,26 +325,26 @@ class _Peer:
         self._steps = self._messages()
         self._room = next(self._steps)
 
-    def close(self):
+    def close(self) -> None:
         if not self.closed:
             self.closed = True
             self.connection.close()
 
-    def say_farewell(self, text):
+    def say_farewell(self, text) -> None:
         """Tell the other end why, if that can be done at once."""
         if not self.outgoing:
             label = f"rank {self.mesh.rank} gave up: {text}".encode()
             with contextlib.suppress(OSError):
                 self.connection.send(_HEADER.pack(_FAREWELL, 0, 0, len(label), 0) + label)
 
-    def move(self, step):
+    def move(self, step) -> None:
         """Write or read some pieces, while there are any and nothing has failed."""
         for _ in range(_TURNS):
             with self.mesh._lock:
                 if self.error or not step():
                     return
 
-    def write(self):
+    def write(self) -> bool:
         """Send what the socket takes of a piece; whether it took anything."""
         if not self.outgoing:
             return False
@@ -361,7 +361,7 @@ class _Peer:
                 future.set_result(self.rank)
         return True
 
-    def read(self):
+    def read(self) -> bool:
         """Take a piece of what has come; whether there was any."""
         try:
             count = self.connection.recv_into(self._room[:_PIECE])

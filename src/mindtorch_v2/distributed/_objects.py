@@ -21,7 +21,7 @@ def _device(group, device=None):
     return torch.device(next(iter(resolve(group)._backends))) if device is None else torch.device(device)
 
 
-def _pack(objects, device):
+def _pack(objects, device) -> tuple:
     """The pickles of objects, one after the other, as a tensor of bytes; and the size of each as another tensor."""
     pickles = [pickle.dumps(each) for each in objects]
     sizes = torch.tensor([len(each) for each in pickles], dtype=torch.int64, device=device)
@@ -39,7 +39,7 @@ def _unpack(contents, size):
     return pickle.loads(contents[:size].cpu().numpy().tobytes())
 
 
-def _unpack_all(contents, sizes, object_list):
+def _unpack_all(contents, sizes, object_list) -> None:
     """Put the objects whose pickles lie one after the other into a list."""
     counts = sizes.tolist()
     for index, part in enumerate(contents.split(counts)):
@@ -51,7 +51,7 @@ def _padded(contents, size):
     return torch.nn.functional.pad(contents, (0, size - contents.numel()))
 
 
-def _sizes(size, group, device):
+def _sizes(size, group, device) -> list:
     """The sizes on all ranks."""
     sizes = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(get_world_size(group))]
     all_gather(sizes, size, group)

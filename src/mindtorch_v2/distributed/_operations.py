@@ -240,7 +240,7 @@ def _receive(tensor, src, group, tag, group_src):
     return _backend(group, tensor).recv(tensor, rank, tag)
 
 
-def _check_tag(tag):
+def _check_tag(tag) -> None:
     if tag < 0:
         raise RuntimeError("Tag must be nonnegative")
 
@@ -255,7 +255,7 @@ def irecv(tensor, src=None, group=None, tag=0, group_src=None):
     return _receive(tensor, src, group, tag, group_src)
 
 
-def send(tensor, dst=None, group=None, tag=0, group_dst=None):
+def send(tensor, dst=None, group=None, tag=0, group_dst=None) -> None:
     """Send `tensor` to the rank `dst` of the job, or `group_dst` of the group, which receives it under the same `tag`."""
     work = _send(tensor, dst, group, tag, group_dst)
     if work is not None:
@@ -281,7 +281,7 @@ class P2POp:
         group_peer: its rank in the group.
     """
 
-    def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None):
+    def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None) -> None:
         if op not in (isend, irecv):
             raise ValueError(
                 "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
@@ -291,7 +291,7 @@ class P2POp:
         self.group_peer = root_in(group, peer, group_peer)
         self.peer = get_global_rank(self.group, self.group_peer)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"P2POp({self.op.__name__}, peer={self.peer}, {list(self.tensor.shape)} {self.tensor.dtype})"
 
 

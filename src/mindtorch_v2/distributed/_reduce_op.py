@@ -39,16 +39,16 @@ class ReduceOp(metaclass=_ReduceOpType):
     BXOR = RedOpType.BXOR
     PREMUL_SUM = RedOpType.PREMUL_SUM
 
-    def __init__(self, op):
+    def __init__(self, op) -> None:
         self.op = reduce_type(op)
 
-    def __eq__(self, other):
+    def __eq__(self, other) -> bool:
         return isinstance(other, ReduceOp) and self.op is reduce_type(other)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.op)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ReduceOp({self.op})"
 
 

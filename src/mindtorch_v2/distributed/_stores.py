@@ -25,17 +25,17 @@ def seconds_of(timeout):
 
 
 def as_bytes(value):
-    """What a program gave as a value: bytes, or text in UTF-8."""
+    """The value that a program gave: bytes, or text in UTF-8."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
 class Store:
-    """What all stores do. Keys are text; values are bytes, text is taken as UTF-8.
+    """The base of all stores. Keys are text; values are bytes, text is taken as UTF-8.
 
     `get` and `wait` wait for keys that another process sets, up to the `timeout`, and raise `DistStoreError` then.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._timeout = DEFAULT_TIMEOUT
 
     @property
@@ -43,12 +43,12 @@ class Store:
         """How long `get` and `wait` wait: a `datetime.timedelta`."""
         return self._timeout
 
-    def set_timeout(self, timeout):
+    def set_timeout(self, timeout) -> None:
         """Choose how long `get` and `wait` wait."""
         seconds_of(timeout)
         self._timeout = timeout
 
-    def set(self, key, value):
+    def set(self, key, value) -> None:
         """Put `value` under `key`, in place of what was there."""
         self._call("set", key, as_bytes(value))
 
@@ -56,11 +56,11 @@ class Store:
         """The value of `key`, as bytes; waited for."""
         return self.multi_get([key])[0]
 
-    def add(self, key, amount):
+    def add(self, key, amount) -> int:
         """Add `amount` to the number kept under `key` (0 if there is none); returns the sum."""
         return int(self._call("add", key, str(int(amount)).encode()))
 
-    def append(self, key, value):
+    def append(self, key, value) -> None:
         """Put `value` behind what `key` has."""
         self._call("append", key, as_bytes(value))
 
@@ -68,36 +68,36 @@ class Store:
         """Put `desired_value` where `expected_value` is (or where nothing is, if that is empty); returns what is there then."""
         return self._call("compare_set", key, as_bytes(expected_value), as_bytes(desired_value))
 
-    def check(self, keys):
+    def check(self, keys) -> bool:
         """Whether all `keys` are there, without waiting."""
         return bool(self._call("check", *keys))
 
-    def delete_key(self, key):
+    def delete_key(self, key) -> bool:
         """Remove a key; returns whether it was there."""
         return bool(self._call("delete", key))
 
-    def num_keys(self):
+    def num_keys(self) -> int:
         """How many keys there are."""
         return int(self._call("count"))
 
-    def wait(self, keys, timeout=None):
+    def wait(self, keys, timeout=None) -> None:
         """Wait until all `keys` are there."""
         self._wait(list(keys), self.timeout if timeout is None else timeout)
 
-    def multi_get(self, keys):
+    def multi_get(self, keys) -> list:
         """The values of `keys`; waited for."""
         keys = list(keys)
         self._wait(keys, self.timeout)
         return [self._call("get", key) for key in keys]
 
-    def multi_set(self, keys, values):
+    def multi_set(self, keys, values) -> None:
         """Put each of `values` under the key at its place."""
         if len(keys) != len(values):
             raise ValueError(f"multi_set: {len(keys)} keys, but {len(values)} values")
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
-    def queue_push(self, key, value):
+    def queue_push(self, key, value) -> None:
         """Put `value` at the end of the queue `key`."""
         self._call("push", key, as_bytes(value))
 
@@ -112,11 +112,11 @@ class Store:
             time.sleep(0.01)
         return value
 
-    def queue_len(self, key):
+    def queue_len(self, key) -> int:
         """How many values the queue `key` holds."""
         return int(self._call("length", key))
 
-    def has_extended_api(self):
+    def has_extended_api(self) -> bool:
         """Whether `append`, `multi_get` and `multi_set` are there: yes."""
         return True
 
@@ -126,7 +126,7 @@ class Store:
     def _call(self, operation, *arguments):
         raise NotImplementedError(f"{type(self).__name__} has no {operation}")
 
-    def _wait(self, keys, timeout):
+    def _wait(self, keys, timeout) -> None:
         deadline = time.monotonic() + seconds_of(timeout)
         while not self.check(keys):
             if time.monotonic() > deadline:
@@ -146,14 +146,14 @@ class HashStore(Store):
     ```
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self._table = Table()
 
     def _call(self, operation, *arguments):
         return getattr(self._table, operation)(*arguments)
 
-    def _wait(self, keys, timeout):
+    def _wait(self, keys, timeout) -> None:
         if not self._table.wait(keys, seconds_of(timeout)):
             raise self._timed_out(keys, timeout)
 
@@ -166,7 +166,7 @@ class FileStore(Store):
         world_size: how many processes share it, or -1. The last of so many to let go removes the file.
     """
 
-    def __init__(self, file_name, world_size=-1):
+    def __init__(self, file_name, world_size=-1) -> None:
         super().__init__()
         self._changes = _Changes(os.fspath(file_name))
         self._call("add", "\0users", b"1")
@@ -177,7 +177,7 @@ class FileStore(Store):
         """The file's name."""
         return self._changes.path
 
-    def close(self):
+    def close(self) -> None:
         """Let go; the last user removes the file."""
         self._let_go()
 
@@ -192,7 +192,7 @@ class FileStore(Store):
 class _Changes:
     """The file of a FileStore: the calls that changed something, each as the number of its parts and the parts."""
 
-    def __init__(self, path):
+    def __init__(self, path) -> None:
         self.path = path
         self._table, self._position = Table(), 0
         self._lock = threading.Lock()
@@ -210,7 +210,7 @@ class _Changes:
                 self._write(file, record)
             return result
 
-    def _write(self, file, record):
+    def _write(self, file, record) -> None:
         try:
             if file.write(record) != len(record):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
@@ -221,7 +221,7 @@ class _Changes:
             raise
         self._position += len(record)
 
-    def _catch_up(self, file):
+    def _catch_up(self, file) -> None:
         file.seek(self._position)
         data = file.read()
         parts, at = [], 0
@@ -236,7 +236,7 @@ class _Changes:
             getattr(self._table, operation.decode())(key.decode(), *rest)
 
 
-def _leave(changes, world_size):
+def _leave(changes, world_size) -> None:
     if os.path.exists(changes.path) and int(changes.make("add", "\0gone", b"1")) >= world_size > 0:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(changes.path)
@@ -250,7 +250,7 @@ class PrefixStore(Store):
         store: where the keys are.
     """
 
-    def __init__(self, prefix, store):
+    def __init__(self, prefix, store) -> None:
         super().__init__()
         self._prefix, self._store = prefix, store
 
@@ -263,13 +263,13 @@ class PrefixStore(Store):
     def timeout(self):
         return self._store.timeout
 
-    def set_timeout(self, timeout):
+    def set_timeout(self, timeout) -> None:
         self._store.set_timeout(timeout)
 
     def num_keys(self):
         return self._store.num_keys()
 
-    def _key(self, key):
+    def _key(self, key) -> str:
         return f"{self._prefix}/{key}"
 
     def _call(self, operation, *arguments):
@@ -280,5 +280,5 @@ class PrefixStore(Store):
     def _timed_out(self, keys, timeout):
         return self._store._timed_out([self._key(key) for key in keys], timeout)
 
-    def _wait(self, keys, timeout):
+    def _wait(self, keys, timeout) -> None:
         self._store._wait([self._key(key) for key in keys], timeout)

@@ -20,7 +20,7 @@ class Table:
         self._changed.notify_all()
         return value
 
-    def set(self, key, value):
+    def set(self, key, value) -> None:
         with self._changed:
             self._put(key, value)
 
@@ -32,7 +32,7 @@ class Table:
         with self._changed:
             return self._put(key, b"%d" % (int(self._values.get(key, b"0")) + int(amount)))
 
-    def append(self, key, value):
+    def append(self, key, value) -> None:
         with self._changed:
             self._put(key, self._values.get(key, b"") + value)
 
@@ -43,15 +43,15 @@ class Table:
                 return self._put(key, desired)
             return expected if present is None else present
 
-    def check(self, *keys):
+    def check(self, *keys) -> bool:
         with self._changed:
             return all(key in self._values for key in keys)
 
-    def delete(self, key):
+    def delete(self, key) -> bool:
         with self._changed:
             return self._values.pop(key, None) is not None
 
-    def count(self):
+    def count(self) -> int:
         with self._changed:
             return len(self._values)
 
@@ -60,7 +60,7 @@ class Table:
         with self._changed:
             return self._changed.wait_for(lambda: all(key in self._values for key in keys), seconds)
 
-    def push(self, key, value):
+    def push(self, key, value) -> None:
         with self._changed:
             self._queues[key].append(value)
 
@@ -68,6 +68,6 @@ class Table:
         with self._changed:
             return self._queues[key].popleft() if self._queues[key] else None
 
-    def length(self, key):
+    def length(self, key) -> int:
         with self._changed:
             return len(self._queues[key])

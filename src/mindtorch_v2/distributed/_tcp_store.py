@@ -32,13 +32,13 @@ def receive_exactly(connection, count):
     return bytes(parts)
 
 
-def _send(connection, fields):
+def _send(connection, fields) -> None:
     connection.sendall(
         struct.pack("<I", len(fields)) + b"".join(struct.pack("<I", len(field)) + field for field in fields)
     )
 
 
-def _receive(connection):
+def _receive(connection) -> list:
     def number():
         (value,) = struct.unpack("<I", receive_exactly(connection, 4))
         if value > _LARGEST:
@@ -59,19 +59,25 @@ class _Server:
             self.socket = socket.create_server(("", port), family=family, dualstack_ipv6=family == socket.AF_INET6)
         self.port = self.socket.getsockname()[1]
         self.table = Table()
-        self.clients = set()
+        self.clients: set[socket.socket] = set()
+        self.closed = False
+        self.lock = threading.Lock()  # of clients and closed
         threading.Thread(target=self._accept, name="TCPStore", daemon=True).start()
 
-    def _accept(self):
+    def _accept(self) -> None:
         while True:
             try:
                 client, _ = self.socket.accept()
             except OSError:
                 return  # closed
-            self.clients.add(client)
+            with self.lock:
+                if self.closed:  # after this client was let in, and before it was noted down
+                    client.close()
+                    return
+                self.clients.add(client)
             threading.Thread(target=self._serve, args=(client,), name="TCPStore client", daemon=True).start()
 
-    def _serve(self, client):
+    def _serve(self, client) -> None:
         with client:
             try:
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -80,9 +86,10 @@ class _Server:
             except (DistNetworkError, OSError, UnicodeDecodeError):
                 pass  # the client is gone, or is none
             finally:
-                self.clients.discard(client)
+                with self.lock:
+                    self.clients.discard(client)
 
-    def _answer(self, operation, *arguments):
+    def _answer(self, operation, *arguments) -> list:
         name = operation.decode()
         if name not in _OPERATIONS:
             return [bytes([_ERROR]), f"no operation {name!r}".encode()]
@@ -102,8 +109,11 @@ class _Server:
             return [bytes([_NUMBER]), str(result).encode()]
         return [bytes([_NOTHING])] if result is None else [bytes([_VALUE]), result]
 
-    def close(self):
-        for each in (self.socket, *list(self.clients)):
+    def close(self) -> None:
+        with self.lock:
+            self.closed = True
+            open_sockets = (self.socket, *self.clients)
+        for each in open_sockets:
             try:
                 each.shutdown(socket.SHUT_RDWR)
             except OSError:
@@ -135,7 +145,7 @@ class TCPStore(Store):
     ```
     """
 
-    _servers = {}  # port -> server, of those that may be shared
+    _servers: dict = {}  # port -> server, of those that may be shared
     _connection = _server = _pid = None
 
     def __init__(
@@ -149,7 +159,7 @@ class TCPStore(Store):
         multi_tenant=False,
         master_listen_fd=None,
         use_libuv=True,
-    ):
+    ) -> None:
         super().__init__()
         self.set_timeout(timeout)
         self._host, self._port, self._world_size = host_name, port, world_size
@@ -167,7 +177,7 @@ class TCPStore(Store):
             self.close()
             raise
 
-    def _serve(self, multi_tenant, listen_fd):
+    def _serve(self, multi_tenant, listen_fd) -> None:
         self._server = self._servers.get(self._port) if multi_tenant else None
         if self._server is None:
             try:
@@ -198,7 +208,7 @@ class TCPStore(Store):
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made
 
-    def _wait_for_workers(self, joined):
+    def _wait_for_workers(self, joined) -> None:
         deadline = time.monotonic() + self._timeout.total_seconds()
         while joined < self._world_size:
             if time.monotonic() > deadline:
@@ -220,7 +230,7 @@ class TCPStore(Store):
         return self._port
 
     @property
-    def libuvBackend(self):  # noqa: N802  (PyTorch's name)
+    def libuvBackend(self) -> bool:  # PyTorch's name
         """Whether the server runs on libuv: no."""
         return False
 
@@ -232,18 +242,18 @@ class TCPStore(Store):
         """Another connection to the same server, so that one thread's waiting does not hold up another's."""
         return TCPStore(self._host, self._port, self._world_size, False, self._timeout, wait_for_workers=False)
 
-    def close(self):
+    def close(self) -> None:
         """Close the connection, and the server if it is this one's."""
         if self._connection is not None:
             self._connection.close()
         if self._server is not None and self._servers.get(self._port) is not self._server:
             self._server.close()
 
-    def __del__(self):
+    def __del__(self) -> None:
         if self._pid == os.getpid():
             self.close()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         role = "server" if self._server else "client"
         return f"TCPStore({role} of {self._host}:{self._port})"
 
@@ -251,7 +261,7 @@ class TCPStore(Store):
         milliseconds = round(timeout.total_seconds() * 1000)
         return DistStoreError(f"wait timeout after {milliseconds}ms, keys: {', '.join('/' + key for key in keys)}")
 
-    def _wait(self, keys, timeout):
+    def _wait(self, keys, timeout) -> None:
         seconds = seconds_of(timeout)
         if not self._ask(seconds, "wait", repr(seconds), *keys):
             raise self._timed_out(keys, timeout)

@@ -16,13 +16,13 @@ class Work:
     `wait` returns when its results can be used, and raises what went wrong.
     """
 
-    def __init__(self, outcome, result=(), description="operation", seconds=None, source=None, on_timeout=None):
+    def __init__(self, outcome, result=(), description="operation", seconds=None, source=None, on_timeout=None) -> None:
         self._outcome = outcome  # a concurrent.futures.Future
         self._result = result
         self._description, self._seconds, self._on_timeout = description, seconds, on_timeout
         self._source = source
 
-    def wait(self, timeout=None):
+    def wait(self, timeout=None) -> bool:
         """Wait, at most for `timeout` (a `datetime.timedelta`); True. RuntimeError if it failed or is not done in time."""
         seconds = self._seconds if not timeout else seconds_of(timeout)
         try:
@@ -36,7 +36,7 @@ class Work:
             raise error from None
         return True
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Wait."""
         self.wait()
 
@@ -49,10 +49,10 @@ class Work:
         return self._outcome.done() and self._outcome.exception() is None
 
     def exception(self):
-        """What went wrong, or None."""
+        """The error, or None."""
         return self._outcome.exception() if self._outcome.done() else None
 
-    def result(self):
+    def result(self) -> list:
         """The tensors that were written."""
         return list(self._result)
 
@@ -66,7 +66,7 @@ class Work:
         """A `torch.futures.Future` of the tensors that were written."""
         future = Future()
 
-        def complete(outcome):
+        def complete(outcome) -> None:
             error = outcome.exception()
             if error is None:
                 future.set_result(self.result())
@@ -93,13 +93,13 @@ class Worker:
         self._queue.put((function, outcome))
         return outcome
 
-    def close(self):
+    def close(self) -> None:
         """Do what is queued, and end."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
 
-    def _run(self):
+    def _run(self) -> None:
         while (item := self._queue.get()) is not None:
             run_now(*item)
 

@@ -26,7 +26,7 @@ class DeviceMesh:
     ValueError if ranks are missing, too many, or named twice.
     """
 
-    def __init__(self, device_type, mesh, *, mesh_dim_names=None):
+    def __init__(self, device_type, mesh, *, mesh_dim_names=None) -> None:
         self.device_type = device_type
         self.mesh = torch.as_tensor(mesh).detach().to("cpu", torch.int32)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
@@ -54,7 +54,7 @@ class DeviceMesh:
         return own
 
     @property
-    def shape(self):
+    def shape(self) -> tuple:
         """The sizes of the dimensions."""
         return tuple(self.mesh.shape)
 
@@ -83,7 +83,7 @@ class DeviceMesh:
             )
         return self._groups[self._dim(mesh_dim or 0)]
 
-    def get_all_groups(self):
+    def get_all_groups(self) -> list:
         """The groups of this rank, one for each dimension."""
         return list(self._groups)
 
@@ -123,10 +123,10 @@ class DeviceMesh:
             and self.mesh.tolist() == other.mesh.tolist()
         )
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.device_type, self.mesh_dim_names, tuple(self.mesh.flatten().tolist()), self.shape))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = f", mesh_dim_names={self.mesh_dim_names}" if self.mesh_dim_names else ""
         return f"DeviceMesh('{self.device_type}', {self.mesh.tolist()}{names})"
 

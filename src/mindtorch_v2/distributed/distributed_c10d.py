@@ -1,12 +1,12 @@
 """`torch.distributed.distributed_c10d`, where PyTorch has the functions that `torch.distributed` offers."""
 
 from mindtorch_v2.distributed import _errors, _groups, _objects, _operations
-from mindtorch_v2.distributed._errors import *  # noqa: F403
+from mindtorch_v2.distributed._errors import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo
-from mindtorch_v2.distributed._groups import *  # noqa: F403
+from mindtorch_v2.distributed._groups import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._groups import _get_default_group, _get_default_store, _world
-from mindtorch_v2.distributed._objects import *  # noqa: F403
-from mindtorch_v2.distributed._operations import *  # noqa: F403
+from mindtorch_v2.distributed._objects import *  # noqa: F403  (all names of their __all__)
+from mindtorch_v2.distributed._operations import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._operations import (
     all_gather_into_tensor as _all_gather_base,
 )

@@ -8,10 +8,10 @@ from mindtorch_v2.distributed._tcp_store import TCPStore
 
 __all__ = ["register_rendezvous_handler", "rendezvous"]
 
-_handlers = {}
+_handlers: dict = {}
 
 
-def register_rendezvous_handler(scheme, handler):
+def register_rendezvous_handler(scheme, handler) -> None:
     """Let `rendezvous` take URLs of a new scheme.
 
     `handler(url, timeout=...)` is an iterator of (store, rank, world size). RuntimeError if the scheme has a handler.
@@ -45,7 +45,7 @@ def rendezvous(url, rank=-1, world_size=-1, timeout=DEFAULT_TIMEOUT):
     return _handlers[parts.scheme](url, timeout=timeout)
 
 
-def _query(url, scheme, *names):
+def _query(url, scheme, *names) -> tuple:
     parts = urllib.parse.urlparse(url)
     query = dict(urllib.parse.parse_qsl(parts.query))
     for name in names:

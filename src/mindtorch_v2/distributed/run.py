@@ -32,7 +32,7 @@ def get_args_parser():
     """The options, as an `argparse.ArgumentParser`. Those of PyTorch's that change nothing here are accepted."""
     parser = argparse.ArgumentParser(prog="torch.distributed.run", description=__doc__.splitlines()[0])
 
-    def option(name, *others, **kinds):
+    def option(name, *others, **kinds) -> None:
         dashes = name.replace("_", "-")
         parser.add_argument(f"--{dashes}", *([f"--{name}"] if dashes != name else []), *others, **kinds)
 
@@ -83,21 +83,21 @@ def _processes(text):
         raise ValueError(f"Unsupported nproc_per_node value: {text}") from None
 
 
-def _machines(text):
+def _machines(text) -> int:
     least, _, most = str(text).partition(":")
     if most and most != least:
         raise NotImplementedError(f"--nnodes={text}: a changing number of machines is not implemented in mindtorch_v2")
     return int(least)
 
 
-def _command(args):
+def _command(args) -> list:
     if args.no_python:
         return [args.training_script, *args.training_script_args]
     module = ["-m"] if args.module else []
     return [sys.executable, "-u", "-m", "mindtorch_v2", *module, args.training_script, *args.training_script_args]
 
 
-def run(args):
+def run(args) -> None:
     """Start the processes that `parse_args` describes and wait for them. ChildFailedError if one fails."""
     nodes, local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
     address, port = args.master_addr, args.master_port
@@ -201,7 +201,7 @@ def _terminated(number, frame):
     raise SystemExit(128 + number)
 
 
-def _end(processes):
+def _end(processes) -> None:
     """End what still runs."""
     for process in processes:
         if process.poll() is None:

@@ -1,4 +1,6 @@
-"""What distributions of absolute values share."""
+"""The base of distributions of absolute values."""
+
+from __future__ import annotations
 
 import math
 
@@ -19,20 +21,20 @@ class Half(TransformedDistribution):
         super().__init__(self._whole(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     @property
-    def scale(self):
+    def scale(self) -> torch.Tensor:
         return self.base_dist.scale
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         return torch.zeros_like(self.scale)
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         log_prob = self.base_dist.log_prob(value) + math.log(2)
         return torch.where(torch.as_tensor(value) >= 0, log_prob, -math.inf)
 
-    def cdf(self, value):
+    def cdf(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
@@ -40,5 +42,5 @@ class Half(TransformedDistribution):
     def icdf(self, prob):
         return self.base_dist.icdf((prob + 1) / 2)
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         return self.base_dist.entropy() - math.log(2)

@@ -1,6 +1,9 @@
 """Transforms of vectors part by part, and of vectors to correlation matrices."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -40,7 +43,7 @@ class CorrCholeskyTransform(Transform):
         shares = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(_remaining(y), diag=-1).sqrt()
         return (shares.log1p() - shares.neg().log1p()) / 2
 
-    def log_abs_det_jacobian(self, x, y, intermediates=None):
+    def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor, intermediates: Any = None) -> torch.Tensor:
         # The last item of a row leaves exactly what its diagonal gets, and no other item shares: two diagonals down.
         left = tril_matrix_to_vec(1 - (y * y).cumsum(dim=-1), diag=-2)
         tanh = -2 * (x + torch.nn.functional.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
@@ -65,7 +68,7 @@ class CorrCholeskyTransform(Transform):
 class _PartsTransform(Transform):
     """One transform for each part of a tensor along `dim`."""
 
-    def __init__(self, tseq, dim, cache_size):
+    def __init__(self, tseq, dim, cache_size) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size=cache_size)
@@ -76,7 +79,7 @@ class _PartsTransform(Transform):
         """The parts of a tensor, one for each transform."""
         raise NotImplementedError
 
-    def _check(self, value, name, expected, what):
+    def _check(self, value, name, expected, what) -> None:
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for tensor with {value.dim()} dimensions")
         if value.size(self.dim) != expected:
@@ -99,14 +102,14 @@ class CatTransform(_PartsTransform):
 
     _join = staticmethod(torch.cat)
 
-    def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
+    def __init__(self, tseq, dim=0, lengths=None, cache_size=0) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
     @lazy_property
-    def event_dim(self):
+    def event_dim(self) -> int:
         return max(t.event_dim for t in self.transforms)
 
     @lazy_property
@@ -122,7 +125,7 @@ class CatTransform(_PartsTransform):
         self._check(value, name, self.length, "length")
         return torch.split(value, self.lengths, dim=self.dim)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         found = []
         for transform, one, other in zip(self.transforms, self._parts(x), self._parts(y, "y")):
             jacobian = transform.log_abs_det_jacobian(one, other)
@@ -132,11 +135,11 @@ class CatTransform(_PartsTransform):
         return torch.cat(found, dim=dim) if dim < 0 else sum(found)
 
     @constraints.dependent_property
-    def domain(self):
+    def domain(self) -> constraints.Constraint:
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self):
+    def codomain(self) -> constraints.Constraint:
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -145,7 +148,7 @@ class StackTransform(_PartsTransform):
 
     _join = staticmethod(torch.stack)
 
-    def __init__(self, tseq, dim=0, cache_size=0):
+    def __init__(self, tseq, dim=0, cache_size=0) -> None:
         super().__init__(tseq, dim, cache_size)
 
     def with_cache(self, cache_size=1):
@@ -155,14 +158,14 @@ class StackTransform(_PartsTransform):
         self._check(value, name, len(self.transforms), "len(transforms)")
         return value.unbind(self.dim)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         parts = zip(self.transforms, self._parts(x), self._parts(y, "y"))
         return torch.stack([t.log_abs_det_jacobian(one, other) for t, one, other in parts], dim=self.dim)
 
     @constraints.dependent_property
-    def domain(self):
+    def domain(self) -> constraints.Constraint:
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self):
+    def codomain(self) -> constraints.Constraint:
         return constraints.stack([t.codomain for t in self.transforms], self.dim)

@@ -1,6 +1,9 @@
-"""What distributions of a success share: its probability, given as `probs` or as log odds `logits`."""
+"""The parts that distributions of a success share: its probability, given as `probs` or as log odds `logits`."""
+
+from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
@@ -33,13 +36,13 @@ class SuccessParameter:
         return shape
 
     @lazy_property
-    def logits(self):
+    def logits(self) -> torch.Tensor:
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
-    def probs(self):
+    def probs(self) -> torch.Tensor:
         return logits_to_probs(self.logits, is_binary=True)
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Sequence[int]:
         return self._param.size()

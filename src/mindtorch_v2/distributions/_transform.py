@@ -1,7 +1,12 @@
 """`Transform`: the base of the invertible maps, and their inverses."""
 
-import weakref
+from __future__ import annotations
 
+import weakref
+from collections.abc import Sequence
+from typing import Self
+
+import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 
 
@@ -14,7 +19,7 @@ class Transform:
 
     bijective = False
 
-    def __init__(self, cache_size=0):
+    def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
@@ -37,20 +42,20 @@ class Transform:
         return inverse
 
     @property
-    def sign(self):
+    def sign(self) -> torch.Tensor | int:
         raise NotImplementedError
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Self:
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is Transform.__init__:
             return type(self)(cache_size=cache_size)
         raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self.__eq__(other)
 
     __hash__ = object.__hash__
@@ -81,18 +86,18 @@ class Transform:
     def _inverse(self, y):
         raise NotImplementedError
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """log |det dy/dx| for y = self(x)."""
         raise NotImplementedError
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.__class__.__name__ + "()"
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape of the output, given the input's."""
         return shape
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape of the input, given the output's."""
         return shape
 
@@ -105,16 +110,16 @@ class Transform:
 class _InverseTransform(Transform):
     """The inverse of `transform`, which it keeps alive."""
 
-    def __init__(self, transform):
+    def __init__(self, transform) -> None:
         super().__init__(cache_size=transform._cache_size)
         self._inverted = transform
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self):
+    def domain(self) -> constraints.Constraint:
         return self._inverted.codomain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self):
+    def codomain(self) -> constraints.Constraint:
         return self._inverted.domain
 
     @property
@@ -122,32 +127,32 @@ class _InverseTransform(Transform):
         return self._inverted.bijective
 
     @property
-    def sign(self):
+    def sign(self) -> torch.Tensor | int:
         return self._inverted.sign
 
     @property
     def inv(self):
         return self._inverted
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Self:
         return self.inv.with_cache(cache_size).inv
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inverted == other._inverted
 
     __hash__ = object.__hash__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._inverted!r})"
 
     def __call__(self, x):
         return self._inverted._inv_call(x)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return -self._inverted.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inverted.inverse_shape(shape)
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inverted.forward_shape(shape)

@@ -59,10 +59,9 @@ def _independent(constraint):
 @transform_to.register(constraints.positive)
 @transform_to.register(constraints.nonnegative)
 def _above(constraint):
-    exp = transforms.ExpTransform()
-    if isinstance(constraint.lower_bound, numbers.Number) and constraint.lower_bound == 0:
-        return exp
-    return transforms.ComposeTransform([exp, transforms.AffineTransform(constraint.lower_bound, 1)])
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
+    )
 
 
 @biject_to.register(constraints.less_than)

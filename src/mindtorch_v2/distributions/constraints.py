@@ -1,5 +1,9 @@
 """The sets that parameters and samples lie in: each `Constraint` checks a tensor elementwise (or per event)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 import mindtorch_v2 as torch
 
 __all__ = [
@@ -44,18 +48,18 @@ class Constraint:
     is_discrete = False
     event_dim = 0
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         """A bool tensor of `value`'s shape without its event dimensions: where the constraint holds."""
         raise NotImplementedError
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.__class__.__name__[1:] + "()"
 
 
 class _Dependent(Constraint):
     """Depends on other parameters: cannot be checked alone."""
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented) -> None:
         self._is_discrete = is_discrete
         self._event_dim = event_dim
         super().__init__()
@@ -78,11 +82,11 @@ class _Dependent(Constraint):
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
         )
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def is_dependent(constraint):
+def is_dependent(constraint) -> bool:
     """Whether `constraint` depends on other parameters."""
     return isinstance(constraint, _Dependent)
 
@@ -90,7 +94,9 @@ def is_dependent(constraint):
 class _DependentProperty(property, _Dependent):
     """A property that gives an instance's constraint, and on the class is a dependent constraint."""
 
-    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(
+        self, fn: Callable | None = None, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented
+    ) -> None:
         property.__init__(self, fn)
         self._is_discrete = is_discrete
         self._event_dim = event_dim
@@ -102,7 +108,7 @@ class _DependentProperty(property, _Dependent):
 class _IndependentConstraint(Constraint):
     """Checks `reinterpreted_batch_ndims` more dimensions together than its base does."""
 
-    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+    def __init__(self, base_constraint, reinterpreted_batch_ndims) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint)}")
         if reinterpreted_batch_ndims < 0:
@@ -119,21 +125,21 @@ class _IndependentConstraint(Constraint):
     def event_dim(self):
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         result = self.base_constraint.check(value)
         if result.dim() < self.reinterpreted_batch_ndims:
             expected = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
             raise ValueError(f"Expected value.dim() >= {expected} but got {value.dim()}")
         return result.reshape(result.shape[: result.dim() - self.reinterpreted_batch_ndims] + (-1,)).all(-1)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 class MixtureSameFamilyConstraint(Constraint):
     """The constraint of a mixture: that of its components, for each of them."""
 
-    def __init__(self, base_constraint):
+    def __init__(self, base_constraint) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint)}")
         self.base_constraint = base_constraint
@@ -147,7 +153,7 @@ class MixtureSameFamilyConstraint(Constraint):
     def event_dim(self):
         return self.base_constraint.event_dim
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         unsqueezed = value.unsqueeze(-1 - self.event_dim)
         result = self.base_constraint.check(unsqueezed)
         if value.dim() < self.event_dim:
@@ -155,7 +161,7 @@ class MixtureSameFamilyConstraint(Constraint):
         dims = value.dim() - self.event_dim + 1
         return result.reshape(result.shape[:dims] + (-1,)).all(-1).all(-1)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_constraint!r})"
 
 
@@ -164,7 +170,7 @@ class _Boolean(Constraint):
 
     is_discrete = True
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value == 0) | (value == 1)
 
 
@@ -174,7 +180,7 @@ class _OneHot(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         is_boolean = (value == 0) | (value == 1)
         return is_boolean.all(-1) & value.sum(-1).eq(1)
 
@@ -184,15 +190,15 @@ class _IntegerInterval(Constraint):
 
     is_discrete = True
 
-    def __init__(self, lower_bound, upper_bound):
+    def __init__(self, lower_bound: torch.Tensor | float, upper_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
         super().__init__()
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
 
 
@@ -201,14 +207,14 @@ class _IntegerLessThan(Constraint):
 
     is_discrete = True
 
-    def __init__(self, upper_bound):
+    def __init__(self, upper_bound: torch.Tensor | float) -> None:
         self.upper_bound = upper_bound
         super().__init__()
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value % 1 == 0) & (value <= self.upper_bound)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}(upper_bound={self.upper_bound})"
 
 
@@ -217,78 +223,78 @@ class _IntegerGreaterThan(Constraint):
 
     is_discrete = True
 
-    def __init__(self, lower_bound):
+    def __init__(self, lower_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
         super().__init__()
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value % 1 == 0) & (value >= self.lower_bound)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}(lower_bound={self.lower_bound})"
 
 
 class _Real(Constraint):
     """Anything but NaN."""
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return value == value
 
 
 class _GreaterThan(Constraint):
     """Above `lower_bound`."""
 
-    def __init__(self, lower_bound):
+    def __init__(self, lower_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
         super().__init__()
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return self.lower_bound < value
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}(lower_bound={self.lower_bound})"
 
 
 class _GreaterThanEq(_GreaterThan):
     """From `lower_bound` on, included."""
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(Constraint):
     """Below `upper_bound`."""
 
-    def __init__(self, upper_bound):
+    def __init__(self, upper_bound: torch.Tensor | float) -> None:
         self.upper_bound = upper_bound
         super().__init__()
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return value < self.upper_bound
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}(upper_bound={self.upper_bound})"
 
 
 class _Interval(Constraint):
     """From `lower_bound` to `upper_bound`, both included."""
 
-    def __init__(self, lower_bound, upper_bound):
+    def __init__(self, lower_bound: torch.Tensor | float, upper_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
         super().__init__()
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
 
 
 class _HalfOpenInterval(_Interval):
     """From `lower_bound`, included, to `upper_bound`, excluded."""
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
@@ -297,7 +303,7 @@ class _Simplex(Constraint):
 
     event_dim = 1
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return torch.all(value >= 0, dim=-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
@@ -307,10 +313,10 @@ class _Multinomial(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, upper_bound):
+    def __init__(self, upper_bound: torch.Tensor | float) -> None:
         self.upper_bound = upper_bound
 
-    def check(self, x):
+    def check(self, x: torch.Tensor) -> torch.Tensor:
         return (x >= 0).all(dim=-1) & (x.sum(dim=-1) <= self.upper_bound)
 
 
@@ -319,7 +325,7 @@ class _LowerTriangular(Constraint):
 
     event_dim = 2
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value.tril() == value).flatten(-2).min(-1)[0]
 
 
@@ -328,7 +334,7 @@ class _LowerCholesky(Constraint):
 
     event_dim = 2
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         triangular = (value.tril() == value).flatten(-2).min(-1)[0]
         return triangular & (value.diagonal(dim1=-2, dim2=-1) > 0).min(-1)[0]
 
@@ -338,7 +344,7 @@ class _CorrCholesky(Constraint):
 
     event_dim = 2
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10
         row_norm = torch.linalg.norm(value.detach(), dim=-1)
         return _LowerCholesky().check(value) & (row_norm - 1.0).abs().le(tolerance).all(dim=-1)
@@ -349,7 +355,7 @@ class _Square(Constraint):
 
     event_dim = 2
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         square = value.shape[-2] == value.shape[-1]
         return torch.full(size=value.shape[:-2], fill_value=square, dtype=torch.bool, device=value.device)
 
@@ -357,7 +363,7 @@ class _Square(Constraint):
 class _Symmetric(_Square):
     """Symmetric matrices (to 1e-6)."""
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         square = super().check(value)
         if not square.all():
             return square
@@ -367,7 +373,7 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     """Symmetric matrices without negative eigenvalues."""
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         symmetric = super().check(value)
         if not symmetric.all():
             return symmetric
@@ -377,17 +383,22 @@ class _PositiveSemidefinite(_Symmetric):
 class _PositiveDefinite(_Symmetric):
     """Symmetric matrices with positive eigenvalues only."""
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
         symmetric = super().check(value)
         if not symmetric.all():
             return symmetric
         return torch.linalg.cholesky_ex(value).info.eq(0)
 
 
+def _check_dim(dim, value):
+    if not -value.dim() <= dim < value.dim():
+        raise AssertionError(f"dim {dim} out of range for value with {value.dim()} dimensions")
+
+
 class _Cat(Constraint):
     """One constraint for each stretch of dimension `dim`; `lengths` are those of the stretches."""
 
-    def __init__(self, cseq, dim=0, lengths=None):
+    def __init__(self, cseq, dim=0, lengths=None) -> None:
         self.cseq = list(cseq)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
@@ -403,7 +414,8 @@ class _Cat(Constraint):
     def event_dim(self):
         return max(c.event_dim for c in self.cseq)
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
+        _check_dim(self.dim, value)
         checks, start = [], 0
         for constraint, length in zip(self.cseq, self.lengths):
             checks.append(constraint.check(value.narrow(self.dim, start, length)))
@@ -414,7 +426,7 @@ class _Cat(Constraint):
 class _Stack(Constraint):
     """One constraint for each index of dimension `dim`."""
 
-    def __init__(self, cseq, dim=0):
+    def __init__(self, cseq, dim=0) -> None:
         self.cseq = list(cseq)
         self.dim = dim
         super().__init__()
@@ -428,7 +440,8 @@ class _Stack(Constraint):
         dim = max(c.event_dim for c in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 
-    def check(self, value):
+    def check(self, value: torch.Tensor) -> torch.Tensor:
+        _check_dim(self.dim, value)
         slices = [value.select(self.dim, i) for i in range(value.size(self.dim))]
         return torch.stack([c.check(v) for v, c in zip(slices, self.cseq)], self.dim)
 

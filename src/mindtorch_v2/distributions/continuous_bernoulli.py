@@ -1,6 +1,10 @@
 """The continuous Bernoulli distribution (Loaiza-Ganem and Cunningham 2019)."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -27,7 +31,7 @@ class ContinuousBernoulli(SuccessParameter, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
+    def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None) -> None:
         shape = self._take(probs, logits)
         if probs is not None:
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
@@ -36,16 +40,16 @@ class ContinuousBernoulli(SuccessParameter, ExponentialFamily):
         self._lims = lims
         super().__init__(shape, validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         new = self._expanded(ContinuousBernoulli, batch_shape, _instance, "probs", "logits", "_param")
         new._lims = self._lims
         return new
 
     @lazy_property
-    def probs(self):
+    def probs(self) -> torch.Tensor:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
-    def _exact(self):
+    def _exact(self) -> tuple:
         """Where the exact formulas hold, and the probabilities to put into them."""
         exact = (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
         return exact, torch.where(exact, self.probs, self._lims[0] * torch.ones_like(self.probs))
@@ -61,39 +65,39 @@ class ContinuousBernoulli(SuccessParameter, ExponentialFamily):
         return torch.where(exact, log_constant, math.log(2) + (4 / 3 + 104 / 45 * x) * x)
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         exact, p = self._exact()
         mean = p / (2 * p - 1) + 1 / (torch.log1p(-p) - torch.log(p))
         x = self.probs - 0.5
         return torch.where(exact, mean, 0.5 + (1 / 3 + 16 / 45 * x.pow(2)) * x)
 
     @property
-    def stddev(self):
+    def stddev(self) -> torch.Tensor:
         return torch.sqrt(self.variance)
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         exact, p = self._exact()
         variance = p * (p - 1) / (1 - 2 * p).pow(2) + 1 / (torch.log1p(-p) - torch.log(p)).pow(2)
         x = (self.probs - 0.5).pow(2)
         return torch.where(exact, variance, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         with torch.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         cross = torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
         return self._log_constant() - cross
 
-    def cdf(self, value):
+    def cdf(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         exact, p = self._exact()
@@ -102,17 +106,17 @@ class ContinuousBernoulli(SuccessParameter, ExponentialFamily):
         low = torch.where(value <= 0, torch.zeros_like(value), inside)
         return torch.where(value >= 1, torch.ones_like(value), low)
 
-    def icdf(self, value):
+    def icdf(self, value: torch.Tensor) -> torch.Tensor:
         exact, p = self._exact()
         found = (torch.log1p(-p + value * (2 * p - 1)) - torch.log1p(-p)) / (torch.log(p) - torch.log1p(-p))
         return torch.where(exact, found, value)
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         log_one, log_zero = torch.log(self.probs), torch.log1p(-self.probs)
         return self.mean * (log_zero - log_one) - self._log_constant() - log_zero
 
     @property
-    def _natural_params(self):
+    def _natural_params(self) -> tuple:
         return (self.logits,)
 
     def _log_normalizer(self, x):

@@ -14,7 +14,7 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, concentration, validate_args=None):
+    def __init__(self, concentration, validate_args=None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
@@ -29,8 +29,7 @@ class Dirichlet(ExponentialFamily):
         return new
 
     def rsample(self, sample_shape=()):
-        gamma = torch._standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return gamma / gamma.sum(-1, keepdim=True)
+        return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         if self._validate_args:
@@ -69,7 +68,7 @@ class Dirichlet(ExponentialFamily):
         )
 
     @property
-    def _natural_params(self):
+    def _natural_params(self) -> tuple:
         return (self.concentration,)
 
     def _log_normalizer(self, x):

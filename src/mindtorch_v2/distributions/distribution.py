@@ -1,6 +1,10 @@
 """`Distribution`: the base of them all."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -21,13 +25,13 @@ class Distribution:
     _validate_args = __debug__
 
     @staticmethod
-    def set_default_validate_args(value):
+    def set_default_validate_args(value) -> None:
         """Let new distributions check their arguments, or not."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape=None, event_shape=None, validate_args=None):
+    def __init__(self, batch_shape=None, event_shape=None, validate_args=None) -> None:
         self._batch_shape = torch.Size() if batch_shape is None else torch.Size(batch_shape)
         self._event_shape = torch.Size() if event_shape is None else torch.Size(event_shape)
         if validate_args is not None:
@@ -36,7 +40,7 @@ class Distribution:
             self._validate_parameters()
         super().__init__()
 
-    def _validate_parameters(self):
+    def _validate_parameters(self) -> None:
         try:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
@@ -59,12 +63,12 @@ class Distribution:
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """The same distribution with a larger batch shape."""
         raise NotImplementedError
 
     def _expanded(self, cls, batch_shape, _instance, *names):
-        """What `expand` of `cls` returns: an instance in which the tensors and distributions `names` are expanded.
+        """The result of `expand` of `cls`: an instance in which the tensors and distributions `names` are expanded.
 
         Those that this one does not have are left out: of `probs` and `logits`, the one that was not given.
         """
@@ -93,56 +97,56 @@ class Distribution:
         raise NotImplementedError
 
     @property
-    def support(self):
+    def support(self) -> constraints.Constraint:
         """The constraint of the samples."""
         raise NotImplementedError
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         """The mean."""
         raise NotImplementedError
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         """The mode."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         """The variance."""
         raise NotImplementedError
 
     @property
-    def stddev(self):
+    def stddev(self) -> torch.Tensor:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         """Samples, without gradient."""
         with torch.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         """Samples through which gradients flow to the parameters."""
         raise NotImplementedError
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         """The logarithm of the density or probability at `value`."""
         raise NotImplementedError
 
-    def cdf(self, value):
+    def cdf(self, value: torch.Tensor) -> torch.Tensor:
         """The cumulative distribution function at `value`."""
         raise NotImplementedError
 
-    def icdf(self, value):
+    def icdf(self, value: torch.Tensor) -> torch.Tensor:
         """The inverse of `cdf`."""
         raise NotImplementedError
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> torch.Tensor:
         """Every value of a discrete distribution, along a new first dimension."""
         raise NotImplementedError
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         """The entropy, one number for each distribution of the batch."""
         raise NotImplementedError
 
@@ -153,7 +157,7 @@ class Distribution:
     def _extended_shape(self, sample_shape=()):
         return torch.Size(sample_shape) + self._batch_shape + self._event_shape
 
-    def _validate_sample(self, value):
+    def _validate_sample(self, value) -> None:
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         event_start = len(value.size()) - len(self._event_shape)
@@ -191,7 +195,7 @@ class Distribution:
             )
         return self.__new__(type(self)) if _instance is None else _instance
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = [name for name in self.arg_constraints if name in self.__dict__]
         values = (self.__dict__[name] for name in names)
         text = ", ".join(
@@ -200,5 +204,5 @@ class Distribution:
         return f"{self.__class__.__name__}({text})"
 
 
-def _is_lazy(cls, name):
+def _is_lazy(cls, name) -> bool:
     return any(isinstance(base.__dict__.get(name), lazy_property) for base in cls.__mro__)

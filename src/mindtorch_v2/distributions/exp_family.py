@@ -1,5 +1,7 @@
 """`ExponentialFamily`: entropy from the log normaliser."""
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions.distribution import Distribution
 
@@ -20,7 +22,7 @@ class ExponentialFamily(Distribution):
     def _mean_carrier_measure(self):
         raise NotImplementedError
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         """F(theta) - <theta, grad F(theta)> - E[k(x)]."""
         result = -self._mean_carrier_measure
         params = [param.detach().requires_grad_() for param in self._natural_params]

@@ -1,6 +1,10 @@
 """The gamma distribution."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -18,33 +22,35 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, concentration, rate, validate_args=None):
+    def __init__(
+        self, concentration: torch.Tensor | float, rate: torch.Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         scalar = isinstance(concentration, numbers.Number) and isinstance(rate, numbers.Number)
         super().__init__(torch.Size() if scalar else self.concentration.size(), validate_args=validate_args)
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self.concentration / self.rate
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return self._expanded(Gamma, batch_shape, _instance, "concentration", "rate")
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # keeps samples off 0, outside the graph
         return value
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
@@ -55,7 +61,7 @@ class Gamma(ExponentialFamily):
             - torch.lgamma(self.concentration)
         )
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         return (
             self.concentration
             - torch.log(self.rate)
@@ -63,13 +69,13 @@ class Gamma(ExponentialFamily):
             + (1.0 - self.concentration) * torch.digamma(self.concentration)
         )
 
-    def cdf(self, value):
+    def cdf(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return torch.special.gammainc(self.concentration, self.rate * value)
 
     @property
-    def _natural_params(self):
+    def _natural_params(self) -> tuple:
         return self.concentration - 1, -self.rate
 
     def _log_normalizer(self, x, y):

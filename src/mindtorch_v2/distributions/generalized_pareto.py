@@ -1,6 +1,10 @@
 """The generalised Pareto distribution."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -16,15 +20,21 @@ class GeneralizedPareto(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
 
-    def __init__(self, loc, scale, concentration, validate_args=None):
+    def __init__(
+        self,
+        loc: torch.Tensor | float,
+        scale: torch.Tensor | float,
+        concentration: torch.Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
         scalar = all(isinstance(value, numbers.Number) for value in (loc, scale, concentration))
         super().__init__(torch.Size() if scalar else self.loc.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return self._expanded(GeneralizedPareto, batch_shape, _instance, "loc", "scale", "concentration")
 
-    def _shape_parameter(self):
+    def _shape_parameter(self) -> tuple:
         """Where the concentration counts as 0, and the concentration with 1 there, to divide by."""
         zero = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
         return zero, torch.where(zero, torch.ones_like(self.concentration), self.concentration)
@@ -32,11 +42,11 @@ class GeneralizedPareto(Distribution):
     def _standardized(self, value):
         return (value - self.loc) / self.scale
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         z = self._standardized(value)
@@ -58,35 +68,35 @@ class GeneralizedPareto(Distribution):
         """log P(x <= value)."""
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
-    def cdf(self, value):
+    def cdf(self, value: torch.Tensor) -> torch.Tensor:
         return torch.exp(self.log_cdf(value))
 
-    def icdf(self, value):
+    def icdf(self, value: torch.Tensor) -> torch.Tensor:
         zero, shape = self._shape_parameter()
         log_survival = torch.log1p(-value)
         standard = torch.where(zero, -log_survival, torch.expm1(-shape * log_survival) / shape)
         return self.loc + self.scale * standard
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         exists = self.concentration < 1
         shape = torch.where(exists, self.concentration, 0.5)
         return torch.where(exists, self.loc + self.scale / (1 - shape), torch.nan)
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         return self.loc
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         exists = self.concentration < 0.5
         shape = torch.where(exists, self.concentration, 0.25)
         return torch.where(exists, self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape)), torch.nan)
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         return torch.broadcast_to(torch.log(self.scale) + self.concentration + 1, self._batch_shape)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self):
+    def support(self) -> constraints.Constraint:
         end = torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, torch.inf)
         return constraints.interval(self.loc, end)

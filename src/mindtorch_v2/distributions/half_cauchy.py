@@ -1,6 +1,10 @@
 """The half-Cauchy distribution."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions._half import Half
@@ -14,13 +18,13 @@ class HalfCauchy(Half):
 
     _whole = Cauchy
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return super().expand(batch_shape, _instance=self._get_checked_instance(HalfCauchy, _instance))
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return torch.full_like(self.scale, math.inf)
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         return self.base_dist.variance

@@ -1,7 +1,12 @@
 """The half-normal distribution."""
 
-import math
+from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import mindtorch_v2 as torch
 from mindtorch_v2.distributions._half import Half
 from mindtorch_v2.distributions.normal import Normal
 
@@ -13,13 +18,13 @@ class HalfNormal(Half):
 
     _whole = Normal
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return super().expand(batch_shape, _instance=self._get_checked_instance(HalfNormal, _instance))
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)

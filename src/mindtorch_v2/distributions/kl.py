@@ -32,7 +32,7 @@ from mindtorch_v2.distributions.wishart import Wishart, _digamma_sum
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_formulas = {}
+_formulas: dict = {}
 
 
 def register_kl(type_p, type_q):
@@ -335,7 +335,7 @@ def _to_uniform(p, q):
     return -(q.high - q.low).log()
 
 
-def _register_expectation(expectation, type_q, *types_p, outside=None):
+def _register_expectation(expectation, type_q, *types_p, outside=None) -> None:
     """`outside(p, q)` says where p has values that q does not: there the divergence is infinite."""
 
     def formula(p, q):
@@ -369,7 +369,7 @@ _register_expectation(
 )
 
 
-def _register_infinite(type_p, parameter, *types_q):
+def _register_infinite(type_p, parameter, *types_q) -> None:
     """p always has values that q does not."""
 
     def formula(p, q):

@@ -1,5 +1,10 @@
 """The Kumaraswamy distribution."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.transformed_distribution import TransformedDistribution
@@ -17,7 +22,12 @@ class Kumaraswamy(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1, concentration0, validate_args=None):
+    def __init__(
+        self,
+        concentration1: torch.Tensor | float,
+        concentration0: torch.Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         base_dist = Uniform(
             torch.zeros_like(self.concentration0), torch.ones_like(self.concentration0), validate_args=validate_args
@@ -29,7 +39,7 @@ class Kumaraswamy(TransformedDistribution):
         ]
         super().__init__(base_dist, transforms, validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         new = self._get_checked_instance(Kumaraswamy, _instance)
         new.concentration1 = self.concentration1.expand(batch_shape)
         new.concentration0 = self.concentration0.expand(batch_shape)
@@ -42,19 +52,19 @@ class Kumaraswamy(TransformedDistribution):
         return self.concentration0 * torch.exp(log_beta)
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self._moment(1)
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         # PyTorch's formula takes the logarithm of a negative number wherever there is a mode.
         return torch.full_like(self.concentration1, torch.nan)
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         return self._moment(2) - self.mean.pow(2)
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         harmonic = torch.digamma(self.concentration0 + 1) + euler_constant
         return (
             (1 - self.concentration0.reciprocal())

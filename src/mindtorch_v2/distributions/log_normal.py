@@ -1,5 +1,11 @@
 """The log-normal distribution."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.normal import Normal
 from mindtorch_v2.distributions.transformed_distribution import TransformedDistribution
@@ -15,32 +21,34 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(
+        self, loc: torch.Tensor | float, scale: torch.Tensor | float, validate_args: bool | None = None
+    ) -> None:
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return super().expand(batch_shape, _instance=self._get_checked_instance(LogNormal, _instance))
 
     @property
-    def loc(self):
+    def loc(self) -> torch.Tensor:
         return self.base_dist.loc
 
     @property
-    def scale(self):
+    def scale(self) -> torch.Tensor:
         return self.base_dist.scale
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         return (self.loc - self.scale.square()).exp()
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         scale_sq = self.scale.pow(2)
         return scale_sq.expm1() * (2 * self.loc + scale_sq).exp()
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         return self.base_dist.entropy() + self.loc

@@ -1,6 +1,10 @@
 """Multivariate normal distributions whose covariance is of low rank, plus a diagonal."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -44,7 +48,7 @@ class LowRankMultivariateNormal(Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
+    def __init__(self, loc, cov_factor, cov_diag, validate_args=None) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         event_shape = loc.shape[-1:]
@@ -69,7 +73,7 @@ class LowRankMultivariateNormal(Distribution):
         self._capacitance_tril = _capacitance_factor(cov_factor, cov_diag)
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         new = self._get_checked_instance(LowRankMultivariateNormal, _instance)
         batch_shape = torch.Size(batch_shape)
         new.loc = self.loc.expand(batch_shape + self.event_shape)
@@ -82,15 +86,15 @@ class LowRankMultivariateNormal(Distribution):
         return new
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self.loc
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         return self.loc
 
     @lazy_property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         spread = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return spread.expand(self._batch_shape + self._event_shape)
 
@@ -98,23 +102,23 @@ class LowRankMultivariateNormal(Distribution):
         return self._batch_shape + self._event_shape + self._event_shape
 
     @lazy_property
-    def scale_tril(self):
+    def scale_tril(self) -> torch.Tensor:
         return torch.linalg.cholesky(self.covariance_matrix)
 
     @lazy_property
-    def covariance_matrix(self):
+    def covariance_matrix(self) -> torch.Tensor:
         W = self._unbroadcasted_cov_factor
         covariance = torch.matmul(W, W.mT) + torch.diag_embed(self._unbroadcasted_cov_diag)
         return covariance.expand(self._matrix_shape())
 
     @lazy_property
-    def precision_matrix(self):
+    def precision_matrix(self) -> torch.Tensor:
         D = self._unbroadcasted_cov_diag
         scaled = self._unbroadcasted_cov_factor.mT / D.unsqueeze(-2)
         solved = torch.linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
         return (torch.diag_embed(D.reciprocal()) - solved.mT @ solved).expand(self._matrix_shape())
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         options = {"dtype": self.loc.dtype, "device": self.loc.device}
         few = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], **options)
@@ -122,7 +126,7 @@ class LowRankMultivariateNormal(Distribution):
         correlated = torch.matmul(self._unbroadcasted_cov_factor, few.unsqueeze(-1)).squeeze(-1)
         return self.loc + correlated + self._unbroadcasted_cov_diag.sqrt() * many
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         W, D = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
@@ -130,7 +134,7 @@ class LowRankMultivariateNormal(Distribution):
         n = self._event_shape[0]
         return -0.5 * (n * math.log(2 * math.pi) + _log_det(D, self._capacitance_tril) + distance)
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         n = self._event_shape[0]
         log_det = _log_det(self._unbroadcasted_cov_diag, self._capacitance_tril)
         result = 0.5 * (n * (1.0 + math.log(2 * math.pi)) + log_det)

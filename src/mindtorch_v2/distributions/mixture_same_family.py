@@ -1,5 +1,10 @@
 """Mixtures of distributions of one family."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.categorical import Categorical
@@ -14,7 +19,7 @@ class MixtureSameFamily(Distribution):
     arg_constraints = {}
     has_rsample = False
 
-    def __init__(self, mixture_distribution, component_distribution, validate_args=None):
+    def __init__(self, mixture_distribution, component_distribution, validate_args=None) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError("The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
@@ -37,7 +42,7 @@ class MixtureSameFamily(Distribution):
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(batch_shape, component_distribution.event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         batch_shape = torch.Size(batch_shape)
         new = self._get_checked_instance(MixtureSameFamily, _instance)
         new._component_distribution = self._component_distribution.expand(batch_shape + (self._num_component,))
@@ -51,7 +56,7 @@ class MixtureSameFamily(Distribution):
         return new
 
     @constraints.dependent_property
-    def support(self):
+    def support(self) -> constraints.Constraint:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property
@@ -67,27 +72,27 @@ class MixtureSameFamily(Distribution):
         return probs.reshape(probs.shape + (1,) * self._event_ndims)
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return torch.sum(self._probs() * self.component_distribution.mean, dim=-1 - self._event_ndims)
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         probs, dim = self._probs(), -1 - self._event_ndims
         of_components = torch.sum(probs * self.component_distribution.variance, dim=dim)
         offsets = self.component_distribution.mean - self.mean.unsqueeze(dim)
         return of_components + torch.sum(probs * offsets.pow(2.0), dim=dim)
 
-    def cdf(self, x):
+    def cdf(self, x: torch.Tensor) -> torch.Tensor:
         cdf = self.component_distribution.cdf(x.unsqueeze(-1 - self._event_ndims))
         return torch.sum(cdf * self.mixture_distribution.probs, dim=-1)
 
-    def log_prob(self, x):
+    def log_prob(self, x: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(x)
         log_prob = self.component_distribution.log_prob(x.unsqueeze(-1 - self._event_ndims))
         return torch.logsumexp(log_prob + torch.log_softmax(self.mixture_distribution.logits, dim=-1), dim=-1)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         with torch.no_grad():
             sample_shape = torch.Size(sample_shape)
             gather_dim = len(sample_shape) + len(self.batch_shape)
@@ -98,5 +103,5 @@ class MixtureSameFamily(Distribution):
             which = which.repeat((1,) * len(which.shape[: gather_dim + 1]) + tuple(event_shape))
             return torch.gather(samples, gather_dim, which).squeeze(gather_dim)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"

@@ -1,5 +1,10 @@
 """Bernoulli distributions relaxed to the unit interval, so that samples have gradients (Maddison, Jang 2016)."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions._success import SuccessParameter
@@ -17,16 +22,22 @@ class LogitRelaxedBernoulli(SuccessParameter, Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: torch.Tensor | float,
+        probs: torch.Tensor | float | None = None,
+        logits: torch.Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self.temperature = temperature
         super().__init__(self._take(probs, logits), validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         new = self._expanded(LogitRelaxedBernoulli, batch_shape, _instance, "probs", "logits", "_param")
         new.temperature = self.temperature
         return new
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         uniform = clamp_probs(torch.rand(shape, dtype=probs.dtype, device=probs.device))
@@ -47,21 +58,27 @@ class RelaxedBernoulli(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: torch.Tensor | float,
+        probs: torch.Tensor | float | None = None,
+        logits: torch.Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         base_dist = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base_dist, SigmoidTransform(), validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return super().expand(batch_shape, _instance=self._get_checked_instance(RelaxedBernoulli, _instance))
 
     @property
-    def temperature(self):
+    def temperature(self) -> torch.Tensor:
         return self.base_dist.temperature
 
     @property
-    def logits(self):
+    def logits(self) -> torch.Tensor:
         return self.base_dist.logits
 
     @property
-    def probs(self):
+    def probs(self) -> torch.Tensor:
         return self.base_dist.probs

@@ -1,5 +1,10 @@
 """Categorical distributions relaxed to the simplex, so that samples have gradients (Maddison, Jang 2016)."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.categorical import Categorical
@@ -18,12 +23,18 @@ class ExpRelaxedCategorical(Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: torch.Tensor | float,
+        probs: torch.Tensor | float | None = None,
+        logits: torch.Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self._categorical = Categorical(probs, logits)
         self.temperature = temperature
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
         batch_shape = torch.Size(batch_shape)
         new.temperature = self.temperature
@@ -33,18 +44,18 @@ class ExpRelaxedCategorical(Distribution):
         return new
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Sequence[int]:
         return self._categorical.param_shape
 
     @property
-    def logits(self):
+    def logits(self) -> torch.Tensor:
         return self._categorical.logits
 
     @property
-    def probs(self):
+    def probs(self) -> torch.Tensor:
         return self._categorical.probs
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         uniform = clamp_probs(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits - (-uniform.log()).log()) / self.temperature
@@ -67,21 +78,27 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: torch.Tensor | float,
+        probs: torch.Tensor | float | None = None,
+        logits: torch.Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         base_dist = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base_dist, ExpTransform(), validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return super().expand(batch_shape, _instance=self._get_checked_instance(RelaxedOneHotCategorical, _instance))
 
     @property
-    def temperature(self):
+    def temperature(self) -> torch.Tensor:
         return self.base_dist.temperature
 
     @property
-    def logits(self):
+    def logits(self) -> torch.Tensor:
         return self.base_dist.logits
 
     @property
-    def probs(self):
+    def probs(self) -> torch.Tensor:
         return self.base_dist.probs

@@ -1,6 +1,10 @@
 """Student's t-distribution."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -18,23 +22,29 @@ class StudentT(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
+    def __init__(
+        self,
+        df: torch.Tensor | float,
+        loc: torch.Tensor | float = 0.0,
+        scale: torch.Tensor | float = 1.0,
+        validate_args: bool | None = None,
+    ) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.size(), validate_args=validate_args)
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         mean = self.loc.clone(memory_format=torch.contiguous_format)
         mean[self.df <= 1] = math.nan
         return mean
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         return self.loc
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         variance = self.df.clone(memory_format=torch.contiguous_format)
         finite = self.df > 2
         variance[finite] = self.scale[finite].pow(2) * self.df[finite] / (self.df[finite] - 2)
@@ -42,16 +52,16 @@ class StudentT(Distribution):
         variance[self.df <= 1] = math.nan
         return variance
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         return self._expanded(StudentT, batch_shape, _instance, "df", "loc", "scale", "_chi2")
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         normal = _standard_normal(shape, dtype=self.df.dtype, device=self.df.device)
         chi2 = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * normal * torch.rsqrt(chi2 / self.df)
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         y = (value - self.loc) / self.scale
@@ -64,7 +74,7 @@ class StudentT(Distribution):
         )
         return -0.5 * (self.df + 1.0) * torch.log1p(y**2.0 / self.df) - normaliser
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         log_beta = torch.lgamma(0.5 * self.df) + math.lgamma(0.5) - torch.lgamma(0.5 * (self.df + 1))
         digammas = torch.digamma(0.5 * (self.df + 1)) - torch.digamma(0.5 * self.df)
         return self.scale.log() + 0.5 * (self.df + 1) * digammas + 0.5 * self.df.log() + log_beta

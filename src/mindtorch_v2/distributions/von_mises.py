@@ -1,6 +1,10 @@
 """The von Mises distribution."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -20,15 +24,17 @@ class VonMises(Distribution):
     support = constraints.real
     has_rsample = False
 
-    def __init__(self, loc, concentration, validate_args=None):
+    def __init__(
+        self, loc: torch.Tensor | float, concentration: torch.Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, torch.Size(), validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         loc, concentration = self.loc.expand(batch_shape), self.concentration.expand(batch_shape)
         return type(self)(loc, concentration, validate_args=self._validate_args)
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         log_bessel = torch.special.i0e(self.concentration).log() + self.concentration
@@ -44,7 +50,7 @@ class VonMises(Distribution):
         return torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
     @torch.no_grad()
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         """Samples in [-pi, pi), by rejection in float64."""
         shape = self._extended_shape(sample_shape)
         kappa, r = self.concentration.double().expand(shape), self._envelope.expand(shape)
@@ -62,13 +68,13 @@ class VonMises(Distribution):
         return turned.to(self.loc.dtype)
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self.loc
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         return self.loc
 
     @lazy_property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         return 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)

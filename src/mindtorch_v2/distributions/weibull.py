@@ -1,5 +1,10 @@
 """The Weibull distribution."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.exponential import Exponential
@@ -16,7 +21,9 @@ class Weibull(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, scale, concentration, validate_args=None):
+    def __init__(
+        self, scale: torch.Tensor | float, concentration: torch.Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         transforms = [
@@ -26,7 +33,7 @@ class Weibull(TransformedDistribution):
         base_dist = Exponential(torch.ones_like(self.scale), validate_args=validate_args)
         super().__init__(base_dist, transforms, validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         new = self._get_checked_instance(Weibull, _instance)
         new.scale = self.scale.expand(batch_shape)
         new.concentration = self.concentration.expand(batch_shape)
@@ -45,19 +52,19 @@ class Weibull(TransformedDistribution):
         return torch.lgamma(1 + order * self.concentration_reciprocal)
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self.scale * torch.exp(self._log_moment(1))
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         ratio = (self.concentration - 1) / self.concentration
         return self.scale * ratio**self.concentration_reciprocal
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         return self.scale.pow(2) * (torch.exp(self._log_moment(2)) - torch.exp(2 * self._log_moment(1)))
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         return (
             euler_constant * (1 - self.concentration_reciprocal)
             + torch.log(self.scale * self.concentration_reciprocal)

@@ -1,7 +1,10 @@
 """The Wishart distribution."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Sequence
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -36,7 +39,7 @@ class Wishart(FromScaleTril, ExponentialFamily):
     _mean_carrier_measure = 0
 
     @property
-    def arg_constraints(self):
+    def arg_constraints(self) -> dict:
         return {
             "covariance_matrix": constraints.positive_definite,
             "precision_matrix": constraints.positive_definite,
@@ -44,7 +47,7 @@ class Wishart(FromScaleTril, ExponentialFamily):
             "df": constraints.greater_than(self.event_shape[-1] - 1),
         }
 
-    def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
+    def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None) -> None:
         given = {"covariance_matrix": covariance_matrix, "scale_tril": scale_tril, "precision_matrix": precision_matrix}
         given = {name: value for name, value in given.items() if value is not None}
         if len(given) != 1:
@@ -84,16 +87,16 @@ class Wishart(FromScaleTril, ExponentialFamily):
         return self._batch_shape + self._event_shape
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self.df[..., None, None] * self.covariance_matrix
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         factor = self.df - self._event_shape[-1] - 1
         return torch.where(factor > 0, factor, float("nan"))[..., None, None] * self.covariance_matrix
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         matrix = self.covariance_matrix
         diagonal = matrix.diagonal(dim1=-2, dim2=-1)
         return self.df[..., None, None] * (matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
@@ -111,7 +114,7 @@ class Wishart(FromScaleTril, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ factor
         return factor @ factor.mT
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         sample_shape = torch.Size(sample_shape)
         # PyTorch takes its first draw for singular whatever it is, and draws once more: the same numbers come from its second.
         self._draw(sample_shape)
@@ -146,7 +149,7 @@ class Wishart(FromScaleTril, ExponentialFamily):
         )
 
     @property
-    def _natural_params(self):
+    def _natural_params(self) -> tuple:
         return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
     def _log_normalizer(self, x, y):

@@ -1,8 +1,9 @@
 """`torch.export`: a program as a graph of operators that can be kept, changed and run without its Python code."""
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.export._archive import load, save
 from mindtorch_v2.export._trace import export
+from mindtorch_v2.export import _decompose  # it registers `run_decompositions`
 from mindtorch_v2.export.dynamic_shapes import Dim, ShapesCollection, dims
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from mindtorch_v2.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
@@ -33,6 +34,6 @@ unflatten = unavailable_function("torch.export.unflatten")
 export_for_training = export
 
 
-def register_dataclass(cls, *, serialized_type_name=None):
+def register_dataclass(cls, *, serialized_type_name=None) -> None:
     """Let instances of a dataclass be arguments and results of exported programs: their fields are the leaves."""
     pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)

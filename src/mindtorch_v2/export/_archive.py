@@ -8,13 +8,13 @@ import re
 import zipfile
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops_namespace import OpOverload
+from mindtorch_v2._ops import OpOverload
+from mindtorch_v2._sizes import Condition, Expression, Junction, SymInt, symbol
+from mindtorch_v2._sizes.expressions import FUNCTIONS, Apply, Symbol
+from mindtorch_v2._sizes.inputs import Inputs, ValueRanges
+from mindtorch_v2._sizes.numbers import sym_float, sym_int, sym_max, sym_min
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from mindtorch_v2._symbolic import Condition, Expression, Junction, SymInt, symbol
-from mindtorch_v2._symbolic.expressions import FUNCTIONS, Apply, Symbol
-from mindtorch_v2._symbolic.numbers import sym_float, sym_int, sym_max, sym_min
 from mindtorch_v2.export import graph_signature as signatures
-from mindtorch_v2.export._sizes import Inputs, ValueRanges
 from mindtorch_v2.export.dynamic_shapes import Dim
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from mindtorch_v2.fx import Graph, Node
@@ -36,7 +36,7 @@ _OPERATOR = re.compile(r"(\w+)::(\w+)\.(\w+)")
 # ---- writing ----
 
 
-def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
+def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2) -> None:
     """Write an ExportedProgram to a file (a path or a binary file object): a zip of this package's own, not PyTorch's.
 
     `extra_files` maps names to texts or bytes that are kept beside. TypeError for something else than an ExportedProgram;
@@ -61,7 +61,7 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
             archive.writestr(f"extra_files/{name}", value)
 
 
-def _program(ep):
+def _program(ep) -> dict:
     call = ep.module_call_graph[0].signature
     hints = {}
     for node in ep.graph.find_nodes(op="placeholder"):
@@ -86,7 +86,7 @@ def _program(ep):
     }
 
 
-def _spec(spec):
+def _spec(spec) -> dict:
     arg = spec.arg
     value = _value(arg.value) if isinstance(arg, signatures.ConstantArgument) else None
     return {"kind": spec.kind.name, "arg": [type(arg).__name__, arg.name, value], "target": spec.target}
@@ -138,8 +138,8 @@ def _value(value):
     )
 
 
-def _described(value):
-    """What is known of a node's value."""
+def _described(value) -> dict:
+    """The form of a node's value."""
     if isinstance(value, torch.Tensor):
         sizes = [[_number(each) for each in row] for row in (value.shape, value.stride(), (value.storage_offset(),))]
         return {"tensor": [*sizes, str(value.dtype).rpartition(".")[2], str(value.device), value.requires_grad]}
@@ -154,7 +154,7 @@ def _number(size):
     return _expression(size.node.expr) if isinstance(size, SymInt) else size
 
 
-def _expression(expr):
+def _expression(expr) -> list:
     return [[coefficient, [_atom(atom) for atom in monomial]] for monomial, coefficient in expr.terms.items()]
 
 
@@ -162,7 +162,7 @@ def _atom(atom):
     return atom.name if isinstance(atom, Symbol) else [atom.name, [_expression(each) for each in atom.args]]
 
 
-def _condition(condition):
+def _condition(condition) -> list:
     kind = _condition if isinstance(condition, Junction) else _expression
     return [condition.relation, kind(condition.left), kind(condition.right)]
 
@@ -234,7 +234,7 @@ class _Reader:
             _guards=[self.condition(each) for each in data["guards"]],
         )
 
-    def example_of(self, node):
+    def example_of(self, node) -> tuple:
         """The value, the Dims of its sizes, and the name of an input."""
         (kind, said), = node["val"].items()  # fmt: skip
         if kind != "tensor":

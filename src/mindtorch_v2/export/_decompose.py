@@ -4,9 +4,9 @@ import copy
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo import _control
-from mindtorch_v2.export._sizes import inputs_like, range_constraints
+from mindtorch_v2._sizes.inputs import inputs_like, range_constraints
 from mindtorch_v2.export._trace import finished, trace
-from mindtorch_v2.export.exported_program import ExportedProgram
+from mindtorch_v2.export.exported_program import ExportedProgram, register_decomposed
 from mindtorch_v2.export.graph_signature import (
     ExportGraphSignature,
     InputKind,
@@ -40,6 +40,7 @@ class _Lowering(Interpreter):
         return super().call_function(target, args, kwargs)
 
 
+@register_decomposed
 def decomposed(program, table):
     """See `ExportedProgram.run_decompositions`."""
     specs = copy.deepcopy(program.graph_signature.input_specs)
@@ -48,7 +49,7 @@ def decomposed(program, table):
         [n.meta["val"] for n in placeholders], [n.name for n in placeholders], program.range_constraints
     )
 
-    def run(*flat):
+    def run(*flat) -> list:
         with torch.no_grad():
             return list(_Lowering(program.graph_module).run(*flat))
 

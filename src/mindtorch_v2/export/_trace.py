@@ -9,9 +9,10 @@ import mindtorch_v2 as torch
 from mindtorch_v2._capture import Uncapturable, capture
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo.exc import Unsupported, UserError
+from mindtorch_v2._sizes import SymFloat, SymInt
+from mindtorch_v2._sizes.environment import GuardOnDataDependentSymNode
+from mindtorch_v2._sizes.inputs import Inputs, check_named, range_constraints
 from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException, FakeTensor
-from mindtorch_v2._symbolic import SymFloat, SymInt
-from mindtorch_v2.export._sizes import Inputs, check_named, range_constraints
 from mindtorch_v2.export.dynamic_shapes import Dim, sizes_of_inputs
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from mindtorch_v2.export.graph_signature import (
@@ -26,7 +27,6 @@ from mindtorch_v2.export.graph_signature import (
 )
 from mindtorch_v2.fx import Graph, Node
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
-from mindtorch_v2.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from mindtorch_v2.fx.node import map_arg
 from mindtorch_v2.nn.utils.stateless import _reparametrize_module
 from mindtorch_v2.utils import _pytree as pytree
@@ -86,7 +86,7 @@ def export(
         return _with_equal_sizes(example)
 
 
-def _in_order(kwargs, bound):
+def _in_order(kwargs, bound) -> dict:
     """Keyword arguments in the order of the parameters."""
     return {**{name: kwargs[name] for name in bound if name in kwargs}, **kwargs}
 
@@ -129,7 +129,7 @@ class _Example:
             self.values.append(leaf)
         self.out_spec = None
 
-    def _lift(self, kind, name, value, persistent=None):
+    def _lift(self, kind, name, value, persistent=None) -> None:
         self.state[name] = len(self.values)
         self.specs.append(InputSpec(kind, TensorArgument(_PREFIXES[kind] + _identifier(name)), name, persistent))
         self.values.append(value)
@@ -160,11 +160,11 @@ class _Example:
         return results
 
 
-def _plain_tensors(module):
+def _plain_tensors(module) -> dict:
     return {name: value for name, value in module.__dict__.items() if isinstance(value, torch.Tensor)}
 
 
-def _undo_assignments(before):
+def _undo_assignments(before) -> None:
     """Tensors that a program hung on its modules are of the trace: they go, as in PyTorch with a warning."""
     for module, kept in before:
         for name, value in _plain_tensors(module).items():
@@ -237,7 +237,7 @@ def _with_equal_sizes(example):
     return _program(example, module, inputs)
 
 
-def _places(groups, inputs):
+def _places(groups, inputs) -> list:
     return [[place for each in group for place in inputs.places[str(each.size.node.expr)]] for group in groups]
 
 
@@ -300,7 +300,7 @@ def _arg_names(example):
 # ---- the graph as it is kept ----
 
 
-def finished(module, input_specs, leaves, root=None):
+def finished(module, input_specs, leaves, root=None) -> tuple:
     """A traced module as (graph, input specs, output specs, constants): with named inputs for all that it reads.
 
     What it reads besides, tensors that are neither parameters nor buffers, becomes inputs before those of the user.

@@ -1,125 +1,11 @@
 """Which sizes of an exported program may differ between calls: `Dim`, hints, and where they stand in `dynamic_shapes`."""
 
-import dataclasses
-import math
-
 import mindtorch_v2 as torch
-from mindtorch_v2._dynamo.exc import UserError
+from mindtorch_v2._core.errors import UserError
+from mindtorch_v2._sizes.dims import Dim, DimHint, dims
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["Dim", "ShapesCollection", "dims", "sizes_of_inputs"]
-
-
-@dataclasses.dataclass(frozen=True)
-class _DimHint:
-    """What becomes of a size without a name: "AUTO" may differ if the program lets it, "DYNAMIC" must, "STATIC" does not."""
-
-    type: str
-    min: int | None = None
-    max: int | None = None
-
-    def __call__(self, min=None, max=None):
-        """The same, with bounds."""
-        if min is not None and min < 0 or max is not None and max < 0:
-            raise AssertionError("min and max must be non-negative")
-        if min is not None and max is not None and min > max:
-            raise AssertionError(f"min must be <= max, got min={min}, max={max}")
-        return _DimHint(self.type, min, max)
-
-    def __repr__(self):
-        bounds = [f"{n}={v}" for n, v in (("min", self.min), ("max", self.max)) if v is not None]
-        return f"DimHint({', '.join([self.type, *bounds])})"
-
-
-class Dim:
-    """A size by its name, between `min` and `max`: inputs with the same `Dim` have the same size.
-
-    ``2 * Dim("half")`` and ``Dim("n") + 1`` are sizes that follow from another. AssertionError for bounds that fit no size,
-    and for a name that is no identifier.
-
-    >>> Dim("batch", max=64)
-    Dim('batch', min=0, max=64)
-    >>> 2 * Dim("half") + 1
-    2*half + 1
-    """
-
-    AUTO = _DimHint("AUTO")
-    DYNAMIC = _DimHint("DYNAMIC")
-    STATIC = _DimHint("STATIC")
-
-    def __init__(self, name, *, min=None, max=None):
-        least, most = 0 if min is None else min, math.inf if max is None else max
-        if most < least:
-            raise AssertionError(f"Cannot create Dim with inconsistent min={min}, max={max}")
-        if not name.isidentifier():
-            raise AssertionError(f"Dim name must be a valid identifier, got {name}")
-        self.__name__ = name
-        self.min, self.max = least, most
-
-    # The expression of the name: `_factor * root + _start`.
-    root = property(lambda self: self)
-    _factor, _start = 1, 0
-
-    def __add__(self, other):
-        return self._derived("+", other, self._factor, self._start + _whole("+", other))
-
-    def __radd__(self, other):
-        return self + other
-
-    def __sub__(self, other):
-        return self._derived("-", other, self._factor, self._start - _whole("-", other))
-
-    def __rsub__(self, other):
-        raise NotImplementedError(f"Attempted to negate {self.__name__}. Only increasing linear operations with integer "
-                                  "coefficients are supported.")  # fmt: skip
-
-    def __mul__(self, other):
-        if _whole("*", other) <= 0:
-            raise NotImplementedError(f"Attempted to multiply {other} with {self.__name__}, where a positive integer was "
-                                      "expected. Only increasing linear operations with integer coefficients are supported.")  # fmt: skip
-        return self._derived("*", other, self._factor * other, self._start * other)
-
-    def __rmul__(self, other):
-        return self * other
-
-    def _derived(self, sign, other, factor, start):
-        name = f"{other}*{self.__name__}" if sign == "*" else f"{self.__name__} {sign} {other}"
-        return _DerivedDim(name, self.root, factor, start)
-
-    def __repr__(self):
-        bounds = [f"min={self.min}"] if self.min != 2 else []
-        if self.max is not math.inf:
-            bounds.append(f"max={self.max}")
-        return f"Dim('{self.__name__}'{''.join(f', {each}' for each in bounds)})"
-
-
-class _DerivedDim(Dim):
-    """A size that is computed of a `Dim`, its `root`."""
-
-    def __init__(self, name, root, factor, start):
-        self.__name__ = name
-        self._root, self._factor, self._start = root, factor, start
-        self.min = root.min * factor + start
-        self.max = root.max if root.max is math.inf else root.max * factor + start
-
-    root = property(lambda self: self._root)
-
-    def __repr__(self):
-        return self.__name__
-
-
-def _whole(sign, other):
-    if type(other) is not int:
-        raise NotImplementedError(
-            f"Attempted to use {sign} of a Dim with {other}, where an integer was expected. Only increasing linear "
-            "operations with integer coefficients are supported."
-        )
-    return other
-
-
-def dims(*names, min=None, max=None):
-    """A tuple of `Dim`s with these names and the same bounds."""
-    return tuple(Dim(name, min=min, max=max) for name in names)
 
 
 class ShapesCollection:
@@ -131,7 +17,7 @@ class ShapesCollection:
     def __init__(self):
         self._shapes = {}
 
-    def __setitem__(self, t, shape):
+    def __setitem__(self, t, shape) -> None:
         if not isinstance(t, torch.Tensor):
             raise AssertionError(f"Cannot assign shape to non-tensor type {type(t)}")
         known = self._shapes.setdefault(id(t), (t, shape))[1]
@@ -143,11 +29,11 @@ class ShapesCollection:
             self[t] = {}
         return self._shapes[id(t)][1]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._shapes)
 
     def of(self, leaf):
-        """What was given for a leaf of the arguments, or None."""
+        """The sizes that were given for a leaf of the arguments, or None."""
         return self._shapes[id(leaf)][1] if id(leaf) in self._shapes else None
 
 
@@ -194,7 +80,7 @@ def _mismatch(text):
     return UserError(f"Detected mismatch between the structure of `inputs` and `dynamic_shapes`: {text}\n{_HINTS}")
 
 
-def _walk(value, shape, where, found):
+def _walk(value, shape, where, found) -> None:
     """Append what is said of each leaf of `value`; None says it of all below."""
     if pytree.tree_structure(value).is_leaf():
         found.append(_of_tensor(value, shape, where))
@@ -242,7 +128,7 @@ def _of_tensor(value, shape, where):
     elif shape is not None:
         raise UserError(
             f"Unexpected dynamic_shape {shape} of Tensor, try None instead"
-            if isinstance(shape, (Dim, _DimHint))
+            if isinstance(shape, (Dim, DimHint))
             else f"Unexpected input type {type(shape)} specified at `dynamic_shapes`: expected a dict or a sequence\n{_HINTS}"
         )
     for dim, each in enumerate(said):
@@ -254,6 +140,6 @@ def _of_tensor(value, shape, where):
             said[dim] = None
         elif each is Dim.STATIC:
             said[dim] = None
-        elif each is not None and not isinstance(each, (Dim, _DimHint)):
+        elif each is not None and not isinstance(each, (Dim, DimHint)):
             raise UserError(f"Unexpected dimension mapped to index {dim} in dynamic_shapes: {each!r}\n{_HINTS}")
     return said

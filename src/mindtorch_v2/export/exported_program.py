@@ -4,7 +4,7 @@ import dataclasses
 import typing
 
 import mindtorch_v2 as torch
-from mindtorch_v2._symbolic import SymInt
+from mindtorch_v2._sizes import SymInt
 from mindtorch_v2.export.graph_signature import InputKind, OutputKind
 from mindtorch_v2.fx import Graph, GraphModule
 from mindtorch_v2.fx._codegen import PyTreeCodeGen, PyTreeInfo
@@ -46,7 +46,7 @@ class _Guards(torch.nn.Module):
     AssertionError for an input for which the graph does not hold.
     """
 
-    def __init__(self, names, expected, ranges, conditions):
+    def __init__(self, names, expected, ranges, conditions) -> None:
         super().__init__()
         self._names, self._expected = names, expected
         self._ranges, self._conditions = ranges, conditions
@@ -92,13 +92,13 @@ class _Guards(torch.nn.Module):
         return text
 
 
-def _require(holds, text):
+def _require(holds, text) -> None:
     if not holds:
         raise AssertionError(f"Guard failed: {text}")
 
 
 def sizes_of(value):
-    """What a guard expects of an input: the sizes of a tensor, expressions where they may differ; other values themselves."""
+    """Expectation of a guard of an input: the sizes of a tensor, expressions where they may differ; other values themselves."""
     if not isinstance(value, torch.Tensor):
         return value
     return tuple(size.node.expr if isinstance(size, SymInt) else size for size in value.shape)
@@ -125,7 +125,7 @@ class ExportedProgram:
         *,
         verifiers=None,
         _guards=(),
-    ):
+    ) -> None:
         graph._codegen = torch.fx.graph.CodeGen()
         self._graph_module = GraphModule(root, graph)
         self._graph_signature = graph_signature
@@ -180,7 +180,7 @@ class ExportedProgram:
             "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         code = self.graph_module.print_readable(print_output=False).replace("\n", "\n    ")
         ranges = ", ".join(f"{symbol}: {bounds}" for symbol, bounds in self.range_constraints.items())
         return (
@@ -246,9 +246,16 @@ class ExportedProgram:
         What it writes to (buffers, inputs) are further outputs in front; `graph_signature` says of what. `decomp_table` maps
         operators to functions that take their place.
         """
-        from mindtorch_v2.export._decompose import decomposed  # it makes ExportedPrograms
+        return _decomposed[0](self, decomp_table)
 
-        return decomposed(self, decomp_table)
+
+_decomposed: list = []  # what `run_decompositions` does: it makes ExportedPrograms, and registers itself
+
+
+def register_decomposed(function):
+    """Let `function(program, decomp_table)` give the program of operators below autograd."""
+    _decomposed[:] = [function]
+    return function
 
 
 def _is_written(node, state, spec):
@@ -258,7 +265,7 @@ def _is_written(node, state, spec):
     return node.name in state and state[node.name].target == spec.target
 
 
-def _install(root, spec, value):
+def _install(root, spec, value) -> None:
     """Give a module the parameter, buffer or constant of an input."""
     *path, name = spec.target.split(".")
     for part in path:
@@ -277,10 +284,10 @@ def _install(root, spec, value):
 class _Structure:
     """A hook before `forward`: the arguments have the structure of the example, keywords in any order."""
 
-    def __init__(self, in_spec):
+    def __init__(self, in_spec) -> None:
         self._in_spec = in_spec
 
-    def __call__(self, module, args, kwargs):
+    def __call__(self, module, args, kwargs) -> tuple:
         expected = self._in_spec.child(1).context
         if set(kwargs) != set(expected):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What the inputs and outputs of an exported graph are: parameters, buffers, constants, what the user gives and gets."""
+"""Roles of inputs and outputs of an exported graph: parameters, buffers, constants, what the user gives and gets."""
 
 import dataclasses
 import enum
@@ -81,7 +81,7 @@ ArgumentSpec = (
 
 
 class InputKind(enum.Enum):
-    """What an input is."""
+    """The kinds of inputs."""
 
     USER_INPUT = 1
     PARAMETER = 2
@@ -92,7 +92,7 @@ class InputKind(enum.Enum):
 
 
 class OutputKind(enum.Enum):
-    """What an output is: a result of the user's, or the new value of something that was written."""
+    """The kinds of outputs: a result of the user's, or the new value of something that was written."""
 
     USER_OUTPUT = 1
     LOSS_OUTPUT = 2
@@ -104,7 +104,7 @@ class OutputKind(enum.Enum):
     TOKEN = 8
 
 
-def _check_argument(arg):
+def _check_argument(arg) -> None:
     if not isinstance(arg, ArgumentSpec):
         raise AssertionError(f"got {type(arg)}")
 
@@ -122,12 +122,12 @@ class InputSpec:
     target: str | None
     persistent: bool | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.kind is InputKind.BUFFER and self.persistent is None:
             raise AssertionError("Failed to specify persistent flag on BUFFER.")
         _check_argument(self.arg)
 
-    def __str__(self):
+    def __str__(self) -> str:
         target = "" if self.target is None else f" target='{self.target}'"
         persistent = "" if self.persistent is None else f" persistent={self.persistent}"
         return f"{_text_of(self.arg)}: {self.kind.name}{target}{persistent}"
@@ -141,10 +141,10 @@ class OutputSpec:
     arg: object
     target: str | None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_argument(self.arg)
 
-    def __str__(self):
+    def __str__(self) -> str:
         target = "" if self.target is None else f" target='{self.target}'"
         return f"{_text_of(self.arg)}: {self.kind.name}{target}"
 
@@ -176,7 +176,7 @@ class ExportGraphSignature:
     input_specs: list
     output_specs: list
 
-    def _targets(self, kind):
+    def _targets(self, kind) -> tuple:
         return tuple(s.target for s in self.input_specs if s.kind is kind and isinstance(s.target, str))
 
     def _inputs(self, kind):
@@ -198,7 +198,7 @@ class ExportGraphSignature:
         return self._targets(InputKind.BUFFER)
 
     @property
-    def non_persistent_buffers(self):
+    def non_persistent_buffers(self) -> tuple:
         """The names of the buffers that are not in the state dict."""
         return tuple(s.target for s in self.input_specs if s.kind is InputKind.BUFFER and not s.persistent)
 
@@ -213,12 +213,12 @@ class ExportGraphSignature:
         return self._targets(InputKind.CUSTOM_OBJ)
 
     @property
-    def user_inputs(self):
+    def user_inputs(self) -> tuple:
         """The nodes (by name) that the user gives, and the values of constants."""
         return tuple(_value_or_name(s.arg) for s in self.input_specs if s.kind is InputKind.USER_INPUT)
 
     @property
-    def user_outputs(self):
+    def user_outputs(self) -> tuple:
         """The nodes (by name) that the user gets, and the values of constants."""
         kinds = (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT)
         return tuple(_value_or_name(s.arg) for s in self.output_specs if s.kind in kinds)
@@ -259,16 +259,16 @@ class ExportGraphSignature:
         return self._outputs(OutputKind.USER_INPUT_MUTATION)
 
     @property
-    def backward_signature(self):
+    def backward_signature(self) -> None:
         """The gradients that the graph gives: None, no graph has a backward."""
         return None
 
     @property
-    def assertion_dep_token(self):
+    def assertion_dep_token(self) -> None:
         """None."""
         return None
 
-    def replace_all_uses(self, old, new):
+    def replace_all_uses(self, old, new) -> None:
         """Let the signature name `new` where it names the node `old`."""
         for spec in (*self.input_specs, *self.output_specs):
             if isinstance(spec.arg, _NAMED) and spec.arg.name == old:
@@ -276,6 +276,6 @@ class ExportGraphSignature:
             if isinstance(spec, OutputSpec) and spec.kind is OutputKind.USER_INPUT_MUTATION and spec.target == old:
                 spec.target = new
 
-    def __str__(self):
+    def __str__(self) -> str:
         inputs, outputs = "\n".join(map(str, self.input_specs)), "\n".join(map(str, self.output_specs))
         return f"\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n"

@@ -3,9 +3,9 @@
 import types
 
 import mindtorch_v2 as torch
-from mindtorch_v2._autograd import batched
-from mindtorch_v2._autograd.function import Function, _set_vmapped
-from mindtorch_v2._batching import VmapInfo, active_levels, in_vmap
+from mindtorch_v2._behaviours.batched import VmapInfo, active_levels, in_vmap
+from mindtorch_v2._core.autograd import batched
+from mindtorch_v2._core.autograd.function import Function, _set_vmapped
 from mindtorch_v2.utils import _pytree as pytree
 
 _SEE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
@@ -16,11 +16,11 @@ def _level_of(args):
     return next(level for level in active_levels() if level.number == number)
 
 
-def _is_mapped(value, level):
+def _is_mapped(value, level) -> bool:
     return isinstance(value, torch.Tensor) and level.number in batched.levels_of(value)
 
 
-def _vmapped(cls, args, kwargs):
+def _vmapped(cls, args):
     """`cls.apply` with an argument that vmap maps over, at the innermost level of them."""
     level = _level_of(args)
     own_rule = cls.vmap is not Function.vmap
@@ -38,8 +38,8 @@ def _vmapped(cls, args, kwargs):
     in_dims = tuple(0 if _is_mapped(a, level) else None for a in args)
     whole = [a if dim is None else batched.show(a, level.number, level.size) for a, dim in zip(args, in_dims)]
     if not own_rule:
-        return _generated(cls, level, in_dims, whole, kwargs)
-    made = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *whole, **kwargs)
+        return _generated(cls, level, in_dims, whole)
+    made = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *whole)
     if not isinstance(made, tuple) or len(made) != 2:
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
@@ -61,25 +61,25 @@ def _vmapped(cls, args, kwargs):
 class _SlicedContext:
     """The context that a generated rule shows to the Function's own methods: its tensors are one slice's."""
 
-    def __init__(self, ctx, level, in_jvp=False):
+    def __init__(self, ctx, level, in_jvp=False) -> None:
         self.__dict__["_ctx"] = ctx
         self.__dict__["_level"] = level
         self.__dict__["_in_jvp"] = in_jvp
 
-    def _show(self, tensors):
+    def _show(self, tensors) -> tuple:
         level = self._level
         mapped = [_is_mapped(t, level) for t in tensors]
         shown = [batched.show(t, level.number, level.size) if m else t for t, m in zip(tensors, mapped)]
         return shown, mapped
 
-    def _hide(self, tensors, mapped):
+    def _hide(self, tensors, mapped) -> tuple:
         return tuple(batched.hide(t, 0, self._level.number) if m else t for t, m in zip(tensors, mapped))
 
-    def save_for_backward(self, *tensors):
+    def save_for_backward(self, *tensors) -> None:
         shown, self._ctx._mapped_backward = self._show(tensors)
         self._ctx.save_for_backward(*shown)
 
-    def save_for_forward(self, *tensors):
+    def save_for_forward(self, *tensors) -> None:
         shown, self._ctx._mapped_forward = self._show(tensors)
         self._ctx.save_for_forward(*shown)
 
@@ -99,11 +99,11 @@ class _SlicedContext:
             "NYI: mark_dirty in a Function with generate_vmap_rule=True. Implement the vmap staticmethod instead."
         )
 
-    def mark_non_differentiable(self, *tensors):
+    def mark_non_differentiable(self, *tensors) -> None:
         shown = self._ctx._outputs_by_slice
         self._ctx.mark_non_differentiable(*(shown[id(t)] for t in tensors if id(t) in shown))
 
-    def set_materialize_grads(self, value):
+    def set_materialize_grads(self, value) -> None:
         self._ctx.set_materialize_grads(value)
 
     def __getattr__(self, name):
@@ -111,7 +111,7 @@ class _SlicedContext:
             getattr(self.__dict__["_ctx"].by_user, name) if name != "needs_input_grad" else self._ctx.needs_input_grad
         )
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, value) -> None:
         setattr(self._ctx.by_user, name, value)
 
 
@@ -119,17 +119,17 @@ def _as_tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
-def _generated(cls, level, in_dims, whole, kwargs):
+def _generated(cls, level, in_dims, whole):
     """`cls` on all slices as one Function: its methods run under a vmap of their own."""
     out_mapped = []
     many = []
 
-    def wrap_inputs(inputs, number):
+    def wrap_inputs(inputs, number) -> list:
         return [batched.hide(a, 0, number) if dim == 0 else a for a, dim in zip(inputs, in_dims)]
 
     def forward(*inputs):
         with in_vmap(level.size, level.randomness) as own:
-            made = cls.forward(*wrap_inputs(inputs, own.number), **kwargs)
+            made = cls.forward(*wrap_inputs(inputs, own.number))
             many[:] = [isinstance(made, tuple)]
             out_mapped[:] = [_is_mapped(o, own) for o in _as_tuple(made)]
             shown = tuple(
@@ -137,7 +137,7 @@ def _generated(cls, level, in_dims, whole, kwargs):
             )
         return shown if many[0] else shown[0]
 
-    def setup_context(ctx, inputs, output):
+    def setup_context(ctx, inputs, output) -> None:
         ctx.by_user = types.SimpleNamespace()
         with in_vmap(level.size, level.randomness) as own:
             outputs = [batched.hide(o, 0, own.number) if m else o for o, m in zip(_as_tuple(output), out_mapped)]
@@ -149,7 +149,7 @@ def _generated(cls, level, in_dims, whole, kwargs):
             )
             del ctx._outputs_by_slice
 
-    def sliced(ctx, method, values, mapped, in_jvp=False):
+    def sliced(ctx, method, values, mapped, in_jvp=False) -> tuple:
         """The method on one slice's values; its results whole, with whether they differ from slice to slice."""
         with in_vmap(level.size, level.randomness) as own:
             given = [batched.hide(v, 0, own.number) if m and v is not None else v for v, m in zip(values, mapped)]
@@ -157,7 +157,7 @@ def _generated(cls, level, in_dims, whole, kwargs):
             found = [_is_mapped(g, own) for g in made]
             return [batched.show(g, own.number, own.size) if m else g for g, m in zip(made, found)], found
 
-    def backward(ctx, *grads):
+    def backward(ctx, *grads) -> tuple:
         method = cls.vjp if cls.vjp is not Function.vjp else cls.backward
         made, mapped = sliced(ctx, method, grads, out_mapped)
         result = []
@@ -170,7 +170,7 @@ def _generated(cls, level, in_dims, whole, kwargs):
                 result.append(gradient.expand(level.size, *gradient.shape))
         return tuple(result)
 
-    def jvp(ctx, *directions):
+    def jvp(ctx, *directions) -> tuple:
         made, mapped = sliced(ctx, cls.jvp, directions, [dim == 0 for dim in in_dims], in_jvp=True)
         return tuple(
             t if t is None or by_slice or not wanted else t.expand(level.size, *t.shape)

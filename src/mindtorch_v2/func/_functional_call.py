@@ -27,7 +27,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     return stateless._functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def stack_module_state(models):
+def stack_module_state(models) -> tuple:
     """The parameters and buffers of several equal Modules, stacked: two dicts."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

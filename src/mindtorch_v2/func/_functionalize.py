@@ -3,7 +3,7 @@
 import functools
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _functionalize
+from mindtorch_v2._behaviours import functional as _functionalize
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["functionalize"]

@@ -11,10 +11,10 @@ import threading
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
-from mindtorch_v2._autograd import batched, tangents
-from mindtorch_v2._autograd.backward import without_history
-from mindtorch_v2._autograd.grad_mode import enable_grad
-from mindtorch_v2._batching import active_levels
+from mindtorch_v2._behaviours.batched import active_levels
+from mindtorch_v2._core.autograd import batched, tangents
+from mindtorch_v2._core.autograd.backward import without_history
+from mindtorch_v2._core.autograd.grad_mode import enable_grad
 from mindtorch_v2.func._vmap import vmap
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -40,7 +40,7 @@ def _transforming():
         _C._change_transforms(-1)
 
 
-def _tensors(values):
+def _tensors(values) -> list:
     return [v for v in values if isinstance(v, torch.Tensor)]
 
 
@@ -55,7 +55,7 @@ def _checked_tensor(value):
 class _Input:
     """One argument as a tensor of its own: what the function is given, and what autograd knows it by."""
 
-    def __init__(self, value, levels):
+    def __init__(self, value, levels) -> None:
         found = batched.parts(_checked_tensor(value))
         own = found[1] if found else ()
         self.levels = tuple(sorted({*own, *(level.number for level in levels)}))
@@ -74,7 +74,7 @@ class _Input:
 class _Pulled:
     """A function that has run, and the way back from its outputs to some of its inputs."""
 
-    def __init__(self, run, values, others=()):
+    def __init__(self, run, values, others=()) -> None:
         """`run(values)` gives outputs; `others` are arguments that it uses besides."""
         self.graph_wanted = torch.is_grad_enabled()
         levels = active_levels()
@@ -85,7 +85,7 @@ class _Pulled:
             # The function brought in tensors that vmap maps over: each slice has a gradient of its own after all.
             self._run(run, values, levels)
 
-    def _run(self, run, values, levels):
+    def _run(self, run, values, levels) -> None:
         with enable_grad(), _transforming():
             self.inputs = [_Input(value, levels) for value in values]
             own = {id(each.tracked) for each in self.inputs}
@@ -95,7 +95,7 @@ class _Pulled:
             finally:
                 _state.running.pop()
 
-    def _records_more(self, outputs):
+    def _records_more(self, outputs) -> bool:
         """Whether the graph goes on behind our own inputs: then gradients are recorded too.
 
         It ends at leaves of the caller's, at inputs of transforms that are under way around this one, and at inputs of
@@ -200,7 +200,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     """
 
     @functools.wraps(func)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args, **kwargs) -> tuple:
         numbers = _argnums(argnums, args)
         chosen = tuple(args[n] for n in numbers)
         leaves, spec = pytree.tree_flatten(chosen)
@@ -250,7 +250,7 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def _checked_outputs(outputs, api, allow_empty=False):
+def _checked_outputs(outputs, api, allow_empty=False) -> None:
     if not outputs and not allow_empty:
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {outputs})")
     for output in outputs:
@@ -260,7 +260,7 @@ def _checked_outputs(outputs, api, allow_empty=False):
             )
 
 
-def vjp(func, *primals, has_aux=False):
+def vjp(func, *primals, has_aux=False) -> tuple:
     """The result of `func(*primals)`, and the function from a cotangent of it to those of the primals.
 
     With `has_aux`, `func` returns `(result, aux)` and this `(result, function, aux)`.
@@ -318,7 +318,7 @@ def _one_hots(like, count, start, size):
     return rows.view(count, *like.shape)
 
 
-def _basis(tensors):
+def _basis(tensors) -> list:
     """For each tensor all unit vectors of all of them together, one a row (zero where it is another's turn)."""
     sizes = [t.numel() for t in tensors]
     total = sum(sizes)
@@ -349,7 +349,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         parts, start = [], 0
         for output in outputs:
             stop = start + output.numel()
-            part = [leaf[start:stop].reshape(*output.shape, *shape) for leaf, shape in zip(leaves, shapes)]
+            part = [leaf[start:stop].reshape((*output.shape, *shape)) for leaf, shape in zip(leaves, shapes)]
             part = spec.unflatten(part)
             parts.append(part[0] if isinstance(argnums, int) else tuple(part))
             start = stop
@@ -373,7 +373,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return _jvp(func, primals, tangents, range(len(primals)) if isinstance(primals, tuple) else None, strict, has_aux)
 
 
-def _jvp(func, primals, directions, numbers, strict, has_aux):
+def _jvp(func, primals, directions, numbers, strict, has_aux) -> tuple:
     api = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{api}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
@@ -449,7 +449,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
             start, part = 0, []
             for leaf in leaves:
                 stop = start + leaf.numel()
-                part.append(output[start:stop].movedim(0, -1).reshape(*output.shape[1:], *leaf.shape))
+                part.append(output[start:stop].movedim(0, -1).reshape((*output.shape[1:], *leaf.shape)))
                 start = stop
             part = spec.unflatten(part)
             parts.append(part[0] if isinstance(argnums, int) else tuple(part))
@@ -464,7 +464,7 @@ def hessian(func, argnums=0):
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def linearize(func, *primals):
+def linearize(func, *primals) -> tuple:
     """The result of `func(*primals)`, and the linear function of tangents that stands for it around there.
 
     `func` runs once; what its derivative needs is kept, so many tangents cost one run each of the derivative alone.

@@ -3,8 +3,8 @@
 import functools
 
 import mindtorch_v2 as torch
-from mindtorch_v2._autograd import batched
-from mindtorch_v2._batching import in_vmap
+from mindtorch_v2._behaviours.batched import in_vmap
+from mindtorch_v2._core.autograd import batched
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["vmap"]
@@ -43,7 +43,7 @@ def _name(func):
     return getattr(func, "__name__", repr(func))
 
 
-def _flat_arguments(func, in_dims, args):
+def _flat_arguments(func, in_dims, args) -> tuple:
     name = _name(func)
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(

@@ -8,7 +8,7 @@ import types
 import typing
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops_namespace import OpOverload
+from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.utils import _pytree as pytree
 
 from ._naming import BUILTINS, from_torch
@@ -64,7 +64,7 @@ def dotted(base, path):
     return base
 
 
-def trace_summary(trace):
+def trace_summary(trace) -> str | None:
     """The innermost frame that a recorded trace names, in one line; None if there is none."""
     lines = trace.strip().split("\n")
     for place in range(len(lines) - 2, -1, -1):
@@ -78,11 +78,11 @@ def trace_summary(trace):
 class CodeGen:
     """Makes the code of a graph; a subclass may give the function another signature or another return."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._body_transformer = None
         self._func_name = "forward"
 
-    def gen_fn_def(self, free_vars, maybe_return_annotation, *, expanded_def=False):
+    def gen_fn_def(self, free_vars, maybe_return_annotation, *, expanded_def=False) -> str:
         """The line (or lines) that begin the function with the parameters `free_vars`."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
@@ -91,19 +91,19 @@ class CodeGen:
             return f"def {self._func_name}(\n{parameters}){maybe_return_annotation}:"
         return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"
 
-    def generate_output(self, output_args, *, descs=None, repr_fn=repr):
+    def generate_output(self, output_args, *, descs=None, repr_fn=repr) -> str:
         """The return statement."""
         return "return " + _returned(output_args, descs, repr_fn or repr)
 
     def process_inputs(self, *args):
-        """What the graph's placeholders get where the function gets `args`."""
+        """The values that the graph's placeholders get where the function gets `args`."""
         return args
 
     def process_outputs(self, outputs):
-        """What the function returns where the graph gives `outputs`."""
+        """The result of the function where the graph gives `outputs`."""
         return outputs
 
-    def additional_globals(self):
+    def additional_globals(self) -> list:
         """Further names of the code, as pairs of name and object."""
         return []
 
@@ -112,7 +112,7 @@ class CodeGen:
         return _Writer(self, nodes, root_module, namespace, Style(**style)).code()
 
 
-def _with_comment(parameter):
+def _with_comment(parameter) -> str:
     code, mark, comment = parameter.partition("#")
     return f"{code.rstrip()},  # {comment.lstrip()}" if mark else f"{parameter},"
 
@@ -136,7 +136,7 @@ class PyTreeInfo(typing.NamedTuple):
 class PyTreeCodeGen(CodeGen):
     """Code for a graph whose placeholders are the leaves of nested arguments."""
 
-    def __init__(self, pytree_info):
+    def __init__(self, pytree_info) -> None:
         super().__init__()
         self.pytree_info = pytree_info
 
@@ -156,7 +156,7 @@ class PyTreeCodeGen(CodeGen):
         begin = super().gen_fn_def(parameters[:], maybe_return_annotation, expanded_def=expanded_def)
         return begin + self._bindings(parameters, free_vars, expanded_def) if free_vars else begin
 
-    def _bindings(self, parameters, free_vars, expanded_def):
+    def _bindings(self, parameters, free_vars, expanded_def) -> str:
         annotated = [each for each in free_vars if ":" in each]
         text = ""
         if annotated and expanded_def:
@@ -166,7 +166,7 @@ class PyTreeCodeGen(CodeGen):
         names = ", ".join(each.split(":")[0].split("#")[0] for each in free_vars)
         return f"{text}\n    {names}, = fx_pytree.tree_flatten_spec({self._given(parameters)}, self._in_spec)"
 
-    def _given(self, parameters):
+    def _given(self, parameters) -> str:
         spec = self.pytree_info.in_spec
         children = spec.children() if spec.type is tuple else []
         if len(children) != 2 or children[0].type is not tuple or children[1].type is not dict:
@@ -239,7 +239,7 @@ class _Writer:
             return f"slice({self.value(arg.start)}, {self.value(arg.stop)}, {self.value(arg.step)})"
         return self.style.paint("blue", repr(arg))
 
-    def arguments(self, args, kwargs):
+    def arguments(self, args, kwargs) -> str:
         return ", ".join([*map(self.value, args), *(f"{key} = {self.value(value)}" for key, value in kwargs.items())])
 
     # ---- one node ----
@@ -263,25 +263,25 @@ class _Writer:
             return f': "{DTYPE_NAMES[value.dtype]}{shape_text(value.shape)}"'
         return told
 
-    def placeholder(self, node):
+    def placeholder(self, node) -> str:
         default = f" = {self.value(node.args[0])}" if node.args else ""
         desc = node.meta.get("desc") if self.style.expanded_def else None
         self.parameters.append(f"{node.target}{self.described(node)}{default}" + (f"  # {desc}" if desc else ""))
         raw = node.target.replace("*", "")
         return "" if raw == repr(node) else f"{node!r} = {raw}\n"
 
-    def call_method(self, node):
+    def call_method(self, node) -> str:
         call = dotted(self.value(node.args[0]), node.target)
         return f"{node!r}{self.described(node)} = {call}({self.arguments(node.args[1:], node.kwargs)})"
 
-    def call_module(self, node):
+    def call_module(self, node) -> str:
         call = dotted(self.root, node.target)
         return f"{node!r}{self.described(node)} = {call}({self.arguments(node.args, node.kwargs)})"
 
-    def get_attr(self, node):
+    def get_attr(self, node) -> str:
         return f"{node!r}{self.described(node)} = {dotted(self.root, node.target)}"
 
-    def call_function(self, node):
+    def call_function(self, node) -> str:
         begin = f"{node!r}{self.described(node)}"
         if getattr(node.target, "__module__", "") == "_operator":
             short = node.target.__name__
@@ -307,7 +307,7 @@ class _Writer:
             options["repr_fn"] = self.value
         return generate(node.args[0], **options)
 
-    def _ending(self, node, last_uses):
+    def _ending(self, node, last_uses) -> str:
         """The end of a node's line, where values that nobody needs any more are dropped."""
         if node.op == "placeholder":
             return ""

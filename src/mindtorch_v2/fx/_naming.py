@@ -73,7 +73,7 @@ def qualified_name(function):
 
 
 def node_name_of(function):
-    """What a node that calls `function` is called: the name that PyTorch's function has ("linalg_inv")."""
+    """The name of a node that calls `function`: the name that PyTorch's function has ("linalg_inv")."""
     if isinstance(function, _C.Function):
         return qualified_name(function).rpartition(".")[2]
     return function.__name__
@@ -112,17 +112,17 @@ def snake_case(name):
 
 
 # What each graph's code may name without further ado: name -> (statement that makes it, object).
-BUILTINS = {}
+BUILTINS: dict = {}
 _TAKEN = {word: object() for word in keyword.kwlist} | dict(vars(builtins))
 
 
-def register_builtin(name, statement, value):
+def register_builtin(name, statement, value) -> None:
     """Lets all generated code name `value`; `statement` makes it where the code is saved."""
     BUILTINS[name] = (statement, value)
     _TAKEN[name] = value
 
 
-def _register_builtins():
+def _register_builtins() -> None:
     from . import _pytree as fx_pytree  # names the classes of results, which are made late
 
     register_builtin("inf", "from math import inf", math.inf)
@@ -173,12 +173,12 @@ class Namespace:
             self._names[obj] = candidate
         return candidate
 
-    def associate_name_with_obj(self, name, obj):
+    def associate_name_with_obj(self, name, obj) -> None:
         """Says that `obj` has this name; AssertionError if it has one."""
         if self._names.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
 
-    def _rename_object(self, obj, name):
+    def _rename_object(self, obj, name) -> None:
         if obj not in self._names:
             raise AssertionError(f"Object {obj} is not in _obj_to_name")
         self._names[obj] = name

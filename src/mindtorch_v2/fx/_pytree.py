@@ -6,10 +6,10 @@ from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
 
-_by_spec = {}
+_by_spec: dict = {}
 
 
-def register_pytree_flatten_spec(cls, flatten_fn_spec, flatten_fn_exact_match_spec=None):
+def register_pytree_flatten_spec(cls, flatten_fn_spec, flatten_fn_exact_match_spec=None) -> None:
     """Take containers of class `cls` apart with `flatten_fn_spec(tree, spec)`, which gives the children."""
     _by_spec[cls] = flatten_fn_spec
 
@@ -35,7 +35,7 @@ def tree_flatten_spec(tree, spec):
     return [leaf for child, below in pairs for leaf in tree_flatten_spec(child, below)]
 
 
-def _in_order(tree, spec):
+def _in_order(tree, spec) -> list:
     return [tree[place] for place in range(spec.num_children)]
 
 

@@ -12,13 +12,13 @@ import types
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._annotations import read_annotations, read_signature
+from mindtorch_v2._core.annotations import read_annotations, read_signature
 from mindtorch_v2.utils import _pytree as pytree
 
 from ._codegen import PyTreeCodeGen, PyTreeInfo
 from ._naming import torch_name
 from .graph import Graph
-from .graph_module import GraphModule
+from .graph_module import GraphModule, register_tracer
 from .node import BASE_TYPES, map_aggregate
 from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 _state = types.SimpleNamespace(tracing=False)
-_proxyable_classes = {}
-_wrapped_functions = {}  # (identity of the globals, name) -> the globals: functions that users have marked as leaves
+_proxyable_classes: dict = {}
+_wrapped_functions: dict = {}  # (identity of the globals, name) -> the globals: functions that users have marked as leaves
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
@@ -53,7 +53,7 @@ def is_fx_symbolic_tracing():
 class ProxyableClassMeta(type):
     """The metaclass of classes whose construction from proxies is recorded as a call."""
 
-    def __init__(cls, name, bases, attrs):
+    def __init__(cls, name, bases, attrs) -> None:
         _proxyable_classes.setdefault(cls)
         super().__init__(name, bases, attrs)
 
@@ -69,7 +69,7 @@ class ProxyableClassMeta(type):
 class PHBase:
     """In `concrete_args`, marks an input that stays an input."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "PH"
 
 
@@ -79,11 +79,11 @@ PH = PHBase()
 class PHWithMeta(PHBase):
     """An input that stays an input; its attributes go to the node."""
 
-    def __init__(self, ph_key=None):
+    def __init__(self, ph_key=None) -> None:
         self.ph_key = ph_key
 
 
-def _hand_attributes(mark, node):
+def _hand_attributes(mark, node) -> None:
     for name in dir(mark):
         value = getattr(mark, name)
         if not name.startswith("__") and not callable(value) and not hasattr(node, name):
@@ -113,7 +113,7 @@ class _Patches:
     def __init__(self):
         self._undo, self._seen = [], set()
 
-    def item(self, namespace, name, value):
+    def item(self, namespace, name, value) -> None:
         if (id(namespace), name) in self._seen:
             return
         self._seen.add((id(namespace), name))
@@ -123,11 +123,11 @@ class _Patches:
             self._undo.append(functools.partial(namespace.__delitem__, name))
         namespace[name] = value
 
-    def attribute(self, owner, name, value):
+    def attribute(self, owner, name, value) -> None:
         self._undo.append(functools.partial(setattr, owner, name, getattr(owner, name)))
         setattr(owner, name, value)
 
-    def leaves(self, namespace, identities):
+    def leaves(self, namespace, identities) -> None:
         """Make leaves of those functions of a namespace."""
         if ("leaves", id(namespace)) in self._seen:
             return
@@ -136,7 +136,7 @@ class _Patches:
             if not name.startswith("_") and callable(value) and id(value) in identities:
                 self.item(namespace, name, _as_leaf(value))
 
-    def undo(self):
+    def undo(self) -> None:
         while self._undo:
             self._undo.pop()()
         self._seen.clear()
@@ -180,7 +180,7 @@ class Tracer(TracerBase):
 
     # ---- arguments ----
 
-    def get_fresh_qualname(self, prefix):
+    def get_fresh_qualname(self, prefix) -> str:
         """The prefix with the first number under which the root has no attribute yet."""
         number = 0
         while hasattr(self.root, f"{prefix}{number}"):
@@ -239,7 +239,7 @@ class Tracer(TracerBase):
         return path
 
     def call_module(self, m, forward, args, kwargs):
-        """What a call of a module gives: a `call_module` node for a leaf, else what `forward(*args, **kwargs)` gives."""
+        """Result of a call of a module: a `call_module` node for a leaf, else what `forward(*args, **kwargs)` gives."""
         path = self.path_of_module(m)
         with ScopeContextManager(self.scope, Scope(path, type(m))) as scope:
             calls = self.num_calls.get(path, 0)
@@ -254,7 +254,7 @@ class Tracer(TracerBase):
                 del self.module_stack[key]
 
     def getattr(self, attr, attr_val, parameter_proxy_cache):
-        """What `module.attr` gives: a proxy for a parameter of the root (for buffers too if so asked), else the value."""
+        """Value of `module.attr`: a proxy for a parameter of the root (for buffers too if so asked), else the value."""
         if isinstance(attr_val, torch.nn.Parameter):
             members = self.root.named_parameters()
         elif self.proxy_buffer_attributes and isinstance(attr_val, torch.Tensor):
@@ -273,7 +273,7 @@ class Tracer(TracerBase):
 
     # ---- the trace ----
 
-    def create_args_for_root(self, root_fn, is_module, concrete_args=None):
+    def create_args_for_root(self, root_fn, is_module, concrete_args=None) -> tuple:
         """The function to run and its arguments: a placeholder for each parameter that is not fixed by `concrete_args`.
 
         RuntimeError if a module's forward has no `self`, or for a tuple of another length.
@@ -429,6 +429,9 @@ class Tracer(TracerBase):
         return made
 
 
+register_tracer(Tracer)
+
+
 def wrap(fn_or_name):
     """Mark a module-level function (or its name) as a leaf for symbolic tracing; returns it.
 
@@ -461,6 +464,6 @@ def symbolic_trace(root, concrete_args=None):
 
 
 @wrap
-def _assert_is_none(value, msg):
+def _assert_is_none(value, msg) -> None:
     if value is not None:
         raise AssertionError(msg)

@@ -28,10 +28,10 @@ _LEGAL_OPS = ("call_function", "call_method", "get_attr", "call_module", "placeh
 class _Nodes:
     """The nodes of a graph in order. Walking may go on while the current node is erased or others are put in."""
 
-    def __init__(self, graph, backwards=False):
+    def __init__(self, graph, backwards=False) -> None:
         self.graph, self.backwards = graph, backwards
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.graph._len
 
     def __iter__(self):
@@ -49,14 +49,14 @@ class _Nodes:
 class _InsertPoint:
     """Where new nodes go, until the end of the `with` block (for good without one)."""
 
-    def __init__(self, graph, insert):
+    def __init__(self, graph, insert) -> None:
         self.graph = graph
         self.before, graph._insert = graph._insert, insert
 
     def __enter__(self):
         pass
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         self.graph._insert = self.before
 
 
@@ -94,7 +94,7 @@ class Graph:
         return self._owning_module
 
     @owning_module.setter
-    def owning_module(self, mod):
+    def owning_module(self, mod) -> None:
         self._owning_module = mod
 
     @property
@@ -109,13 +109,13 @@ class Graph:
             raise AssertionError(f"Expected output node, got op={node.op}")
         return node
 
-    def find_nodes(self, *, op, target=None, sort=True):
+    def find_nodes(self, *, op, target=None, sort=True) -> list:
         """The nodes of one kind, and with one target, in order. A target must be named for "call_function"."""
         if op == "call_function" and target is None:
             raise AssertionError("target must not be None for call_function op")
         return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
 
-    def _moved(self):
+    def _moved(self) -> None:
         self._numbered = False
 
     def _place_of(self, node):
@@ -150,7 +150,7 @@ class Graph:
             raise AssertionError(f"Expected target to be str, got {type(target)}")
         return snake_case(target[2:-2] if target.startswith("__") and target.endswith("__") else target)
 
-    def erase_node(self, to_erase):
+    def erase_node(self, to_erase) -> None:
         """Take a node out. RuntimeError if another one uses it or it belongs to another graph."""
         if to_erase.users:
             raise RuntimeError(
@@ -203,7 +203,7 @@ class Graph:
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
-    def _attribute_exists(self, path):
+    def _attribute_exists(self, path) -> bool:
         module_path, _, name = path.rpartition(".")
         try:
             module = self.owning_module.get_submodule(module_path)
@@ -228,7 +228,7 @@ class Graph:
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result, type_expr=None):
-        """What the function returns."""
+        """The annotation of the function's result."""
         return self.create_node("output", "output", args=(result,), type_expr=type_expr)
 
     # ---- copies ----
@@ -310,10 +310,10 @@ class Graph:
             for node, function in zip(nodes, before):
                 node._repr_fn = function
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "graph():" + "".join(f"\n    {node.format_node()}" for node in self.nodes)
 
-    def print_tabular(self):
+    def print_tabular(self) -> None:
         """Print a table of the nodes: opcode, name, target, args, kwargs."""
         heads = ["opcode", "name", "target", "args", "kwargs"]
         rows = [[str(cell) for cell in (n.op, n.name, n.target, n.args, n.kwargs)] for n in self.nodes]
@@ -323,7 +323,7 @@ class Graph:
         for row in (heads, ["-" * width for width in widths], *rows):
             print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
-    def set_codegen(self, codegen):
+    def set_codegen(self, codegen) -> None:
         """Let `codegen`, a CodeGen, make the code."""
         self._codegen = codegen
 
@@ -345,16 +345,16 @@ class Graph:
         return until_the_end()
 
     def process_inputs(self, *args):
-        """What the placeholders get where the function gets `args`."""
+        """The values that the placeholders get where the function gets `args`."""
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out):
-        """What the function returns where the graph gives `out`."""
+        """The result of the function where the graph gives `out`."""
         return self._codegen.process_outputs(out)
 
     # ---- checks and passes ----
 
-    def lint(self):
+    def lint(self) -> None:
         """Check the form: known kinds, each name once, every value made before it is used, targets that exist.
 
         Raises RuntimeError or ValueError that names the node.

@@ -45,11 +45,11 @@ _sources = _Sources()
 def _function_of(source, namespace, fields=None):
     """The function `forward` that the source defines."""
     namespace = dict(namespace)
-    exec(compile(source, _sources.keep(source, namespace, fields), "exec", dont_inherit=True), namespace)  # noqa: S102
+    exec(compile(source, _sources.keep(source, namespace, fields), "exec", dont_inherit=True), namespace)
     return namespace.pop("forward")
 
 
-def _imports(namespace):
+def _imports(namespace) -> str:
     """The statements that make these objects elsewhere. Raises NotImplementedError for one that no module has."""
     lines = set()
     for name, value in namespace.items():
@@ -66,7 +66,7 @@ def _imports(namespace):
 
 
 def reduce_graph_module(body, import_block):
-    """What a pickled GraphModule is loaded with: its attributes, and the imports of its code, which is traced again."""
+    """Load a pickled GraphModule, by its attributes, and the imports of its code, which is traced again."""
     forward = _function_of(_as_ours(import_block) + body["_code"], {})
     return _traced_again(forward, body)
 
@@ -88,18 +88,24 @@ def _as_ours(import_block):
 class _CodeOnlyModule(torch.nn.Module):
     """The attributes of a GraphModule, as a module to take them from."""
 
-    def __init__(self, body):
+    def __init__(self, body) -> None:
         super().__init__()
         self.__dict__ = body
 
 
-def _traced_again(forward, body):
-    from ._symbolic_trace import Tracer  # it makes GraphModules
+_tracers: list = []  # the class `Tracer`, which makes GraphModules: it registers itself
 
-    tracer_class = body.get("_tracer_cls") or Tracer
+
+def register_tracer(tracer_class) -> None:
+    """Let `tracer_class` trace modules that are unpickled, unless they name another one."""
+    _tracers[:] = [tracer_class]
+
+
+def _traced_again(forward, body):
+    tracer_class = body.get("_tracer_cls") or _tracers[0]
 
     class KeepModules(tracer_class):
-        def is_leaf_module(self, m, module_qualified_name):
+        def is_leaf_module(self, m, module_qualified_name) -> bool:
             return True
 
     holder = type("_CodeOnlyModule", (_CodeOnlyModule,), {"forward": forward})(body)
@@ -112,7 +118,7 @@ def _traced_again(forward, body):
     return module
 
 
-def _copy_attribute(source, into, path):
+def _copy_attribute(source, into, path) -> None:
     """Let the module `into` have what `source` has at a dotted path, with empty modules on the way."""
     *prefix, name = path.split(".")
     for part in prefix:
@@ -126,14 +132,14 @@ def _copy_attribute(source, into, path):
     _assign(into, name, getattr(source, name))
 
 
-def _assign(module, name, value):
+def _assign(module, name, value) -> None:
     if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
         module.register_buffer(name, value)
     else:
         setattr(module, name, value)
 
 
-def _indented(text, by):
+def _indented(text, by) -> str:
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * by + line if line.strip() else "" for line in rest)])
 
@@ -151,7 +157,7 @@ def _readable(module, name, options):
 class _Call:
     """`__call__` of a GraphModule's class: shows where in the generated code an error arose."""
 
-    def __init__(self, cls, cls_call):
+    def __init__(self, cls, cls_call) -> None:
         self.cls, self.cls_call = cls, cls_call
 
     def __call__(self, obj, *args, **kwargs):
@@ -164,10 +170,10 @@ class _Call:
             if "eval_with_key" not in last.filename:
                 raise
             print(self._where(last), file=sys.stderr)
-            raise error.with_traceback(None)
+            raise error.with_traceback(None) from None
 
     @staticmethod
-    def _where(frame):
+    def _where(frame) -> str:
         lines = linecache.getlines(frame.filename)
         at = frame.lineno
         return "\n".join(
@@ -250,7 +256,7 @@ class GraphModule(torch.nn.Module):
         return self._graph
 
     @graph.setter
-    def graph(self, g):
+    def graph(self, g) -> None:
         if not isinstance(g, Graph):
             raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
         self._graph = g
@@ -306,7 +312,7 @@ class GraphModule(torch.nn.Module):
             print(text)
         return text
 
-    def __str__(self):
+    def __str__(self) -> str:
         reminder = "# To see more debug info, please use `graph_module.print_readable()`"
         return "\n".join([super().__str__(), self._code, reminder])
 
@@ -359,7 +365,7 @@ class GraphModule(torch.nn.Module):
 
     # ---- copies ----
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         body = dict(self.__dict__)
         code = self.recompile()
         del body["_graph"]
@@ -384,7 +390,7 @@ class GraphModule(torch.nn.Module):
         made.meta = self.meta
         return made
 
-    def to_folder(self, folder, module_name="FxModule"):
+    def to_folder(self, folder, module_name="FxModule") -> None:
         """Write the module as a Python package in `folder`, whose class is `module_name`.
 
         Weights go to state_dict.pt. Children that are no plain layers are pickled beside it, with a warning.
@@ -442,21 +448,21 @@ def _call_wrapped(self, *args, **kwargs):
     return self._wrapped_call(self, *args, **kwargs)
 
 
-def _layers_that_say_how_they_are_made():
+def _layers_that_say_how_they_are_made() -> set:
     nn = torch.nn
     return {nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d}
 
 
-def _hook_methods(kind, text):
+def _hook_methods(kind, text) -> None:
     """`_register_<kind>_hook` and `_unregister_<kind>_hook`."""
     attribute = "_replace_hooks" if kind == "replace_node" else f"_{kind}_hooks"
 
-    def register(self, f):
+    def register(self, f) -> None:
         if not callable(f):
             raise AssertionError(text)
         getattr(self, attribute).append(f)
 
-    def unregister(self, f):
+    def unregister(self, f) -> None:
         if not callable(f):
             raise AssertionError(text)
         getattr(self, attribute).remove(f)

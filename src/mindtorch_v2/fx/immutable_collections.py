@@ -29,7 +29,7 @@ class immutable_list(list):
     def __hash__(self):
         return hash(tuple(self))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (tuple(self),)
 
 
@@ -46,7 +46,7 @@ class immutable_dict(dict):
     def __hash__(self):
         return hash(frozenset(self.items()))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (tuple(self.items()),)
 
 

@@ -131,11 +131,11 @@ class Interpreter:
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target, args, kwargs):
-        """What is returned."""
+        """Return the value of the graph's output."""
         return args[0]
 
     def fetch_attr(self, target):
-        """What stands at a dotted path in the module; RuntimeError if nothing does."""
+        """The object at a dotted path in the module; RuntimeError if nothing does."""
         value, parts = self.module, target.split(".")
         for place, part in enumerate(parts):
             if not hasattr(value, part):
@@ -143,7 +143,7 @@ class Interpreter:
             value = getattr(value, part)
         return value
 
-    def fetch_args_kwargs_from_env(self, n):
+    def fetch_args_kwargs_from_env(self, n) -> tuple:
         """The arguments of a node, with the values that were computed."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
@@ -170,7 +170,7 @@ class Transformer(Interpreter):
     tensor([0.5000])
     """
 
-    def __init__(self, module):
+    def __init__(self, module) -> None:
         super().__init__(module)
         self.new_graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
@@ -203,10 +203,10 @@ class Transformer(Interpreter):
 class _AppendingTracer(Tracer):
     """Records into a graph that is there already, with every module a leaf."""
 
-    def __init__(self, graph):
+    def __init__(self, graph) -> None:
         super().__init__()
         self.graph = graph
         self.tensor_attrs = {}
 
-    def is_leaf_module(self, m, module_qualified_name):
+    def is_leaf_module(self, m, module_qualified_name) -> bool:
         return True

@@ -4,7 +4,8 @@ import enum
 import operator
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
+from mindtorch_v2._ops import OpOverload, OpOverloadPacket
+from mindtorch_v2._sizes.graph_node import GraphNode
 
 from ._naming import qualified_name as _get_qualified_name
 from ._naming import type_text as _type_repr
@@ -33,18 +34,14 @@ BASE_TYPES = (
 )  # fmt: skip
 base_types = BASE_TYPES
 
-# They move the state of the generator, whatever becomes of their results.
+# Functions that PyTorch's passes keep, whatever becomes of their results, as they move the state of the generator. Other
+# functions that draw, as torch.dropout, PyTorch drops.
 _DRAWING = {
     getattr(torch, name)
     for name in (
         "rand randn randint randperm rand_like randn_like randint_like normal poisson bernoulli multinomial"
     ).split()
 }
-# Operators that draw from the default generator, and have no argument that says so.
-_DRAWING_OPERATORS = frozenset(
-    "rand randn randint randperm rand_like randn_like randint_like native_dropout dropout feature_dropout alpha_dropout "
-    "feature_alpha_dropout rrelu".split()
-)
 _side_effectful_functions = {torch._assert, operator.setitem, torch._C._set_grad_enabled}
 
 
@@ -81,13 +78,13 @@ def map_arg(a, fn):
     return map_aggregate(a, lambda each: fn(each) if isinstance(each, Node) else each)
 
 
-def shape_text(sizes):
+def shape_text(sizes) -> str:
     """`[2, 3]`, whatever kind of sequence it is."""
     return "[" + ", ".join(map(str, sizes)) + "]"
 
 
 def described_value(meta):
-    """What is known of a node's value: the tensor that a tracer or a pass left in `meta`, or None."""
+    """The description of a node's value: the tensor that a tracer or a pass left in `meta`, or None."""
     for key in ("val", "tensor_meta", "example_value"):
         if key in meta:
             return meta[key]
@@ -106,7 +103,7 @@ def _argument_text(arg):
     return f"%{arg}" if isinstance(arg, Node) else str(arg)
 
 
-class Node:
+class Node(GraphNode):
     """One value of a `Graph`; made by the graph's methods.
 
     `op` says what it is, `target` what is called or fetched, `args` and `kwargs` with what:
@@ -146,7 +143,7 @@ class Node:
         self._set_arguments(args, kwargs)
 
     @staticmethod
-    def _require(holds, graph, name, target, expected):
+    def _require(holds, graph, name, target, expected) -> None:
         if not holds:
             raise ValueError(
                 f"Node [graph = {graph}, name = '{name}'] target {target} has type {torch.typename(target)} "
@@ -175,7 +172,7 @@ class Node:
         return self._args
 
     @args.setter
-    def args(self, value):
+    def args(self, value) -> None:
         self._set_arguments(value, self._kwargs)
 
     @property
@@ -184,27 +181,27 @@ class Node:
         return self._kwargs
 
     @kwargs.setter
-    def kwargs(self, value):
+    def kwargs(self, value) -> None:
         self._set_arguments(self._args, value)
 
     @property
-    def all_input_nodes(self):
+    def all_input_nodes(self) -> list:
         """The nodes that this one uses, each once, in the order of first use."""
         return list(self._input_nodes)
 
-    def update_arg(self, idx, arg):
+    def update_arg(self, idx, arg) -> None:
         """Replace the positional argument at `idx`."""
         args = list(self.args)
         args[idx] = arg
         self.args = tuple(args)
 
-    def insert_arg(self, idx, arg):
+    def insert_arg(self, idx, arg) -> None:
         """Put a positional argument before the one at `idx`; AssertionError for a place that is not there."""
         if not 0 <= idx <= len(self.args):
             raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
-    def update_kwarg(self, key, arg):
+    def update_kwarg(self, key, arg) -> None:
         """Set one keyword argument."""
         self.kwargs = {**self.kwargs, key: arg}
 
@@ -220,11 +217,11 @@ class Node:
         """The node before this one."""
         return self._prev
 
-    def _unlink(self):
+    def _unlink(self) -> None:
         self._prev._next, self._next._prev = self._next, self._prev
         self.graph._moved()
 
-    def prepend(self, x):
+    def prepend(self, x) -> None:
         """Put `x`, a node of the same graph, before this one; it may stand in the graph already."""
         if x.graph is not self.graph:
             raise AssertionError("Attempting to move a Node into a different Graph")
@@ -235,7 +232,7 @@ class Node:
         before._next, x._prev = x, before
         x._next, self._prev = self, x
 
-    def append(self, x):
+    def append(self, x) -> None:
         """Put `x`, a node of the same graph, after this one."""
         self._next.prepend(x)
 
@@ -245,10 +242,10 @@ class Node:
     def __gt__(self, other):
         return other < self
 
-    def __le__(self, other):
+    def __le__(self, other) -> bool:
         return not other < self
 
-    def __ge__(self, other):
+    def __ge__(self, other) -> bool:
         return not self < other
 
     # ---- name ----
@@ -259,7 +256,7 @@ class Node:
         return self._name
 
     @name.setter
-    def name(self, value):
+    def name(self, value) -> None:
         for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
             if not isinstance(value, str):
                 raise AssertionError(f"Expected value to be str, got {type(value)}")
@@ -267,12 +264,12 @@ class Node:
                 hook(old=self, new=value, user=user)
         self._name = value
 
-    def _rename(self, candidate):
+    def _rename(self, candidate) -> None:
         if candidate != self.name:
             self.name = self.graph._graph_namespace.create_name(candidate, None)
             self.graph._graph_namespace._rename_object(self, self.name)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self._repr_fn(self) if self._repr_fn else self.name
 
     @property
@@ -281,7 +278,7 @@ class Node:
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
-    def stack_trace(self, trace):
+    def stack_trace(self, trace) -> None:
         self.meta["stack_trace"] = trace
 
     # ---- changes ----
@@ -304,7 +301,7 @@ class Node:
             user.replace_input_with(self, replace_with)
         return changed
 
-    def replace_input_with(self, old_input, new_input):
+    def replace_input_with(self, old_input, new_input) -> None:
         """Use `new_input` wherever this node uses `old_input`."""
         for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
             hook(old=old_input, new=new_input.name, user=self)
@@ -369,13 +366,8 @@ class Node:
 
 
 def draws(target):
-    """Whether an operator (an OpOverload) draws random numbers."""
-    handle = target._handle
-    return (
-        handle.random
-        or torch.Tag.nondeterministic_seeded in target.tags
-        or (handle.namespace == "aten" and handle.name in _DRAWING_OPERATORS)
-    )
+    """Whether an operator (an OpOverload) draws random numbers, or PyTorch says so."""
+    return target._handle.random or torch.Tag.nondeterministic_seeded in target.tags
 
 
 def _is_impure(target, impure_random):
@@ -391,6 +383,6 @@ def _is_impure(target, impure_random):
     return target in _DRAWING or target in _side_effectful_functions
 
 
-def is_constant(value):
+def is_constant(value) -> bool:
     """Whether a value may stand in a node's arguments as it is."""
     return value is None or value is ... or isinstance(value, (*BASE_TYPES, enum.Enum))

@@ -1,4 +1,4 @@
-"""What stands for a value while a program is traced: each operation on it becomes a node."""
+"""Proxies: stand-ins for values while a program is traced: each operation on it becomes a node."""
 
 import collections
 import copy
@@ -34,14 +34,14 @@ class TraceError(ValueError):
 class Scope:
     """The module whose forward is being traced: its dotted path and its class."""
 
-    def __init__(self, module_path, module_type):
+    def __init__(self, module_path, module_type) -> None:
         self.module_path, self.module_type = module_path, module_type
 
 
 class ScopeContextManager:
     """Within the block, `scope` says what `current_scope` says."""
 
-    def __init__(self, scope, current_scope):
+    def __init__(self, scope, current_scope) -> None:
         self._scope = scope
         self._before = (scope.module_path, scope.module_type)
         scope.module_path, scope.module_type = current_scope.module_path, current_scope.module_type
@@ -49,7 +49,7 @@ class ScopeContextManager:
     def __enter__(self):
         return self._scope
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         self._scope.module_path, self._scope.module_type = self._before
 
 
@@ -87,7 +87,7 @@ class TracerBase:
         return "".join(traceback.format_list(kept)).strip()
 
     def proxy(self, node):
-        """What stands for the value of `node`."""
+        """The proxy of the value of `node`."""
         return Proxy(node, self)
 
     def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
@@ -135,11 +135,11 @@ class TracerBase:
         return key
 
     def to_bool(self, obj):
-        """What `bool(proxy)` gives: TraceError, as nobody knows."""
+        """Raise for `bool(proxy)`: TraceError, as nobody knows."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj):
-        """What `iter(proxy)` gives: TraceError."""
+        """Raise for `iter(proxy)`: TraceError."""
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
             "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types "
@@ -147,11 +147,11 @@ class TracerBase:
         )
 
     def keys(self, obj):
-        """What `proxy.keys()` gives, which `**proxy` asks for."""
+        """The result of `proxy.keys()`, which `**proxy` asks for."""
         return Attribute(obj, "keys")()
 
 
-def _refuse_writes(target):
+def _refuse_writes(target) -> None:
     handle = getattr(target, "_handle", None)
     handles = [handle] if handle is not None else getattr(target, "overloads", ())
     if handles and all(any(argument["is_write"] for argument in each.arguments) for each in handles):
@@ -171,13 +171,13 @@ class GraphAppendingTracer(TracerBase):
         self.node_name_to_scope = {}
 
 
-def assert_fn(x):
+def assert_fn(x) -> None:
     """Raises AssertionError unless `x`; what a traced `assert` becomes."""
     if not x:
         raise AssertionError("Assertion failed")
 
 
-def _instruction(frame):
+def _instruction(frame) -> tuple:
     """The instruction that a frame is at, those after it, and all by their offset."""
     instructions = list(dis.get_instructions(frame.f_code))
     place = next(i for i, each in enumerate(instructions) if each.offset == frame.f_lasti)
@@ -208,11 +208,11 @@ class Proxy:
     Proxy(add)
     """
 
-    def __init__(self, node, tracer=None):
+    def __init__(self, node, tracer=None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k):
@@ -221,7 +221,7 @@ class Proxy:
     def __getstate__(self):
         return self.__dict__
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         self.__dict__ = state
 
     def __deepcopy__(self, memo):
@@ -240,7 +240,7 @@ class Proxy:
     def __abs__(self):
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         if self.tracer.trace_asserts:
             _, instructions, place = _instruction(sys._getframe(1))
             if _is_assert(instructions[place:]):
@@ -249,10 +249,10 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self):
-        """What the tracer makes of `**proxy`."""
+        """The keys that the tracer gives `**proxy`."""
         return self.tracer.keys(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         raise RuntimeError(
             "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call "
             "torch.fx.wrap('len') at module scope"
@@ -279,7 +279,7 @@ class Proxy:
 class Attribute(Proxy):
     """Stands for an attribute of a value. It becomes a node when it is used otherwise than to be called as a method."""
 
-    def __init__(self, root, attr):
+    def __init__(self, root, attr) -> None:
         self.root = root
         self.attr = attr
         self.tracer = root.tracer
@@ -299,14 +299,14 @@ class Attribute(Proxy):
 class ParameterProxy(Proxy):
     """Stands for a parameter, whose shape is known while tracing. AssertionError for what is no parameter."""
 
-    def __init__(self, tracer, node, name, param):
+    def __init__(self, tracer, node, name, param) -> None:
         super().__init__(node, tracer)
         if not isinstance(param, torch.nn.Parameter):
             raise AssertionError(f"Expected Parameter, got {type(param)}")
         self.param = param
         self.name = name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ParameterProxy({self.name})"
 
     @property
@@ -330,7 +330,7 @@ class ParameterProxy(Proxy):
         return self.param.nelement()
 
 
-def _operators():
+def _operators() -> None:
     def forward(function):
         return lambda *args, **kwargs: args[0].tracer.create_proxy("call_function", function, args, kwargs)
 

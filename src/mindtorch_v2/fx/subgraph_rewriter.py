@@ -29,7 +29,7 @@ class ReplacedPatterns:
     replacements: list
 
 
-def replace_pattern(gm, pattern, replacement):
+def replace_pattern(gm, pattern, replacement) -> list:
     """Put `replacement` in the place of every part of `gm` that computes what `pattern` does; a list of `Match`.
 
     Both are functions or modules with as many parameters as each other, traced symbolically, or GraphModules. Places that
@@ -87,7 +87,7 @@ def _graph_of(program):
     return program if isinstance(program, Graph) else symbolic_trace(program).graph
 
 
-def _replace(graph, pattern, place, new, replaced):
+def _replace(graph, pattern, place, new, replaced) -> list:
     inputs = [node for node in new.nodes if node.op == "placeholder"]
     if len(inputs) != len(place.placeholder_nodes):
         raise AssertionError(f"Placeholder count mismatch: {len(place.placeholder_nodes)} vs {len(inputs)}")
@@ -128,7 +128,7 @@ def _insert_point(graph, returning):
     return following
 
 
-def _adopt_attributes(gm, source):
+def _adopt_attributes(gm, source) -> None:
     """Let the graph's module have what the nodes that were put in name, taken from the replacement."""
     gm.delete_all_unused_submodules()
     if isinstance(source, GraphModule):

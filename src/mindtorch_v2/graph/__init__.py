@@ -6,7 +6,7 @@
 """
 
 from mindtorch_v2.graph._draw import svg
-from mindtorch_v2.graph._replay import check_order
-from mindtorch_v2.graph._verify import GraphError, verify
+from mindtorch_v2._lowered.replay import check_order
+from mindtorch_v2._lowered.verify import GraphError, verify
 
 __all__ = ["GraphError", "check_order", "svg", "verify"]

@@ -10,7 +10,7 @@ from mindtorch_v2.fx import GraphModule
 from mindtorch_v2.graph import svg
 
 
-def main():
+def main() -> None:
     """Run the script as `torch`'s, then draw each GraphModule among its globals; an error if there is none."""
     parser = argparse.ArgumentParser(prog="python -m mindtorch_v2.graph", description=main.__doc__)
     parser.add_argument("script", help="the script; its global variables that hold a GraphModule are drawn")

@@ -3,10 +3,9 @@
 import html
 
 import mindtorch_v2 as torch
+from mindtorch_v2._lowered.verify import written
 from mindtorch_v2.fx import Graph, GraphModule
 from mindtorch_v2.fx.node import DTYPE_NAMES, described_value, shape_text
-
-from ._verify import written
 
 __all__ = ["svg"]
 
@@ -21,7 +20,7 @@ def _value_text(node):
     return ""
 
 
-def _lines(node):
+def _lines(node) -> list:
     if node.op in ("placeholder", "output"):
         return [node.name]
     return [node.name, node._pretty_print_target(node.target)]
@@ -30,7 +29,7 @@ def _lines(node):
 class _Box:
     """Where a node stands: the middle of its upper edge, and its size."""
 
-    def __init__(self, node):
+    def __init__(self, node) -> None:
         self.node, self.lines = node, _lines(node)
         self.width = max(map(len, self.lines)) * _CHARACTER + 2 * _PAD
         self.height = len(self.lines) * _LINE + _PAD
@@ -102,14 +101,14 @@ def _edge(above, below, writes):
     return parts
 
 
-def _arrow(name, color):
+def _arrow(name, color) -> str:
     return (
         f'<marker id="{name}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         f'<path d="M0,0 L8,4 L0,8 z" fill="{color}"/></marker>'
     )
 
 
-def svg(graphs):
+def svg(graphs) -> str:
     """A picture of an fx.Graph or GraphModule, or of several side by side (a dict from titles), as SVG text.
 
     TypeError for something else, ValueError for an empty graph.

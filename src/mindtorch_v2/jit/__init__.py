@@ -5,7 +5,7 @@ same results: the restricted language of TorchScript is a subset of Python, with
 """
 
 import mindtorch_v2 as torch
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.jit._trace import (
     ScriptFunction,
     ScriptModule,
@@ -120,7 +120,7 @@ def script_if_tracing(fn):
 _script_if_tracing = script_if_tracing
 
 
-def is_scripting():
+def is_scripting() -> bool:
     """Whether the running code is scripted: False."""
     return False
 
@@ -176,11 +176,11 @@ def set_fusion_strategy(strategy):
 class optimized_execution:
     """A context in which scripts are optimised or not; there are none."""
 
-    def __init__(self, should_optimize):
+    def __init__(self, should_optimize) -> None:
         self.should_optimize = should_optimize
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         return None

@@ -1,4 +1,4 @@
-"""What `torch.jit.trace` records: every call of a function of torch while a program runs once, as a `torch.fx` graph.
+"""The record of `torch.jit.trace`: every call of a function of torch while a program runs once, as a `torch.fx` graph.
 
 A mode sees the calls. What the calls give are tensors of a class of their own, which sees what no mode does: questions for sizes,
 attributes, and elements that become Python values. Sizes are numbers that remember where they come from, so that what is computed
@@ -25,7 +25,7 @@ class TracerWarning(Warning):
 
 
 class _State(threading.local):
-    """What is recorded on this thread."""
+    """The record on this thread."""
 
     entered = None  # the recorder that a program runs under
     paused = False  # it runs a function, which records nothing of its own
@@ -34,7 +34,7 @@ class _State(threading.local):
 _state = _State()
 
 
-def is_recording():
+def is_recording() -> bool:
     """Whether a program is being recorded on this thread."""
     return _state.entered is not None
 
@@ -44,7 +44,7 @@ def _recorder():
     return None if _state.paused else _state.entered
 
 
-def _warn_constant(kind):
+def _warn_constant(kind) -> None:
     warnings.warn(
         f"Converting a tensor to a Python {kind} might cause the trace to be incorrect. We can't record the data flow of Python "
         "values, so this value will be treated as a constant in the future. This means that the trace might not generalize "
@@ -76,7 +76,7 @@ class TracedSize(int):
         self.node = node
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return int, (int(self),)  # a copy remembers nothing
 
     __hash__ = int.__hash__
@@ -115,7 +115,7 @@ for _function in (operator.add, operator.sub, operator.mul, operator.floordiv, o
     _name = _function.__name__
     setattr(TracedSize, f"__{_name}__", _arithmetic(_function))
     setattr(TracedSize, f"__r{_name}__", _arithmetic(_function, reflected=True))
-TracedSize.__neg__ = _arithmetic(operator.neg)
+TracedSize.__neg__ = _arithmetic(operator.neg)  # type: ignore[method-assign]
 for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
     setattr(TracedSize, _name, _comparison(_name))
 
@@ -145,7 +145,7 @@ class _Traced(_Tensor):
 
     nelement = numel
 
-    def __len__(self):
+    def __len__(self) -> int:
         if _recorder() is not None:
             warnings.warn(_LENGTH, TracerWarning, stacklevel=2)
         return _Tensor.__len__(self)
@@ -222,7 +222,7 @@ class Recorder(TorchFunctionMode):
         _state.entered = self
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         _state.entered = None
         super().__exit__(*exception)
 
@@ -333,7 +333,7 @@ class Recorder(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return self.call(func, args, kwargs or {})
 
-    def finish(self, result):
+    def finish(self, result) -> None:
         """End the graph with `result`, and take out the questions whose answers nobody uses."""
         with self.paused():
             self.graph.output(self.argument(result))
@@ -357,7 +357,7 @@ def _storage(tensor):
     return tensor.untyped_storage()._cdata
 
 
-def _holds_tensors(value):
+def _holds_tensors(value) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_holds_tensors, value))
     if isinstance(value, dict):

@@ -7,8 +7,8 @@ import types
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._annotations import read_signature
-from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2._core.annotations import read_signature
+from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.jit._recorder import Recorder, TracerWarning, is_recording
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -40,14 +40,14 @@ def is_tracing():
 class _Record:
     """A graph that `Recorder` made, and the Python function that runs it: `run(module, *inputs)`."""
 
-    def __init__(self, graph, name, constants):
+    def __init__(self, graph, name, constants) -> None:
         self.graph, self.constants = graph, constants
         code = graph.python_code(root_module="self")
         self.code = code.src.lstrip("\n")
         file = f"<torch.jit.trace of {name} at {id(self):#x}>"
         linecache.cache[file] = (len(self.code), None, self.code.splitlines(keepends=True), file)
         namespace = dict(code.globals)
-        exec(compile(self.code, file, "exec", dont_inherit=True), namespace)  # noqa: S102
+        exec(compile(self.code, file, "exec", dont_inherit=True), namespace)
         self.run = namespace["forward"]
 
     def __deepcopy__(self, memo):
@@ -55,14 +55,14 @@ class _Record:
 
 
 class ScriptModule(torch.nn.Module):
-    """What `torch.jit.trace` makes of a Module. It cannot be made otherwise: TorchScript itself is not implemented."""
+    """The class of a traced Module. It cannot be made otherwise: TorchScript itself is not implemented."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         raise NotImplementedError(
             "torch.jit.ScriptModule is not implemented in mindtorch_v2; run the Python Module itself, or trace it"
         )
 
-    def save(self, f, **kwargs):
+    def save(self, f, **kwargs) -> None:
         """Not implemented: there is no file format for records."""
         _save(self, f)
 
@@ -73,7 +73,7 @@ class TracedModule(ScriptModule):
     Parameters and buffers are the original's own tensors.
     """
 
-    def __init__(self, original):
+    def __init__(self, original) -> None:
         torch.nn.Module.__init__(self)
         self.original_name = getattr(original, "original_name", type(original).__name__)
         self.training = original.training
@@ -84,7 +84,7 @@ class TracedModule(ScriptModule):
             (name, None if child is None else TracedModule(child)) for name, child in original._modules.items()
         )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
 
     def _get_name(self):
@@ -109,9 +109,9 @@ class TracedModule(ScriptModule):
 
 
 class TopLevelTracedModule(TracedModule):
-    """What `torch.jit.trace` returns for a Module: calls run the record, with this module's parameters and buffers."""
+    """Module that `torch.jit.trace` returns for one: calls run the record, with this module's parameters and buffers."""
 
-    def __init__(self, original, records):
+    def __init__(self, original, records) -> None:
         super().__init__(original)
         self.__dict__["_records"] = records
 
@@ -141,9 +141,9 @@ class TopLevelTracedModule(TracedModule):
 
 
 class ScriptFunction:
-    """What `torch.jit.trace` returns for a function: calls run the record."""
+    """The function that `torch.jit.trace` returns for one: calls run the record."""
 
-    def __init__(self, name, record):
+    def __init__(self, name, record) -> None:
         self.name = self.__name__ = name
         self.graph, self.code = record.graph, record.code
         self._record = record
@@ -152,14 +152,14 @@ class ScriptFunction:
     inlined_graph = property(lambda self: self.graph)
 
     @property
-    def qualified_name(self):
+    def qualified_name(self) -> str:
         """The name with the module that TorchScript's functions stand in."""
         return f"__torch__.{self.name}"
 
     def __call__(self, *args, **kwargs):
         return self._record.run(self._self, *args, **kwargs)
 
-    def save(self, f, **kwargs):
+    def save(self, f, **kwargs) -> None:
         """Not implemented: there is no file format for records."""
         _save(self, f)
 
@@ -312,8 +312,8 @@ def _copy_of(value):
     return value.clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
 
 
-def _refuse_unless_tensors(value, everything):
-    def holds_only(value):
+def _refuse_unless_tensors(value, everything) -> None:
+    def holds_only(value) -> bool:
         if isinstance(value, (list, tuple)):
             return all(map(holds_only, value))
         if isinstance(value, dict):
@@ -328,7 +328,7 @@ def _refuse_unless_tensors(value, everything):
         )
 
 
-def _refuse_result(result, strict):
+def _refuse_result(result, strict) -> None:
     if result is None:
         raise RuntimeError(
             "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a no-op."
@@ -346,7 +346,7 @@ def _refuse_result(result, strict):
         )
 
 
-def _check(original, traced, given, tolerance):
+def _check(original, traced, given, tolerance) -> None:
     """Warn of results of the record that are not the original's."""
     theirs, ours = (
         pytree.tree_leaves(function(*args, **kwargs))

@@ -1,6 +1,6 @@
 """`torch.jit.annotations`: the types that annotate scripted functions are those of `typing`."""
 
-from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035  (PyTorch's names here)
 
 __all__ = [
     "Any",

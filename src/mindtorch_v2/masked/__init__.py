@@ -14,7 +14,7 @@ no part in the result: it stands for the operation's identity, and so does a row
 import math
 
 import mindtorch_v2 as torch
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
 __all__ = [
     "MaskedTensor",
@@ -48,7 +48,7 @@ masked_tensor = unavailable_function("torch.masked.masked_tensor", _REMEDY)
 as_masked_tensor = unavailable_function("torch.masked.as_masked_tensor", _REMEDY)
 
 
-def is_masked_tensor(obj, /):
+def is_masked_tensor(obj, /) -> bool:
     """Whether `obj` is a MaskedTensor; as there are none yet, it is not."""
     return isinstance(obj, MaskedTensor)
 
@@ -56,7 +56,7 @@ def is_masked_tensor(obj, /):
 # ---- what all share ----
 
 
-def _dims(dim, ndim):
+def _dims(dim, ndim) -> tuple:
     """Each dimension of `dim`, from 0 up; all of them for None and ()."""
     if ndim == 0:
         dims = [] if dim is None else [dim] if isinstance(dim, int) else list(dim)

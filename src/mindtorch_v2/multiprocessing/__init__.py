@@ -8,7 +8,7 @@ Tensors sent between processes share their memory: sending one moves its storage
 """
 
 import multiprocessing as _multiprocessing
-from multiprocessing import *  # noqa: F403  (PyTorch's module is a superset of Python's)
+from multiprocessing import *  # PyTorch's module is a superset of Python's
 
 from mindtorch_v2.multiprocessing.reductions import init_reductions
 from mindtorch_v2.multiprocessing.spawn import (
@@ -39,7 +39,7 @@ __all__ = [
 _strategy = "file_descriptor"
 
 
-def get_all_sharing_strategies():
+def get_all_sharing_strategies() -> set:
     """The names of PyTorch's ways to share memory."""
     return {"file_descriptor", "file_system"}
 
@@ -49,7 +49,7 @@ def get_sharing_strategy():
     return _strategy
 
 
-def set_sharing_strategy(new_strategy):
+def set_sharing_strategy(new_strategy) -> None:
     """Accepted for programs that choose one: memory is shared through descriptors under either name.
 
     What programs want "file_system" for, that batches from a DataLoader's workers use up no descriptors, holds anyway.

@@ -17,7 +17,7 @@ def rebuild_storage_fd(descriptor, size):
 
 
 def reduce_storage(storage):
-    """What is sent of an untyped storage on the CPU; one elsewhere is copied."""
+    """The message for an untyped storage on the CPU; one elsewhere is copied."""
     if storage.device.type != "cpu":
         return storage.__reduce__()
     descriptor, size = storage._share_fd_cpu_()
@@ -33,7 +33,7 @@ def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad):
 
 
 def reduce_tensor(tensor):
-    """What is sent of a tensor; RuntimeError for one that autograd has made."""
+    """The message for a tensor; RuntimeError for one that autograd has made."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
@@ -50,7 +50,7 @@ def reduce_tensor(tensor):
     )  # fmt: skip
 
 
-def init_reductions():
+def init_reductions() -> None:
     """Lets Python's `multiprocessing` send tensors this way."""
     ForkingPickler.register(torch.UntypedStorage, reduce_storage)
     ForkingPickler.register(torch.Tensor, reduce_tensor)

@@ -25,13 +25,13 @@ ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 class ProcessException(Exception):
     """One of the processes failed."""
 
-    def __init__(self, msg, error_index, pid):
+    def __init__(self, msg, error_index, pid) -> None:
         super().__init__(msg)
         self.msg = msg
         self.error_index = error_index
         self.pid = pid
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (self.msg, self.error_index, self.pid)
 
 
@@ -42,16 +42,16 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """One of the processes ended with a nonzero exit code or a signal."""
 
-    def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None):
+    def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None) -> None:
         super().__init__(msg, error_index, error_pid)
         self.exit_code = exit_code
         self.signal_name = signal_name
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
 
 
-def _run(fn, index, args, error_file):
+def _run(fn, index, args, error_file) -> None:
     try:
         fn(index, *args)
     except KeyboardInterrupt:
@@ -65,12 +65,12 @@ def _run(fn, index, args, error_file):
 class ProcessContext:
     """The running processes."""
 
-    def __init__(self, processes, error_files):
+    def __init__(self, processes, error_files) -> None:
         self.processes = processes
         self.error_files = error_files
         self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
 
-    def pids(self):
+    def pids(self) -> list:
         """The processes' ids."""
         return [process.pid for process in self.processes]
 
@@ -96,7 +96,7 @@ class ProcessContext:
         self._terminate(grace_period)
         self._raise(failed)
 
-    def _terminate(self, grace_period):
+    def _terminate(self, grace_period) -> None:
         for process in self.processes:
             if process.is_alive():
                 process.terminate()
@@ -107,7 +107,7 @@ class ProcessContext:
                 process.kill()
                 process.join()
 
-    def _raise(self, index):
+    def _raise(self, index) -> None:
         process = self.processes[index]
         with open(self.error_files[index]) as file:
             text = file.read()
@@ -122,7 +122,7 @@ class ProcessContext:
         message = f"process {index} terminated with exit code {process.exitcode}"
         raise ProcessExitedException(message, index, process.pid, process.exitcode)
 
-    def _remove_files(self):
+    def _remove_files(self) -> None:
         for name in self.error_files:
             if os.path.exists(name):
                 os.unlink(name)

@@ -1,7 +1,7 @@
 """Neural networks: layers, their functions, initialization, and utilities."""
 
 from . import attention, functional, grad, init, modules, parallel, parameter, utils
-from .modules import *  # noqa: F403  the layers, by modules.__all__
+from .modules import *  # the layers, by modules.__all__
 from .modules.module import Module
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter

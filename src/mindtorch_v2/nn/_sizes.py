@@ -7,7 +7,7 @@ from itertools import repeat
 def _ntuple(n, name="parse"):
     """Returns a function that makes a tuple of a sequence and `n` copies of anything else."""
 
-    def parse(x):
+    def parse(x) -> tuple:
         if isinstance(x, Iterable):
             return tuple(x)
         return tuple(repeat(x, n))
@@ -22,7 +22,7 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
-def _reverse_repeat_tuple(t, n):
+def _reverse_repeat_tuple(t, n) -> tuple:
     """`t` in reverse order, each element `n` times: the order in which `pad` takes paddings."""
     return tuple(x for x in reversed(t) for _ in range(n))
 

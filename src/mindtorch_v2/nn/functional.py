@@ -1,49 +1,13 @@
-"""The functions of `torch.nn.functional`, implemented by subject in `_functional`."""
+"""The functions of `torch.nn.functional`: those that follow from operators' rows, and by family those that add to them."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._operators import functional as _from_rows
 
 from . import _reduction as _Reduction
 from . import grad
-from ._functional.activation import (
-    _get_softmax_dim,
-    _threshold,
-    celu,
-    celu_,
-    elu,
-    elu_,
-    gelu,
-    glu,
-    gumbel_softmax,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    hardtanh_,
-    leaky_relu,
-    leaky_relu_,
-    log_softmax,
-    logsigmoid,
-    mish,
-    prelu,
-    relu,
-    relu6,
-    relu_,
-    rrelu,
-    rrelu_,
-    selu,
-    selu_,
-    sigmoid,
-    silu,
-    softmax,
-    softmin,
-    softplus,
-    softshrink,
-    softsign,
-    tanh,
-    tanhshrink,
-    threshold,
-    threshold_,
-)
+from ._functional.activation import *  # noqa: F403  (each says what it exports)
+from ._functional.activation import _get_softmax_dim, _threshold
+from ._functional.attention import *  # noqa: F403  (each says what it exports)
 from ._functional.attention import (
     _canonical_mask,
     _check_key_padding_mask,
@@ -51,81 +15,16 @@ from ._functional.attention import (
     _in_projection_packed,
     _mha_shape_check,
     _none_or_dtype,
-    multi_head_attention_forward,
-    scaled_dot_product_attention,
 )
-from ._functional.convolution import (
-    bilinear,
-    channel_shuffle,
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_tbc,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-    fold,
-    linear,
-    native_channel_shuffle,
-    one_hot,
-    pad,
-    pixel_shuffle,
-    pixel_unshuffle,
-    unfold,
-)
-from ._functional.distance import (
-    cosine_similarity,
-    pairwise_distance,
-    pdist,
-)
-from ._functional.dropout import (
-    alpha_dropout,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-)
-from ._functional.embedding import (
-    _no_grad_embedding_renorm_,
-    embedding,
-    embedding_bag,
-)
-from ._functional.loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cross_entropy,
-    ctc_loss,
-    gaussian_nll_loss,
-    hinge_embedding_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    linear_cross_entropy,
-    margin_ranking_loss,
-    mse_loss,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-    nll_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
-)
-from ._functional.normalization import (
-    _verify_batch_size,
-    _verify_spatial_size,
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    local_response_norm,
-    normalize,
-    rms_norm,
-)
+from ._functional.convolution import *  # noqa: F403  (each says what it exports)
+from ._functional.dropout import *  # noqa: F403  (each says what it exports)
+from ._functional.embedding import *  # noqa: F403  (each says what it exports)
+from ._functional.embedding import _no_grad_embedding_renorm_
+from ._functional.loss import *  # noqa: F403  (each says what it exports)
+from ._functional.matmul import *  # noqa: F403  (each says what it exports)
+from ._functional.normalization import *  # noqa: F403  (each says what it exports)
+from ._functional.normalization import _verify_batch_size, _verify_spatial_size
+from ._functional.pooling import *  # noqa: F403  (each says what it exports)
 from ._functional.pooling import (
     _adaptive_max_pool1d,
     _adaptive_max_pool2d,
@@ -137,183 +36,9 @@ from ._functional.pooling import (
     _max_pool2d,
     _max_pool3d,
     _unpool_output_size,
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d,
-    adaptive_max_pool3d_with_indices,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    fractional_max_pool2d,
-    fractional_max_pool2d_with_indices,
-    fractional_max_pool3d,
-    fractional_max_pool3d_with_indices,
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool2d_with_indices,
-    max_pool3d,
-    max_pool3d_with_indices,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
 )
-from ._functional.vision import (
-    GRID_SAMPLE_INTERPOLATION_MODES,
-    GRID_SAMPLE_PADDING_MODES,
-    affine_grid,
-    grid_sample,
-    interpolate,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
-)
+from ._functional.vision import *  # noqa: F403  (each says what it exports)
 from ._sizes import _list_with_default, _pair, _single, _triple
-
-__all__ = [
-    "GRID_SAMPLE_INTERPOLATION_MODES",
-    "GRID_SAMPLE_PADDING_MODES",
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices",
-    "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices",
-    "affine_grid",
-    "alpha_dropout",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "bilinear",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "celu_",
-    "channel_shuffle",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "cross_entropy",
-    "ctc_loss",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "elu",
-    "elu_",
-    "embedding",
-    "embedding_bag",
-    "feature_alpha_dropout",
-    "fold",
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
-    "fractional_max_pool3d_with_indices",
-    "gaussian_nll_loss",
-    "gelu",
-    "glu",
-    "grid_sample",
-    "group_norm",
-    "grouped_mm",
-    "gumbel_softmax",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "hinge_embedding_loss",
-    "huber_loss",
-    "instance_norm",
-    "interpolate",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "leaky_relu_",
-    "linear",
-    "linear_cross_entropy",
-    "local_response_norm",
-    "log_softmax",
-    "logsigmoid",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lp_pool3d",
-    "margin_ranking_loss",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_pool3d_with_indices",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "mish",
-    "mse_loss",
-    "multi_head_attention_forward",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "native_channel_shuffle",
-    "nll_loss",
-    "normalize",
-    "one_hot",
-    "pad",
-    "pairwise_distance",
-    "pdist",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "poisson_nll_loss",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "rms_norm",
-    "rrelu",
-    "rrelu_",
-    "scaled_dot_product_attention",
-    "scaled_grouped_mm",
-    "scaled_mm",
-    "selu",
-    "selu_",
-    "sigmoid",
-    "silu",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "threshold_",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-    "unfold",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
 
 Tensor = torch.Tensor
 
@@ -348,21 +73,7 @@ _REACHED_HERE = (
     _unpool_output_size,
 )
 
-
-def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
-    """Matrix products of groups: rows of `mat_a` between the ends in `offs`, each by its own matrix of `mat_b`."""
-    return torch._grouped_mm(mat_a, mat_b, offs=offs, bias=bias, out_dtype=out_dtype)
-
-
-def scaled_mm(*args, **kwargs):
-    """Not implemented: products of scaled 8-bit floating-point matrices."""
-    raise NotImplementedError("nn.functional.scaled_mm is not implemented")
-
-
-def scaled_grouped_mm(*args, **kwargs):
-    """Not implemented: products of groups of scaled 8-bit floating-point matrices."""
-    raise NotImplementedError("nn.functional.scaled_grouped_mm is not implemented")
-
+globals().update(_from_rows.functions())
 
 # Functions say where users find them.
 for _function in list(globals().values()):

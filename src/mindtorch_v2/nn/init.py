@@ -187,7 +187,7 @@ def dirac_(tensor, groups=1):
     return tensor
 
 
-def _calculate_fan_in_and_fan_out(tensor):
+def _calculate_fan_in_and_fan_out(tensor) -> tuple:
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     receptive_field_size = math.prod(tensor.shape[2:])
@@ -224,7 +224,7 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
     return gain / math.sqrt(fan)
 
 
-def _warn_zero_element():
+def _warn_zero_element() -> None:
     warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
 
 

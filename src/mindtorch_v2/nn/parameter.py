@@ -16,7 +16,7 @@ __all__ = [
 _disabled_torch_function_impl = torch._C._disabled_torch_function_impl
 
 
-class _ParameterMeta(type(torch.Tensor)):
+class _ParameterMeta(type(torch.Tensor)):  # type: ignore[misc]
     """Lets a tensor of a user's subclass count as a parameter through its `_is_param` mark."""
 
     def __instancecheck__(cls, instance):
@@ -81,7 +81,7 @@ torch._C._set_parameter_type(Parameter)
 
 
 class UninitializedTensorMixin:
-    """What lazy parameters and buffers share: no shape and no data until `materialize`."""
+    """The base of lazy parameters and buffers: no shape and no data until `materialize`."""
 
     _allowed_methods = [
         torch.Tensor.__hash__,
@@ -130,7 +130,7 @@ class UninitializedTensorMixin:
             "`module.share_memory()`."
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.__class__.__name__}>"
 
     def __reduce_ex__(self, proto):
@@ -150,12 +150,12 @@ class UninitializedTensorMixin:
         )
 
 
-def is_lazy(param):
+def is_lazy(param) -> bool:
     """Whether `param` is a parameter or buffer that has no data yet."""
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter without data, of unknown shape; `materialize` makes it a `Parameter`.
 
     `device` and `dtype` are those that the data will have.
@@ -175,7 +175,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return result
 
 
-class _BufferMeta(type(torch.Tensor)):
+class _BufferMeta(type(torch.Tensor)):  # type: ignore[misc]
     """Lets a tensor of a user's subclass count as a buffer through its `_is_buffer` mark."""
 
     def __instancecheck__(cls, instance):
@@ -203,7 +203,7 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
     __torch_function__ = _disabled_torch_function_impl
 
 
-class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # type: ignore[misc]
     """A buffer without data, of unknown shape; `materialize` makes it a plain tensor."""
 
     cls_to_become = torch.Tensor

@@ -6,6 +6,7 @@ python -m mindtorch_v2.npu doctor                           what this host has, 
 
 import contextlib
 import ctypes
+import os
 from collections import namedtuple
 
 from mindtorch_v2._backends import npu as _backend
@@ -34,28 +35,90 @@ from mindtorch_v2._backends.npu.stream import (
     set_stream,
 )
 
+from . import amp, memory, mstx, npu_config, random, utils
+from ._typed import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
+from .memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_stats,
+    memory_stats_as_nested_dict,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
+    reset_peak_memory_stats,
+)
+from .npu_config import aclnn, config, conv, is_jit_compile_false, matmul, set_compile_mode, set_option
+from .random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from .utils import get_soc_version
+
 __all__ = [
     "AclnnLauncher",
     "AscendCExtension",
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
     "Event",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
     "KernelLauncher",
+    "LongTensor",
     "NPUError",
     "NPUGraph",
     "OutOfMemoryError",
+    "ShortTensor",
     "Stream",
+    "StreamContext",
+    "aclnn",
     "alloc_like",
+    "amp",
     "ascendc_load",
     "ascendc_op",
+    "can_device_access_peer",
+    "config",
+    "conv",
     "current_device",
     "current_stream",
     "default_stream",
     "device",
     "device_count",
+    "device_of",
     "empty_cache",
+    "get_device_capability",
     "get_device_name",
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "get_soc_version",
     "graph",
     "graph_pool_handle",
     "graph_task_group_begin",
@@ -64,35 +127,51 @@ __all__ = [
     "graph_task_update_end",
     "init",
     "initial_seed",
+    "ipc_collect",
     "is_available",
     "is_bf16_supported",
     "is_current_stream_capturing",
     "is_initialized",
+    "is_jit_compile_false",
     "manual_seed",
     "manual_seed_all",
+    "matmul",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
+    "memory",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
     "memory_stats",
+    "memory_stats_as_nested_dict",
+    "memory_summary",
+    "mstx",
+    "npu_config",
+    "random",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
+    "set_compile_mode",
     "set_device",
+    "set_option",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
     "stream",
     "synchronize",
     "tensor_ptr",
+    "utils",
 ]
 
 OutOfMemoryError = NPUOutOfMemoryError
 NPUDeviceProperties = namedtuple("NPUDeviceProperties", "name total_memory cube_core_num vector_core_num L2_cache_size")
 
 
-def init():
+def init() -> None:
     """Start the runtime and register the device's kernels; nothing if that was done. RuntimeError without CANN."""
     _backend.load()
 
@@ -127,7 +206,7 @@ def current_device():
     return _runtime.get().thread.device
 
 
-def set_device(device):
+def set_device(device) -> None:
     """Make a device (an index, or `torch.device`) this thread's current one."""
     _runtime.get().set_device(device_index(device))
 
@@ -135,7 +214,7 @@ def set_device(device):
 class device(contextlib.AbstractContextManager):
     """A device for the length of a `with` block; None or a negative index changes nothing."""
 
-    def __init__(self, device):
+    def __init__(self, device) -> None:
         self.index = -1 if device is None else device_index(device)
 
     def __enter__(self):
@@ -144,7 +223,7 @@ class device(contextlib.AbstractContextManager):
             _runtime.get().set_device(self.index)
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         _runtime.get().set_device(self.before)
 
 
@@ -163,7 +242,39 @@ def stream(stream):
         _runtime.get().set_device(index)
 
 
-def synchronize(device=None):
+StreamContext = stream
+
+
+class device_of(device):
+    """The device of a tensor for the length of a `with` block; a tensor elsewhere changes nothing."""
+
+    def __init__(self, obj) -> None:
+        super().__init__(obj.get_device() if obj.device.type == "npu" else None)
+
+
+def can_device_access_peer(device_id, peer_device_id):
+    """Whether one device can read another's memory: all but itself, as the runtime copies between any two."""
+    count = device_count()
+    for index in (device_id, peer_device_id):
+        if not 0 <= index < count:
+            raise AssertionError(f"Invalid device id: there are {count} devices, but {index} was asked for")
+    return device_id != peer_device_id
+
+
+def get_device_capability(device=None) -> tuple | None:
+    """None, unless the environment variable TORCH_NPU_DEVICE_CAPABILITY gives a pair "major.minor"."""
+    given = os.environ.get("TORCH_NPU_DEVICE_CAPABILITY")
+    if given is None:
+        return None
+    major, _, minor = given.partition(".")
+    return int(major), int(minor or 0)
+
+
+def ipc_collect() -> None:
+    """Release memory that other processes have let go of: none is shared between processes."""
+
+
+def synchronize(device=None) -> None:
     """Wait for all work on a device; raises `NPUError` if some of it failed."""
     _runtime.get().synchronize(device_index(device))
 
@@ -186,114 +297,7 @@ def get_device_properties(device=None):
     return NPUDeviceProperties(runtime.soc_name(), runtime.memory_info(index)[1], *values)
 
 
-# ---- memory ----
-
-
-def _allocator(device):
-    return _state.get().memory[device_index(device)]
-
-
-def memory_allocated(device=None):
-    """Bytes in use by tensors."""
-    return _allocator(device).allocated
-
-
-def max_memory_allocated(device=None):
-    """The highest number of bytes in use by tensors."""
-    return _allocator(device).peak_allocated
-
-
-def memory_reserved(device=None):
-    """Bytes held by the allocator."""
-    return _allocator(device).reserved
-
-
-def max_memory_reserved(device=None):
-    """The highest number of bytes held by the allocator."""
-    return _allocator(device).peak_reserved
-
-
-def memory_stats(device=None):
-    """Counts of the allocator, under PyTorch's names."""
-    return _allocator(device).statistics()
-
-
-def reset_peak_memory_stats(device=None):
-    """Let the peaks start from the present numbers."""
-    _allocator(device).reset_peaks()
-
-
-def empty_cache():
-    """Give memory that no tensor uses back to the devices."""
-    if _backend.is_loaded():
-        for allocator in _state.get().memory:
-            allocator.empty()
-
-
-def mem_get_info(device=None):
-    """(free, total) bytes of a device."""
-    return _runtime.get().memory_info(device_index(device))
-
-
-# ---- random numbers ----
-
-
-def _generator(device):
-    _backend.load()
-    return _state.get().generators[device_index(device)]
-
-
-def manual_seed(seed):
-    """Seed the current device's generator. Before a device was asked for, `torch.manual_seed` decides."""
-    if _backend.is_loaded():
-        _generator(None).manual_seed(int(seed))
-
-
-def manual_seed_all(seed):
-    """Seed every device's generator. Before a device was asked for, `torch.manual_seed` decides."""
-    if _backend.is_loaded():
-        for generator in _state.get().generators:
-            generator.manual_seed(int(seed))
-
-
-def seed():
-    """Seed the current device's generator from the system's randomness."""
-    _generator(None).seed()
-
-
-def seed_all():
-    """Seed every device's generator alike, from the system's randomness."""
-    chosen = _generator(None).seed()
-    manual_seed_all(chosen)
-
-
-def initial_seed():
-    """The seed of the current device's generator."""
-    return _generator(None).initial_seed()
-
-
-def get_rng_state(device="npu"):
-    """The state of a device's generator, as a uint8 tensor on the CPU."""
-    return _generator(device).get_state()
-
-
-def get_rng_state_all():
-    """The states of all devices' generators."""
-    return [get_rng_state(index) for index in range(device_count())]
-
-
-def set_rng_state(new_state, device="npu"):
-    """Set the state of a device's generator to one that `get_rng_state` gave."""
-    _generator(device).set_state(new_state)
-
-
-def set_rng_state_all(new_states):
-    """Set the states of all devices' generators."""
-    for index, new_state in enumerate(new_states):
-        set_rng_state(new_state, index)
-
-
-def __getattr__(name):
+def __getattr__(name) -> tuple:
     if name == "default_generators":
         _backend.load()
         return tuple(_state.get().generators)

@@ -1,24 +1,65 @@
 """The command line of the NPU back end.
 
-    python -m mindtorch_v2.npu emulate [options] -- command ...    run a command with the emulator as its CANN
-    python -m mindtorch_v2.npu doctor                              inspect this host
-
-Options of `emulate`: --soc NAME (Ascend910B1), --devices N, --memory SIZE (as 512M or 8G), --delay MICROSECONDS before every task on a stream,
---shuffle SEED (random delays), --order SEED (in which the operators of GE graphs run), --poison (fill memory on allocation),
---strict (stop at the first misuse), --inject FUNCTION:NTH:CODE,... (let calls fail), --noop (operators do nothing: what is left is the cost of calling them).
+python -m mindtorch_v2.npu emulate [options] -- command ...    run a command with the emulator as its CANN
+python -m mindtorch_v2.npu doctor                              inspect this host
 """
 
+import argparse
 import os
+import re
 import sys
 
 from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime
 
-_VALUES = ("devices", "memory", "delay", "shuffle", "inject", "order", "soc")
-_FLAGS = ("noop", "poison", "strict")
+
+def _count(text):
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}")
+    return text
+
+
+def _devices(text):
+    if int(_count(text)) < 1:
+        raise argparse.ArgumentTypeError(f"expected at least one device, got {text}")
+    return text
+
+
+def _size(text):
+    if not re.fullmatch(r"[1-9][0-9]*[KMG]?", text):
+        raise argparse.ArgumentTypeError(f"expected bytes, or a number of K, M or G, as 512M or 8G, got {text!r}")
+    return text
+
+
+def _faults(text):
+    if not re.fullmatch(r"\w+:\d+:\d+(,\w+:\d+:\d+)*", text):
+        raise argparse.ArgumentTypeError(f"expected FUNCTION:NTH:CODE,..., got {text!r}")
+    return text
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m mindtorch_v2.npu", description="The NPU back end.", allow_abbrev=False
+    )
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="emulate | doctor")
+    commands.add_parser("doctor", help="inspect this host")
+    made = commands.add_parser("emulate", help="run a command with the emulator as its CANN", allow_abbrev=False)
+    made.add_argument("--soc", metavar="NAME", help="the chip: Ascend910B1")
+    made.add_argument("--devices", metavar="N", type=_devices)
+    made.add_argument("--memory", metavar="SIZE", type=_size, help="of each device, as 512M or 8G")
+    made.add_argument("--delay", metavar="MICROSECONDS", type=_count, help="before every task on a stream")
+    made.add_argument("--shuffle", metavar="SEED", type=_count, help="random delays")
+    made.add_argument("--order", metavar="SEED", type=_count, help="in which the operators of GE graphs run")
+    made.add_argument("--inject", metavar="FUNCTION:NTH:CODE,...", type=_faults, help="let calls fail")
+    made.add_argument("--poison", action="store_const", const=1, help="fill memory on allocation")
+    made.add_argument("--strict", action="store_const", const=1, help="stop at the first misuse")
+    made.add_argument(
+        "--noop", action="store_const", const=1, help="operators do nothing: what is left is the cost of calling them"
+    )
+    return parser
 
 
 def environment(options):
-    """What the environment must say for a command to run on the emulator: {name: value}."""
+    """The environment that is needed for a command to run on the emulator: {name: value}."""
     if not (libraries.EMULATOR / "lib64" / "libascendcl.so").exists():
         raise RuntimeError(f"the emulator was not built with this package: nothing in {libraries.EMULATOR}")
     made = {"ASCEND_HOME_PATH": str(libraries.EMULATOR), "ASCEND_TOOLKIT_HOME": "", "ASCEND_OPP_PATH": ""}
@@ -26,24 +67,12 @@ def environment(options):
     return made
 
 
-def emulate(arguments):
+def emulate(options, command):
     """Replace this process by the command, on the emulator."""
-    options = {}
-    while arguments and arguments[0] != "--":
-        name, equals, value = arguments.pop(0).removeprefix("--").partition("=")
-        if name in _FLAGS and not equals:
-            options[name] = 1
-        elif name in _VALUES and (equals or arguments):
-            options[name] = value if equals else arguments.pop(0)
-        else:
-            return _usage(f"unknown option --{name}")
-    command = arguments[1:]
-    if not command:
-        return _usage("no command after --")
     os.execvpe(command[0], command, {**os.environ, **environment(options)})
 
 
-def doctor():
+def doctor() -> int:
     """Say what this host has of CANN, what is missing, and what to do; returns the exit status."""
     for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH", "ASCEND_CUSTOM_OPP_PATH"):
         print(f"{name}: {os.environ.get(name) or '(not set)'}")
@@ -81,21 +110,17 @@ def doctor():
     return 0
 
 
-def _usage(problem):
-    print(f"python -m mindtorch_v2.npu: {problem}\n\n{__doc__.strip()}", file=sys.stderr)
-    return 2
-
-
 def main(arguments):
-    """Run a subcommand; returns the exit status."""
-    if arguments and arguments[0] == "emulate":
-        return emulate(arguments[1:])
-    if arguments == ["doctor"]:
+    """Run a subcommand; returns the exit status, or exits with 2 where the arguments are wrong."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    parser = _parser()
+    options = vars(parser.parse_args(arguments[:end]))
+    command = arguments[end + 1 :]
+    if options.pop("subcommand") == "doctor":
         return doctor()
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(__doc__.strip())
-        return 0 if arguments else 2
-    return _usage(f"unknown command {arguments[0]}")
+    if not command:
+        parser.error("no command after --")
+    return emulate({name: value for name, value in options.items() if value is not None}, command)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Libraries say at import how their operators are written in ONNX. They may: nobody reads it.
 """
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
 __all__ = [
     "ExportableModule",
@@ -24,14 +24,14 @@ class OnnxExporterError(RuntimeError):
     """Raised when a program cannot be exported."""
 
 
-def is_in_onnx_export():
+def is_in_onnx_export() -> bool:
     """Whether an export to ONNX is running: False."""
     return False
 
 
-def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version) -> None:
     """Say how an operator is written in ONNX: not kept, there is no export."""
 
 
-def unregister_custom_op_symbolic(symbolic_name, opset_version):
+def unregister_custom_op_symbolic(symbolic_name, opset_version) -> None:
     """Take back what `register_custom_op_symbolic` said: nothing was kept."""

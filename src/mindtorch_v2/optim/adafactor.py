@@ -32,7 +32,7 @@ class Adafactor(Optimizer):
         *,
         foreach=None,
         maximize=False,
-    ):
+    ) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         if not 0.0 <= lr:
@@ -58,13 +58,13 @@ class Adafactor(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             group.setdefault("foreach", None)
         _step_counters_to_tensors(self)
 
-    def _init_group(self, group, params_with_grad, grads, row_vars, col_vars, variances, state_steps):
+    def _init_group(self, group, params_with_grad, grads, row_vars, col_vars, variances, state_steps) -> bool:
         for p in group["params"]:
             if p.grad is None:
                 continue
@@ -135,7 +135,7 @@ def adafactor(
     eps1,
     eps2,
     maximize,
-):
+) -> None:
     """One Adafactor step on parallel lists, in place."""
     _require_tensor_steps(state_steps)
     if grad_scale is not None or found_inf is not None:

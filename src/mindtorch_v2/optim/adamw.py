@@ -5,46 +5,6 @@ from mindtorch_v2.optim.adam import Adam, adam
 __all__ = ["AdamW", "adamw"]
 
 
-class AdamW(Adam):
-    """AdamW (`torch.optim.AdamW`): p *= 1 - lr * weight_decay, then Adam's step."""
-
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=1e-2,
-        amsgrad=False,
-        *,
-        maximize=False,
-        foreach=None,
-        capturable=False,
-        differentiable=False,
-        fused=None,
-    ):
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        # State dicts from before the flag existed carry none, or Adam's False.
-        for group in self.param_groups:
-            group["decoupled_weight_decay"] = True
-
-
 def adamw(
     params,
     grads,
@@ -67,28 +27,46 @@ def adamw(
     weight_decay,
     eps,
     maximize,
-):
+) -> None:
     """One AdamW step on parallel lists, in place."""
-    adam(
+    adam(**locals(), decoupled_weight_decay=True)
+
+
+class AdamW(Adam):
+    """AdamW (`torch.optim.AdamW`): p *= 1 - lr * weight_decay, then Adam's step."""
+
+    def __init__(
+        self,
         params,
-        grads,
-        exp_avgs,
-        exp_avg_sqs,
-        max_exp_avg_sqs,
-        state_steps,
-        foreach=foreach,
-        capturable=capturable,
-        differentiable=differentiable,
-        fused=fused,
-        grad_scale=grad_scale,
-        found_inf=found_inf,
-        has_complex=has_complex,
-        decoupled_weight_decay=True,
-        amsgrad=amsgrad,
-        beta1=beta1,
-        beta2=beta2,
-        lr=lr,
-        weight_decay=weight_decay,
-        eps=eps,
-        maximize=maximize,
-    )
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=1e-2,
+        amsgrad=False,
+        *,
+        maximize=False,
+        foreach=None,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
+
+    def __setstate__(self, state) -> None:
+        super().__setstate__(state)
+        # State dicts from before the flag existed carry none, or Adam's False.
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True

@@ -32,11 +32,11 @@ def _cubic_minimum(a, b, bounds=None):
     return min(max(best, low), high)
 
 
-def _strong_wolfe(evaluate, t, direction, start, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
+def _strong_wolfe(evaluate, t, direction, start, max_ls, c1=1e-4, c2=0.9, tolerance_change=1e-9) -> tuple:
     """A step length with sufficient decrease (`c1`) and a flat enough slope (`c2`).
 
-    `evaluate(t)` gives `(loss, gradient)`; `start` is the point at 0. Returns the chosen point and the number of
-    evaluations.
+    `evaluate(t)` gives `(loss, gradient)`; `start` is the point at 0; `max_ls` bounds the trials after the first. Returns
+    the chosen point and the number of evaluations.
     """
     size = direction.abs().max()
 
@@ -123,7 +123,7 @@ class LBFGS(Optimizer):
         tolerance_change=1e-9,
         history_size=100,
         line_search_fn=None,
-    ):
+    ) -> None:
         _check_lr(lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4
@@ -155,7 +155,7 @@ class LBFGS(Optimizer):
             views.append(torch.view_as_real(grad).reshape(-1) if torch.is_complex(grad) else grad)
         return torch.cat(views, 0)
 
-    def _add_grad(self, step_size, direction):
+    def _add_grad(self, step_size, direction) -> None:
         offset = 0
         for p in self._params:
             target = torch.view_as_real(p) if torch.is_complex(p) else p
@@ -163,14 +163,14 @@ class LBFGS(Optimizer):
             target.add_(direction[offset : offset + count].view_as(target), alpha=float(step_size))
             offset += count
 
-    def _clone_param(self):
+    def _clone_param(self) -> list:
         return [p.clone(memory_format=torch.contiguous_format) for p in self._params]
 
     def _set_param(self, params_data):
         for p, data in zip(self._params, params_data, strict=True):
             p.copy_(data)
 
-    def _directional_evaluate(self, closure, x, t, d):
+    def _directional_evaluate(self, closure, x, t, d) -> tuple:
         """Loss and gradient at `x + t d`; the parameters are put back to `x`."""
         self._add_grad(t, d)
         loss = float(closure())
@@ -238,7 +238,8 @@ class LBFGS(Optimizer):
             slope = grad.dot(direction)
             if slope > -group["tolerance_change"]:
                 break
-            loss, grad, t, used = self._move(closure, group, direction, t, loss, grad, slope, iteration)
+            left = group["max_eval"] - evaluations
+            loss, grad, t, used = self._move(closure, group, direction, t, loss, grad, slope, iteration, left)
             state["t"] = t
             evaluations += used
             state["func_evals"] += used
@@ -252,15 +253,18 @@ class LBFGS(Optimizer):
                 break
         return first_loss
 
-    def _move(self, closure, group, direction, t, loss, grad, slope, iteration):
-        """Moves the parameters along `direction`; returns loss, gradient, step length, evaluations used."""
+    def _move(self, closure, group, direction, t, loss, grad, slope, iteration, left) -> tuple:
+        """Moves the parameters along `direction`; returns loss, gradient, step length, evaluations used.
+
+        `left` evaluations are left to this step, which bound the line search.
+        """
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
             origin = self._clone_param()
             start = _Point(0, loss, grad, slope)
             point, used = _strong_wolfe(
-                lambda t: self._directional_evaluate(closure, origin, t, direction), t, direction, start
+                lambda t: self._directional_evaluate(closure, origin, t, direction), t, direction, start, left
             )
             self._add_grad(point.t, direction)
             return point.loss, point.grad, point.t, used

@@ -54,7 +54,7 @@ class Muon(Optimizer):
         eps=1e-7,
         ns_steps=5,
         adjust_lr_fn=None,
-    ):
+    ) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         if not 0.0 <= lr:
@@ -102,7 +102,7 @@ class Muon(Optimizer):
         return loss
 
     @staticmethod
-    def _update(p, buffer, group):
+    def _update(p, buffer, group) -> None:
         grad, momentum = p.grad, group["momentum"]
         buffer.lerp_(grad, 1 - momentum)
         update = grad.lerp(buffer, momentum) if group["nesterov"] else buffer

@@ -33,7 +33,7 @@ _global_optimizer_post_hooks: dict[int, GlobalOptimizerPostHook] = OrderedDict()
 class _RequiredParameter:
     """Marks a default that every parameter group must give a value of its own."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<required parameter>"
 
 
@@ -98,7 +98,7 @@ def _get_capturable_supported_devices(supports_xla=True):
     return devices
 
 
-def _check_capturable(params, state_steps, name="capturable"):
+def _check_capturable(params, state_steps, name="capturable") -> None:
     """Raises AssertionError unless parameters and their counters are on one device that supports capture."""
     devices = _get_capturable_supported_devices()
     for param, step in zip(params, state_steps, strict=True):
@@ -106,7 +106,7 @@ def _check_capturable(params, state_steps, name="capturable"):
             raise AssertionError(f"If {name}=True, params and state_steps must be on supported devices: {devices}.")
 
 
-def _device_dtype_check_for_fused(p, cuda_unsupported=False):
+def _device_dtype_check_for_fused(p, cuda_unsupported=False) -> None:
     """Raises RuntimeError for a parameter that the fused kernels cannot update."""
     devices = _get_fused_kernels_supported_devices()
     if cuda_unsupported:
@@ -118,7 +118,7 @@ def _device_dtype_check_for_fused(p, cuda_unsupported=False):
         )
 
 
-def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
+def _default_to_fused_or_foreach(params, differentiable, use_fused=False) -> tuple:
     """Which form to use when the user chose none: `(fused, foreach)`.
 
     A fused step is chosen on the CPU for float32 and float64, where it computes what the loop of operators computes;
@@ -133,15 +133,15 @@ def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
     return fused, False
 
 
-def _plain_tensor_types():
+def _plain_tensor_types() -> tuple:
     return (torch.nn.Parameter, torch.Tensor)
 
 
-def _fused_dtypes():
+def _fused_dtypes() -> tuple:
     return (torch.float32, torch.float64)
 
 
-def _view_as_real(params, *state_and_grads):
+def _view_as_real(params, *state_and_grads) -> None:
     """Replaces, in place in the lists, each complex parameter and its companions by their real views."""
     for i, param in enumerate(params):
         if torch.is_complex(param):
@@ -157,7 +157,7 @@ def _zero_step(capturable=False, fused=None, device=None):
     return torch.tensor(0.0, dtype=_get_scalar_dtype())
 
 
-def _check_lr(lr, foreach=False, capturable=False):
+def _check_lr(lr, foreach=False, capturable=False) -> None:
     """The checks on `lr` that all algorithms share."""
     if isinstance(lr, torch.Tensor):
         if foreach and not capturable:
@@ -168,20 +168,20 @@ def _check_lr(lr, foreach=False, capturable=False):
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
-def _check_not_negative(**values):
+def _check_not_negative(**values) -> None:
     """ValueError for the first of `values` that is negative or NaN; the keyword is the name that it is called by."""
     for name, value in values.items():
         if not 0.0 <= value:
             raise ValueError(f"Invalid {name} value: {value}")
 
 
-def _check_beta_range(betas):
+def _check_beta_range(betas) -> None:
     for i in range(2):
         if not 0.0 <= betas[i] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
 
 
-def _check_fused(optimizer, fused, foreach, differentiable):
+def _check_fused(optimizer, fused, foreach, differentiable) -> None:
     """The checks on `fused=True` that all algorithms with a fused step share."""
     if not fused:
         return
@@ -193,7 +193,7 @@ def _check_fused(optimizer, fused, foreach, differentiable):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def _step_counters_to_tensors(optimizer, dtype_of_group=None):
+def _step_counters_to_tensors(optimizer, dtype_of_group=None) -> None:
     """Old state dicts kept `step` as a Python number; counters are tensors."""
     for group in optimizer.param_groups:
         fused = group.get("fused")
@@ -215,7 +215,7 @@ def _run_closure(closure):
         return closure()
 
 
-def _require_tensor_steps(state_steps):
+def _require_tensor_steps(state_steps) -> None:
     if not all(isinstance(t, torch.Tensor) for t in state_steps):
         raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
 
@@ -289,10 +289,10 @@ class Optimizer:
         # False from the moment that a step of a capturable optimizer ran outside of a capture and said so.
         self._warned_capturable_if_run_uncaptured = True
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         self.__dict__.update(state)
         for table in _HOOK_TABLES:
             if not hasattr(self, table):
@@ -300,7 +300,7 @@ class Optimizer:
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
             if i:
@@ -313,7 +313,7 @@ class Optimizer:
     def _accelerator_graph_capture_health_check(self):
         """A capture of device graphs cannot be under way on the devices that exist here: nothing to check."""
 
-    def _cuda_graph_capture_health_check(self):
+    def _cuda_graph_capture_health_check(self) -> None:
         self._accelerator_graph_capture_health_check()
 
     def _optimizer_step_code(self):
@@ -478,7 +478,7 @@ class Optimizer:
         for post_hook in self._optimizer_load_state_dict_post_hooks.values():
             post_hook(self)
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none=True) -> None:
         """Drops the gradients of all parameters, or fills them with zeros if `set_to_none` is False."""
         to_zero = []
         for group in self.param_groups:
@@ -500,7 +500,7 @@ class Optimizer:
         """Makes one step; `closure` re-evaluates the model and returns the loss."""
         raise NotImplementedError
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group) -> None:
         """Adds a dict with `params` and settings; what it leaves out comes from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -551,7 +551,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     @staticmethod
-    def _split_names(param_group):
+    def _split_names(param_group) -> None:
         """Splits `(name, tensor)` pairs of a group into its `params` and `param_names`."""
         tensors, names = [], []
         for param in param_group["params"]:

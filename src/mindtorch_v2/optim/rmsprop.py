@@ -1,107 +1,12 @@
 """RMSprop (Hinton, lecture 6e; centred form of Graves, 2013) and its functional form."""
 
 import mindtorch_v2 as torch
-from mindtorch_v2.optim._lists import collect, set_group_defaults
-from mindtorch_v2.optim.optimizer import (
-    Optimizer,
-    _check_capturable,
-    _check_lr,
-    _check_not_negative,
-    _default_to_fused_or_foreach,
-    _get_value,
-    _require_tensor_steps,
-    _run_closure,
-    _step_counters_to_tensors,
-    _to_scalar,
-    _use_grad_for_differentiable,
-)
+from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, prepare
+from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
+from mindtorch_v2.optim.optimizer import ParamsT as ParamsT
+from mindtorch_v2.optim.optimizer import _check_lr, _check_not_negative, _default_to_fused_or_foreach, _get_value
 
 __all__ = ["RMSprop", "rmsprop"]
-
-
-class RMSprop(Optimizer):
-    """RMSprop (`torch.optim.RMSprop`).
-
-    v = alpha v + (1 - alpha) g^2; p -= lr * g / (sqrt(v) + eps), through a momentum buffer if `momentum` > 0; with
-    `centered`, v is lessened by the square of the running mean of g.
-    State: `step`, `square_avg`, `momentum_buffer`, `grad_avg`.
-    """
-
-    def __init__(
-        self,
-        params,
-        lr=1e-2,
-        alpha=0.99,
-        eps=1e-8,
-        weight_decay=0,
-        momentum=0,
-        centered=False,
-        capturable=False,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-    ):
-        _check_lr(lr)
-        _check_not_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        set_group_defaults(
-            self, momentum=0, centered=False, foreach=None, maximize=False, differentiable=False, capturable=False
-        )
-        _step_counters_to_tensors(self)
-
-    @_use_grad_for_differentiable
-    def step(self, closure=None):
-        """Makes one step; returns the loss of `closure` if one is given."""
-        loss = _run_closure(closure)
-        for group in self.param_groups:
-            names = ["step", "square_avg"]
-            if group["momentum"] > 0:
-                names.append("momentum_buffer")
-            if group["centered"]:
-                names.append("grad_avg")
-
-            def create(p, names=names):
-                return {name: torch.zeros_like(p, memory_format=torch.preserve_format) for name in names[1:]}
-
-            has_complex, params, grads, *columns = collect(
-                self, group, create, names, "RMSprop does not support sparse gradients"
-            )
-            columns = dict(zip(names, columns, strict=True))
-            rmsprop(
-                params,
-                grads,
-                columns["square_avg"],
-                columns.get("grad_avg", []),
-                columns.get("momentum_buffer", []),
-                columns["step"],
-                lr=group["lr"],
-                alpha=group["alpha"],
-                eps=group["eps"],
-                weight_decay=group["weight_decay"],
-                momentum=group["momentum"],
-                centered=group["centered"],
-                foreach=group["foreach"],
-                maximize=group["maximize"],
-                differentiable=group["differentiable"],
-                capturable=group["capturable"],
-                has_complex=has_complex,
-            )
-        return loss
 
 
 def rmsprop(
@@ -125,10 +30,7 @@ def rmsprop(
     centered,
 ):
     """One RMSprop step on parallel lists, in place."""
-    _require_tensor_steps(state_steps)
-    if capturable:
-        _check_capturable(params, state_steps)
-    lr = _to_scalar(lr)
+    lr = prepare(params, state_steps, capturable, lr)
     if foreach is None and not capturable and params:
         fused, _ = _default_to_fused_or_foreach(params, differentiable, use_fused=True)
         if fused:
@@ -153,12 +55,9 @@ def rmsprop(
         grad_avg = grad_avgs[i] if centered else None
         buffer = momentum_buffer_list[i] if momentum > 0 else None
         step += 1
-        if maximize:
-            grad = -grad
-        if weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
+        grad = apply_weight_decay(param, -grad if maximize else grad, weight_decay)
         if torch.is_complex(param):
-            param, grad, square_avg = (torch.view_as_real(t) for t in (param, grad, square_avg))
+            param, grad, square_avg = as_real(param, grad, square_avg)
             grad_avg = torch.view_as_real(grad_avg) if centered else None
             buffer = torch.view_as_real(buffer) if momentum > 0 else None
         square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
@@ -178,3 +77,59 @@ def rmsprop(
             param.add_(update, alpha=-_get_value(lr))
         else:
             param.addcdiv_(update, avg, value=-_get_value(lr))
+
+
+class RMSprop(Algorithm):
+    """RMSprop (`torch.optim.RMSprop`).
+
+    v = alpha v + (1 - alpha) g^2; p -= lr * g / (sqrt(v) + eps), through a momentum buffer if `momentum` > 0; with
+    `centered`, v is lessened by the square of the running mean of g.
+    State: `step`, `square_avg`, `momentum_buffer`, `grad_avg`.
+    """
+
+    _function = staticmethod(rmsprop)
+    _state = {
+        "square_avg": "square_avgs",
+        "momentum_buffer": "momentum_buffer_list",
+        "grad_avg": "grad_avgs",
+        "step": "state_steps",
+    }
+    _optional = {"momentum_buffer": "momentum", "grad_avg": "centered"}
+    _old = {
+        "momentum": 0,
+        "centered": False,
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        alpha=0.99,
+        eps=1e-8,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ) -> None:
+        _check_lr(lr)
+        _check_not_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)

@@ -1,93 +1,12 @@
 """Rprop, resilient backpropagation (Riedmiller & Braun, 1993), and its functional form."""
 
 import mindtorch_v2 as torch
-from mindtorch_v2.optim._lists import collect, set_group_defaults
-from mindtorch_v2.optim.optimizer import (
-    Optimizer,
-    _check_capturable,
-    _check_lr,
-    _require_tensor_steps,
-    _run_closure,
-    _step_counters_to_tensors,
-    _use_grad_for_differentiable,
-)
+from mindtorch_v2.optim._algorithm import Algorithm, as_real, gradients, prepare, zeros
+from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
+from mindtorch_v2.optim.optimizer import ParamsT as ParamsT
+from mindtorch_v2.optim.optimizer import _check_lr
 
 __all__ = ["Rprop", "rprop"]
-
-
-class Rprop(Optimizer):
-    """Rprop (`torch.optim.Rprop`): a step size per element, grown or shrunk by the agreement of gradient signs.
-
-    State: `step`, `prev` (the last gradient), `step_size`.
-    """
-
-    def __init__(
-        self,
-        params,
-        lr=1e-2,
-        etas=(0.5, 1.2),
-        step_sizes=(1e-6, 50),
-        *,
-        capturable=False,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-    ):
-        _check_lr(lr)
-        if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        set_group_defaults(self, foreach=None, maximize=False, differentiable=False, capturable=False)
-        _step_counters_to_tensors(self)
-
-    @_use_grad_for_differentiable
-    def step(self, closure=None):
-        """Makes one step; returns the loss of `closure` if one is given."""
-        loss = _run_closure(closure)
-        for group in self.param_groups:
-
-            def create(p, group=group):
-                lr = group["lr"]
-                start = complex(lr, lr) if p.dtype.is_complex else float(lr)
-                return {
-                    "prev": torch.zeros_like(p, memory_format=torch.preserve_format),
-                    "step_size": torch.full_like(p.grad, start),
-                }
-
-            has_complex, params, grads, steps, prevs, step_sizes = collect(
-                self, group, create, ("step", "prev", "step_size"), "Rprop does not support sparse gradients"
-            )
-            etaminus, etaplus = group["etas"]
-            step_size_min, step_size_max = group["step_sizes"]
-            rprop(
-                params,
-                grads,
-                prevs,
-                step_sizes,
-                steps,
-                step_size_min=step_size_min,
-                step_size_max=step_size_max,
-                etaminus=etaminus,
-                etaplus=etaplus,
-                foreach=group["foreach"],
-                maximize=group["maximize"],
-                differentiable=group["differentiable"],
-                capturable=group["capturable"],
-                has_complex=has_complex,
-            )
-        return loss
 
 
 def rprop(
@@ -106,17 +25,13 @@ def rprop(
     step_size_max,
     etaminus,
     etaplus,
-):
+) -> None:
     """One Rprop step on parallel lists, in place."""
-    _require_tensor_steps(state_steps)
-    if capturable:
-        _check_capturable(params, state_steps)
-    for param, grad, prev, step_size, step in zip(params, grads, prevs, step_sizes, state_steps, strict=True):
-        if maximize:
-            grad = -grad
+    prepare(params, state_steps, capturable)
+    rows = zip(params, gradients(grads, maximize), prevs, step_sizes, state_steps, strict=True)
+    for param, grad, prev, step_size, step in rows:
         step += 1
-        if torch.is_complex(param):
-            param, grad, prev, step_size = (torch.view_as_real(t) for t in (param, grad, prev, step_size))
+        param, grad, prev, step_size = as_real(param, grad, prev, step_size)
         agreement = grad.mul(prev.clone() if differentiable else prev)
         turned = agreement < 0
         factor = torch.ones_like(step_size).masked_fill_(agreement > 0, etaplus).masked_fill_(turned, etaminus)
@@ -125,3 +40,46 @@ def rprop(
         grad = grad.masked_fill(turned, 0)
         param.addcmul_(grad.sign(), step_size, value=-1)
         prev.copy_(grad)
+
+
+class Rprop(Algorithm):
+    """Rprop (`torch.optim.Rprop`): a step size per element, grown or shrunk by the agreement of gradient signs.
+
+    State: `step`, `prev` (the last gradient), `step_size`.
+    """
+
+    _function = staticmethod(rprop)
+    _state = {"prev": "prevs", "step_size": "step_sizes", "step": "state_steps"}
+    _pairs = {"etas": ("etaminus", "etaplus"), "step_sizes": ("step_size_min", "step_size_max")}
+    _old = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        etas=(0.5, 1.2),
+        step_sizes=(1e-6, 50),
+        *,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ) -> None:
+        _check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, group, p) -> dict:
+        lr = group["lr"]
+        start = complex(lr, lr) if p.dtype.is_complex else float(lr)
+        return {**zeros(p, "prev"), "step_size": torch.full_like(p.grad, start)}

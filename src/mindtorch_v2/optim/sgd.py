@@ -37,7 +37,7 @@ class SGD(Optimizer):
         foreach=None,
         differentiable=False,
         fused=None,
-    ):
+    ) -> None:
         _check_lr(lr)
         if momentum < 0.0:
             raise ValueError(f"Invalid momentum value: {momentum}")
@@ -59,7 +59,7 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
         _check_fused(self, fused, foreach, differentiable)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             group.setdefault("nesterov", False)
@@ -129,7 +129,7 @@ def sgd(
     dampening,
     nesterov,
     maximize,
-):
+) -> None:
     """One SGD step on parallel lists, in place; fills in the missing entries of `momentum_buffer_list`."""
     if not params:
         return
@@ -167,7 +167,7 @@ def _single_tensor_sgd(
     nesterov,
     maximize,
     has_sparse_grad,
-):
+) -> None:
     """The step written with operators, one parameter at a time."""
     if grad_scale is not None or found_inf is not None:
         raise AssertionError("Expected grad_scale and found_inf to be None")

@@ -15,7 +15,7 @@ class SparseAdam(Optimizer):
     for a dense one. State: `step`, `exp_avg`, `exp_avg_sq`.
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         if not 0.0 < lr:
@@ -56,7 +56,7 @@ class SparseAdam(Optimizer):
         return loss
 
 
-def _step(param, grad, state, group):
+def _step(param, grad, state, group) -> None:
     grad = grad.coalesce()
     indices, slopes = grad._indices(), grad._values()
     if slopes.numel() == 0:

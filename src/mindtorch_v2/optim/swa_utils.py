@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-def _check_decay(decay):
+def _check_decay(decay) -> None:
     if decay < 0.0 or decay > 1.0:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
@@ -33,7 +33,7 @@ def get_ema_multi_avg_fn(decay=0.999):
     _check_decay(decay)
 
     @torch.no_grad()
-    def ema_update(ema_param_list, current_param_list, _):
+    def ema_update(ema_param_list, current_param_list, _) -> None:
         if _is_lerpable(ema_param_list[0]):
             torch._foreach_lerp_(ema_param_list, current_param_list, 1 - decay)
         else:
@@ -47,7 +47,7 @@ def get_swa_multi_avg_fn():
     """An equal average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`."""
 
     @torch.no_grad()
-    def swa_update(averaged_param_list, current_param_list, num_averaged):
+    def swa_update(averaged_param_list, current_param_list, num_averaged) -> None:
         if _is_lerpable(averaged_param_list[0]):
             weight = 1 / (num_averaged + 1)
             weight = weight.item() if isinstance(weight, torch.Tensor) else weight
@@ -87,7 +87,7 @@ class AveragedModel(torch.nn.Module):
     Buffers are averaged too with `use_buffers`, else copied. `n_averaged` is a buffer (int64).
     """
 
-    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
+    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -103,10 +103,10 @@ class AveragedModel(torch.nn.Module):
         """Runs the averaged model."""
         return self.module(*args, **kwargs)
 
-    def _averaged_tensors(self, module):
+    def _averaged_tensors(self, module) -> list:
         return list(itertools.chain(module.parameters(), module.buffers() if self.use_buffers else ()))
 
-    def update_parameters(self, model):
+    def update_parameters(self, model) -> None:
         """Takes the weights of `model` into the average; the first call copies them."""
         own = [tensor.detach() for tensor in self._averaged_tensors(self.module)]
         new = [
@@ -123,7 +123,7 @@ class AveragedModel(torch.nn.Module):
                 average.detach().copy_(tensor.detach().to(average.device))
         self.n_averaged += 1
 
-    def _average(self, own, new):
+    def _average(self, own, new) -> None:
         if self.avg_fn is not None:
             for average, tensor in zip(own, new, strict=True):
                 average.copy_(self.avg_fn(average, tensor, self.n_averaged.to(average.device)))
@@ -134,7 +134,7 @@ class AveragedModel(torch.nn.Module):
 
 
 @torch.no_grad()
-def update_bn(loader, model, device=None):
+def update_bn(loader, model, device=None) -> None:
     """Recomputes the running statistics of the model's batch norms over the batches of `loader`.
 
     A batch that is a list or tuple gives its first item to the model.
@@ -160,7 +160,7 @@ def update_bn(loader, model, device=None):
 class SWALR(LRScheduler):
     """Goes from each group's rate to `swa_lr` in `anneal_epochs` steps and stays there."""
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
+    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1) -> None:
         for lr, group in zip(_format_param("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = lr
         if anneal_strategy not in ["cos", "linear"]:
@@ -203,10 +203,10 @@ class SWALR(LRScheduler):
             lrs.append(group["swa_lr"] * now + start * (1 - now))
         return lrs
 
-    def state_dict(self):
+    def state_dict(self) -> dict:
         """Everything but the optimizer and the annealing function, which is named by its strategy."""
         return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "anneal_func")}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict) -> None:
         self.__dict__.update(state_dict)
         self._set_anneal_func(self._anneal_strategy)

@@ -1,6 +1,6 @@
 """`torch.profiler`: which operators run, how often and how long. `torch.autograd.profiler` says what is seen."""
 
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._core.unavailable import unavailable_class
 
 from ..autograd.profiler import record_function
 from ._profile import profile, tensorboard_trace_handler
@@ -21,11 +21,11 @@ __all__ = [
 ExecutionTraceObserver = unavailable_class("torch.profiler.ExecutionTraceObserver")
 
 
-def kineto_available():
+def kineto_available() -> bool:
     """Whether `profile` works, with schedules and traces: True, though without PyTorch's library of that name."""
     return True
 
 
-def supported_activities():
+def supported_activities() -> set:
     """The activities that can be recorded: those of the CPU."""
     return {ProfilerActivity.CPU}

@@ -1,10 +1,10 @@
-"""What a profiler does in which step."""
+"""The actions of a profiler, step by step."""
 
 import enum
 
 
 class ProfilerActivity(enum.Enum):
-    """What a profiler could record."""
+    """The activities that a profiler could record."""
 
     CPU = 0
     XPU = 1
@@ -15,7 +15,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in one step of a schedule."""
+    """The action of a profiler in one step of a schedule."""
 
     NONE = 0
     WARMUP = 1

@@ -3,8 +3,8 @@
 import functools
 
 import mindtorch_v2 as torch
-from mindtorch_v2._sparse.create import checks_invariants, set_checks_invariants
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._behaviours.sparse.create import checks_invariants, set_checks_invariants
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.sparse._types import (
     BFloat16Tensor,
     ByteTensor,
@@ -113,20 +113,20 @@ class check_sparse_tensor_invariants:
         return checks_invariants()
 
     @staticmethod
-    def enable():
+    def enable() -> None:
         """Checks them from now on."""
         set_checks_invariants(True)
 
     @staticmethod
-    def disable():
+    def disable() -> None:
         """Does not check them from now on."""
         set_checks_invariants(False)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._before.append(checks_invariants())
         set_checks_invariants(self.state)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         set_checks_invariants(self._before.pop())
 
     def __call__(self, function):

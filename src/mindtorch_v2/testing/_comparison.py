@@ -28,7 +28,7 @@ _BOOLEANS = (bool, np.bool_)
 class _Mismatch(Exception):
     """A difference, found at the place `where` (a tuple of keys) of the structures."""
 
-    def __init__(self, kind, text, where=()):
+    def __init__(self, kind, text, where=()) -> None:
         super().__init__(text)
         self.kind = kind
         self.text = text
@@ -38,11 +38,11 @@ class _Mismatch(Exception):
 class _Options:
     """The keyword arguments of `assert_close`."""
 
-    def __init__(self, **values):
+    def __init__(self, **values) -> None:
         self.__dict__.update(values)
 
 
-def default_tolerances(*inputs):
+def default_tolerances(*inputs) -> tuple:
     """The (rtol, atol) that suit tensors, numbers or dtypes: the greatest of theirs.
 
     >>> default_tolerances(1.0)
@@ -69,7 +69,7 @@ def assert_close(
     check_layout=True,
     check_stride=False,
     msg=None,
-):
+) -> None:
     """Assert that `actual` and `expected` are close: |actual - expected| <= atol + rtol * |expected|.
 
     Both may be tensors (or what `torch.as_tensor` takes, of related types), numbers, None, or sequences and mappings
@@ -107,7 +107,7 @@ def assert_close(
         raise mismatch.kind(text) from None
 
 
-def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg="") -> None:
     """The deprecated `assert_close`, without checks of device, dtype and stride."""
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated; use `torch.testing.assert_close()`",
@@ -133,7 +133,7 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
     )
 
 
-def _compare_at(compare, where):
+def _compare_at(compare, where) -> None:
     try:
         compare()
     except _Mismatch as mismatch:
@@ -165,7 +165,7 @@ def _pairs(actual, expected, options, where):
         yield _leaf(actual, expected, options, where), where
 
 
-def _is_sequence(value):
+def _is_sequence(value) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
@@ -183,12 +183,12 @@ def _leaf(actual, expected, options, where):
     return lambda: _compare_tensors(*tensors, options)
 
 
-def _compare_same(actual, expected, name):
+def _compare_same(actual, expected, name) -> None:
     if actual is not expected:
         raise _Mismatch(AssertionError, f"{name} mismatch: {actual} is not {expected}")
 
 
-def _compare_numbers(actual, expected, options):
+def _compare_numbers(actual, expected, options) -> None:
     actual, expected = (value.item() if isinstance(value, np.number) else value for value in (actual, expected))
     if options.check_dtype and type(actual) is not type(expected):
         text = f"The (d)types do not match: {type(actual)} != {type(expected)}."
@@ -197,7 +197,7 @@ def _compare_numbers(actual, expected, options):
     _compare_scalars(actual, expected, rtol, atol, options.equal_nan)
 
 
-def _compare_scalars(actual, expected, rtol, atol, equal_nan):
+def _compare_scalars(actual, expected, rtol, atol, equal_nan) -> None:
     if actual == expected or (equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
         return
     difference = abs(actual - expected)
@@ -214,7 +214,7 @@ def _compare_scalars(actual, expected, rtol, atol, equal_nan):
     raise _Mismatch(AssertionError, text)
 
 
-def _allowed(tolerance, exact):
+def _allowed(tolerance, exact) -> str:
     return "" if exact else f" (up to {tolerance} allowed)"
 
 
@@ -222,7 +222,7 @@ def _tolerances(options, *inputs):
     return default_tolerances(*inputs) if options.rtol is None else (options.rtol, options.atol)
 
 
-def _as_tensors(actual, expected, options):
+def _as_tensors(actual, expected, options) -> tuple | None:
     """Both as tensors, or None if their types are not related or no tensors come of them."""
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if not related or (not options.allow_subclasses and type(actual) is not type(expected)):
@@ -235,7 +235,7 @@ def _as_tensors(actual, expected, options):
         return None
 
 
-def _compare_tensors(actual, expected, options):
+def _compare_tensors(actual, expected, options) -> None:
     _compare_attribute("shape", actual.shape, expected.shape)
     if options.check_layout:
         _compare_attribute("layout", actual.layout, expected.layout)
@@ -284,7 +284,7 @@ def _compare_sparse(actual, expected, rtol, atol, equal_nan):
         _compare_dense(getattr(actual, name)(), getattr(expected, name)(), *close, equal_nan, what)
 
 
-def _compare_dense(actual, expected, rtol, atol, equal_nan, what):
+def _compare_dense(actual, expected, rtol, atol, equal_nan, what) -> None:
     matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if bool(torch.all(matches)):
         return
@@ -293,12 +293,12 @@ def _compare_dense(actual, expected, rtol, atol, equal_nan, what):
     raise _Mismatch(AssertionError, _tensor_text(actual, expected, matches, rtol, atol, what))
 
 
-def _compare_attribute(name, actual, expected):
+def _compare_attribute(name, actual, expected) -> None:
     if actual != expected:
         raise _Mismatch(AssertionError, f"The values for attribute {name!r} do not match: {actual} != {expected}.")
 
 
-def _tensor_text(actual, expected, matches, rtol, atol, what):
+def _tensor_text(actual, expected, matches, rtol, atol, what) -> str:
     if not (actual.is_floating_point() or actual.is_complex()):  # differences of small integers would wrap around
         actual, expected = actual.to(torch.int64), expected.to(torch.int64)
     shape = matches.shape
@@ -317,7 +317,7 @@ def _tensor_text(actual, expected, matches, rtol, atol, what):
     )
 
 
-def _greatest(values, shape):
+def _greatest(values, shape) -> str:
     position = int(torch.argmax(values).item())
     index = tuple(int(part) for part in np.unravel_index(position, tuple(shape)))
     return f"{values[position].item()} at index {index}"

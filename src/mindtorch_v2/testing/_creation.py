@@ -73,7 +73,7 @@ def _draw(shape, dtype, device, low, high):
     return torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)
 
 
-def _limits(low, high, default_low, default_high, smallest, greatest):
+def _limits(low, high, default_low, default_high, smallest, greatest) -> tuple:
     low = default_low if low is None else low
     high = default_high if high is None else high
     if any(isinstance(limit, float) and math.isnan(limit) for limit in (low, high)):

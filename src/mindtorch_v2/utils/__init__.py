@@ -19,7 +19,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'mindtorch_v2.utils' has no attribute {name!r}")
 
 
-def set_module(obj, mod):
+def set_module(obj, mod) -> None:
     """Set the `__module__` of an object, so that it shows where users find it."""
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")

@@ -14,7 +14,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
-from .._ops_namespace import OpOverloadPacket
+from .._ops import OpOverloadPacket
 from ._pytree import tree_map
 
 aten = torch.ops.aten
@@ -118,7 +118,7 @@ def conv_backward_flop(
 ):  # fmt: skip
     """Of the gradients of a convolution that `output_mask` asks for, each itself a convolution."""
 
-    def swapped(shape):
+    def swapped(shape) -> list:
         return [shape[1], shape[0], *shape[2:]]
 
     count = 0
@@ -200,7 +200,7 @@ def _linear(input, weight, bias=None):
     return aten.addmm, _matmul(prod(input.shape[:-1]), input.size(-1), weight.size(0))
 
 
-def _linear_backward(input, grad_output, weight, output_mask):
+def _linear_backward(input, grad_output, weight, output_mask) -> tuple | None:
     if weight.dim() != 2:
         return None
     return aten.mm, sum(output_mask[:2]) * _matmul(prod(input.shape[:-1]), input.size(-1), weight.size(0))

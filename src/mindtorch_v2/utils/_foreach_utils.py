@@ -7,12 +7,12 @@ __all__: list[str] = []
 _foreach_supported_types = [torch.Tensor]
 
 
-def _get_foreach_kernels_supported_devices():
+def _get_foreach_kernels_supported_devices() -> list:
     """Devices on which the multi-tensor form is preferred when nobody asks for a form."""
     return ["cuda", "xpu", "mtia", "npu"]
 
 
-def _get_fused_kernels_supported_devices():
+def _get_fused_kernels_supported_devices() -> list:
     """Devices that have fused optimizer kernels."""
     return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "npu"]
 
@@ -39,7 +39,7 @@ def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
     return groups
 
 
-def _device_has_foreach_support(device):
+def _device_has_foreach_support(device) -> bool:
     """Whether `device` runs the `_foreach_` functions natively."""
     return device.type in (*_get_foreach_kernels_supported_devices(), "cpu")
 

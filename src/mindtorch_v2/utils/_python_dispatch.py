@@ -3,7 +3,8 @@
 import contextlib
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C, _torch_dispatch
+from mindtorch_v2 import _C
+from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
@@ -30,7 +31,7 @@ class TorchDispatchMode:
     >>> with Names():
     ...     _ = torch.ones(2) + 1
     aten.ones.default
-    aten.add.Tensor
+    aten.add.Scalar
     """
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -40,7 +41,7 @@ class TorchDispatchMode:
         _torch_dispatch.push(self)
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
         _torch_dispatch.pop()
 
     @classmethod
@@ -49,7 +50,7 @@ class TorchDispatchMode:
         return cls(*args, **kwargs)
 
     @classmethod
-    def is_infra_mode(cls):
+    def is_infra_mode(cls) -> bool:
         return False
 
 
@@ -66,12 +67,12 @@ def _get_current_dispatch_mode():
     return modes[-1] if modes else None
 
 
-def _get_current_dispatch_mode_stack():
+def _get_current_dispatch_mode_stack() -> list:
     """The modes, outermost first."""
     return list(_torch_dispatch.modes())
 
 
-def is_in_torch_dispatch_mode(include_infra_modes=True):
+def is_in_torch_dispatch_mode(include_infra_modes=True) -> bool:
     """Whether a mode is active."""
     return bool(_torch_dispatch.modes())
 
@@ -88,7 +89,7 @@ def _disable_current_modes():
         yield modes
 
 
-def is_traceable_wrapper_subclass_type(t):
+def is_traceable_wrapper_subclass_type(t) -> bool:
     """Whether a class has both `__tensor_flatten__` and `__tensor_unflatten__`."""
     return issubclass(t, torch.Tensor) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
@@ -110,13 +111,13 @@ def transform_subclass(t, callback, outer_size=None, outer_stride=None):
     return made
 
 
-def _alias_sets(described):
+def _alias_sets(described) -> list:
     """For each argument or return of an operator the names of its alias set, and whether it is written."""
     return [({*each["alias"].split(" ")[0].strip("!").split("|")} - {""}, each["is_write"]) for each in described]
 
 
 def return_and_correct_aliasing(func, args, kwargs, out):
-    """What a wrapper subclass returns from `__torch_dispatch__`: results that alias as the operator's schema says.
+    """Results that a wrapper subclass returns from `__torch_dispatch__`: those that alias as the operator's schema says.
 
     Where the operator writes to an argument and returns it, the argument itself is returned. Where it returns a view,
     the result shares the argument's storage, so that autograd knows it for one.
@@ -143,7 +144,7 @@ def return_and_correct_aliasing(func, args, kwargs, out):
     return result[0] if result else out
 
 
-def _share_storage(view, source):
+def _share_storage(view, source) -> None:
     if type(view) is not type(source):
         raise AssertionError(
             f"expected a view of {type(source)} to be one too, got {type(view)}: __torch_dispatch__ must return its own class"

@@ -9,7 +9,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mindtorch_v2 import Size
+from mindtorch_v2._core.dtype import Size
 
 __all__ = [
     "DictKey",
@@ -62,7 +62,7 @@ class SequenceKey(NamedTuple):
 
     idx: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"[{self.idx!r}]"
 
     def get(self, sequence):
@@ -74,7 +74,7 @@ class MappingKey(NamedTuple):
 
     key: Any
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"[{self.key!r}]"
 
     def get(self, mapping):
@@ -89,7 +89,7 @@ class GetAttrKey(NamedTuple):
 
     name: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f".{self.name}"
 
     def get(self, obj):
@@ -110,7 +110,7 @@ def register_pytree_node(
     to_dumpable_context=None,
     from_dumpable_context=None,
     flatten_with_keys_fn=None,
-):
+) -> None:
     """Register `cls` as a container.
 
     `flatten_fn(obj)` returns (children, context), `unflatten_fn(children, context)` the object again;
@@ -130,7 +130,7 @@ def register_pytree_node(
     )
 
 
-def _register_pytree_node(cls, flatten_fn, unflatten_fn, to_str_fn=None, maybe_from_str_fn=None, **options):
+def _register_pytree_node(cls, flatten_fn, unflatten_fn, to_str_fn=None, maybe_from_str_fn=None, **options) -> None:
     """The older name of `register_pytree_node`, which may replace a registration."""
     options.setdefault("serialized_type_name", None)
     _register(
@@ -147,20 +147,20 @@ def _register_pytree_node(cls, flatten_fn, unflatten_fn, to_str_fn=None, maybe_f
 _private_register_pytree_node = _register_pytree_node
 
 
-def _register(cls, flatten_fn, unflatten_fn, name, to_dumpable, from_dumpable, flatten_with_keys_fn):
+def _register(cls, flatten_fn, unflatten_fn, name, to_dumpable, from_dumpable, flatten_with_keys_fn) -> None:
     if (to_dumpable is None) != (from_dumpable is None):
         raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
     _serializers[cls] = (name, to_dumpable, from_dumpable)
 
 
-def _deregister_pytree_node(cls):
+def _deregister_pytree_node(cls) -> None:
     """Undo the registration of `cls`."""
     del SUPPORTED_NODES[cls]
     del _serializers[cls]
 
 
-def register_constant(cls):
+def register_constant(cls) -> None:
     """Register `cls`, whose instances are compared and hashed by value, as a container without children."""
     if cls.__eq__ is object.__eq__:
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__eq__` implementation.")
@@ -180,18 +180,18 @@ class _Constant:
     value: Any
 
 
-def is_constant_class(cls):
+def is_constant_class(cls) -> bool:
     """Whether `cls` was registered by `register_constant`."""
     return cls in _constants
 
 
-def register_dataclass(cls, *, field_names=None, drop_field_names=None, serialized_type_name=None):
+def register_dataclass(cls, *, field_names=None, drop_field_names=None, serialized_type_name=None) -> None:
     """Register a dataclass whose fields (those in `field_names`, without `drop_field_names`) are the children."""
     dropped = set(drop_field_names or ())
     names = field_names if field_names is not None else [f.name for f in dataclasses.fields(cls) if f.init]
     names = [name for name in names if name not in dropped]
 
-    def flatten(obj):
+    def flatten(obj) -> tuple:
         kept = [name for name in names if getattr(obj, name) is not None]
         nones = [name for name in names if getattr(obj, name) is None]
         return [getattr(obj, name) for name in kept], [kept, nones]
@@ -200,7 +200,7 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
         kept, nones = context
         return cls(**dict(zip(kept, values)), **dict.fromkeys(nones))
 
-    def flatten_with_keys(obj):
+    def flatten_with_keys(obj) -> tuple:
         values, context = flatten(obj)
         return [(GetAttrKey(name), value) for name, value in zip(context[0], values)], context
 
@@ -212,35 +212,35 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
 # ---- the containers of the standard library ----
 
 
-def _list_flatten(value):
+def _list_flatten(value) -> tuple:
     return value, None
 
 
-def _list_unflatten(values, context):
+def _list_unflatten(values, context) -> list:
     return list(values)
 
 
-def _list_flatten_with_keys(value):
+def _list_flatten_with_keys(value) -> tuple:
     return [(SequenceKey(i), item) for i, item in enumerate(value)], None
 
 
-def _tuple_flatten(value):
+def _tuple_flatten(value) -> tuple:
     return list(value), None
 
 
-def _tuple_unflatten(values, context):
+def _tuple_unflatten(values, context) -> tuple:
     return tuple(values)
 
 
-def _dict_flatten(value):
+def _dict_flatten(value) -> tuple:
     return list(value.values()), list(value.keys())
 
 
-def _dict_unflatten(values, context):
+def _dict_unflatten(values, context) -> dict:
     return dict(zip(context, values))
 
 
-def _dict_flatten_with_keys(value):
+def _dict_flatten_with_keys(value) -> tuple:
     values, context = _dict_flatten(value)
     return [(MappingKey(key), item) for key, item in zip(context, values)], context
 
@@ -249,7 +249,7 @@ def _ordereddict_unflatten(values, context):
     return OrderedDict(zip(context, values))
 
 
-def _defaultdict_flatten(value):
+def _defaultdict_flatten(value) -> tuple:
     values, keys = _dict_flatten(value)
     return values, [value.default_factory, keys]
 
@@ -259,11 +259,11 @@ def _defaultdict_unflatten(values, context):
     return defaultdict(factory, zip(keys, values))
 
 
-def _defaultdict_flatten_with_keys(value):
+def _defaultdict_flatten_with_keys(value) -> tuple:
     return _dict_flatten_with_keys(value)[0], [value.default_factory, list(value.keys())]
 
 
-def _deque_flatten(value):
+def _deque_flatten(value) -> tuple:
     return list(value), value.maxlen
 
 
@@ -271,11 +271,11 @@ def _deque_unflatten(values, context):
     return deque(values, maxlen=context)
 
 
-def _deque_flatten_with_keys(value):
+def _deque_flatten_with_keys(value) -> tuple:
     return [(SequenceKey(i), item) for i, item in enumerate(value)], value.maxlen
 
 
-def _namedtuple_flatten(value):
+def _namedtuple_flatten(value) -> tuple:
     return list(value), type(value)
 
 
@@ -283,7 +283,7 @@ def _namedtuple_unflatten(values, context):
     return context(*values)
 
 
-def _namedtuple_flatten_with_keys(value):
+def _namedtuple_flatten_with_keys(value) -> tuple:
     return [(GetAttrKey(name), item) for name, item in zip(value._fields, value)], type(value)
 
 
@@ -315,7 +315,7 @@ _register(
 _register(Size, _tuple_flatten, _tuple_unflatten, "torch.Size", None, None, _list_flatten_with_keys)
 
 
-def is_namedtuple_class(cls):
+def is_namedtuple_class(cls) -> bool:
     """Whether `cls` was made by `namedtuple` or `NamedTuple` (or inherits from such a class)."""
     if not isinstance(cls, type) or not issubclass(cls, tuple):
         return False
@@ -348,7 +348,7 @@ class TreeSpec:
 
     __slots__ = ("_children", "_context", "_type", "num_children", "num_leaves", "num_nodes")
 
-    def __init__(self, type, context, children_specs):
+    def __init__(self, type, context, children_specs) -> None:
         self._type = type
         self._context = context
         self._children = list(children_specs)
@@ -368,10 +368,10 @@ class TreeSpec:
     def children_specs(self):
         return self._children
 
-    def is_leaf(self):
+    def is_leaf(self) -> bool:
         return self._type is None
 
-    def children(self):
+    def children(self) -> list:
         return list(self._children)
 
     def child(self, index):
@@ -382,13 +382,13 @@ class TreeSpec:
             return NotImplemented
         return self._type == other._type and self._context == other._context and self._children == other._children
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         context = self._context
         if self._type in (dict, OrderedDict, defaultdict):
             context = tuple(map(str, context))
         return hash((self._type, str(context), tuple(self._children)))
 
-    def __repr__(self, indent=0):
+    def __repr__(self, indent=0) -> str:
         if self._type is None:
             return "*"
         head = f"TreeSpec({self._type.__name__}, {self._context}, ["
@@ -399,7 +399,7 @@ class TreeSpec:
             text += "".join(",\n" + " " * inner + child.__repr__(inner) for child in self._children[1:])
         return head + text + "])"
 
-    def flatten_up_to(self, tree):
+    def flatten_up_to(self, tree) -> list:
         """The subtrees of `tree` in the places of this structure's leaves; raises ValueError if it does not fit."""
         if self._type is None:
             return [tree]
@@ -448,10 +448,10 @@ class LeafSpec(TreeSpec):
 
     __slots__ = ()
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(None, None, [])
 
-    def __repr__(self, indent=0):
+    def __repr__(self, indent=0) -> str:
         return "*"
 
 
@@ -502,7 +502,7 @@ def tree_iter(tree, is_leaf=None):
         yield from tree_iter(child, is_leaf)
 
 
-def tree_leaves(tree, is_leaf=None):
+def tree_leaves(tree, is_leaf=None) -> list:
     """The leaves, as a list."""
     return list(tree_iter(tree, is_leaf))
 
@@ -549,22 +549,22 @@ def tree_map_only_(type_or_types_or_pred, /, func, tree, is_leaf=None):
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all(pred, tree, is_leaf=None):
+def tree_all(pred, tree, is_leaf=None) -> bool:
     """Whether `pred` holds for every leaf."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred, tree, is_leaf=None):
+def tree_any(pred, tree, is_leaf=None) -> bool:
     """Whether `pred` holds for some leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types, /, pred, tree, is_leaf=None):
+def tree_all_only(type_or_types, /, pred, tree, is_leaf=None) -> bool:
     """Whether `pred` holds for every leaf of these types."""
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
-def tree_any_only(type_or_types, /, pred, tree, is_leaf=None):
+def tree_any_only(type_or_types, /, pred, tree, is_leaf=None) -> bool:
     """Whether `pred` holds for some leaf of these types."""
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
@@ -588,12 +588,12 @@ def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
     return result
 
 
-def tree_flatten_with_path(tree, is_leaf=None):
+def tree_flatten_with_path(tree, is_leaf=None) -> tuple:
     """The leaves with their places (tuples of keys), and the structure."""
     return list(_with_path((), tree, is_leaf)), tree_structure(tree, is_leaf)
 
 
-def tree_leaves_with_path(tree, is_leaf=None):
+def tree_leaves_with_path(tree, is_leaf=None) -> list:
     """The leaves with their places (tuples of keys)."""
     return list(_with_path((), tree, is_leaf))
 
@@ -619,7 +619,7 @@ def tree_map_with_path(func, tree, *rests, is_leaf=None):
     return spec.unflatten([func(*items) for items in zip(*columns)])
 
 
-def keystr(kp):
+def keystr(kp) -> str:
     """The text of a place, as in "['a'][0].x"."""
     return "".join(str(key) for key in kp)
 
@@ -631,7 +631,7 @@ def key_get(obj, kp):
     return obj
 
 
-def treespec_pprint(treespec):
+def treespec_pprint(treespec) -> str:
     """The text of a structure."""
     return repr(treespec)
 
@@ -641,7 +641,7 @@ def treespec_dumps(treespec, protocol=None):
     return json.dumps((1, _dump(treespec)))
 
 
-def _dump(spec):
+def _dump(spec) -> dict:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
     name, to_dumpable, _ = _serializers[spec.type]
@@ -679,6 +679,6 @@ def _load(data):
     return TreeSpec(kind, context, [_load(child) for child in data["children_spec"]])
 
 
-def arg_tree_leaves(*args, **kwargs):
+def arg_tree_leaves(*args, **kwargs) -> list:
     """The leaves of the arguments of a call."""
     return [leaf for value in (*args, *kwargs.values()) for leaf in tree_iter(value)]

@@ -8,7 +8,7 @@ import enum
 from collections import defaultdict, deque
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops_namespace import OpOverload, OpOverloadPacket
+from mindtorch_v2._ops import OpOverload, OpOverloadPacket
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode
 from mindtorch_v2.utils._pytree import tree_map
 
@@ -16,7 +16,7 @@ __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_c
 
 
 class CheckpointPolicy(enum.Enum):
-    """What becomes of an operator's result; "prefer" leaves it to others to decide otherwise, of which there are none here."""
+    """Fate of an operator's result; "prefer" leaves it to others to decide otherwise, of which there are none here."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -31,9 +31,9 @@ _OFFLOADED = (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFF
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told: whether this is the second run, and what the operator gave."""
+    """The context that a policy function is told: whether this is the second run, and what the operator gave."""
 
-    def __init__(self, *, is_recompute, op_output=None):
+    def __init__(self, *, is_recompute, op_output=None) -> None:
         self.is_recompute = is_recompute
         self.op_output = op_output
 
@@ -41,7 +41,7 @@ class SelectiveCheckpointContext:
 class _Kept:
     """A saved value of a result, a tensor with its version."""
 
-    def __init__(self, value):
+    def __init__(self, value) -> None:
         self.value = value.detach() if isinstance(value, torch.Tensor) else value
         self.version = value._version if isinstance(value, torch.Tensor) else None
 
@@ -61,7 +61,7 @@ _MISMATCH = (
 class _Keeping(TorchDispatchMode):
     """The first run: keeps what the policy says, for each operator in the order of its calls."""
 
-    def __init__(self, policy, kept):
+    def __init__(self, policy, kept) -> None:
         super().__init__()
         self.policy = policy
         self.kept = kept
@@ -83,7 +83,7 @@ class _Keeping(TorchDispatchMode):
 class _Reusing(TorchDispatchMode):
     """The second run: gives what was kept, once."""
 
-    def __init__(self, kept, allow_mutation):
+    def __init__(self, kept, allow_mutation) -> None:
         super().__init__()
         self.kept = kept
         self.allow_mutation = allow_mutation
@@ -131,7 +131,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
                     + "Please update the OpOverloadPacket to a specific OpOverload." * packet
                 )
 
-        def policy(context, op, *args, **kwargs):
+        def policy(context, op, *args, **kwargs) -> bool:
             return op in policy_fn_or_list
 
     elif callable(policy_fn_or_list):

@@ -71,7 +71,7 @@ def set_checkpoint_early_stop(enable):
         _enable_checkpoint_early_stop = previous
 
 
-def detach_variable(inputs):
+def detach_variable(inputs) -> tuple:
     """A tuple like `inputs` whose tensors are detached; each still asks for a gradient if it did."""
     if not isinstance(inputs, tuple):
         raise RuntimeError("Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__)
@@ -86,7 +86,7 @@ def detach_variable(inputs):
     return tuple(detached)
 
 
-def check_backward_validity(inputs):
+def check_backward_validity(inputs) -> None:
     """Warns if no input asks for a gradient: a reentrant checkpoint then has none to give."""
     if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
@@ -98,7 +98,7 @@ class DefaultDeviceType:
     _default_device_type = "cuda"
 
     @staticmethod
-    def set_device_type(device="cuda"):
+    def set_device_type(device="cuda") -> None:
         """Sets the type."""
         DefaultDeviceType._default_device_type = device
 
@@ -138,7 +138,7 @@ def get_device_states(*args):
     return devices, [module.get_rng_state(device) for device in devices]
 
 
-def set_device_states(devices, states, *, device_type=None):
+def set_device_states(devices, states, *, device_type=None) -> None:
     """Puts back what `get_device_states` returned."""
     device_type = device_type or _infer_device_type(*states)
     for device, state in zip(devices, states, strict=True):
@@ -148,7 +148,7 @@ def set_device_states(devices, states, *, device_type=None):
 class _RandomState:
     """The generators' state at the start of a part, and blocks that run from there again."""
 
-    def __init__(self, preserve, args):
+    def __init__(self, preserve, args) -> None:
         self.preserve = preserve
         if preserve:
             self.cpu = torch.get_rng_state()
@@ -170,7 +170,7 @@ class _RandomState:
 class _AutocastState:
     """Autocast's settings at the start of a part."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.settings = [
             (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)) for device in ("cpu", "npu")
         ]
@@ -205,7 +205,7 @@ class CheckpointFunction(torch.autograd.Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx, *grads) -> tuple:
         if torch._C._current_graph_task_is_selective():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
@@ -231,7 +231,7 @@ class CheckpointFunction(torch.autograd.Function):
         return None, None, *(value.grad if isinstance(value, torch.Tensor) else None for value in detached)
 
 
-def noop_context_fn():
+def noop_context_fn() -> tuple:
     """Two contexts that do nothing, for the first and the second run."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
@@ -313,8 +313,8 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     return part(start, len(functions))(input)
 
 
-def _default_meta_extractor(x):
-    """What is compared of a tensor between the two runs."""
+def _default_meta_extractor(x) -> dict:
+    """The facts of a tensor that are compared between the two runs."""
     return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
 
 
@@ -343,7 +343,7 @@ class _KeepInputs(torch.autograd.Function):
         others = [None if i in places else arg for i, arg in enumerate(args)]
         requires = [tensor.requires_grad for _, tensor in tensors]
 
-        def inputs(saved):
+        def inputs(saved) -> list:
             detached = []
             for tensor, asks in zip(saved, requires, strict=True):
                 copy = tensor.detach()
@@ -385,7 +385,7 @@ class _Frame:
     def inputs(self):
         return self.inputs_of(self.keeper.saved_tensors)
 
-    def check(self, run):
+    def check(self, run) -> None:
         """Raises CheckpointError unless the second run saved what the first one did."""
         count = self.counts[run]
         if count != len(self.holders):
@@ -423,7 +423,7 @@ _TIP = (
 class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
     """Collects the tensors that a second run saves."""
 
-    def __init__(self, frame_ref, run):
+    def __init__(self, frame_ref, run) -> None:
         def pack(x):
             x = x.detach() if x.requires_grad else x
             frame = frame_ref()
@@ -446,7 +446,7 @@ class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
 class _CheckpointHook(torch.autograd.graph.saved_tensors_hooks):
     """Replaces the tensors that the first run saves by holders, and fills those when backward asks."""
 
-    def __init__(self, frame):
+    def __init__(self, frame) -> None:
         def pack(x):
             holder = _Holder()
             frame.holders.append(weakref.ref(holder))
@@ -474,7 +474,7 @@ class _CheckpointHook(torch.autograd.graph.saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-def _recompute(frame, run):
+def _recompute(frame, run) -> None:
     frame.recomputed[run] = weakref.WeakKeyDictionary()
     frame.counts[run] = 0
     args = frame.inputs()
@@ -500,7 +500,7 @@ def _checkpoint_without_reentrant(fn, preserve, context_fn, determinism_check, d
     random_state = _RandomState(preserve, args)
     autocast_state = _AutocastState()
 
-    def recompute(named, *inputs):
+    def recompute(named, *inputs) -> None:
         with random_state.again(), autocast_state.again(), recompute_context:
             fn(*inputs, **named)
 

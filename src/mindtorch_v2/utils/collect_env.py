@@ -20,7 +20,7 @@ _MISSING = "Could not collect"
 
 
 class SystemEnv(NamedTuple):
-    """What was found, field by field; None where there is nothing to find."""
+    """The findings, field by field; None where there is nothing to find."""
 
     torch_version: str
     is_debug_build: str

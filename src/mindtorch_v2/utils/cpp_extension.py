@@ -1,25 +1,427 @@
-"""Building PyTorch extensions in C++: their binary interface is PyTorch's own, so none can be loaded here."""
+"""Operator libraries in C++: `load`, `load_inline`, and the pieces of a setup.py.
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+The guide is docs/cpp-operators.md. What runs on CUDA is not built here: the functions that ask for it say so.
+"""
+
+import hashlib
+import importlib.util
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from mindtorch_v2._core.loading import reporting_failures
+from mindtorch_v2._ops import ops
+from mindtorch_v2.utils import _cpp_headers, _ninja
 
 __all__ = [
-    "BuildExtension",
+    "BuildExtension",  # noqa: F822  (made when it is asked for)
     "CUDAExtension",
     "CUDA_HOME",
     "CppExtension",
+    "SyclExtension",
+    "check_compiler_is_gcc",
+    "check_compiler_ok_for_platform",
+    "get_compiler_abi_compatibility_and_version",
+    "get_cxx_compiler",
+    "get_default_build_root",
     "include_paths",
+    "is_ninja_available",
     "library_paths",
     "load",
     "load_inline",
+    "remove_extension_h_precompiler_headers",
+    "verify_ninja_availability",
 ]
 
-_REMEDY = "register the kernel from Python with torch.library"
+logger = logging.getLogger("torch.utils.cpp_extension")
 
 CUDA_HOME: str | None = None
-BuildExtension = unavailable_class("torch.utils.cpp_extension.BuildExtension", _REMEDY)
-CUDAExtension = unavailable_function("torch.utils.cpp_extension.CUDAExtension", _REMEDY)
-CppExtension = unavailable_function("torch.utils.cpp_extension.CppExtension", _REMEDY)
-include_paths = unavailable_function("torch.utils.cpp_extension.include_paths", _REMEDY)
-library_paths = unavailable_function("torch.utils.cpp_extension.library_paths", _REMEDY)
-load = unavailable_function("torch.utils.cpp_extension.load", _REMEDY)
-load_inline = unavailable_function("torch.utils.cpp_extension.load_inline", _REMEDY)
+ROCM_HOME: str | None = None
+CUDNN_HOME: str | None = None
+IS_HIP_EXTENSION = False
+IS_WINDOWS = IS_MACOS = False
+IS_LINUX = True
+LIB_EXT, CLIB_EXT, EXEC_EXT = ".so", ".so", ""
+CLIB_PREFIX = "lib"
+COMMON_NVCC_FLAGS: list[str] = []
+TORCH_LIB_PATH = str(_cpp_headers.library_path())
+
+_CUDA_SOURCES = (".cu", ".cuh")
+
+
+def _find_cuda_home():
+    return None
+
+
+def get_cxx_compiler():
+    """The C++ compiler that is used: $CXX, else c++."""
+    return os.environ.get("CXX", "c++")
+
+
+def _compiler_version(compiler):
+    try:
+        return subprocess.run([*compiler.split(), "-v"], capture_output=True, text=True).stderr
+    except OSError:
+        return ""
+
+
+def check_compiler_is_gcc(compiler):
+    """Whether it is GCC."""
+    return "gcc version" in _compiler_version(compiler)
+
+
+def check_compiler_ok_for_platform(compiler):
+    """Whether it is GCC or clang."""
+    version = _compiler_version(compiler)
+    return "gcc version" in version or "clang version" in version
+
+
+def get_compiler_abi_compatibility_and_version(compiler):
+    """(whether the compiler can be used, its version)."""
+    from packaging.version import Version  # its cost is not that of importing this module
+
+    found = re.search(r"(?:gcc|clang) version (\d+(?:\.\d+)*)", _compiler_version(compiler))
+    if not found:
+        return False, Version("0.0.0")
+    return Version(found.group(1)) >= Version("5.0.0"), Version(found.group(1))
+
+
+def is_ninja_available():
+    """Whether the program ninja is there."""
+    return shutil.which("ninja") is not None
+
+
+def verify_ninja_availability():
+    """RuntimeError if the program ninja is not there."""
+    if not is_ninja_available():
+        raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
+
+
+def remove_extension_h_precompiler_headers():
+    """Delete the precompiled headers of earlier builds."""
+    for folder in _cpp_headers.cache_path().glob("precompiled-*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def get_default_build_root():
+    """Where extensions are built that name no folder: torch_extensions in the user's cache."""
+    return str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "torch_extensions")
+
+
+def include_paths(device_type="cpu", torch_include_dirs=True):
+    """Folders for the compiler's -I: headers written by hand, and those generated from the operators."""
+    _refuse_devices(device_type)
+    return _ninja.include_folders() if torch_include_dirs else []
+
+
+def library_paths(device_type="cpu", torch_include_dirs=True, cross_target_platform=None):
+    """Folders for the linker's -L."""
+    _refuse_devices(device_type)
+    return _ninja.core_library_folders()
+
+
+def _refuse_devices(device_type):
+    if device_type != "cpu":
+        raise NotImplementedError(
+            f"mindtorch_v2 builds extensions for the CPU only; it has no headers or libraries for {device_type!r}"
+        )
+
+
+# ---- building at run time ----
+
+_loaded: dict[tuple, tuple] = {}
+
+
+def _build_folder(name, verbose):
+    root = os.environ.get("TORCH_EXTENSIONS_DIR")
+    if not root:
+        version = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}_cpu"
+        root = os.path.join(get_default_build_root(), version)
+    folder = os.path.join(root, name)
+    if verbose:
+        logger.info("Using %s as PyTorch extensions root...", root)
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def _check_no_devices(with_cuda, with_sycl, sources):
+    cuda = [s for s in sources if str(s).endswith(_CUDA_SOURCES)]
+    if with_cuda or cuda:
+        raise OSError(
+            "CUDA_HOME environment variable is not set. Please set it to your CUDA install root. "
+            f"(mindtorch_v2 builds extensions for the CPU only{': ' + ', '.join(map(str, cuda)) if cuda else ''})"
+        )
+    if with_sycl:
+        raise NotImplementedError("with_sycl: mindtorch_v2 builds extensions for the CPU only")
+
+
+def _versioned(name, folder, inputs, sources):
+    """The name for these inputs: a module cannot be loaded twice, so that changed ones get a name with a number."""
+    key = hashlib.sha256(repr(inputs).encode())
+    for source in sources:
+        key.update(Path(source).read_bytes())
+    version, known = _loaded.get((name, folder), (0, None))
+    if known is not None and known != key.hexdigest():
+        version += 1
+    _loaded[name, folder] = (version, key.hexdigest())
+    return f"{name}_v{version}" if version else name
+
+
+def load(
+    name,
+    sources,
+    extra_cflags=None,
+    extra_cuda_cflags=None,
+    extra_sycl_cflags=None,
+    extra_ldflags=None,
+    extra_include_paths=None,
+    build_directory=None,
+    verbose=False,
+    with_cuda=None,
+    with_sycl=None,
+    is_python_module=True,
+    is_standalone=False,
+    keep_intermediates=True,
+):
+    """Compile C++ sources and load the result: a module, or with `is_python_module=False` a library of operators.
+
+    What was built before from the same inputs is loaded at once. RuntimeError with the compiler's words if it fails.
+    """
+    if is_python_module and is_standalone:
+        raise ValueError("`is_python_module` and `is_standalone` are mutually exclusive.")
+    sources = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    _check_no_devices(with_cuda, with_sycl, sources)
+    folder = str(build_directory) if build_directory is not None else _build_folder(name, verbose)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"the build_directory {folder!r} does not exist")
+    flags, link_flags = list(extra_cflags or ()), list(extra_ldflags or ())
+    includes = [os.path.abspath(path) for path in extra_include_paths or ()]
+    with _ninja.Lock(os.path.join(folder, "lock")):
+        built = _versioned(name, folder, (flags, link_flags, includes, is_python_module, is_standalone), sources)
+        if verbose:
+            logger.info("Building extension module %s...", built)
+        path = _ninja.build_shared_library(
+            built, folder, [os.path.abspath(s) for s in sources], flags, link_flags, includes, verbose, is_standalone
+        )
+    if not keep_intermediates:
+        for made in Path(folder).glob("*.o"):
+            made.unlink()
+    if is_standalone:
+        return path
+    if verbose:
+        logger.info("Loading extension module %s...", built)
+    if not is_python_module:
+        ops.load_library(path)
+        return path
+    return _import(built, path)
+
+
+def _import(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    with reporting_failures():
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+def load_inline(
+    name,
+    cpp_sources,
+    cuda_sources=None,
+    sycl_sources=None,
+    functions=None,
+    extra_cflags=None,
+    extra_cuda_cflags=None,
+    extra_sycl_cflags=None,
+    extra_ldflags=None,
+    extra_include_paths=None,
+    build_directory=None,
+    verbose=False,
+    with_cuda=None,
+    with_sycl=None,
+    is_python_module=True,
+    with_pytorch_error_handling=True,
+    keep_intermediates=True,
+    use_pch=False,
+    no_implicit_headers=False,
+):
+    """Compile C++ code given as text; `functions` (a name, a list, or names with documentation) become the module's."""
+    if cuda_sources or with_cuda:
+        _check_no_devices(True, None, ())
+    if sycl_sources or with_sycl:
+        _check_no_devices(None, True, ())
+    sources = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    if not no_implicit_headers:
+        sources.insert(0, "#include <torch/extension.h>")
+    if functions is not None:
+        if isinstance(functions, str):
+            functions = [functions]
+        if isinstance(functions, (list, tuple)):
+            functions = {function: function for function in functions}
+        if not isinstance(functions, dict):
+            raise ValueError(f"Expected 'functions' to be a list or dict, but was {type(functions)}")
+        sources.append("PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {")
+        for function, text in functions.items():
+            wrapped = f"torch::wrap_pybind_function({function})" if with_pytorch_error_handling else function
+            sources.append(f'm.def("{function}", {wrapped}, {_quoted(text)});')
+        sources.append("}")
+    folder = str(build_directory) if build_directory is not None else _build_folder(name, verbose)
+    path = Path(folder) / "main.cpp"
+    text = "\n".join(sources) + "\n"
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+    return load(
+        name,
+        [str(path)],
+        extra_cflags=extra_cflags,
+        extra_ldflags=extra_ldflags,
+        extra_include_paths=extra_include_paths,
+        build_directory=folder,
+        verbose=verbose,
+        is_python_module=is_python_module,
+        keep_intermediates=keep_intermediates,
+    )
+
+
+def _quoted(text):
+    return '"' + str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+# ---- setup.py ----
+
+
+def CppExtension(name, sources, *args, **kwargs):
+    """A setuptools.Extension with what an operator library needs: headers, libraries, C++."""
+    import setuptools  # only where something is built
+
+    kwargs["include_dirs"] = [*kwargs.get("include_dirs", ()), *include_paths()]
+    kwargs["library_dirs"] = [*kwargs.get("library_dirs", ()), *library_paths()]
+    kwargs["libraries"] = [*kwargs.get("libraries", ()), "mindtorch_core"]
+    kwargs["language"] = "c++"
+    return setuptools.Extension(name, list(sources), *args, **kwargs)
+
+
+def CUDAExtension(name, sources, *args, **kwargs):
+    """OSError that says what is missing: CUDA is not built here."""
+    _check_no_devices(True, None, sources)
+
+
+def SyclExtension(name, sources, *args, **kwargs):
+    """NotImplementedError: SYCL is not built here."""
+    _check_no_devices(None, True, sources)
+
+
+def _make_build_extension():
+    from setuptools.command.build_ext import build_ext  # only where something is built
+
+    class BuildExtension(build_ext):
+        """The `build_ext` of a setup.py that builds operator libraries.
+
+        Options (`BuildExtension.with_options(...)`): `use_ninja` (True) compiles with ninja, only what changed;
+        `no_python_abi_suffix` leaves the interpreter's suffix out of the file name.
+        """
+
+        @classmethod
+        def with_options(cls, **options):
+            class WithOptions(cls):
+                def __init__(self, *args, **kwargs):
+                    super().__init__(*args, **{**kwargs, **options})
+
+            return WithOptions
+
+        def __init__(self, *args, **kwargs):
+            self.use_ninja = kwargs.pop("use_ninja", True)
+            self.no_python_abi_suffix = kwargs.pop("no_python_abi_suffix", False)
+            super().__init__(*args, **kwargs)
+
+        def finalize_options(self):
+            super().finalize_options()
+            if self.use_ninja:
+                if is_ninja_available():
+                    self.force = True
+                else:
+                    logger.warning(
+                        "Attempted to use ninja as the BuildExtension backend but we could not find ninja. Falling back to "
+                        "using the slow distutils backend."
+                    )
+                    self.use_ninja = False
+
+        def build_extension(self, ext):
+            device = [s for s in ext.sources if s.endswith(_CUDA_SOURCES)]
+            _check_no_devices(None, None, device)
+            flags = ext.extra_compile_args
+            flags = list(flags.get("cxx", ())) if isinstance(flags, dict) else list(flags or ())
+            name = ext.name.rpartition(".")[2]
+            flags += [f"-DTORCH_EXTENSION_NAME={name}", "-DTORCH_API_INCLUDE_EXTENSION_H"]
+            if not any(flag.startswith(("-std=", "--std=")) for flag in flags):
+                flags.append("-std=c++20")
+            # Headers that the compiler looks for last, and of which it warns of nothing.
+            flags += [word for folder in _ninja.system_folders() for word in ("-isystem", folder)]
+            ext.extra_compile_args = flags
+            ours = set(include_paths())
+            ext.include_dirs = [folder for folder in ext.include_dirs if folder not in ours]
+            if self.use_ninja:
+                self._compile_with_ninja(ext)
+            super().build_extension(ext)
+
+        def _compile_with_ninja(self, ext):
+            compiler = self.compiler
+            original = compiler.compile
+
+            def compile_all(
+                sources,
+                output_dir=None,
+                macros=None,
+                include_dirs=None,
+                debug=0,
+                extra_preargs=None,
+                extra_postargs=None,
+                depends=None,
+            ):
+                compiler.compile = original
+                output_dir = output_dir or self.build_temp
+                objects = compiler.object_filenames(sources, output_dir=output_dir)
+                for made in objects:
+                    os.makedirs(os.path.dirname(os.path.abspath(made)), exist_ok=True)
+                flags = ["-fPIC", *self._compiler_flags()]
+                flags += [f"-D{m[0]}" if m[1] is None else f"-D{m[0]}={m[1]}" for m in macros or () if len(m) == 2]
+                includes = [os.path.abspath(folder) for folder in include_dirs or ()]
+                _ninja.compile_objects(
+                    ext.name.rpartition(".")[2],
+                    output_dir,
+                    sources,
+                    objects,
+                    [*flags, *(extra_postargs or ())],
+                    includes,
+                    True,
+                )
+                return objects
+
+            compiler.compile = compile_all
+
+        def _compiler_flags(self):
+            """Optimisation and warnings as this Python was built with."""
+            words = getattr(self.compiler, "compiler_so", [])[1:]
+            return [w for w in words if w.startswith(("-O", "-g", "-f", "-m")) and w != "-fPIC"] or ["-O2"]
+
+        def get_ext_filename(self, ext_name):
+            filename = super().get_ext_filename(ext_name)
+            if self.no_python_abi_suffix:
+                suffix = sysconfig.get_config_var("EXT_SUFFIX")
+                filename = filename.removesuffix(suffix) + ".so" if filename.endswith(suffix) else filename
+            return filename
+
+    return BuildExtension
+
+
+def __getattr__(name):
+    # Made when it is asked for: setuptools is needed by those who build only.
+    if name == "BuildExtension":
+        made = globals()["BuildExtension"] = _make_build_extension()
+        return made
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 import sys
 import types
 
-from mindtorch_v2._deterministic import fills_uninitialized_memory, set_fill_uninitialized_memory
+from mindtorch_v2._core.deterministic import fills_uninitialized_memory, set_fill_uninitialized_memory
 
 
 class _Settings(types.ModuleType):

@@ -129,6 +129,7 @@ class FlopCounterMode:
 
     def _count(self, packet: Any, out: Any, args: Any, kwargs: Any) -> None:
         formula = self.flop_registry.get(packet)
+        counted: Any
         if formula is not None:
             counted = packet, formula(*args, **kwargs, out_val=out)
         else:

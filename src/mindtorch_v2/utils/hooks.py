@@ -1,58 +1,11 @@
 """Handles that remove a hook, and the machinery behind modules' full backward hooks."""
 
-import weakref
-from collections import OrderedDict
 from warnings import warn
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.hooks import RemovableHandle
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
-
-
-class RemovableHandle:
-    """Removes one hook from the dictionary that holds it.
-
-    The dictionary is held weakly: a handle never keeps a module alive. `extra_dict` (one dictionary or a list of
-    them) holds flags filed under the same id, which go with the hook.
-    """
-
-    next_id = 0
-
-    def __init__(self, hooks_dict, *, extra_dict=None):
-        self.hooks_dict_ref = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
-        if isinstance(extra_dict, dict):
-            extras = (extra_dict,)
-        else:
-            extras = tuple(extra_dict or ())
-        self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extras)
-
-    def remove(self):
-        """Takes the hook out; a second call, or one after the owner is gone, does nothing."""
-        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
-            holder = ref()
-            if holder is not None:
-                holder.pop(self.id, None)
-
-    def __getstate__(self):
-        if not self.extra_dict_ref:
-            return self.hooks_dict_ref(), self.id
-        return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
-
-    def __setstate__(self, state):
-        hooks, self.id = state[0], state[1]
-        # A handle whose owner had died points at an empty dictionary of its own, as PyTorch's does.
-        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
-        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
-        extras = state[2] if len(state) > 2 else ()
-        self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if extra is None else extra) for extra in extras)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, exc_type, exc_value, traceback):
-        self.remove()
 
 
 def unserializable_hook(f):
@@ -61,7 +14,7 @@ def unserializable_hook(f):
     return f
 
 
-def warn_if_has_hooks(tensor):
+def warn_if_has_hooks(tensor) -> None:
     """Warns for each backward hook of `tensor` that pickling will lose."""
     for hook in (tensor._backward_hooks or {}).values():
         if hasattr(hook, "__torch_unserializable__"):
@@ -80,7 +33,7 @@ class BackwardHook:
     `grad_input` and `grad_output`.
     """
 
-    def __init__(self, module, user_hooks, user_pre_hooks):
+    def __init__(self, module, user_hooks, user_pre_hooks) -> None:
         self.module = module
         self.user_hooks = user_hooks
         self.user_pre_hooks = user_pre_hooks
@@ -90,13 +43,13 @@ class BackwardHook:
         self.n_inputs = -1
         self.input_tensors_index = None
 
-    def _pack_with_none(self, indices, values, size):
+    def _pack_with_none(self, indices, values, size) -> tuple:
         packed = [None] * size
         for index, value in zip(indices, values, strict=True):
             packed[index] = value
         return tuple(packed)
 
-    def _unpack_none(self, indices, values):
+    def _unpack_none(self, indices, values) -> tuple:
         return tuple(values[index] for index in indices)
 
     def _run_user_hooks(self, grad_input):
@@ -127,7 +80,7 @@ class BackwardHook:
 
         grad_fn.register_hook(hook)
 
-    def _apply_on_tensors(self, fn, args):
+    def _apply_on_tensors(self, fn, args) -> tuple:
         """Passes `args`' tensors through one identity node and hands the node to `fn`.
 
         Returns the arguments with those tensors replaced, and their positions (None where nothing needs a gradient).
@@ -155,7 +108,7 @@ class BackwardHook:
     def setup_output_hook(self, args):
         """Prepares the module's outputs (a tensor or a tuple); returns those to hand to the caller."""
 
-        def set_hook(grad_fn):
+        def set_hook(grad_fn) -> None:
             def hook(grad_output):
                 grad_output = self._run_pre_hooks(
                     self._pack_with_none(self.output_tensors_index, grad_output, self.n_outputs)

@@ -1,6 +1,6 @@
 """`torch.utils.model_zoo`: the former place of `torch.hub.load_state_dict_from_url`."""
 
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._core.unavailable import unavailable_class
 from mindtorch_v2.hub import load_state_dict_from_url as load_url
 
 try:

@@ -27,14 +27,14 @@ class WeakIdRef(ref):
     def __hash__(self):
         return self._id
 
-    def __eq__(self, other):
+    def __eq__(self, other) -> bool:
         mine, theirs = self(), other()
         # Dead references are equal only to themselves: ids are given out again.
         if mine is not None and theirs is not None:
             return mine is theirs
         return self is other
 
-    def __ne__(self, other):
+    def __ne__(self, other) -> bool:
         # Without this, that of `ref` would compare the tensors.
         return not self == other
 
@@ -47,7 +47,7 @@ class WeakIdKeyDictionary(MutableMapping):
         self.ref_type = ref_type
         own = weakref.ref(self)
 
-        def remove(key, own=own):
+        def remove(key, own=own) -> None:
             owner = own()
             if owner is not None:
                 owner.data.pop(key, None)
@@ -56,23 +56,23 @@ class WeakIdKeyDictionary(MutableMapping):
         if dict is not None:
             self.update(dict)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key) -> None:
         del self.data[self.ref_type(key)]
 
     def __getitem__(self, key):
         return self.data[self.ref_type(key)]
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key, value) -> None:
         self.data[self.ref_type(key, self._remove)] = value
 
-    def __contains__(self, key):
+    def __contains__(self, key) -> bool:
         try:
             wrapped = self.ref_type(key)
         except TypeError:
             return False
         return wrapped in self.data
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(1 for reference in list(self.data) if reference() is not None)
 
     def __iter__(self):
@@ -81,10 +81,10 @@ class WeakIdKeyDictionary(MutableMapping):
             if key is not None:
                 yield key
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} at {id(self):#x}>"
 
-    def keyrefs(self):
+    def keyrefs(self) -> list:
         """The weak references themselves."""
         return list(self.data)
 
@@ -122,7 +122,7 @@ class WeakIdKeyDictionary(MutableMapping):
             return NotImplemented
         return {id(k): v for k, v in self.items()} == {id(k): v for k, v in other.items()}
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
@@ -131,7 +131,7 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 class TensorWeakRef:
     """A weak reference to a tensor; calling it gives the tensor, or None when it is gone."""
 
-    def __init__(self, tensor):
+    def __init__(self, tensor) -> None:
         self.ref = weakref.ref(tensor)
 
     def __call__(self):

@@ -1,4 +1,4 @@
-"""What PyTorch's Gloo does otherwise, or refuses: beyond.py STORE RANK SIZE DEVICE. Prints what was found, as JSON."""
+"""Calls that PyTorch's Gloo answers otherwise, or refuses: beyond.py STORE RANK SIZE DEVICE. Prints what was found, as JSON."""
 
 import json
 import sys

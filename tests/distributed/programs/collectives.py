@@ -223,7 +223,7 @@ def barriers(rank, size):
 
 @case
 def errors(rank, size):
-    """What every rank refuses before anything is sent."""
+    """Calls that every rank refuses before anything is sent."""
     one, three = torch.ones(1, device=DEVICE), torch.ones(3, device=DEVICE)
     attempts = {
         "a list": lambda: dist.all_reduce([one]),
@@ -251,14 +251,14 @@ def errors(rank, size):
         try:
             attempt()
             found[name] = "no error"
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  (it is compared)
             found[name] = f"{type(error).__name__}: {str(error).splitlines()[0].split(' <')[0]}"
     return found
 
 
 @case
 def errors_of_reductions(rank, size):
-    """What cannot be combined."""
+    """Arguments that cannot be combined."""
     attempts = {
         "average of ints": lambda: dist.all_reduce(tensor(1, dtype=torch.int64), op=dist.ReduceOp.AVG),
         "gaps": lambda: dist.isend(torch.ones(2, 3, device=DEVICE).t(), (rank + 1) % size),
@@ -272,7 +272,7 @@ def errors_of_reductions(rank, size):
         try:
             attempt()
             found[name] = "no error"
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  (it is compared)
             found[name] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
     return found
 

@@ -1,4 +1,4 @@
-"""What two ranks are told when they do not do the same: failures.py STORE RANK SIZE DEVICE [dies]. Prints {case: text} as JSON.
+"""Errors that two ranks are told when they do not do the same: failures.py STORE RANK SIZE DEVICE [dies]. Prints {case: text} as JSON.
 
 Each case has a group of its own, which it breaks; the default group goes on.
 """

@@ -1,4 +1,4 @@
-"""What a process that was launched knows, in the second group that it makes: launched.py [fail]."""
+"""The facts that a launched process knows, in the second group that it makes: launched.py [fail]."""
 
 import os
 import sys

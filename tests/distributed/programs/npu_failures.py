@@ -1,4 +1,4 @@
-"""What two ranks on NPUs are told when one fails, and what they do with gaps and barriers: npu_failures.py STORE RANK SIZE DEVICE [dies]. Prints {case: text} as JSON.
+"""Errors that two ranks on NPUs are told when one fails, and gaps and barriers: npu_failures.py STORE RANK SIZE DEVICE [dies]. Prints {case: text} as JSON.
 
 Each case has a group of its own; HCCL_EXEC_TIMEOUT is a few seconds.
 """

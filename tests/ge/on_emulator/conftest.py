@@ -19,8 +19,8 @@ collect_ignore_glob = [] if os.environ.get("ASCEND_HOME_PATH") == str(libraries.
 
 @pytest.fixture(scope="session")
 def _state() -> Any:
-    from mindtorch_v2._backends import npu  # noqa: PLC0415  (loads the libraries)
-    from mindtorch_v2._backends.npu import state  # noqa: PLC0415
+    from mindtorch_v2._backends import npu  # loads the libraries
+    from mindtorch_v2._backends.npu import state
 
     npu.load()
     return state.get()
@@ -43,9 +43,9 @@ def _no_misuse(_state: Any) -> Iterator[None]:
 @pytest.fixture
 def converted() -> Callable[..., Any]:
     """Makes a GE graph of a program: `converted(program, *inputs)`, the inputs on the device."""
-    import mindtorch_v2 as torch  # noqa: PLC0415
-    from mindtorch_v2 import torchair  # noqa: PLC0415
-    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # noqa: PLC0415
+    import mindtorch_v2 as torch
+    from mindtorch_v2 import torchair
+    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 
     def convert(program: Any, *inputs: Any) -> Any:
         module = make_fx(torch.func.functionalize(lambda *values: program(*values)), tracing_mode="fake")(*inputs)

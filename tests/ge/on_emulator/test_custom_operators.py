@@ -312,3 +312,78 @@ def test_no_kernel_for_a_ge_operator(library: Library, converted: Callable) -> N
 
     with pytest.raises(torchair.GEConversionError, match="the emulator has no kernel for the GE operators Unknown"):
         converted(lambda x: OPS.known(x), *_given([1.0]))
+
+
+# ---- written arguments that are optional, in lists, or overlap ----
+
+
+def _same_as_eager(converted: Callable, program: Callable, *values: list[float]) -> Any:
+    eager, inputs = _given(*values), _given(*values)
+    expected = program(*eager)
+    compiled = converted(program, *inputs)
+    found = compiled(*inputs)
+    for mine, theirs in zip([*found, *inputs], [*expected, *eager], strict=True):
+        assert torch.equal(mine, theirs)
+    return compiled
+
+
+def test_an_optional_written_argument(library: Library, converted: Callable) -> None:
+    def shift(x: torch.Tensor, y: torch.Tensor | None = None, by: float = 1.0) -> torch.Tensor:
+        x.add_(by)
+        if y is not None:
+            y.mul_(2)
+        return x.sum()
+
+    _define(
+        library,
+        "shift(Tensor(a!) x, Tensor(b!)? y=None, float by=1.) -> Tensor",
+        shift,
+        lambda x, y=None, by=1.0: x.new_empty([]),
+    )
+    _same_as_eager(converted, lambda x, y: (OPS.shift(x, y), x + 0, y + 0), [1.0, 2.0], [3.0, 4.0])
+    _same_as_eager(converted, lambda x, y: (OPS.shift(x), x + 0, y + 0), [1.0, 2.0], [3.0, 4.0])
+    _same_as_eager(converted, lambda x, y: (OPS.shift(x, None, 5.0), x + 0, y + 0), [1.0, 2.0], [3.0, 4.0])
+    _same_as_eager(converted, lambda x, y: (OPS.shift(x, by=5.0), x + 0, y + 0), [1.0, 2.0], [3.0, 4.0])
+
+
+def test_an_optional_written_argument_before_another(library: Library, converted: Callable) -> None:
+    def pair(x: torch.Tensor | None, y: torch.Tensor) -> None:
+        if x is not None:
+            x.add_(1)
+        y.mul_(2)
+
+    _define(library, "pair(Tensor(a!)? x, Tensor(b!) y) -> ()", pair)
+    _same_as_eager(converted, lambda x, y: ((OPS.pair(x, y), x + 0)[1], y + 0), [1.0, 2.0], [3.0, 4.0])
+    _same_as_eager(converted, lambda x, y: ((OPS.pair(None, y), x + 0)[1], y + 0), [1.0, 2.0], [3.0, 4.0])
+
+
+def test_a_list_of_written_arguments(library: Library, converted: Callable) -> None:
+    def scale(xs: list, factor: float) -> torch.Tensor:
+        for x in xs:
+            x.mul_(factor)
+        return xs[0].sum()
+
+    _define(library, "scale(Tensor(a!)[] xs, float factor) -> Tensor", scale, lambda xs, factor: xs[0].new_empty([]))
+    _same_as_eager(converted, lambda x, y: (OPS.scale([x, y], 3.0), x + 0, y + 0), [1.0, 2.0], [3.0, 4.0, 5.0])
+    _same_as_eager(converted, lambda x, y: (OPS.scale([y], 3.0), x + 0, y + 0), [1.0, 2.0], [3.0, 4.0, 5.0])
+
+
+def test_a_list_of_written_arguments_and_nothing_else(library: Library, converted: Callable) -> None:
+    def scale_all(xs: list, y: torch.Tensor) -> None:
+        for x in xs:
+            x.mul_(2)
+        y.add_(1)
+
+    _define(library, "scale_all(Tensor(a!)[] xs, Tensor(b!) y) -> ()", scale_all)
+    program = lambda x, y, z: ((OPS.scale_all([x, z], y), x + 0)[1], y + 0, z + 0)
+    _same_as_eager(converted, program, [1.0, 2.0], [3.0, 4.0, 5.0], [6.0])
+
+
+def test_written_arguments_that_overlap_are_refused(library: Library, converted: Callable) -> None:
+    def both(x: torch.Tensor, y: torch.Tensor) -> None:
+        x.add_(1)
+        y.mul_(2)
+
+    _define(library, "both(Tensor(a!) x, Tensor(b!) y) -> ()", both)
+    with pytest.raises(Exception, match="overlap"):
+        converted(lambda x: (OPS.both(x[:2], x[1:]), x + 0)[1], *_given([1.0, 2.0, 3.0]))

@@ -52,8 +52,8 @@ def _report(acl: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def _emulator() -> Any:
-    from mindtorch_v2._backends import npu  # noqa: PLC0415  (loads the libraries)
-    from mindtorch_v2._backends.npu import state  # noqa: PLC0415
+    from mindtorch_v2._backends import npu  # loads the libraries
+    from mindtorch_v2._backends.npu import state
 
     npu.load()
     return state.get()
@@ -61,7 +61,7 @@ def _emulator() -> Any:
 
 @pytest.fixture(autouse=True)
 def report(_emulator: Any) -> Iterator[Callable[[], dict[str, Any]]]:
-    """What the emulator counts. A test fails if it misused the interface."""
+    """The counters of the emulator. A test fails if it misused the interface."""
     acl = _emulator.runtime.libraries.acl
     acl.emulatorForgetMisuses()
     yield lambda: _report(acl)

@@ -117,7 +117,7 @@ def test_a_generated_header_gives_the_types(tmp_path: Any) -> None:
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         pytest.skip("no C++ compiler")
-    from mindtorch_v2.npu import KernelLauncher  # noqa: PLC0415
+    from mindtorch_v2.npu import KernelLauncher
 
     source = tmp_path / "stub.c"
     source.write_text(
@@ -135,7 +135,7 @@ def test_a_generated_header_gives_the_types(tmp_path: Any) -> None:
     launcher = KernelLauncher(tmp_path / "lib/libk.so")
     x = torch.ones(2, device="npu")
     launcher.launch("scale", 3, [x, 0.5, -4])
-    import ctypes  # noqa: PLC0415
+    import ctypes
 
     told = ctypes.CDLL(str(pathlib.Path(tmp_path / "lib/libk.so"))).told
     told.restype = ctypes.c_double

@@ -258,3 +258,21 @@ def test_determinism_is_what_the_program_asked_for(emulator: Any) -> None:
         torch.use_deterministic_algorithms(wanted)
         acl.aclrtGetSysParamOpt(0, ctypes.byref(value))
         assert value.value == wanted
+
+
+def test_record_stream_takes_tensors_and_streams_of_one_device() -> None:
+    stream = torch.npu.Stream()
+    x = torch.ones(3, device="npu", requires_grad=True)
+    y = x.sin()
+    for tensor in (x, y, x.detach()[1:], torch.empty(0, device="npu")):
+        tensor.record_stream(stream)
+    assert x._version == 0 and y._version == 0
+    y.sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.ones(3).cos())
+    for wrong in (3, torch.Stream()):
+        with pytest.raises(TypeError, match="must be a Stream of the NPU"):
+            x.record_stream(wrong)
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'aten::record_stream' with arguments from the 'CPU' backend"
+    ):
+        torch.ones(3).record_stream(stream)

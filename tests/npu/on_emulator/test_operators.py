@@ -10,7 +10,7 @@ from npu_rows import CASES, DRAWS, EMPTY
 from samples import Inputs, dtypes, flat, samples, strided, to_array
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops._table import ROWS
+from mindtorch_v2._operators.table import ROWS
 
 _TIES = ("kthvalue", "topk")
 _NOT_EMULATED = ("complex64", "complex128")

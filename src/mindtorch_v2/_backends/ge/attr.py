@@ -15,7 +15,7 @@ class Attr:
 
     accepts: tuple[type, ...] = ()
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any) -> None:
         self.value = self.checked(value)
 
     def checked(self, value: Any) -> Any:
@@ -130,7 +130,7 @@ class ListListFloat(_Lists):
 class Tensor(Attr):
     """Constant data: what `Const` holds."""
 
-    def __init__(self, values: Sequence, dtype: _DataType, shape: Sequence[int]):
+    def __init__(self, values: Sequence, dtype: _DataType, shape: Sequence[int]) -> None:
         self.value = (list(values), dtype, list(shape))
 
     def message(self) -> Message:

@@ -37,7 +37,7 @@ def _dumped(program: Program, name: str, config: CompilerConfig) -> None:
 def ge_compile(
     graph_module: Any, example_inputs: Any = (), *, config: CompilerConfig | None = None, name: str | None = None
 ) -> Callable[..., Any]:
-    """What runs a traced graph of operators as a GE graph on the NPU.
+    """The callable that runs a traced graph of operators as a GE graph on the NPU.
 
     Args:
         graph_module: of operators, functional, as `make_fx(functionalize(program))` gives it.
@@ -64,7 +64,7 @@ def ge_compile(
 class Backend:
     """A back end of `torch.compile`: forward and backward graphs of operators become GE graphs."""
 
-    def __init__(self, config: CompilerConfig | None = None, **options: Any):
+    def __init__(self, config: CompilerConfig | None = None, **options: Any) -> None:
         if config is not None and not isinstance(config, CompilerConfig):
             raise TypeError(f"compiler_config must be a torchair.CompilerConfig, got {type(config).__name__}")
         self.config = config or CompilerConfig()
@@ -76,7 +76,7 @@ class Backend:
         return ge_compile(graph_module, example_inputs, config=self.config)
 
     def __call__(self, graph_module: Any, example_inputs: Any, **kwargs: Any) -> Callable[..., Any]:
-        from ..._dynamo.backends.common import aot_autograd  # noqa: PLC0415  (torch.compile loads back ends)
+        from ..._dynamo.backends.common import aot_autograd  # torch.compile loads back ends
 
         lowered = aot_autograd(fw_compiler=self.compile, bw_compiler=self.compile, **self.options)
         return lowered(graph_module, example_inputs)

@@ -1,4 +1,4 @@
-"""What can be told to be wrong about converters before a graph runs."""
+"""Faults of converters that can be told before a graph runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from typing import Any
 from ... import _C
 from . import graph, registry
 from .types import DataType
+
+
+class GEConversionError(RuntimeError):
+    """Raised where a traced graph cannot become a GE graph; says every reason."""
+
+    __module__ = "mindtorch_v2.torchair"
+
 
 _ADVICE = "correct the converter, or the Meta kernel"
 
@@ -17,13 +24,11 @@ def name(handle: Any) -> str:
 
 
 def _fail(text: str) -> None:
-    from .lower import GEConversionError  # noqa: PLC0415  (it imports this module)
-
     raise GEConversionError(text)
 
 
 def results(node: Any, handle: Any, converter: registry.Converter, made: Any) -> Any:
-    """What a converter returned, if it is what the operator returns. GEConversionError says what it is instead."""
+    """Value that a converter returned, if it is what the operator returns. GEConversionError says what it is instead."""
     expected = node.meta.get("val")
     subject = f"node '{node.name}': the converter '{converter.function.__name__}' of {name(handle)}"
     count = len(handle.returns)
@@ -114,6 +119,12 @@ def hazards(made: graph.Graph, module: Any) -> None:
         )
 
 
+def _argument_of(handle: Any, place: str) -> str:
+    """The argument of an operator that an input of the GE operator stands for; those of a list are numbered."""
+    lists = [a["name"] for a in handle.arguments if "[" in a["type"]]
+    return next((n for n in lists if place.startswith(n) and place.removeprefix(n).isdigit()), place)
+
+
 def kernels(made: graph.Graph, module: Any) -> dict[str, Any]:
     """For each GE operator without a prototype here: the operator of the program whose kernel does the same, if there is one.
 
@@ -131,7 +142,9 @@ def kernels(made: graph.Graph, module: Any) -> dict[str, Any]:
         for candidate in candidates:
             if candidate is None or registry.camel_case(candidate.name) != op.type:
                 continue
-            if {a["name"] for a in candidate.arguments if a["is_write"]} != {place for place, _ in op.written()}:
+            given = {_argument_of(candidate, place) for place, value in op.inputs if value is not None}
+            written = {a["name"] for a in candidate.arguments if a["is_write"]} & given
+            if written != {_argument_of(candidate, place) for place, _ in op.written()}:
                 continue
             found[op.type] = candidate
             break

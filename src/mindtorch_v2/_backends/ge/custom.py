@@ -15,7 +15,7 @@ from ctypes import c_char_p, c_int, c_uint64, c_void_p
 from typing import Any
 
 from ... import _C
-from ..._autograd.grad_mode import no_grad
+from ..._core.autograd.grad_mode import no_grad
 from ..npu.runtime import D2D
 from . import graph
 from .lower import GEConversionError, Program
@@ -26,7 +26,7 @@ _CALLBACK = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, ctypes.POINTER(c_void_p)
 
 
 class _Pending(threading.local):
-    """What a kernel raised while the emulator called it."""
+    """The error that a kernel raised while the emulator called it."""
 
     error: BaseException | None = None
 
@@ -34,7 +34,7 @@ class _Pending(threading.local):
 class Kernels:
     """The kernels of this process that the emulator calls back. There is one; GE operators are found by their type."""
 
-    def __init__(self, interface: Any):
+    def __init__(self, interface: Any) -> None:
         self.runtime = interface.runtime
         self.register = interface.register
         self.register.argtypes, self.register.restype = [c_char_p, _CALLBACK], c_int
@@ -93,10 +93,11 @@ class Kernels:
                         "result of a graph is a value of its own. Return a clone, or, if the kernel writes to the argument, "
                         f"declare that, Tensor(a!) {name}, and return nothing for it"
                     )
-        if len(made) != len(op.output_desc) - len(self._written(handle)):
+        written = sum(given.get(desc.name) is not None for desc in op.output_desc)
+        if len(made) != len(op.output_desc) - written:
             raise RuntimeError(
                 f"{handle.namespace}::{handle.name}: its kernel returned {len(made)} tensors; {op.type} has "
-                f"{len(op.output_desc)} outputs, of which {len(self._written(handle))} are written arguments"
+                f"{len(op.output_desc)} outputs, of which {written} are written arguments"
             )
         for place, desc in enumerate(op.output_desc):
             source = given[desc.name] if given.get(desc.name) is not None else made.pop(0)
@@ -114,7 +115,7 @@ class Kernels:
         return [a["name"] for a in handle.arguments if a["is_write"]]
 
     def _copies(self, handle: Any, given: dict[str, Any]) -> dict[str, Any]:
-        """What a kernel gets and may not write; kept at its first run only."""
+        """The arguments that a kernel gets and may not write; kept at its first run only."""
         if handle in self.checked:
             return {}
         written = self._written(handle)
@@ -132,7 +133,7 @@ class Kernels:
                 )
 
     def _tensor(self, desc: Message, address: int, device: int, stream: int) -> Any:
-        from ... import empty  # noqa: PLC0415  (the namespace is assembled later)
+        from ... import empty  # the namespace is assembled later
 
         dtype = DataType.of_proto(desc.dtype).torch
         made = empty(list(desc.shape.dim), dtype=dtype, device=_C.device("npu", device))
@@ -146,7 +147,7 @@ class Kernels:
 
 
 def _argument(argument: dict, op: Message, given: dict[str, Any]) -> Any:
-    """What an argument of the kernel is: an input of the operator, or one of its attributes."""
+    """The role of an argument of the kernel: an input of the operator, or one of its attributes."""
     name, kind = argument["name"], argument["type"].rstrip("?")
     if kind.startswith("Tensor"):
         if "[" not in kind:

@@ -16,10 +16,10 @@ import subprocess
 import tempfile
 import weakref
 from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _C
-from ..._autograd.grad_mode import no_grad
+from ..._core.autograd.grad_mode import no_grad
 from .. import npu as _npu
 from ..npu import libraries, state
 from ..npu.errors import NPUError
@@ -50,6 +50,10 @@ _LIBRARIES = ("libascendcl.so", "libacl_mdl.so", "libge_executor.so")  # where C
 
 class Models:
     """CANN's functions for models. NotImplementedError that lists every path tried where they are missing."""
+
+    if TYPE_CHECKING:  # CANN's functions, by their names
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self) -> None:
         _npu.load()
@@ -100,7 +104,7 @@ def _compiled(air: pathlib.Path, interface: Models) -> pathlib.Path:
 class Executable:
     """A loaded GE graph; called with the tensors of its Data operators, it returns those of its NetOutput."""
 
-    def __init__(self, program: Program, name: str = "graph"):
+    def __init__(self, program: Program, name: str = "graph") -> None:
         self.program = program
         self.interface = interface = models()
         elsewhere = sorted({str(o.device) for o in program.outputs if o.device.type != "npu"})
@@ -140,7 +144,7 @@ class Executable:
             raise RuntimeError(f"the loaded model has {found} inputs and outputs, the graph {wanted}")
 
     def __call__(self, tensors: list[Any]) -> list[Any]:
-        from ... import empty  # noqa: PLC0415  (the namespace is assembled later)
+        from ... import empty  # the namespace is assembled later
 
         interface, runtime = self.interface, self.interface.runtime
         device = _C.device("npu", self.index)
@@ -162,7 +166,7 @@ class Executable:
 
     def _in_order(self, made: Any, wanted: Any) -> Any:
         """A result with the strides that it has in the traced graph."""
-        from ... import empty_strided  # noqa: PLC0415  (the namespace is assembled later)
+        from ... import empty_strided  # the namespace is assembled later
 
         same = all(a == b or n == 1 for a, b, n in zip(made.stride(), wanted.stride, wanted.shape, strict=True))
         if same or made.numel() == 0 or 0 in wanted.stride:
@@ -191,7 +195,7 @@ class Executable:
 class _Loaded:
     """A model that CANN has loaded, until it is not wanted any more or the runtime ends."""
 
-    def __init__(self, interface: Models, number: int, index: int):
+    def __init__(self, interface: Models, number: int, index: int) -> None:
         self.interface, self.number, self.index = interface, number, index
 
     def end(self) -> None:
@@ -203,19 +207,19 @@ class _Loaded:
 
 
 class Compiled:
-    """What a back end returns for a traced graph: called with the graph's arguments, it gives the graph's results.
+    """Callable that a back end returns for a traced graph: called with the graph's arguments, it gives the graph's results.
 
     Writes to inputs are carried out when the graph has run. It does not record gradients: the traced graph is of operators
     below autograd.
     """
 
-    def __init__(self, program: Program, name: str = "graph"):
+    def __init__(self, program: Program, name: str = "graph") -> None:
         self.program = program
         self.executable = Executable(program, name)
         self.device = _C.device("npu", self.executable.index)
 
     def __call__(self, *inputs: Any) -> Any:
-        from ...utils import _pytree as pytree  # noqa: PLC0415  (the namespace is assembled later)
+        from ...utils import _pytree as pytree  # the namespace is assembled later
 
         program = self.program
         for place, value in program.fixed:
@@ -233,7 +237,7 @@ class Compiled:
         return pytree.tree_unflatten(results, program.spec)
 
     def _fed(self, inputs: tuple) -> list[Any]:
-        from ... import int64, tensor  # noqa: PLC0415  (the namespace is assembled later)
+        from ... import int64, tensor  # the namespace is assembled later
 
         draws: dict[int, tuple[int, int]] = {}
         fed = []

@@ -23,7 +23,7 @@ class Tensor:
 
     __slots__ = ("dtype", "index", "meta", "op", "shape", "value")
 
-    def __init__(self, op: Op, index: int, dtype: DataType | None, shape: Sequence[int] | None):
+    def __init__(self, op: Op, index: int, dtype: DataType | None, shape: Sequence[int] | None) -> None:
         self.op, self.index, self.dtype = op, index, dtype
         self.shape = None if shape is None else list(shape)
         self.meta: Any = None
@@ -52,7 +52,7 @@ class Tensor:
 class Op:
     """An operator of a graph."""
 
-    def __init__(self, name: str, type: str):
+    def __init__(self, name: str, type: str) -> None:
         self.name, self.type = name, type
         self.inputs: list[tuple[str, Tensor | None]] = []
         self.outputs: list[str] = []
@@ -66,7 +66,7 @@ class Op:
         return [(name, value) for name, value in self.inputs if value is not None and name in self.outputs]
 
     def _layout(self, value: Tensor | None) -> str:
-        """What the dimensions of a value are to this operator: an image's, or nothing in particular."""
+        """The meaning of a value's dimensions to this operator: an image's, or nothing in particular."""
         images = "data_format" in self.attrs and value is not None and value.shape is not None and len(value.shape) == 4
         return self.attrs["data_format"].value if images else "ND"
 
@@ -84,8 +84,8 @@ class Op:
             dtype = DataType.DT_UNDEFINED if out.dtype is None else out.dtype
             desc = _attr.descriptor(name, dtype, out.shape, self._layout(out))
             made.output_desc.append(desc)
-        for name, value in self.attrs.items():
-            made.attr[name] = value.message()
+        for name, attribute in self.attrs.items():
+            made.attr[name] = attribute.message()
         for side, names in (("input", [name for name, _ in self.inputs]), ("output", self.outputs)):
             made.attr[f"_{side}_name_key"] = _attr.ListStr(names).message()
             made.attr[f"_{side}_name_value"] = _attr.ListInt(list(range(len(names)))).message()
@@ -97,7 +97,7 @@ class Op:
 class Graph:
     """A graph under construction; within `with graph:` the functions of `ge` add to it."""
 
-    def __init__(self, name: str = "graph"):
+    def __init__(self, name: str = "graph") -> None:
         self.name = name
         self.ops: list[Op] = []
         self.names: dict[str, int] = {}
@@ -185,7 +185,7 @@ def made_for(graph: Graph, source: str) -> Iterator[None]:
 
 
 class Prototype(NamedTuple):
-    """What is known of a GE operator."""
+    """The facts about a GE operator."""
 
     type: str
     inputs: tuple[tuple[str, str], ...]  # (name, "" or "?" may be left out or "*" any number)

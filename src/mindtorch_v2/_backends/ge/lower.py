@@ -13,18 +13,15 @@ from typing import Any, NamedTuple
 from ... import _C
 from ...utils import _pytree as pytree
 from . import apis, checks, graph, registry
+from .checks import GEConversionError
 from .proto import Message
 from .types import DataType
 
 importlib.import_module(f"{__package__}.converters")  # they register themselves
 
 
-class GEConversionError(RuntimeError):
-    """A traced graph cannot become a GE graph; says every reason."""
-
-
 class Output(NamedTuple):
-    """What a result of the GE graph has to look like."""
+    """The form that a result of the GE graph has to look like."""
 
     dtype: Any
     shape: tuple[int, ...]
@@ -41,7 +38,7 @@ class Program(NamedTuple):
     results: list[tuple]  # of the traced graph, flat: ("output", position), ("input", position), ("value", object)
     spec: Any  # the tree that the results make
     writes: list[tuple[int, int]]  # (input, output that is copied to it)
-    index: int | None  # of the device that it is for; None if it does not say
+    index: int | None  # type: ignore[assignment]  # of the device that it is for; None if it does not say
     fixed: list[tuple[int, Any]]  # inputs that are no tensors: their value is in the graph
     kernels: dict[str, Any]  # GE type of a user's operator -> the operator whose kernel does the same
 
@@ -58,7 +55,7 @@ def _meta(node: Any) -> Any:
 
 
 def _missing(module: Any) -> list[str]:
-    """What has no converter, or is not functional: a line for each operator."""
+    """The operators without a converter, and those that is not functional: a line for each operator."""
     found: dict[Any, list[Any]] = {}
     for node in module.graph.nodes:
         if node.op in ("call_module", "call_method") or (
@@ -95,7 +92,7 @@ def _is_epilogue(node: Any) -> bool:
 
 
 class _Lowering:
-    def __init__(self, module: Any, name: str):
+    def __init__(self, module: Any, name: str) -> None:
         self.module = module
         self.graph = graph.Graph(name)
         self.env: dict[Any, Any] = {}

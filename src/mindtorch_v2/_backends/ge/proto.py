@@ -78,7 +78,7 @@ class Field:
 
     __slots__ = ("count", "name", "number", "type")
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         self.name, _, rest = text.partition(":")
         kind, _, number = rest.partition("=")
         self.number = int(number)
@@ -115,7 +115,7 @@ class Message:
     _set: dict[str, Any]
     _type: str
 
-    def __init__(self, type: str, /, **fields: Any):
+    def __init__(self, type: str, /, **fields: Any) -> None:
         object.__setattr__(self, "_type", type)
         object.__setattr__(self, "_set", {})
         for name, value in fields.items():

@@ -124,6 +124,8 @@ def original(handle: Any) -> Any:
 def problems(handle: Any) -> list[str]:
     """Why no converter can be derived for a user's operator; empty if one can."""
     said = []
+    if handle.name.endswith("_functional_on_bases") and "functional_form_of" in handle.__dict__:
+        said.append("it is called with arguments that overlap in memory and are written: give it clones of them")
     source = original(handle) or handle
     for argument in source.arguments:
         kind = argument["type"].rstrip("?")
@@ -155,17 +157,23 @@ def derived(handle: Any) -> Converter | None:
         attrs: dict[str, attr.Attr] = {}
         values = [*args, *(kwargs.get(a["name"], a["default"]) for a in source.arguments[len(args) :])]
         outputs: list[Any] = [result] if fresh == 1 else [f"{result}{i}" for i in range(fresh)]
+        there = [True] * fresh  # of each result; an argument that was left out is none
         for argument, value in zip(source.arguments, values, strict=True):
             name, kind = argument["name"], argument["type"].rstrip("?")
             if kind.startswith("Tensor"):
                 if name in written and value is not None:
                     several = isinstance(value, (list, tuple))
                     value = [apis.Clone(each) for each in value] if several else apis.Clone(value)
-                    outputs.append((name, len(value)) if several else name)
+                    outputs.append((name, len(value)) if several else name)  # type: ignore[arg-type]
+                if name in written:
+                    there.append(value is not None)
                 inputs[name] = value
             elif value is not None:
                 attrs[name] = _ATTRS[kind](value)
-        return apis.custom_op(camel_case(source.name), inputs=inputs, outputs=outputs, attrs=attrs)
+        made = apis.custom_op(camel_case(source.name), inputs=inputs, outputs=outputs, attrs=attrs)
+        remaining = iter(made if len(outputs) != 1 else [made])
+        results = [next(remaining) if each else None for each in there]
+        return results[0] if len(results) == 1 else tuple(results)
 
     convert.__name__ = f"derived_{handle.name}"
     return Converter(convert, "derived", False)

@@ -1,4 +1,4 @@
-"""What GE operators give back: dtype and shape of every output, by the rule that `prototypes.tsv` names.
+"""The results of GE operators: dtype and shape of every output, by the rule that `prototypes.tsv` names.
 
 A rule gets the operator (inputs and attributes are there) and returns a pair for each output; None stands for a shape that
 only a run can tell. ValueError says what does not fit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from ..._dtype import DTYPES
+from ..._core.dtype import DTYPES
 from .proto import ENUMS
 
 

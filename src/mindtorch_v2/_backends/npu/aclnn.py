@@ -17,7 +17,7 @@ from ctypes import c_bool, c_double, c_float, c_int, c_int8, c_int32, c_int64, c
 from typing import Any
 
 from ... import _C
-from ..._dtype import DTYPES
+from ..._core.dtype import DTYPES
 from . import runtime as _runtime
 from .descriptors import Descriptors
 from .errors import NPUError
@@ -70,9 +70,11 @@ class Operator:
     """One ACLNN operator; call it with values in the order of its signature. `run` is the same, one step shorter."""
 
     __slots__ = ("bound", "caller", "codes", "first", "name", "run", "second")
+    first: Any  # the two phases, functions of the library
+    second: Any
     current: Caller  # set when the device is first asked for
 
-    def __init__(self, name: str, codes: tuple[str, ...]):
+    def __init__(self, name: str, codes: tuple[str, ...]) -> None:
         self.name, self.codes = name, codes
         self.bound = False
         self.run: Callable[..., None] = self._first_run
@@ -191,7 +193,7 @@ def {name}({arguments}):
 """
 
 
-def _written(op: Operator) -> Callable[..., None]:
+def _written(op: Operator) -> Callable[..., Any]:
     """The function of one operator."""
     caller = op.caller
     if "TL" in op.codes:  # lists are made anew for each call
@@ -226,13 +228,13 @@ def _written(op: Operator) -> Callable[..., None]:
         "wait": caller.wait,
     }
     exec(compile(text, FILE.format(op.name), "exec"), names)
-    return names[op.name]  # type: ignore[return-value]
+    return names[op.name]
 
 
 class Caller:
     """Calls operators of one process; there is one."""
 
-    def __init__(self, runtime: _runtime.Runtime, memory: Any):
+    def __init__(self, runtime: _runtime.Runtime, memory: Any) -> None:
         self.runtime = runtime
         self.memory = memory  # device index -> Allocator
         self.descriptors = Descriptors(runtime)

@@ -28,7 +28,7 @@ def rounded(nbytes: int) -> int:
 class _Segment:
     __slots__ = ("address", "cut", "size", "stream")
 
-    def __init__(self, address: int, size: int, stream: int):
+    def __init__(self, address: int, size: int, stream: int) -> None:
         self.address, self.size, self.stream = address, size, stream
         self.cut = 0  # bytes handed out as blocks so far
 
@@ -36,7 +36,7 @@ class _Segment:
 class _Block:
     __slots__ = ("address", "home", "segment", "size", "stream", "users")
 
-    def __init__(self, address: int, size: int, stream: int, segment: _Segment, home: list[_Block]):
+    def __init__(self, address: int, size: int, stream: int, segment: _Segment, home: list[_Block]) -> None:
         self.address, self.size, self.stream, self.segment = address, size, stream, segment
         self.home = home  # the free blocks of its stream and size
         self.users: set[int] | None = None  # other streams that use it
@@ -45,7 +45,7 @@ class _Block:
 class Allocator:
     """The memory of one device."""
 
-    def __init__(self, runtime: Runtime, index: int):
+    def __init__(self, runtime: Runtime, index: int) -> None:
         self.runtime, self.index, self.local = runtime, index, runtime.local
         self.lock = threading.RLock()  # a tensor may die, and give its block back, within a call here
         self.free: dict[tuple[int, int], list[_Block]] = {}  # (stream, size) -> blocks

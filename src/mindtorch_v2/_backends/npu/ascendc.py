@@ -35,7 +35,7 @@ class AscendCExtension(KernelLauncher):
     Attributes: `name`, `kernels` (their names), `library_path`, `soc_version`.
     """
 
-    def __init__(self, name: str, library_path: str, kernels: tuple[str, ...], soc_version: str):
+    def __init__(self, name: str, library_path: str, kernels: tuple[str, ...], soc_version: str) -> None:
         super().__init__(library_path)
         self.name, self.kernels, self.soc_version = name, kernels, soc_version
 
@@ -176,11 +176,11 @@ def _run(command: list[str], verbose: bool, what: str) -> str:
 
 
 class _Build:
-    def __init__(self, name: str, soc: str, flags: list[str], include_paths: list[pathlib.Path]):
+    def __init__(self, name: str, soc: str, flags: list[str], include_paths: list[pathlib.Path]) -> None:
         self.name, self.soc, self.flags, self.include_paths = name, soc, flags, include_paths
 
     def identity(self) -> str:
-        """What a compiled library depends on beside the sources."""
+        """The things that a compiled library depends on beside the sources."""
         raise NotImplementedError
 
     def run(self, work: pathlib.Path, kernels: dict[pathlib.Path, list[tuple[str, str]]], verbose: bool) -> None:
@@ -191,7 +191,7 @@ class _Build:
 class _EmulatorBuild(_Build):
     headers = libraries.EMULATOR / "ascendc" / "include"
 
-    def __init__(self, *arguments: Any):
+    def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         named = os.environ.get("CXX")
         self.compiler = next(
@@ -245,7 +245,7 @@ class _EmulatorBuild(_Build):
 
 
 class _CannBuild(_Build):
-    def __init__(self, *arguments: Any):
+    def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         tried = [pathlib.Path(root) / folder for root in libraries.roots() for folder in _CMAKE_FOLDERS]
         self.folder = next((path for path in tried if (path / "ascendc.cmake").is_file()), None)

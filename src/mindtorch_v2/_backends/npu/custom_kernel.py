@@ -145,7 +145,7 @@ def kernel_codes(signature: str) -> tuple[str, ...]:
 
 
 def _header_signatures(library_path: str) -> dict[str, tuple[str, ...]]:
-    """What the headers `aclrtlaunch_*.h` near a library say of its kernels."""
+    """The signatures that the headers `aclrtlaunch_*.h` near a library say of its kernels."""
     found: dict[str, tuple[str, ...]] = {}
     here = os.path.dirname(os.path.abspath(library_path))
     for root in (here, os.path.join(here, "include"), os.path.join(os.path.dirname(here), "include")):
@@ -186,7 +186,7 @@ class KernelLauncher:
             only where there is no generated header (`aclrtlaunch_<kernel>.h`) beside the library or in an `include` next to it.
     """
 
-    def __init__(self, library_path: str | os.PathLike[str], signatures: dict[str, str] | None = None):
+    def __init__(self, library_path: str | os.PathLike[str], signatures: dict[str, str] | None = None) -> None:
         self.library_path = os.fspath(library_path)
         self._state = state.get()
         self._library = ctypes.CDLL(self.library_path)
@@ -230,11 +230,11 @@ class KernelLauncher:
         if runtime.libraries.emulated:
             self._allow(device, codes, arguments)
         if kernel in self._launched:
-            code = function(ctypes.c_uint32(block_dim), ctypes.c_void_p(handle or None), *values)
+            status = function(ctypes.c_uint32(block_dim), ctypes.c_void_p(handle or None), *values)
         else:
-            code = self._first(kernel, function, block_dim, handle, values)
-        if code:
-            raise runtime.error(_LAUNCH + kernel, code, runtime.hint())
+            status = self._first(kernel, function, block_dim, handle, values)
+        if status:
+            raise runtime.error(_LAUNCH + kernel, status, runtime.hint())
         runtime.note(_LAUNCH + kernel, device, handle)
         if runtime.blocking:
             runtime.synchronize_stream(device, handle)
@@ -396,7 +396,7 @@ class AclnnLauncher:
             of docs/npu.md; it is read at each look-up, so a package that is named later is found.
     """
 
-    def __init__(self, library_path: str | os.PathLike[str] | None = None):
+    def __init__(self, library_path: str | os.PathLike[str] | None = None) -> None:
         self.library_path = None if library_path is None else os.fspath(library_path)
         self._state = state.get()
         self._libraries: dict[str, ctypes.CDLL] = {}

@@ -11,7 +11,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterable
 from ctypes import c_bool, c_double, c_float, c_int, c_int64, c_uint64, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from . import runtime as _runtime
@@ -59,7 +59,11 @@ _describe = _C._describe
 class Descriptors:
     """Descriptors made by `libnnopbase`, and those that are kept."""
 
-    def __init__(self, runtime: _runtime.Runtime):
+    if TYPE_CHECKING:  # CANN's functions, by their names
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, runtime: _runtime.Runtime) -> None:
         self.runtime = runtime
         for name, (result, *arguments) in META_SIGNATURES.items():
             function = getattr(runtime.libraries.base, name)
@@ -156,6 +160,7 @@ class Descriptors:
         if found is not None:
             return found
         if isinstance(value, bool):
+            cell: Any
             cell, code = c_bool(value), _BOOL
         elif isinstance(value, int):
             cell, code = c_int64(value), _INT64
@@ -188,7 +193,7 @@ class Descriptors:
                 for of, (name, _) in _ARRAYS.items():
                     self._drop(getattr(self, f"aclDestroy{name}"), [handle for key, handle in gone if key[0] == of])
             create, destroy = getattr(self, f"aclCreate{kind}"), getattr(self, f"aclDestroy{kind}")
-            made = self._made(f"aclCreate{kind}", create((cell * len(items))(*items), len(items)))
+            made = self._made(f"aclCreate{kind}", create((cell * len(items))(*items), len(items)))  # type: ignore[operator]
             if self.arrays.setdefault(key, made) != made:
                 destroy(made)
             return self.arrays[key]

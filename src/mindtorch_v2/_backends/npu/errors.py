@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindtorch_v2._errors import AcceleratorError, OutOfMemoryError
+from mindtorch_v2._core.errors import AcceleratorError, OutOfMemoryError
 
 from .faults import Origin
 
@@ -71,7 +71,7 @@ OUT_OF_MEMORY = frozenset({207001, 207018})
 
 
 def meaning(code: int) -> str:
-    """What a return code of ACL or ACLNN stands for, in a few words."""
+    """The meaning of a return code of ACL or ACLNN stands for, in a few words."""
     return _RUNTIME.get(code, "error")
 
 
@@ -83,7 +83,9 @@ class NPUError(AcceleratorError):
     None).
     """
 
-    def __init__(self, function: str, code: int, detail: str = "", note: str = "", origin: Origin | None = None):
+    def __init__(
+        self, function: str, code: int, detail: str = "", note: str = "", origin: Origin | None = None
+    ) -> None:
         self.function, self.code, self.detail, self.origin = function, code, detail, origin
         self.meaning = meaning(code)
         text = f"{function} returned {code} ({self.meaning})"

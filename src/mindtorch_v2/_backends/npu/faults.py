@@ -40,7 +40,7 @@ class Origin(NamedTuple):
 class Faults:
     """The tasks that failed and that no error has told of yet."""
 
-    def __init__(self, told: list[Callable[[int], int]], stream_id: Callable[[int, int], int]):
+    def __init__(self, told: list[Callable[[int], int]], stream_id: Callable[[int, int], int]) -> None:
         self.told = told  # functions of what the callback is given: device, stream and task
         self.stream_id = stream_id  # (device, handle) -> the number that the runtime gives the stream
         self.failed: deque[tuple[int, int, int]] = deque(maxlen=64)  # (device, stream, task)

@@ -14,8 +14,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ..._dtype import DTYPES
-from ..._ops._table import aten
+from ..._core.dtype import DTYPES
+from ..._operators.table import aten
 from . import state
 from .aclnn import operator
 from .stream import Stream, current_stream, set_stream
@@ -29,7 +29,7 @@ _streams: dict[int, Stream] = {}  # device -> the stream that graphs are capture
 class _Pool:
     """Blocks that graphs share. Its number, below 0, stands where a stream's handle does for other blocks."""
 
-    def __init__(self, device: int):
+    def __init__(self, device: int) -> None:
         self.device, self.number = device, -next(_pools)
 
     def __del__(self) -> None:
@@ -80,10 +80,11 @@ def graph_pool_handle() -> Any:
 class NPUGraph:
     """Work of a stream that is recorded once and done often, on what its tensors then hold.
 
-    >>> graph = torch.npu.NPUGraph()               # doctest: +SKIP
-    >>> with torch.npu.graph(graph):               # doctest: +SKIP
-    ...     y = model(x)
-    >>> x.copy_(batch); graph.replay()             # doctest: +SKIP
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        y = model(x)
+    x.copy_(batch)
+    graph.replay()  # y is model(batch)
     """
 
     def __init__(self) -> None:
@@ -200,7 +201,7 @@ def graph(
 class TaskGroup:
     """Tasks of a recording, from `graph_task_group_end`, that `graph_task_update_begin` replaces."""
 
-    def __init__(self, handle: int, pool: int):
+    def __init__(self, handle: int, pool: int) -> None:
         self.handle, self.pool = handle, pool
 
 

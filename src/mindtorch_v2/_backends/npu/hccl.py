@@ -49,7 +49,7 @@ TYPES = {
 
 
 class RootInfo(Structure):
-    """What the first rank makes and all ranks have to know: opaque."""
+    """The token that the first rank makes and all ranks have to know: opaque."""
 
     _fields_ = [("internal", c_char * 4108)]
 
@@ -96,7 +96,7 @@ class Library:
             raise error
 
     def root_info(self) -> bytes:
-        """What the first rank of a communicator makes for all."""
+        """The token that the first rank of a communicator makes for all."""
         info = RootInfo()
         self.call("HcclGetRootInfo", ctypes.byref(info))
         return bytes(info)
@@ -105,7 +105,7 @@ class Library:
 class Communicator:
     """One rank of a communicator on a device. Made by all ranks together."""
 
-    def __init__(self, library: Library, size: int, root: bytes, rank: int, device: int):
+    def __init__(self, library: Library, size: int, root: bytes, rank: int, device: int) -> None:
         self.library, self.device = library, device
         self.runtime = state.get().runtime
         self.runtime.activate(device)

@@ -73,10 +73,10 @@ class Libraries:
             if os.path.exists(path):
                 self.operators.append(_open(path))
         for name in (*_SPLIT, "libopapi.so"):
-            path, tried = find(name)
+            at, tried = find(name)
             self.searched += tried
-            if path is not None:
-                self.operators.append(_open(path))
+            if at is not None:
+                self.operators.append(_open(at))
         self.emulated = hasattr(self.acl, "emulatorReport")
 
     def _load(self, name: str) -> ctypes.CDLL:

@@ -13,7 +13,7 @@ from .runtime import Runtime
 class PinnedMemory:
     """The pinned blocks of the process. A block lives as long as a storage on it."""
 
-    def __init__(self, runtime: Runtime):
+    def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.blocks: dict[int, int] = {}  # address -> bytes
         runtime.finalizers.append(self.close)

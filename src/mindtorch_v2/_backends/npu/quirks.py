@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..._ops._table import aten
+from ..._operators.table import aten
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from ctypes import c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from .errors import NPUError
@@ -84,7 +84,7 @@ def _absent(name: str, *arguments: Any) -> int:
 
 
 class ThreadState:
-    """What each thread has of its own: its device, its current stream on each, and room for what calls return."""
+    """State that each thread has of its own: its device, its current stream on each, and room for what calls return."""
 
     def __init__(self) -> None:
         self.device = 0  # what the program chose
@@ -108,6 +108,10 @@ class _Local(threading.local):
 
 class Runtime:
     """The runtime of this process; made once, by `get`."""
+
+    if TYPE_CHECKING:  # CANN's functions, by their names
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self) -> None:
         self.libraries = Libraries()
@@ -143,11 +147,11 @@ class Runtime:
 
     @property
     def thread(self) -> ThreadState:
-        """What this thread has of its own."""
+        """The state that this thread has of its own."""
         return self.local.state
 
     def thread_states(self) -> list[ThreadState]:
-        """What every thread has that used the runtime."""
+        """The states of all threads that used the runtime."""
         return list(self._states)
 
     # ---- errors ----

@@ -1,4 +1,4 @@
-"""What the back end holds for the process: runtime, memory of each device, the operator caller, random generators."""
+"""State that the back end holds for the process: runtime, memory of each device, the operator caller, random generators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from ... import _C
-from ..._deterministic import are_deterministic_algorithms_enabled, listeners
+from ..._core.deterministic import are_deterministic_algorithms_enabled, listeners
 from . import runtime as _runtime
 from .aclnn import Caller, operator
 from .allocator import Allocator

@@ -7,7 +7,8 @@ import threading
 from collections import deque
 from typing import Any
 
-from ... import _C, _stream
+from ... import _C
+from ..._core import stream as _stream
 from . import state
 
 
@@ -53,7 +54,7 @@ class Stream(_stream.Stream):
         priority: smaller is more urgent.
     """
 
-    def __init__(self, device: Any = None, priority: int = 0, *, handle: int | None = None):
+    def __init__(self, device: Any = None, priority: int = 0, *, handle: int | None = None) -> None:
         self.device_index = device_index(device)
         self.priority = priority
         self.npu_stream = _pooled(self.device_index, priority) if handle is None else handle
@@ -63,7 +64,7 @@ class Stream(_stream.Stream):
         return _C.device("npu", self.device_index)
 
     @property
-    def stream_id(self) -> int:
+    def stream_id(self) -> int:  # type: ignore[override]
         return self.npu_stream
 
     def synchronize(self) -> None:
@@ -78,17 +79,17 @@ class Stream(_stream.Stream):
         runtime.check("aclrtStreamQuery", runtime.aclrtStreamQuery(self.npu_stream or None, ctypes.byref(status)))
         return status.value == 0
 
-    def record_event(self, event: Event | None = None) -> Event:
+    def record_event(self, event: Event | None = None) -> Event:  # type: ignore[override]
         """Record an event here, a new one unless it is given."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: Event) -> None:  # type: ignore[override]
         """Let later work on this stream wait for an event."""
         event.wait(self)
 
-    def wait_stream(self, stream: Stream) -> None:
+    def wait_stream(self, stream: Stream) -> None:  # type: ignore[override]
         """Let later work on this stream wait for what the other one has now."""
         self.wait_event(stream.record_event())
 
@@ -121,13 +122,13 @@ class Event(_stream.Event):
         blocking, interprocess: taken for PyTorch's sake; an event of another process is not supported.
     """
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         if interprocess:
             raise NotImplementedError("torch.npu.Event: events between processes are not supported")
         self.enable_timing = enable_timing
         self.npu_event = 0
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: Stream | None = None) -> None:  # type: ignore[override]
         """Mark the place that a stream (the current one) has reached."""
         runtime = state.get().runtime
         stream = current_stream() if stream is None else stream
@@ -135,7 +136,7 @@ class Event(_stream.Event):
             self.npu_event = runtime.create_event(self.enable_timing)
         runtime.record_event(self.npu_event, stream.device_index, stream.npu_stream)
 
-    def wait(self, stream: Stream | None = None) -> None:
+    def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]
         """Let later work on a stream (the current one) wait for the mark."""
         if not self.npu_event:
             return

@@ -1,7 +1,7 @@
 """The rows of NPU kernels: which ACLNN operator does the work of an operator of the table, and with which arguments.
 
     aclnn("softplus", "aclnnSoftplus")                              the schema's arguments in order, then the outputs
-    aclnn("mm", "aclnnMm", "self mat2 out cube")                    in the order that is stated
+    aclnn("mm", "aclnnMm", "self mat2 out matmul_cube")                 in the order that is stated
     @kernel("linear") def linear(input, weight, bias, out): ...     anything else
 
 A kernel fills outputs that the operator's shape rule has made; so functional, in-place and `out=` form share it.
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _C
-from ..._ops._table import ROWS
-from . import state
+from ..._operators.table import ROWS
+from . import settings, state
 from .aclnn import operator
 
 _PHILOX = 10  # numbers that a random operator may draw before the offset moves on, as Ascend's own adaptor counts
@@ -23,13 +23,18 @@ NAMES: dict[str, str] = {}  # row -> the ACLNN operator, or "" for a kernel of s
 
 # Numbers that some operators want beside what the schema has.
 _CONSTANTS: dict[str, Any] = {
-    "cube": 1,  # cubeMathType: float32 products may be done in a shorter format, as Ascend's own adaptor allows
     "none": None,
     "true": True,
     "false": False,
     "0": 0,
     "1": 1,
     "2": 2,
+}
+
+# And those that a switch decides, asked for at each call: cubeMathType of products and of convolutions.
+_SWITCHED: dict[str, Callable[[], int]] = {
+    "matmul_cube": settings.matmul.cube_math_type,
+    "conv_cube": settings.conv.cube_math_type,
 }
 
 
@@ -81,7 +86,7 @@ def signed_state(generator: Any, numbers: int) -> tuple[int, int]:
 
 
 def _places(row: Any, tokens: str | None) -> list[Any]:
-    """What each parameter of the operator gets: a position among arguments and outputs, or ("constant", value)."""
+    """The source of each parameter of the operator: a position among arguments and outputs, or ("constant", value)."""
     names = [a["name"] for a in row.handle.arguments]
     outputs = len(row.handle.returns)
     if tokens is None:
@@ -92,6 +97,8 @@ def _places(row: Any, tokens: str | None) -> list[Any]:
             places.append(names.index(token))
         elif token in _CONSTANTS:
             places.append(("constant", _CONSTANTS[token]))
+        elif token in _SWITCHED:
+            places.append(("switched", _SWITCHED[token]))
         elif token.startswith("out") and (token[3:] or "0").isdigit():
             places.append(len(names) + int(token[3:] or 0))
         else:
@@ -101,7 +108,7 @@ def _places(row: Any, tokens: str | None) -> list[Any]:
 
 def _marshalled(called: Any, places: list[Any]) -> Callable[..., None]:
     def compute(*values: Any) -> None:
-        called(*[values[p] if type(p) is int else p[1] for p in places])
+        called(*[values[p] if type(p) is int else p[1]() if p[0] == "switched" else p[1] for p in places])
 
     return compute
 

@@ -3,9 +3,9 @@
 import logging
 
 from mindtorch_v2._dynamo.utils import counters
-from mindtorch_v2._functorch import partitioners
-from mindtorch_v2._functorch.aot_autograd import Lowering
 from mindtorch_v2._logging._internal import artifact, is_on
+from mindtorch_v2._lowered import partition
+from mindtorch_v2._lowered.lowering import Lowering
 
 _log = logging.getLogger("torch._functorch.aot_autograd")
 
@@ -15,21 +15,21 @@ __all__ = ["AotAutograd", "aot_autograd"]
 class AotAutograd:
     """A back end made of compilers of operators' graphs; see `aot_autograd`."""
 
-    def __init__(self, **options):
+    def __init__(self, **options) -> None:
         self._options = {
-            "partition_fn": partitioners.default_partition,
+            "partition_fn": partition.default_partition,
             "keep_inference_input_mutations": True,
             **options,
         }
         self.__name__ = "aot_autograd"
 
     def __call__(self, gm, example_inputs, **kwargs):
-        def refused(reason):
+        def refused(reason) -> None:
             counters["aot_autograd"]["not_ok"] += 1
             counters["aot_autograd_refusals"][reason] += 1
             _log.warning("aot_autograd: the program runs without a graph of operators: %s", reason)
 
-        def observe(kind, module):
+        def observe(kind, module) -> None:
             name = "aot_joint_graph" if kind == "joint" else "aot_graphs"
             if is_on(name):
                 artifact(name, f"{kind} graph\n{module.print_readable(print_output=False)}")
@@ -37,7 +37,7 @@ class AotAutograd:
         lowering = Lowering(getattr(gm, "forward", gm), refused=refused, observe=observe, **self._options)
         counters["aot_autograd"]["total"] += 1
 
-        def run(*inputs):
+        def run(*inputs) -> tuple:
             return tuple(lowering(*inputs))
 
         run.lowering = lowering

@@ -8,8 +8,8 @@ import functools
 from mindtorch_v2._decomp import core_aten_decompositions
 from mindtorch_v2._dynamo.backends.common import AotAutograd
 from mindtorch_v2._dynamo.backends.registry import register_backend
-from mindtorch_v2._functorch._reuse import reuse_memory
-from mindtorch_v2._functorch.partitioners import min_cut_rematerialization_partition
+from mindtorch_v2._lowered.partition import min_cut_rematerialization_partition
+from mindtorch_v2._lowered.reuse import reuse_memory
 
 __all__ = ["aot_eager", "aot_eager_decomp_partition", "eager"]
 

@@ -53,11 +53,11 @@ def lookup_backend(compiler_fn):
     return _backends[compiler_fn]
 
 
-def list_backends(exclude_tags=("debug", "experimental")):
+def list_backends(exclude_tags=("debug", "experimental")) -> list:
     """The names of the back ends without any of these tags, sorted.
 
     >>> torch._dynamo.list_backends(None)
-    ['aot_eager', 'aot_eager_decomp_partition', 'eager', ...'inductor'...]
+    ['aot_eager', 'aot_eager_decomp_partition', ...'eager', ...'inductor'...]
     """
     for name in _LOADED_ON_DEMAND:
         lookup_backend(name)

@@ -1,9 +1,9 @@
-"""What `import functorch` means where the package stands in for PyTorch: the transforms, by their older names.
+"""The package `functorch` where the package stands in for PyTorch: the transforms, by their older names.
 
 `functorch.compile` has the pieces of ahead-of-time autograd.
 """
 
-from mindtorch_v2._functorch.names import compile  # noqa: A004  (PyTorch's name)
+from mindtorch_v2._functorch.names import compile  # PyTorch's name
 from mindtorch_v2.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 

@@ -2,7 +2,7 @@
 
 from mindtorch_v2._functorch.aot_autograd import aot_function, aot_module, aot_module_simplified, make_boxed_func
 from mindtorch_v2._functorch.compilers import make_boxed_compiler, nop, print_compile
-from mindtorch_v2._functorch.partitioners import default_partition, min_cut_rematerialization_partition
+from mindtorch_v2._lowered.partition import default_partition, min_cut_rematerialization_partition
 
 __all__ = [
     "aot_function",

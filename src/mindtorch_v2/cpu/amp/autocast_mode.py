@@ -10,7 +10,7 @@ __all__ = ["autocast"]
 class autocast(torch.amp.autocast):
     """`torch.amp.autocast("cpu", ...)`; warns that it is an old form."""
 
-    def __init__(self, enabled=True, dtype=torch.bfloat16, cache_enabled=True):
+    def __init__(self, enabled=True, dtype=torch.bfloat16, cache_enabled=True) -> None:
         warnings.warn(
             "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
             FutureWarning,

@@ -10,7 +10,9 @@ __all__ = ["GradScaler"]
 class GradScaler(torch.amp.GradScaler):
     """`torch.amp.GradScaler("cpu", ...)`; warns that it is an old form."""
 
-    def __init__(self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+    def __init__(
+        self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True
+    ) -> None:
         warnings.warn(
             "`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` "
             "instead.",

@@ -1,6 +1,6 @@
 """Training with uneven inputs, by the names: ranks have to take the same number of steps here."""
 
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._core.unavailable import unavailable_class
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 

@@ -1,6 +1,6 @@
 """`torch.distributed.fsdp` by its names, which libraries ask for in `isinstance`: parameters are not sharded here."""
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
 __all__ = [
     "BackwardPrefetch",

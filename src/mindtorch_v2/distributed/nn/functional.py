@@ -31,12 +31,12 @@ class _AllReduce(Function):
         return result
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx, grad) -> tuple:
         return None, None, _AllReduce.apply(ctx.op, ctx.group, grad)
 
 
 class _AllToAll(Function):
-    """What each rank has for each: both a gather and a scatter are one with parts that are not there."""
+    """Exchange of what each rank has for each: both a gather and a scatter are one with parts that are not there."""
 
     @staticmethod
     def forward(ctx, group, shapes, *tensors):
@@ -46,11 +46,11 @@ class _AllToAll(Function):
         return tuple(outputs)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx, *grads) -> tuple:
         return None, None, *_AllToAll.apply(ctx.group, ctx.shapes, *grads)
 
 
-def _only_for(root, tensor, group):
+def _only_for(root, tensor, group) -> tuple:
     """The parts for all ranks: the tensor for the root, nothing for the others; and the shapes of what comes."""
     size, rank = groups.get_world_size(group), groups.get_rank(group)
     nothing = tensor.new_empty(0)
@@ -70,7 +70,7 @@ def all_gather(tensor, group=None):
 
 
 def all_to_all(output_tensor_list, input_tensor_list, group=None):
-    """What each rank has for this one, as a tuple, in the shapes of `output_tensor_list`."""
+    """The parts that each rank has for this one, as a tuple, in the shapes of `output_tensor_list`."""
     return _AllToAll.apply(group, [tensor.shape for tensor in output_tensor_list], *input_tensor_list)
 
 
@@ -126,6 +126,6 @@ def reduce(tensor, dst, op=ReduceOp.SUM, group=None):
     return torch.stack(found).sum(0) if groups.get_rank(group) == groups.get_group_rank(group, dst) else found[0]
 
 
-def _attached(parts, tensor):
+def _attached(parts, tensor) -> list:
     """The parts, those that are empty as parts of the tensor: so that backward reaches this rank too."""
     return [part if part.numel() else tensor.reshape(-1)[:0] for part in parts]

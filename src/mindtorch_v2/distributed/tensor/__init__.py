@@ -1,6 +1,6 @@
 """`torch.distributed.tensor`, whose classes libraries ask for in `isinstance`: there is no distributed tensor here."""
 
-from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch_v2.distributed.tensor._api import DTensor
 from mindtorch_v2.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard

@@ -1,7 +1,7 @@
 """`DTensor` by its name."""
 
 import mindtorch_v2 as torch
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._core.unavailable import unavailable_class
 
 __all__ = ["DTensor"]
 

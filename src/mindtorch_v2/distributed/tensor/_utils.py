@@ -1,6 +1,6 @@
-"""What libraries import from here to lay out distributed tensors, by its name."""
+"""The functions that libraries import from here to lay out distributed tensors, by its name."""
 
-from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_function
 
 __all__ = ["compute_local_shape_and_global_offset"]
 

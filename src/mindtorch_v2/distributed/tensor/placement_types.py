@@ -1,6 +1,6 @@
 """How a distributed tensor would lie on a mesh, by the classes' names."""
 
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._core.unavailable import unavailable_class
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 

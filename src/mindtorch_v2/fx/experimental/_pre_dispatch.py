@@ -6,8 +6,9 @@ and runs at once.
 
 import contextlib
 
-from mindtorch_v2 import _C, _torch_dispatch
-from mindtorch_v2._capture import _deferred
+from mindtorch_v2 import _C
+from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._core import tracer
 
 __all__ = ["recording"]
 
@@ -15,11 +16,11 @@ _TRACER = _C._key_bit("Tracer")
 
 
 class _Recorder:
-    """What the handler of Tracer gives calls to, in the place of a region of deferred ones. Nothing ever waits here."""
+    """A handler of Tracer with which nothing ever waits."""
 
     waits = False
 
-    def __init__(self, mode):
+    def __init__(self, mode) -> None:
         self._mode = mode
         self._grad = _C.is_grad_enabled()
 
@@ -35,7 +36,7 @@ class _Recorder:
         finally:
             _C._set_tls_keys(include, exclude)
 
-    def note_grad_mode(self):
+    def note_grad_mode(self) -> None:
         """Where the program has switched gradients, that is a node."""
         if self._grad != _C.is_grad_enabled():
             self._grad = not self._grad
@@ -51,15 +52,14 @@ class _Recorder:
 @contextlib.contextmanager
 def recording(mode):
     """Every call in the block is handed to `mode.take(overload, args, kwargs)`."""
-    keys, before = _C._tls_keys(), _deferred._thread.region
-    recorder = _deferred._thread.region = _Recorder(mode)
-    everywhere = _C._set_tracer_takes_all(True)
-    _C._set_tls_keys(keys[0] | _TRACER, keys[1] & ~_TRACER)
-    try:
-        yield
-        recorder.note_grad_mode()
-    finally:
-        include, exclude = _C._tls_keys()
-        _C._set_tls_keys(include & ~_TRACER | keys[0] & _TRACER, exclude & ~_TRACER | keys[1] & _TRACER)
-        _C._set_tracer_takes_all(everywhere)
-        _deferred._thread.region = before
+    keys, recorder = _C._tls_keys(), _Recorder(mode)
+    with tracer.handled_by(recorder):
+        everywhere = _C._set_tracer_takes_all(True)
+        _C._set_tls_keys(keys[0] | _TRACER, keys[1] & ~_TRACER)
+        try:
+            yield
+            recorder.note_grad_mode()
+        finally:
+            include, exclude = _C._tls_keys()
+            _C._set_tls_keys(include & ~_TRACER | keys[0] & _TRACER, exclude & ~_TRACER | keys[1] & _TRACER)
+            _C._set_tracer_takes_all(everywhere)

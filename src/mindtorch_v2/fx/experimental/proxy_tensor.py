@@ -9,11 +9,13 @@ import inspect
 import weakref
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _torch_dispatch
-from mindtorch_v2._subclasses import _universes
+from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._operators.table import facts_of
+from mindtorch_v2._sizes import opening as _opening
+from mindtorch_v2._sizes import universes as _universes
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from mindtorch_v2.fx._symbolic_trace import PH, Tracer
-from mindtorch_v2.fx.experimental import _open_sizes, _pre_dispatch
+from mindtorch_v2.fx.experimental import _pre_dispatch
 from mindtorch_v2.fx.graph_module import GraphModule
 from mindtorch_v2.fx.passes.shape_prop import _extract_tensor_metadata
 from mindtorch_v2.fx.proxy import Proxy
@@ -38,7 +40,6 @@ __all__ = [
     "track_tensor_tree",
 ]
 
-_LIFT = ("aten::lift_fresh", "aten::lift_fresh_copy", "aten::lift")
 _CONSTANT_LIMIT = 1  # elements of a constant whose value stays known
 _missing = object()
 
@@ -46,7 +47,7 @@ _missing = object()
 class PythonKeyTracer(Tracer):
     """The tracer of `make_fx`: modules are run through, and what is closed over becomes an attribute of the root."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(autowrap_modules=())
         self.tensor_tracker = WeakIdKeyDictionary()
 
@@ -72,15 +73,15 @@ class PythonKeyTracer(Tracer):
 
 
 class _Known:
-    """What the table says of a tensor: its proxy, and its value where that is a constant."""
+    """The entry of a tensor in the table: its proxy, and its value where that is a constant."""
 
     __slots__ = ("constant", "proxy")
 
-    def __init__(self, proxy, constant):
+    def __init__(self, proxy, constant) -> None:
         self.proxy, self.constant = proxy, constant
 
 
-def has_proxy_slot(obj, tracer):
+def has_proxy_slot(obj, tracer) -> bool:
     """Whether the tensor is a value of the tracer's graph."""
     return obj in tracer.tensor_tracker
 
@@ -95,7 +96,7 @@ def get_proxy_slot(obj, tracer, default=_missing, transform=lambda known: known)
     return default
 
 
-def track_tensor(tensor, proxy, *, constant, tracer):
+def track_tensor(tensor, proxy, *, constant, tracer) -> None:
     """Say that a tensor is the value of a proxy of the tracer's."""
     tracer.tensor_tracker[tensor] = _Known(proxy, constant)
 
@@ -114,10 +115,12 @@ def track_tensor_tree(inner_res, proxy_res, *, constant, tracer):
     return inner_res
 
 
-_snapshots = weakref.WeakKeyDictionary()  # tracer -> the mode that describes its real tensors
+_snapshots: weakref.WeakKeyDictionary = (
+    weakref.WeakKeyDictionary()
+)  # tracer -> the mode that describes its real tensors
 
 
-def _describe(proxy, value):
+def _describe(proxy, value) -> None:
     """Leave in the node what is known of its value: "val", and "tensor_meta" for one tensor."""
 
     def snapshot(each):
@@ -141,7 +144,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     With `pre_dispatch` these are the operators that the program calls, else those that are reached below autograd.
     """
 
-    def __init__(self, tracer, tracing_mode, decomposition_table=None, pre_dispatch=False):
+    def __init__(self, tracer, tracing_mode, decomposition_table=None, pre_dispatch=False) -> None:
         self.tracer = tracer
         self.tracing_mode = tracing_mode
         self.enable_tracing = True
@@ -154,13 +157,13 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             self._pre_dispatch.enter_context(_pre_dispatch.recording(self))
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
         if self._pre_dispatch is not None:
             self._pre_dispatch.pop_all().__exit__(exc_type, exc_value, traceback)
         super().__exit__(exc_type, exc_value, traceback)
 
     @classmethod
-    def is_infra_mode(cls):
+    def is_infra_mode(cls) -> bool:
         return True
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -209,7 +212,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             ):
                 return result  # a number or the like: nothing of the graph
         constant = self._constant_of(func, name, constants, leaves, result)
-        target = torch.ops.aten.clone.default if name in _LIFT else func
+        target = torch.ops.aten.clone.default if facts_of(func._handle).lifts else func
         proxies = pytree.tree_map(self._as_proxy, (tuple(args), dict(kwargs)))
         label = self.tracer.graph._target_to_str(target.overloadpacket.__name__)
         proxy = self.tracer.create_proxy("call_function", target, *proxies, name=label)
@@ -233,7 +236,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _constants(self, func, name, leaves, known, args, kwargs):
         """The arguments with the values of constants; None unless all tensors are constants."""
-        if name in _LIFT or not leaves or any(each is None or each.constant is None for each in known):
+        if facts_of(func._handle).lifts or not leaves or any(each is None or each.constant is None for each in known):
             return None
 
         def value_of(each):
@@ -246,7 +249,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if writes and any(self._known(leaf) is not None and self._known(leaf).constant is not None for leaf in leaves):
             self._forget_constants()
             return None
-        if name in _LIFT and isinstance(result, torch.Tensor) and leaves[0].numel() <= _CONSTANT_LIMIT:
+        if facts_of(func._handle).lifts and isinstance(result, torch.Tensor) and leaves[0].numel() <= _CONSTANT_LIMIT:
             with _torch_dispatch.no_modes():
                 source = leaves[0].constant if isinstance(leaves[0], FakeTensor) else leaves[0]
                 return None if source is None else source.clone()
@@ -256,12 +259,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             value = func(*constants[0], **constants[1])
         return value if isinstance(value, torch.Tensor) and value.numel() <= _CONSTANT_LIMIT else None
 
-    def _forget_constants(self):
+    def _forget_constants(self) -> None:
         for known in list(self.tracer.tensor_tracker.values()):
             known.constant = None
 
-    def _rename_written(self, func, args, kwargs, proxy):
-        """What an in-place operator wrote to is its result from now on."""
+    def _rename_written(self, func, args, kwargs, proxy) -> None:
+        """Let what an in-place operator wrote to be its result from now on."""
         if not func.overloadpacket.__name__.endswith("_") or not args or func.overloadpacket.__name__.startswith("__"):
             return
         known = self._known(args[0]) if isinstance(args[0], torch.Tensor) else None
@@ -269,7 +272,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             known.proxy = proxy
 
 
-def _says_where(kwargs):
+def _says_where(kwargs) -> bool:
     """Whether a call says where its result goes."""
     return kwargs.get("device") is not None
 
@@ -326,7 +329,7 @@ def _with_names(function, count):
     """The function with `count` named parameters."""
     names = ", ".join(f"arg{place}" for place in range(count))
     namespace = {"function": function}
-    exec(f"def named({names}):\n    return function({names})", namespace)  # noqa: S102
+    exec(f"def named({names}):\n    return function({names})", namespace)
     namespace["named"].__name__ = getattr(function, "__name__", type(function).__name__)
     return namespace["named"]
 
@@ -397,10 +400,10 @@ def make_fx(
     @functools.wraps(f)
     def wrapped(*args):
         if tracing_mode == "symbolic":
-            args, fake_mode = _open_sizes.symbolic_arguments(args, _allow_non_fake_inputs)
+            args, fake_mode = _opening.symbolic_arguments(args, _allow_non_fake_inputs)
             module = trace(args, fake_mode)
             module.shape_env = fake_mode.shape_env
-            return _open_sizes.open_sizes(module, args, fake_mode, trace)
+            return _opening.open_sizes(module, args, fake_mode, trace)
         if tracing_mode == "fake":
             fakes = [leaf.fake_mode for leaf in pytree.tree_leaves(args) if isinstance(leaf, FakeTensor)]
             fake_mode = fakes[0] if fakes else FakeTensorMode(allow_non_fake_inputs=_allow_non_fake_inputs)

@@ -1,4 +1,4 @@
-"""What the values of a graph are, found by a run with fake tensors."""
+"""The values of a graph, found by a run with fake tensors."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -16,7 +16,7 @@ class FakeTensorProp(Interpreter):
     FakeTensor(..., size=(3,))
     """
 
-    def __init__(self, module, mode=None):
+    def __init__(self, module, mode=None) -> None:
         super().__init__(module)
         self._mode = FakeTensorMode() if mode is None else mode
 

@@ -10,7 +10,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(typing.NamedTuple):
-    """What a tensor is, without its elements."""
+    """The form of a tensor, without its elements."""
 
     shape: torch.Size
     dtype: torch.dtype
@@ -44,7 +44,7 @@ class ShapeProp(Interpreter):
     [(2, 3), (3,), (3,)]
     """
 
-    def __init__(self, gm, fake_mode=None):
+    def __init__(self, gm, fake_mode=None) -> None:
         super().__init__(gm)
         self.fake_mode = fake_mode
         self.real_module = self.module

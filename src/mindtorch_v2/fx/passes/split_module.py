@@ -22,7 +22,7 @@ class Partition:
         self.environment = {}
         self.targets = {}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"name: {self.name},\n nodes: {self.node_names},\n inputs: {list(self.inputs)},\n"
             f" outputs: {list(self.outputs)},\n partitions depended on: {list(self.dependencies)},\n"
@@ -88,7 +88,7 @@ def split_module(
     return made
 
 
-def _note_use(defined, used, node):
+def _note_use(defined, used, node) -> None:
     if defined is used:
         return
     if defined is not None:
@@ -117,7 +117,7 @@ def _sorted(parts):
     return order
 
 
-def _make_inputs(part, m, by_name, keep_names):
+def _make_inputs(part, m, by_name, keep_names) -> None:
     def is_module(name):
         node = by_name[name]
         return node.op == "get_attr" and isinstance(_reach(m, node.target), torch.nn.Module)
@@ -134,7 +134,7 @@ def _make_inputs(part, m, by_name, keep_names):
     part.inputs = dict.fromkeys(inputs)
 
 
-def _copy_node(node, part, m, qualname_map, keep_name):
+def _copy_node(node, part, m, qualname_map, keep_name) -> None:
     target = node.target
     if node.op == "call_module":
         target = node.target.replace(".", "_")
@@ -148,7 +148,7 @@ def _copy_node(node, part, m, qualname_map, keep_name):
     part.environment[node] = made
 
 
-def _base_inputs(m):
+def _base_inputs(m) -> tuple:
     base, values, attributes = Graph(), {}, {}
     for node in m.graph.nodes:
         if node.op == "placeholder":

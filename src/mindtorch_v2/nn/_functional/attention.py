@@ -4,11 +4,11 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
 
-from ._bind import op
-
-scaled_dot_product_attention = op("scaled_dot_product_attention")
+__all__ = [
+    "multi_head_attention_forward",
+]
 
 
 def _none_or_dtype(input):
@@ -35,14 +35,14 @@ def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
 
 
-def _check_key_padding_mask(key_padding_mask, src_len, bsz):
+def _check_key_padding_mask(key_padding_mask, src_len, bsz) -> None:
     if key_padding_mask.shape[0] != bsz:
         raise AssertionError(f"Expected key_padded_mask.shape[0] to be {bsz}, but got {key_padding_mask.shape[0]}")
     if key_padding_mask.shape[1] != src_len:
         raise AssertionError(f"Expected key_padded_mask.shape[1] to be {src_len}, but got {key_padding_mask.shape[1]}")
 
 
-def _require(condition, message):
+def _require(condition, message) -> None:
     if not condition:
         raise AssertionError(message)
 
@@ -81,7 +81,7 @@ def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
     return is_batched
 
 
-def _in_projection_packed(q, k, v, w, b=None):
+def _in_projection_packed(q, k, v, w, b=None) -> tuple:
     """The three projections by one weight `(3 * E, E)`, in as few products as the inputs allow."""
     E = q.size(-1)
     linear = torch._C._nn.linear
@@ -102,7 +102,7 @@ def _in_projection_packed(q, k, v, w, b=None):
     return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
 
-def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):
+def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None) -> tuple:
     """The three projections by weights `(E, Eq)`, `(E, Ek)`, `(E, Ev)`."""
     Eq, Ek, Ev = q.size(-1), k.size(-1), v.size(-1)
     _require(w_q.shape == (Eq, Eq), f"expecting query weights shape of {(Eq, Eq)}, but got {w_q.shape}")
@@ -149,6 +149,7 @@ def _checked_attn_mask(attn_mask, tgt_len, src_len, bsz, num_heads):
     raise RuntimeError(f"attn_mask's dimension {attn_mask.dim()} is not supported")
 
 
+@overridable
 def multi_head_attention_forward(
     query,
     key,
@@ -181,25 +182,6 @@ def multi_head_attention_forward(
     Returns the output `(L, N, E)`, and with `need_weights` the weights `(N, L, S)`, not averaged over the heads
     `(N, heads, L, S)`, else None.
     """
-    if overridden(
-        query,
-        key,
-        value,
-        in_proj_weight,
-        in_proj_bias,
-        bias_k,
-        bias_v,
-        out_proj_weight,
-        out_proj_bias,
-        key_padding_mask,
-        attn_mask,
-        q_proj_weight,
-        k_proj_weight,
-        v_proj_weight,
-        static_k,
-        static_v,
-    ):
-        return hand_over_locals(multi_head_attention_forward, locals())
     is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:
         # Self-attention stays recognisable by identity.
@@ -290,7 +272,7 @@ def multi_head_attention_forward(
     q = q.view(bsz, num_heads, tgt_len, head_dim)
     k = k.view(bsz, num_heads, src_len, head_dim)
     v = v.view(bsz, num_heads, src_len, head_dim)
-    attn_output = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+    attn_output = torch._C._nn.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
     attn_output = attn_output.permute(2, 0, 1, 3).contiguous().view(bsz * tgt_len, embed_dim)
     attn_output = torch._C._nn.linear(attn_output, out_proj_weight, out_proj_bias)
     attn_output = attn_output.view(tgt_len, bsz, attn_output.size(1))
@@ -299,7 +281,7 @@ def multi_head_attention_forward(
 
 def _with_weights(
     q, k, v, attn_mask, dropout_p, out_proj_weight, out_proj_bias, num_heads, average_attn_weights, is_batched
-):
+) -> tuple:
     """The attention that also returns its weights; `q`, `k`, `v` are `(bsz * num_heads, length, head_dim)`."""
     rows, tgt_len, head_dim = q.shape
     bsz, src_len, embed_dim = rows // num_heads, k.size(1), head_dim * num_heads

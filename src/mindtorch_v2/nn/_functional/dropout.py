@@ -3,35 +3,41 @@
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
+
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+]
 
 
-def _check_probability(p):
+def _check_probability(p) -> None:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+@overridable
 def dropout(input, p=0.5, training=True, inplace=False):
     """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape."""
-    if overridden(input):
-        return hand_over_locals(dropout, locals())
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
 
 
+@overridable
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of SELU's activations; any shape."""
-    if overridden(input):
-        return hand_over_locals(alpha_dropout, locals())
     _check_probability(p)
     return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 
 
+@overridable
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """`alpha_dropout` of whole channels: `(N, C, *)`."""
-    if overridden(input):
-        return hand_over_locals(feature_alpha_dropout, locals())
     _check_probability(p)
     if inplace:
         return torch.feature_alpha_dropout_(input, p, training)
@@ -47,10 +53,9 @@ def _feature_dropout(input, p, training, inplace, is_batched):
     return result
 
 
+@overridable
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of `(N, C, L)` or `(C, L)`."""
-    if overridden(input):
-        return hand_over_locals(dropout1d, locals())
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (2, 3):
@@ -63,10 +68,9 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return _feature_dropout(input, p, training, inplace, inp_dim == 3)
 
 
+@overridable
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of `(N, C, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(dropout2d, locals())
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (3, 4):
@@ -91,10 +95,9 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     return _feature_dropout(input, p, training, inplace, True)
 
 
+@overridable
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(dropout3d, locals())
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (4, 5):

@@ -3,21 +3,25 @@
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
+
+__all__ = [
+    "embedding",
+    "embedding_bag",
+]
 
 
-def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type):
+def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type) -> None:
     with torch.no_grad():
         torch.embedding_renorm_(weight, input, max_norm, norm_type)
 
 
+@overridable
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The rows of `weight` `(V, D)` at the integers `input` `(*)`: `(*, D)`.
 
     The row at `padding_idx` gets no gradient. With `max_norm`, rows that are looked up are renormalized in place.
     """
-    if overridden(input, weight):
-        return hand_over_locals(embedding, locals())
     if padding_idx is None:
         padding_idx = -1
     elif padding_idx > 0:
@@ -34,6 +38,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
+@overridable
 def embedding_bag(
     input,
     weight,
@@ -51,8 +56,6 @@ def embedding_bag(
 
     Bags are the rows of a 2-D `input`, or the stretches of a 1-D one that begin at `offsets`.
     """
-    if overridden(input, weight, offsets, per_sample_weights):
-        return hand_over_locals(embedding_bag, locals())
     if weight.dtype == torch.long and input.is_floating_point():
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. "

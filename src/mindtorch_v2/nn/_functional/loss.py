@@ -4,9 +4,34 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over, hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
 
 from .. import _reduction as _Reduction
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cross_entropy",
+    "ctc_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "linear_cross_entropy",
+    "margin_ranking_loss",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
 
 
 def _number(reduction, size_average=None, reduce=None):
@@ -30,10 +55,9 @@ def _reduced(ret, reduction):
     return ret
 
 
+@overridable
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """Connectionist temporal classification loss: log-probabilities `(T, N, C)` or `(T, C)`."""
-    if overridden(log_probs, targets, input_lengths, target_lengths):
-        return hand_over_locals(ctc_loss, locals())
     return torch.ctc_loss(
         log_probs,
         targets,
@@ -45,14 +69,14 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     )
 
 
+@overridable
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`."""
-    if overridden(input, target, weight):
-        return hand_over_locals(nll_loss, locals())
     number = _number(reduction, size_average, reduce)
     return torch._C._nn.nll_loss_nd(input, target, weight, number, ignore_index)
 
 
+@overridable
 def poisson_nll_loss(
     input,
     target,
@@ -64,21 +88,18 @@ def poisson_nll_loss(
     reduction="mean",
 ):
     """Negative log likelihood of counts under Poisson distributions with (log) rate `input`; any shape."""
-    if overridden(input, target):
-        return hand_over_locals(poisson_nll_loss, locals())
     reduction = _name(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return torch.poisson_nll_loss(input, target, log_input, full, eps, _Reduction.get_enum(reduction))
 
 
+@overridable
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """Negative log likelihood under normal distributions of mean `input` and variance `var`, at least `eps`.
 
     `var` is a number or a tensor of the input's shape, or of it without the last dimension or with that as 1.
     """
-    if overridden(input, target, var):
-        return hand_over_locals(gaussian_nll_loss, locals())
     if isinstance(var, (int, float)) and not isinstance(var, bool):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -105,13 +126,12 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return _reduced(loss, reduction)
 
 
+@overridable
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """Kullback-Leibler divergence, pointwise: log-probabilities and (with `log_target` log-)probabilities `(*)`.
 
     `reduction` "batchmean" divides the sum by the first dimension, as the mathematical definition wants.
     """
-    if overridden(input, target):
-        return hand_over_locals(kl_div, locals())
     if size_average is not None or reduce is not None:
         number = _Reduction.legacy_get_enum(size_average, reduce)
     else:
@@ -129,6 +149,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return reduced
 
 
+@overridable
 def cross_entropy(
     input,
     target,
@@ -140,12 +161,11 @@ def cross_entropy(
     label_smoothing=0.0,
 ):
     """Cross entropy of logits `(N, C, *)` or `(C)` with class indices `(N, *)` or `()`, or probabilities."""
-    if overridden(input, target, weight):
-        return hand_over_locals(cross_entropy, locals())
     number = _number(reduction, size_average, reduce)
     return torch._C._nn.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
 
+@overridable
 def linear_cross_entropy(
     input,
     linear_weight,
@@ -163,8 +183,6 @@ def linear_cross_entropy(
     `linear_weight` is `(C, in_features)` or `(C, *, in_features)`, which gives logits `(N, C, *)`. Computation in
     chunks (`options`) is not implemented.
     """
-    if overridden(input, linear_weight, target, linear_bias, weight):
-        return hand_over_locals(linear_cross_entropy, locals())
     if options is not None:
         raise NotImplementedError("linear_cross_entropy: options (computation in chunks) are not implemented")
     if ignore_index is not None and target.is_floating_point():
@@ -190,10 +208,9 @@ def linear_cross_entropy(
     )
 
 
+@overridable
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`."""
-    if overridden(input, target, weight):
-        return hand_over_locals(binary_cross_entropy, locals())
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -205,12 +222,11 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return torch._C._nn.binary_cross_entropy(input, target, weight, number)
 
 
+@overridable
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
     """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`."""
-    if overridden(input, target, weight, pos_weight):
-        return hand_over_locals(binary_cross_entropy_with_logits, locals())
     number = _number(reduction, size_average, reduce)
     if not (target.size() == input.size()):
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -230,15 +246,14 @@ def _same_size(input, target):
     return input, target
 
 
-def _check_weight(input, weight):
+def _check_weight(input, weight) -> None:
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
 
 
+@overridable
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`."""
-    if overridden(input, target):
-        return hand_over_locals(smooth_l1_loss, locals())
     input, target = _same_size(input, target)
     number = _number(reduction, size_average, reduce)
     if beta == 0.0:
@@ -246,13 +261,12 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return torch._C._nn.smooth_l1_loss(input, target, number, beta)
 
 
+@overridable
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """`0.5 * d**2` where `d = |x - y| < delta`, else `delta * (d - 0.5 * delta)`, times `weight`; shapes `(*)`.
 
     The weighted mean divides by the number of elements.
     """
-    if overridden(input, target, weight):
-        return hand_over_locals(huber_loss, locals())
     input, target = _same_size(input, target)
     if weight is None:
         return torch._C._nn.huber_loss(input, target, _Reduction.get_enum(reduction), delta)
@@ -267,18 +281,9 @@ def _reduced_checked(loss, reduction):
     return _reduced(loss, reduction)
 
 
+@overridable
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """`|x - y|`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
-    if overridden(input, target, weight):
-        return hand_over(
-            l1_loss,
-            (input, target, weight),
-            input,
-            target,
-            size_average=size_average,
-            reduce=reduce,
-            reduction=reduction,
-        )
     reduction = _name(reduction, size_average, reduce)
     input, target = _same_size(input, target)
     if weight is None:
@@ -290,10 +295,9 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return _reduced_checked(loss, reduction)
 
 
+@overridable
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """`(x - y)**2`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
-    if overridden(input, target, weight):
-        return hand_over_locals(mse_loss, locals())
     reduction = _name(reduction, size_average, reduce)
     input, target = _same_size(input, target)
     if weight is None:
@@ -305,10 +309,9 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return _reduced_checked(loss, reduction)
 
 
+@overridable
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`."""
-    if overridden(input1, input2, target):
-        return hand_over_locals(margin_ranking_loss, locals())
     number = _number(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -318,31 +321,27 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return torch.margin_ranking_loss(input1, input2, target, margin, number)
 
 
+@overridable
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`."""
-    if overridden(input, target):
-        return hand_over_locals(hinge_embedding_loss, locals())
     return torch.hinge_embedding_loss(input, target, margin, _number(reduction, size_average, reduce))
 
 
+@overridable
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1."""
-    if overridden(input, target):
-        return hand_over_locals(multilabel_margin_loss, locals())
     return torch._C._nn.multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
+@overridable
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`."""
-    if overridden(input, target):
-        return hand_over_locals(soft_margin_loss, locals())
     return torch._C._nn.soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
+@overridable
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Mean over the last dimension of binary cross entropy with logits: `(N, C)`, targets 0 or 1."""
-    if overridden(input, target, weight):
-        return hand_over_locals(multilabel_soft_margin_loss, locals())
     reduction = _name(reduction, size_average, reduce)
     logsigmoid = torch._C._nn.log_sigmoid
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -355,17 +354,15 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return _reduced(loss, reduction)
 
 
+@overridable
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1: `(N, D)` or `(D)`."""
-    if overridden(input1, input2, target):
-        return hand_over_locals(cosine_embedding_loss, locals())
     return torch.cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
 
 
+@overridable
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`."""
-    if overridden(input, target, weight):
-        return hand_over_locals(multi_margin_loss, locals())
     number = _number(reduction, size_average, reduce)
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
@@ -374,6 +371,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     return torch._C._nn.multi_margin_loss(input, target, p, margin, weight, number)
 
 
+@overridable
 def triplet_margin_loss(
     anchor,
     positive,
@@ -387,20 +385,17 @@ def triplet_margin_loss(
     reduction="mean",
 ):
     """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`."""
-    if overridden(anchor, positive, negative):
-        return hand_over_locals(triplet_margin_loss, locals())
     number = _number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     return torch.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
 
 
+@overridable
 def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
     """`triplet_margin_loss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm."""
-    if overridden(anchor, positive, negative, distance_function):
-        return hand_over_locals(triplet_margin_with_distance_loss, locals())
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

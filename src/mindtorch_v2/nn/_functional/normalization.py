@@ -3,30 +3,38 @@
 import math
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "local_response_norm",
+    "normalize",
+]
 
 
-def _verify_batch_size(size):
+def _verify_batch_size(size) -> None:
     """Raises where a channel has one value only, of which the variance is zero."""
     size_prods = size[0] * math.prod(size[2:])
     if size_prods == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
-def _verify_spatial_size(size):
+def _verify_spatial_size(size) -> None:
     if math.prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
 
 
+@overridable
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Normalizes each channel of `(N, C, *)`: by the batch's statistics if `training`, else by the running ones."""
-    if overridden(input, running_mean, running_var, weight, bias):
-        return hand_over_locals(batch_norm, locals())
     if training:
         _verify_batch_size(input.size())
     return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
+@overridable
 def instance_norm(
     input,
     running_mean=None,
@@ -38,31 +46,14 @@ def instance_norm(
     eps=1e-5,
 ):
     """Normalizes each channel of each sample of `(N, C, *)`."""
-    if overridden(input, running_mean, running_var, weight, bias):
-        return hand_over_locals(instance_norm, locals())
     if use_input_stats:
         _verify_spatial_size(input.size())
     return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Normalizes over the last dimensions, of the sizes `normalized_shape`."""
-    if overridden(input, weight, bias):
-        return hand_over_locals(layer_norm, locals())
-    return torch.layer_norm(input, normalized_shape, weight, bias, eps)
-
-
-def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """Divides by the root mean square over the last dimensions; `eps` None is the dtype's machine epsilon."""
-    if overridden(input, weight):
-        return hand_over_locals(rms_norm, locals())
-    return torch.rms_norm(input, normalized_shape, weight, eps)
-
-
+@overridable
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """Normalizes over each of `num_groups` groups of channels of each sample of `(N, C, *)`."""
-    if overridden(input, weight, bias):
-        return hand_over_locals(group_norm, locals())
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     size = input.size()
@@ -70,10 +61,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     return torch.group_norm(input, num_groups, weight, bias, eps)
 
 
+@overridable
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Divides `(N, C, *)` by `(k + alpha * mean square over size neighbouring channels) ** beta`."""
-    if overridden(input):
-        return hand_over_locals(local_response_norm, locals())
     dim = input.dim()
     if dim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
@@ -93,10 +83,9 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / div.mul(alpha).add(k).pow(beta)
 
 
+@overridable
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """Divides by the p-norm along `dim`, but by no less than `eps`."""
-    if overridden(input, out):
-        return hand_over_locals(normalize, locals())
     denom = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:
         return input / denom

@@ -3,15 +3,36 @@
 import math
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable, overridable_as
 
 from .._sizes import _list_with_default, _pair, _single, _triple
-from ._bind import op
 
-adaptive_avg_pool1d = op("adaptive_avg_pool1d")
-avg_pool1d = op("avg_pool1d")
-avg_pool2d = op("avg_pool2d")
-avg_pool3d = op("avg_pool3d")
+__all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+]
 
 
 def _stride(stride):
@@ -19,18 +40,16 @@ def _stride(stride):
     return [] if stride is None else stride
 
 
+@overridable
 def max_pool1d_with_indices(
     input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ):
     """The maximum of each window and where it stands: `(N, C, L)` or `(C, L)`."""
-    if overridden(input):
-        return hand_over_locals(max_pool1d_with_indices, locals())
     return torch.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
+@overridable_as("max_pool1d")
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if overridden(input):
-        return hand_over_locals(max_pool1d, locals())
     return torch.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -40,18 +59,16 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@overridable
 def max_pool2d_with_indices(
     input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ):
     """The maximum of each window and where it stands: `(N, C, H, W)` or `(C, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(max_pool2d_with_indices, locals())
     return torch._C._nn.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
+@overridable_as("max_pool2d")
 def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if overridden(input):
-        return hand_over_locals(max_pool2d, locals())
     return torch.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -61,18 +78,16 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@overridable
 def max_pool3d_with_indices(
     input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ):
     """The maximum of each window and where it stands: `(N, C, D, H, W)` or `(C, D, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(max_pool3d_with_indices, locals())
     return torch._C._nn.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
+@overridable_as("max_pool3d")
 def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    if overridden(input):
-        return hand_over_locals(max_pool3d, locals())
     return torch.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -82,7 +97,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def _check_unpool_output_size(output_size, dim):
+def _check_unpool_output_size(output_size, dim) -> None:
     if len(output_size) != dim:
         raise ValueError(
             f"output_size should be a sequence containing {dim} or {dim + 2} elements, "
@@ -107,10 +122,9 @@ def _unpool_output_size(input, kernel_size, stride, padding, output_size):
     return output_size
 
 
+@overridable
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`."""
-    if overridden(input, indices):
-        return hand_over_locals(max_unpool1d, locals())
     kernel_size = _single(kernel_size)
     stride = _single(stride) if stride is not None else kernel_size
     padding = _single(padding)
@@ -120,10 +134,9 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return torch._C._nn.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), output_size).squeeze(-1)
 
 
+@overridable
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`."""
-    if overridden(input, indices):
-        return hand_over_locals(max_unpool2d, locals())
     kernel_size = _pair(kernel_size)
     stride = _pair(stride) if stride is not None else kernel_size
     padding = _pair(padding)
@@ -131,10 +144,9 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return torch._C._nn.max_unpool2d(input, indices, output_size)
 
 
+@overridable
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`."""
-    if overridden(input, indices):
-        return hand_over_locals(max_unpool3d, locals())
     kernel_size = _triple(kernel_size)
     stride = _triple(stride) if stride is not None else kernel_size
     padding = _triple(padding)
@@ -148,40 +160,35 @@ def _lp_pool(avg_pool, input, norm_type, kernel_size, window, stride, ceil_mode)
     return (torch.sign(out) * torch.relu(torch.abs(out))).mul(window).pow(1.0 / norm_type)
 
 
+@overridable
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
-    if overridden(input):
-        return hand_over_locals(lp_pool1d, locals())
     window = _single(kernel_size)[0]
-    return _lp_pool(avg_pool1d, input, norm_type, kernel_size, window, stride, ceil_mode)
+    return _lp_pool(torch.avg_pool1d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
+@overridable
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(lp_pool2d, locals())
     window = math.prod(_pair(kernel_size))
-    return _lp_pool(avg_pool2d, input, norm_type, kernel_size, window, stride, ceil_mode)
+    return _lp_pool(torch._C._nn.avg_pool2d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
+@overridable
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(lp_pool3d, locals())
     window = math.prod(_triple(kernel_size))
-    return _lp_pool(avg_pool3d, input, norm_type, kernel_size, window, stride, ceil_mode)
+    return _lp_pool(torch._C._nn.avg_pool3d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
+@overridable
 def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, L)` or `(C, L)`."""
-    if overridden(input):
-        return hand_over_locals(adaptive_max_pool1d_with_indices, locals())
     return torch.adaptive_max_pool1d(input, output_size)
 
 
+@overridable_as("adaptive_max_pool1d")
 def _adaptive_max_pool1d(input, output_size, return_indices=False):
-    if overridden(input):
-        return hand_over_locals(adaptive_max_pool1d, locals())
     return adaptive_max_pool1d_with_indices(input, output_size)[0]
 
 
@@ -191,16 +198,14 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
     return function(input, output_size, return_indices)
 
 
+@overridable
 def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(adaptive_max_pool2d_with_indices, locals())
     return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
 
 
+@overridable_as("adaptive_max_pool2d")
 def _adaptive_max_pool2d(input, output_size, return_indices=False):
-    if overridden(input):
-        return hand_over_locals(adaptive_max_pool2d, locals())
     return adaptive_max_pool2d_with_indices(input, output_size)[0]
 
 
@@ -210,16 +215,14 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return function(input, output_size, return_indices)
 
 
+@overridable
 def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
     """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(adaptive_max_pool3d_with_indices, locals())
     return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
 
 
+@overridable_as("adaptive_max_pool3d")
 def _adaptive_max_pool3d(input, output_size, return_indices=False):
-    if overridden(input):
-        return hand_over_locals(adaptive_max_pool3d, locals())
     return adaptive_max_pool3d_with_indices(input, output_size)[0]
 
 
@@ -229,17 +232,15 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
     return function(input, output_size, return_indices)
 
 
+@overridable
 def adaptive_avg_pool2d(input, output_size):
     """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(adaptive_avg_pool2d, locals())
     return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
+@overridable
 def adaptive_avg_pool3d(input, output_size):
     """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
-    if overridden(input):
-        return hand_over_locals(adaptive_avg_pool3d, locals())
     return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
@@ -256,22 +257,20 @@ def _fractional(dims, name, ntuple, input, kernel_size, output_size, output_rati
     return operator(input, kernel_size, output_size, random_samples)
 
 
+@overridable
 def fractional_max_pool2d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
-    if overridden(input, _random_samples):
-        return hand_over_locals(fractional_max_pool2d_with_indices, locals())
     return _fractional(
         2, "fractional_max_pool2d", _pair, input, kernel_size, output_size, output_ratio, _random_samples
     )
 
 
+@overridable_as("fractional_max_pool2d")
 def _fractional_max_pool2d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
-    if overridden(input):
-        return hand_over_locals(fractional_max_pool2d, locals())
     return fractional_max_pool2d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]
@@ -285,22 +284,20 @@ def fractional_max_pool2d(
     return function(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+@overridable
 def fractional_max_pool3d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, D, H, W)`."""
-    if overridden(input, _random_samples):
-        return hand_over_locals(fractional_max_pool3d_with_indices, locals())
     return _fractional(
         3, "fractional_max_pool3d", _triple, input, kernel_size, output_size, output_ratio, _random_samples
     )
 
 
+@overridable_as("fractional_max_pool3d")
 def _fractional_max_pool3d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
-    if overridden(input):
-        return hand_over_locals(fractional_max_pool3d, locals())
     return fractional_max_pool3d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )[0]

@@ -3,7 +3,19 @@
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2._torch_function import hand_over_locals, overridden
+from mindtorch_v2._core.overridable import overridable
+
+__all__ = [
+    "GRID_SAMPLE_INTERPOLATION_MODES",
+    "GRID_SAMPLE_PADDING_MODES",
+    "affine_grid",
+    "grid_sample",
+    "interpolate",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -37,7 +49,7 @@ def _check_align_corners(mode, align_corners):
     return False if align_corners is None else align_corners
 
 
-def _output_size_and_factors(input, size, scale_factor):
+def _output_size_and_factors(input, size, scale_factor) -> tuple:
     """`size` and `scale_factor` as a pair of which one is a list and the other None."""
     dim = input.dim() - 2
     if size is not None and scale_factor is not None:
@@ -73,6 +85,7 @@ def _output_size_and_factors(input, size, scale_factor):
     return None, scale_factor
 
 
+@overridable
 def interpolate(
     input,
     size=None,
@@ -87,8 +100,6 @@ def interpolate(
     `mode` is "nearest", "nearest-exact", "linear" (3-D input), "bilinear" and "bicubic" (4-D), "trilinear" (5-D)
     or "area". `align_corners` makes the outer pixels' centres fall together instead of their edges.
     """
-    if overridden(input):
-        return hand_over_locals(interpolate, locals())
     align_corners = _check_align_corners(mode, align_corners)
     output_size, scale_factors = _output_size_and_factors(input, size, scale_factor)
     if recompute_scale_factor and size is not None:
@@ -152,7 +163,7 @@ def upsample_bilinear(input, size=None, scale_factor=None):
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
-def _warn_default_align_corners():
+def _warn_default_align_corners() -> None:
     warnings.warn(
         "Default grid_sample and affine_grid behavior has changed "
         "to align_corners=False since 1.3.0. Please specify "
@@ -162,13 +173,12 @@ def _warn_default_align_corners():
     )
 
 
+@overridable
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Samples `(N, C, H, W)` at the points `grid` `(N, H', W', 2)` in [-1, 1], or the 3-D analogue.
 
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` "zeros", "border" or "reflection".
     """
-    if overridden(input, grid):
-        return hand_over_locals(grid_sample, locals())
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
@@ -191,13 +201,12 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     )
 
 
+@overridable
 def affine_grid(theta, size, align_corners=None):
     """The points that affine maps `theta` `(N, 2, 3)` give for an output of `size` `(N, C, H, W)`: `(N, H, W, 2)`.
 
     In three dimensions `(N, 3, 4)` and `(N, C, D, H, W)` give `(N, D, H, W, 3)`.
     """
-    if overridden(theta):
-        return hand_over_locals(affine_grid, locals())
     if align_corners is None:
         _warn_default_align_corners()
         align_corners = False

@@ -25,7 +25,7 @@ class SDPBackend(IntEnum):
     CUDNN_ATTENTION = 3
     OVERRIDEABLE = 4
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"SDPBackend.{self.name}"
 
 
@@ -53,13 +53,13 @@ def _is_enabled(backend):
     return backend is SDPBackend.OVERRIDEABLE and _overrideable_enabled
 
 
-def _cur_sdpa_kernel_backends(with_priority=False):
+def _cur_sdpa_kernel_backends(with_priority=False) -> list:
     """The kernels that may be chosen now; with `with_priority` in the order in which they are tried."""
     order = _priority if with_priority else (*_FLAGS, SDPBackend.OVERRIDEABLE)
     return [backend for backend in order if _is_enabled(backend)]
 
 
-def _sdpa_kernel(backends, set_priority=False):
+def _sdpa_kernel(backends, set_priority=False) -> None:
     """Lets only `backends` be chosen; with `set_priority` in the order given."""
     global _overrideable_enabled, _priority
     for backend, name in _FLAGS.items():

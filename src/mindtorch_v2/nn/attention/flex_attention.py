@@ -13,7 +13,7 @@ import warnings
 from typing import Any, NamedTuple, TypedDict
 
 import mindtorch_v2 as torch
-from mindtorch_v2._annotations import read_signature
+from mindtorch_v2._core.annotations import read_signature
 
 __all__ = [
     "BlockMask",
@@ -32,7 +32,7 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class FlexKernelOptions(TypedDict, total=False):
-    """What PyTorch's Triton kernels can be told; there are none here, and nothing is read."""
+    """The options of PyTorch's Triton kernels; there are none here, and nothing is read."""
 
 
 class AuxRequest(NamedTuple):
@@ -97,7 +97,7 @@ def _over_all_pairs(function, leading):
     return function
 
 
-def _positions(shape, device):
+def _positions(shape, device) -> list:
     return [torch.arange(n, device=device) for n in shape]
 
 
@@ -131,7 +131,7 @@ def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
 # ---- block masks ----
 
 
-def _ordered(dense):
+def _ordered(dense) -> tuple:
     """For each row of blocks how many are there, and the columns, those that are there first."""
     dense = dense.to(torch.int32)
     columns = torch.argsort(dense, dim=-1, descending=True, stable=True)
@@ -166,7 +166,7 @@ class BlockMask:
         full_q_indices,
         BLOCK_SIZE=(_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE),
         mask_mod=noop_mask,
-    ):
+    ) -> None:
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
@@ -208,7 +208,7 @@ class BlockMask:
         return cls(lengths, *by_row, *by_column, size, noop_mask if mask_mod is None else mask_mod)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple:
         """(B, H, queries, keys)."""
         return (*self.kv_indices.shape[:-2], *self.seq_lengths)
 
@@ -230,7 +230,7 @@ class BlockMask:
             dense = dense | _dense(self.full_kv_num_blocks, self.full_kv_indices)
         return dense
 
-    def _tensors(self):
+    def _tensors(self) -> tuple:
         return (
             self.kv_num_blocks, self.kv_indices, self.full_kv_num_blocks, self.full_kv_indices,
             self.q_num_blocks, self.q_indices, self.full_q_num_blocks, self.full_q_indices,
@@ -269,7 +269,7 @@ class BlockMask:
             seq_lengths=(new_q_len, new_kv_len),
         )
 
-    def to_string(self, grid_size=(20, 20), limit=4):
+    def to_string(self, grid_size=(20, 20), limit=4) -> str:
         """A picture of the blocks of each batch and head, of up to `limit` of them; `grid_size` -1 shows every block."""
         dense = self.to_dense()
         *batches, rows, columns = dense.shape
@@ -292,10 +292,10 @@ class BlockMask:
             shown.append("\n".join(lines) + "\n")
         return "\n".join(shown)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, \n{self.to_string().strip()}\n)"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = "kv_num_blocks kv_indices full_kv_num_blocks full_kv_indices q_num_blocks q_indices full_q_num_blocks full_q_indices"
         parts = {name: None if t is None else t.shape for name, t in zip(names.split(), self._tensors(), strict=True)}
         parts |= {"BLOCK_SIZE": self.BLOCK_SIZE, "shape": self.shape, "sparsity": f"{self.sparsity():.2f}%"}
@@ -337,7 +337,7 @@ def create_block_mask(
 # ---- the attention ----
 
 
-def _check(query, key, value, block_mask, enable_gqa):
+def _check(query, key, value, block_mask, enable_gqa) -> None:
     if not query.dim() == key.dim() == value.dim() == 4:
         raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
     if query.size(-1) != key.size(-1):

@@ -17,7 +17,7 @@ _TO_SIGNATURES = (
 )
 
 
-def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, copy=False, memory_format=None):
+def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, copy=False, memory_format=None) -> tuple:
     """The arguments of `to` in any of its three forms, as `(device, dtype, non_blocking, memory_format)`."""
 
     def invalid():

@@ -49,7 +49,7 @@ class CrossMapLRN2d(torch.autograd.Function):
         return output
 
     @staticmethod
-    def backward(ctx, grad_output):
+    def backward(ctx, grad_output) -> tuple:
         input, output, scale = ctx.saved_tensors
         before = (ctx.size + 1) // 2
         summed = CrossMapLRN2d._window_sum(grad_output * output / scale, before, ctx.size - 1 - before)

@@ -12,20 +12,20 @@ import mindtorch_v2 as torch
 from mindtorch_v2.utils.hooks import BackwardHook, RemovableHandle
 
 # Global hooks, which run for every module. These are only mutated, never rebound, but for the flag below.
-_global_buffer_registration_hooks = OrderedDict()
-_global_module_registration_hooks = OrderedDict()
-_global_parameter_registration_hooks = OrderedDict()
-_global_backward_pre_hooks = OrderedDict()
-_global_backward_hooks = OrderedDict()
-_global_forward_pre_hooks = OrderedDict()
-_global_forward_hooks = OrderedDict()
-_global_forward_hooks_always_called = OrderedDict()
-_global_forward_hooks_with_kwargs = OrderedDict()
+_global_buffer_registration_hooks: OrderedDict = OrderedDict()
+_global_module_registration_hooks: OrderedDict = OrderedDict()
+_global_parameter_registration_hooks: OrderedDict = OrderedDict()
+_global_backward_pre_hooks: OrderedDict = OrderedDict()
+_global_backward_hooks: OrderedDict = OrderedDict()
+_global_forward_pre_hooks: OrderedDict = OrderedDict()
+_global_forward_hooks: OrderedDict = OrderedDict()
+_global_forward_hooks_always_called: OrderedDict = OrderedDict()
+_global_forward_hooks_with_kwargs: OrderedDict = OrderedDict()
 # None until a global backward hook is there; then whether the hooks are of the full kind.
 _global_is_full_backward_hook = None
 
 
-def _has_any_global_hook():
+def _has_any_global_hook() -> bool:
     return bool(
         _global_backward_pre_hooks
         or _global_backward_hooks
@@ -39,7 +39,7 @@ def _has_any_global_hook():
 class LazyHooks:
     """An attribute of each module: an OrderedDict of its own, made when it is first asked for."""
 
-    def __set_name__(self, owner, name):
+    def __set_name__(self, owner, name) -> None:
         self.name = name
 
     def __get__(self, module, owner=None):
@@ -49,7 +49,7 @@ class LazyHooks:
         return module.__dict__.setdefault(self.name, OrderedDict())
 
 
-_NO_HOOKS = OrderedDict()
+_NO_HOOKS: OrderedDict = OrderedDict()
 
 
 def _present(module, name):
@@ -84,7 +84,7 @@ class _WrappedHook:
             state["module"] = self.module()
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         self.hook = state["hook"]
         self.with_module = state["with_module"]
         if self.with_module:
@@ -250,13 +250,13 @@ class HookMethods:
             non_full_backward_hooks += _present(self, "_backward_hooks").values()
         return full_backward_hooks, non_full_backward_hooks
 
-    def _get_backward_pre_hooks(self):
+    def _get_backward_pre_hooks(self) -> list:
         return [*_global_backward_pre_hooks.values(), *_present(self, "_backward_pre_hooks").values()]
 
-    def _maybe_warn_non_full_backward_hook(self, inputs, result, grad_fn):
+    def _maybe_warn_non_full_backward_hook(self, inputs, result, grad_fn) -> None:
         """Warns where hooks of the deprecated kind will not see this module's own gradients."""
 
-        def warn(message):
+        def warn(message) -> None:
             warnings.warn(message, FutureWarning, stacklevel=2)
 
         result = _as_tuple(result)
@@ -374,7 +374,7 @@ class HookMethods:
                     continue
                 try:
                     result = self._run_forward_hook(hook_id, hook, args, kwargs, result)
-                except Exception as e:  # noqa: BLE001  the error of forward is the one to report
+                except Exception as e:  # noqa: BLE001  (the error of forward is the one to report)
                     warnings.warn(
                         f"{where} forward hook with ``always_call=True`` raised an exception that was silenced "
                         f"as another error was raised in forward: {e}",

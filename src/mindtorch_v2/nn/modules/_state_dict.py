@@ -15,11 +15,11 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What `load_state_dict` returns: `missing_keys` and `unexpected_keys`."""
+    """The result of `load_state_dict`: `missing_keys` and `unexpected_keys`."""
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
@@ -70,7 +70,7 @@ class StateDictMethods:
         self._state_dict_pre_hooks[handle.id] = hook
         return handle
 
-    def _has_extra_state(self):
+    def _has_extra_state(self) -> bool:
         return type(self).get_extra_state is not StateDictMethods.get_extra_state
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
@@ -141,7 +141,7 @@ class StateDictMethods:
         self._load_state_dict_post_hooks[handle.id] = hook
         return handle
 
-    def _load_one(self, name, param, input_param, key, assign, error_msgs):
+    def _load_one(self, name, param, input_param, key, assign, error_msgs) -> None:
         """Copies (or assigns) `input_param` to this module's parameter or buffer `name`."""
         if not torch.overrides.is_tensor_like(input_param):
             error_msgs.append(
@@ -179,7 +179,7 @@ class StateDictMethods:
                     setattr(self, name, input_param)
                 else:
                     param.copy_(input_param)
-        except Exception as ex:  # noqa: BLE001  reported with every other key's error, as one RuntimeError
+        except Exception as ex:  # noqa: BLE001  (reported with every other key's error)
             error_msgs.append(
                 f'While copying the parameter named "{key}", '
                 f"whose dimensions in the model are {param.size()} and "
@@ -243,7 +243,7 @@ class StateDictMethods:
         if metadata is not None:
             state_dict._metadata = metadata
 
-        def load(module, local_state_dict, prefix=""):
+        def load(module, local_state_dict, prefix="") -> None:
             local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local_metadata["assign_to_params_buffers"] = assign

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-def _inplace_text(inplace, separator=", "):
+def _inplace_text(inplace, separator=", ") -> str:
     """How a repr says that a layer works in place."""
     return f"{separator}inplace=True" if inplace else ""
 
@@ -56,7 +56,7 @@ class Threshold(Module):
 
     __constants__ = ["threshold", "value", "inplace"]
 
-    def __init__(self, threshold, value, inplace=False):
+    def __init__(self, threshold, value, inplace=False) -> None:
         super().__init__()
         self.threshold = threshold
         self.value = value
@@ -65,7 +65,7 @@ class Threshold(Module):
     def forward(self, input):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"threshold={self.threshold}, value={self.value}{_inplace_text(self.inplace)}"
 
 
@@ -74,7 +74,7 @@ class ReLU(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace=False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -90,7 +90,7 @@ class RReLU(Module):
 
     __constants__ = ["lower", "upper", "inplace"]
 
-    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False) -> None:
         super().__init__()
         self.lower = lower
         self.upper = upper
@@ -99,7 +99,7 @@ class RReLU(Module):
     def forward(self, input):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"lower={self.lower}, upper={self.upper}{_inplace_text(self.inplace)}"
 
 
@@ -108,7 +108,7 @@ class Hardtanh(Module):
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None) -> None:
         super().__init__()
         if min_value is not None:
             warnings.warn(
@@ -129,14 +129,14 @@ class Hardtanh(Module):
     def forward(self, input):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}{_inplace_text(self.inplace)}"
 
 
 class ReLU6(Hardtanh):
     """`min(max(0, x), 6)`."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace=False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self):
@@ -155,7 +155,7 @@ class Hardsigmoid(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace=False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -175,7 +175,7 @@ class SiLU(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace=False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -191,7 +191,7 @@ class Mish(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace=False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -207,7 +207,7 @@ class Hardswish(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace=False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -220,7 +220,7 @@ class ELU(Module):
 
     __constants__ = ["alpha", "inplace"]
 
-    def __init__(self, alpha=1.0, inplace=False):
+    def __init__(self, alpha=1.0, inplace=False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
@@ -228,7 +228,7 @@ class ELU(Module):
     def forward(self, input):
         return F.elu(input, self.alpha, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"alpha={self.alpha}{_inplace_text(self.inplace)}"
 
 
@@ -237,7 +237,7 @@ class CELU(Module):
 
     __constants__ = ["alpha", "inplace"]
 
-    def __init__(self, alpha=1.0, inplace=False):
+    def __init__(self, alpha=1.0, inplace=False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
@@ -245,7 +245,7 @@ class CELU(Module):
     def forward(self, input):
         return F.celu(input, self.alpha, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"alpha={self.alpha}{_inplace_text(self.inplace)}"
 
 
@@ -254,7 +254,7 @@ class SELU(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace=False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -270,14 +270,14 @@ class GLU(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=-1):
+    def __init__(self, dim=-1) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input):
         return F.glu(input, self.dim)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"
 
 
@@ -286,14 +286,14 @@ class GELU(Module):
 
     __constants__ = ["approximate"]
 
-    def __init__(self, approximate="none"):
+    def __init__(self, approximate="none") -> None:
         super().__init__()
         self.approximate = approximate
 
     def forward(self, input):
         return F.gelu(input, approximate=self.approximate)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
 
 
@@ -302,14 +302,14 @@ class Hardshrink(Module):
 
     __constants__ = ["lambd"]
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd=0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
     def forward(self, input):
         return F.hardshrink(input, self.lambd)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.lambd}"
 
 
@@ -318,7 +318,7 @@ class LeakyReLU(Module):
 
     __constants__ = ["negative_slope", "inplace"]
 
-    def __init__(self, negative_slope=1e-2, inplace=False):
+    def __init__(self, negative_slope=1e-2, inplace=False) -> None:
         super().__init__()
         self.negative_slope = negative_slope
         self.inplace = inplace
@@ -326,7 +326,7 @@ class LeakyReLU(Module):
     def forward(self, input):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"negative_slope={self.negative_slope}{_inplace_text(self.inplace)}"
 
 
@@ -342,7 +342,7 @@ class Softplus(Module):
 
     __constants__ = ["beta", "threshold"]
 
-    def __init__(self, beta=1.0, threshold=20.0):
+    def __init__(self, beta=1.0, threshold=20.0) -> None:
         super().__init__()
         self.beta = beta
         self.threshold = threshold
@@ -350,7 +350,7 @@ class Softplus(Module):
     def forward(self, input):
         return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
@@ -359,14 +359,14 @@ class Softshrink(Module):
 
     __constants__ = ["lambd"]
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd=0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
     def forward(self, input):
         return F.softshrink(input, self.lambd)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return str(self.lambd)
 
 
@@ -375,21 +375,21 @@ class PReLU(Module):
 
     __constants__ = ["num_parameters"]
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
         self.weight = Parameter(torch.empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Sets the slopes to their initial value."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input):
         return F.prelu(input, self.weight)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
 
 
@@ -412,11 +412,11 @@ class Softmin(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=None):
+    def __init__(self, dim=None) -> None:
         super().__init__()
         self.dim = dim
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         super().__setstate__(state)
         if not hasattr(self, "dim"):
             self.dim = None
@@ -424,7 +424,7 @@ class Softmin(Module):
     def forward(self, input):
         return F.softmin(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"
 
 
@@ -433,11 +433,11 @@ class Softmax(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=None):
+    def __init__(self, dim=None) -> None:
         super().__init__()
         self.dim = dim
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         super().__setstate__(state)
         if not hasattr(self, "dim"):
             self.dim = None
@@ -445,7 +445,7 @@ class Softmax(Module):
     def forward(self, input):
         return F.softmax(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"
 
 
@@ -463,11 +463,11 @@ class LogSoftmax(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=None):
+    def __init__(self, dim=None) -> None:
         super().__init__()
         self.dim = dim
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         super().__setstate__(state)
         if not hasattr(self, "dim"):
             self.dim = None
@@ -475,5 +475,5 @@ class LogSoftmax(Module):
     def forward(self, input):
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"

@@ -21,7 +21,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     `div_value` times smaller than the one before.
     """
 
-    def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None):
+    def __init__(
+        self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         cutoffs = list(cutoffs)
@@ -58,7 +60,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 )
             )
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draws new values for the parameters."""
         self.head.reset_parameters()
         for i2h, h2o in self.tail:

@@ -37,7 +37,7 @@ class _NormBase(Module):
         dtype=None,
         *,
         bias=True,
-    ):
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         self.num_features = num_features
@@ -63,14 +63,14 @@ class _NormBase(Module):
             self.register_buffer("num_batches_tracked", None)
         self.reset_parameters()
 
-    def reset_running_stats(self):
+    def reset_running_stats(self) -> None:
         """Sets the running statistics to their initial values."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Sets the running statistics and the parameters to their initial values."""
         self.reset_running_stats()
         if self.affine:
@@ -81,7 +81,7 @@ class _NormBase(Module):
     def _check_input_dim(self, input):
         raise NotImplementedError
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
@@ -89,7 +89,7 @@ class _NormBase(Module):
 
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-    ):
+    ) -> None:
         version = local_metadata.get("version", None)
         if (version is None or version < 2) and self.track_running_stats:
             key = prefix + "num_batches_tracked"
@@ -116,7 +116,7 @@ class _BatchNorm(_NormBase):
         dtype=None,
         *,
         bias=True,
-    ):
+    ) -> None:
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
         )
@@ -150,7 +150,7 @@ class _BatchNorm(_NormBase):
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
-    """What the lazy normalization layers share: `num_features` comes from dimension 1 of the first input."""
+    """The base of the lazy normalization layers: `num_features` comes from dimension 1 of the first input."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         dtype=None,
         *,
         bias=True,
-    ):
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         # The parent makes nothing yet.
         super().__init__(0, eps, momentum, False, False, **factory_kwargs, bias=bias)
@@ -177,7 +177,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.running_var = UninitializedBuffer(**factory_kwargs)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
@@ -195,17 +195,17 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         self.reset_parameters()
 
 
-def _check_1d(input):
+def _check_1d(input) -> None:
     if input.dim() not in (2, 3):
         raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
 
 
-def _check_2d(input):
+def _check_2d(input) -> None:
     if input.dim() != 4:
         raise ValueError(f"expected 4D input (got {input.dim()}D input)")
 
 
-def _check_3d(input):
+def _check_3d(input) -> None:
     if input.dim() != 5:
         raise ValueError(f"expected 5D input (got {input.dim()}D input)")
 
@@ -213,7 +213,7 @@ def _check_3d(input):
 class BatchNorm1d(_BatchNorm):
     """Normalizes each channel over the batch: `(N, C)` or `(N, C, L)` (Ioffe & Szegedy 2015)."""
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_1d(input)
 
 
@@ -222,14 +222,14 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
     cls_to_become = BatchNorm1d
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_1d(input)
 
 
 class BatchNorm2d(_BatchNorm):
     """Normalizes each channel over the batch: `(N, C, H, W)`."""
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_2d(input)
 
 
@@ -238,14 +238,14 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
     cls_to_become = BatchNorm2d
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_2d(input)
 
 
 class BatchNorm3d(_BatchNorm):
     """Normalizes each channel over the batch: `(N, C, D, H, W)`."""
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_3d(input)
 
 
@@ -254,7 +254,7 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
     cls_to_become = BatchNorm3d
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_3d(input)
 
 
@@ -276,17 +276,17 @@ class SyncBatchNorm(_BatchNorm):
         dtype=None,
         *,
         bias=True,
-    ):
+    ) -> None:
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
         )
         self.process_group = process_group
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
-    def _check_non_zero_input_channels(self, input):
+    def _check_non_zero_input_channels(self, input) -> None:
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 

@@ -18,7 +18,7 @@ __all__ = ["Container", "Sequential", "ModuleList", "ModuleDict", "ParameterList
 class Container(Module):
     """Deprecated: a module with the given submodules and nothing else."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs) -> None:
         warnings.warn(
             "`nn.Container` is deprecated. "
             "All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
@@ -51,7 +51,7 @@ class Sequential(Module):
     )
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
             for key, module in args[0].items():
@@ -70,7 +70,7 @@ class Sequential(Module):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
 
-    def __setitem__(self, idx, module):
+    def __setitem__(self, idx, module) -> None:
         setattr(self, self._get_item_by_idx(self._modules.keys(), idx), module)
 
     def __delitem__(self, idx):
@@ -82,7 +82,7 @@ class Sequential(Module):
         # Names stay the numbers from 0.
         self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
     def __add__(self, other):
@@ -107,7 +107,7 @@ class Sequential(Module):
             self.add_module(str(i + offset), module)
         return self
 
-    def _check_factor(self, other):
+    def _check_factor(self, other) -> None:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
@@ -130,7 +130,7 @@ class Sequential(Module):
             self.extend(modules)
         return self
 
-    def __dir__(self):
+    def __dir__(self) -> list:
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def __iter__(self):
@@ -170,12 +170,12 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list of modules, which are registered. It has no forward of its own."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules=None) -> None:
         super().__init__()
         if modules is not None:
             self += modules
 
-    def _get_abs_string_index(self, idx):
+    def _get_abs_string_index(self, idx) -> str:
         """The name of the module at place `idx`."""
         return str(_in_range(idx, len(self), f"index {operator.index(idx)} is out of range"))
 
@@ -184,7 +184,7 @@ class ModuleList(Module):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
 
-    def __setitem__(self, idx, module):
+    def __setitem__(self, idx, module) -> None:
         setattr(self, self._get_abs_string_index(idx), module)
 
     def __delitem__(self, idx):
@@ -196,7 +196,7 @@ class ModuleList(Module):
         # Names stay the numbers from 0.
         self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
     def __iter__(self):
@@ -211,7 +211,7 @@ class ModuleList(Module):
             combined.add_module(str(i), module)
         return combined
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """Like a module's repr, with runs of equal lines written once."""
         reprs = [repr(item) for item in self]
         if not reprs:
@@ -230,10 +230,10 @@ class ModuleList(Module):
             lines.append(_addindent(text, 2))
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
-    def __dir__(self):
+    def __dir__(self) -> list:
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def insert(self, index, module):
+    def insert(self, index, module) -> None:
         """Inserts a module before place `index`."""
         for i in range(len(self._modules), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
@@ -263,7 +263,7 @@ class ModuleList(Module):
 class ModuleDict(Module):
     """A mapping from names to modules, which are registered, in the order of insertion. It has no forward."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules=None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -271,22 +271,22 @@ class ModuleDict(Module):
     def __getitem__(self, key):
         return self._modules[key]
 
-    def __setitem__(self, key, module):
+    def __setitem__(self, key, module) -> None:
         self.add_module(key, module)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key) -> None:
         del self._modules[key]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
     def __iter__(self):
         return iter(self._modules)
 
-    def __contains__(self, key):
+    def __contains__(self, key) -> bool:
         return key in self._modules
 
-    def clear(self):
+    def clear(self) -> None:
         """Removes all modules."""
         self._modules.clear()
 
@@ -327,7 +327,7 @@ class ModuleDict(Module):
             self[m[0]] = m[1]
 
 
-def _parameter_lines(items, type_name):
+def _parameter_lines(items, type_name) -> str:
     """The lines of a parameter container's repr."""
     lines = []
     for k, p in items:
@@ -344,13 +344,13 @@ def _parameter_lines(items, type_name):
 class ParameterList(Module):
     """A list of values of which the tensors become parameters and are registered."""
 
-    def __init__(self, values=None):
+    def __init__(self, values=None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
             self += values
 
-    def _get_abs_string_index(self, idx):
+    def _get_abs_string_index(self, idx) -> str:
         """The name of the value at place `idx`."""
         return str(_in_range(idx, len(self), f"index {operator.index(idx)} is out of range"))
 
@@ -362,14 +362,14 @@ class ParameterList(Module):
             return out
         return getattr(self, self._get_abs_string_index(idx))
 
-    def __setitem__(self, idx, param):
+    def __setitem__(self, idx, param) -> None:
         # A plain tensor becomes a parameter, as in `append`.
         name = self._get_abs_string_index(idx)
         if isinstance(param, torch.Tensor) and not isinstance(param, Parameter):
             param = Parameter(param)
         setattr(self, name, param)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._size
 
     def __iter__(self):
@@ -378,7 +378,7 @@ class ParameterList(Module):
     def __iadd__(self, parameters):
         return self.extend(parameters)
 
-    def __dir__(self):
+    def __dir__(self) -> list:
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def append(self, value):
@@ -390,9 +390,9 @@ class ParameterList(Module):
 
     def extend(self, values):
         """Adds the values of an iterable (but not a tensor) at the end; returns self."""
-        if not isinstance(values, AbstractContainer) or isinstance(values, torch.Tensor):
+        if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
-        for value in values:
+        for value in list(values):  # the list itself may be given
             self.append(value)
         return self
 
@@ -424,7 +424,7 @@ class ParameterDict(Module):
     def __getitem__(self, key):
         return getattr(self, self._key_to_attr(key))
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key, value) -> None:
         # The key is remembered in self._keys because values that are no tensors are plain attributes.
         self._keys[key] = None
         attr = self._key_to_attr(key)
@@ -432,11 +432,11 @@ class ParameterDict(Module):
             value = Parameter(value)
         setattr(self, attr, value)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key) -> None:
         del self._keys[key]
         delattr(self, self._key_to_attr(key))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._keys)
 
     def __iter__(self):
@@ -449,7 +449,7 @@ class ParameterDict(Module):
         """A new ParameterDict with the same values."""
         return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
 
-    def __contains__(self, key):
+    def __contains__(self, key) -> bool:
         return key in self._keys
 
     def setdefault(self, key, default=None):
@@ -458,7 +458,7 @@ class ParameterDict(Module):
             self[key] = default
         return self[key]
 
-    def clear(self):
+    def clear(self) -> None:
         """Removes all values."""
         for k in self._keys.copy():
             del self[k]
@@ -469,7 +469,7 @@ class ParameterDict(Module):
         del self[key]
         return v
 
-    def popitem(self):
+    def popitem(self) -> tuple:
         """Removes and returns the pair that was inserted last."""
         k, _ = self._keys.popitem()
         # `del self[k]` looks the key up again.

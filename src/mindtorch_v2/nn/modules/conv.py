@@ -138,14 +138,14 @@ class _ConvNd(Module):
             s += f", padding_mode={self.padding_mode}"
         return s
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         super().__setstate__(state)
         if not hasattr(self, "padding_mode"):
             self.padding_mode = "zeros"
 
 
 class _Conv(_ConvNd):
-    """What `Conv1d` to `Conv3d` share; `_ntuple` makes a size for each of their dimensions."""
+    """The base of `Conv1d` to `Conv3d`; `_ntuple` makes a size for each of their dimensions."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class _Conv(_ConvNd):
         padding_mode="zeros",
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         ntuple = self._ntuple
         super().__init__(
             in_channels,
@@ -226,7 +226,7 @@ class Conv3d(_Conv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """What the transposed convolutions share: the output size, which more than one input size can lead to."""
+    """The base of the transposed convolutions: the output size, which more than one input size can lead to."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class _ConvTransposeNd(_ConvNd):
         padding_mode="zeros",
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
         ntuple = self._ntuple
@@ -341,7 +341,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
-    """What the lazy convolutions share: `in_channels` comes from the first input."""
+    """The base of the lazy convolutions: `in_channels` comes from the first input."""
 
     def reset_parameters(self):
         # The parent draws values in its own __init__, when there is nothing to draw for yet.
@@ -373,7 +373,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
             )
         return input.shape[1] if input.dim() == num_dims_batch else input.shape[0]
 
-    def _make_lazy(self, out_channels, bias, factory_kwargs):
+    def _make_lazy(self, out_channels, bias, factory_kwargs) -> None:
         self.weight = UninitializedParameter(**factory_kwargs)
         self.out_channels = out_channels
         if bias:
@@ -395,7 +395,7 @@ class _LazyConv(_LazyConvXdMixin):
         padding_mode="zeros",
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         # The bias waits too; the parent would draw it now.
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, **factory_kwargs)
@@ -436,7 +436,7 @@ class _LazyConvTranspose(_LazyConvXdMixin):
         padding_mode="zeros",
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         # The bias waits too; the parent would draw it now.
         super().__init__(

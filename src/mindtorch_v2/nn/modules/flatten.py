@@ -15,7 +15,7 @@ class Flatten(Module):
 
     __constants__ = ["start_dim", "end_dim"]
 
-    def __init__(self, start_dim=1, end_dim=-1):
+    def __init__(self, start_dim=1, end_dim=-1) -> None:
         super().__init__()
         self.start_dim = start_dim
         self.end_dim = end_dim
@@ -23,7 +23,7 @@ class Flatten(Module):
     def forward(self, input):
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
@@ -32,7 +32,7 @@ class Unflatten(Module):
 
     __constants__ = ["dim", "unflattened_size"]
 
-    def __init__(self, dim, unflattened_size):
+    def __init__(self, dim, unflattened_size) -> None:
         super().__init__()
         if isinstance(dim, int):
             self._require_tuple_int(unflattened_size)
@@ -43,7 +43,7 @@ class Unflatten(Module):
         self.dim = dim
         self.unflattened_size = unflattened_size
 
-    def _require_tuple_int(self, input):
+    def _require_tuple_int(self, input) -> None:
         if not isinstance(input, (tuple, list)):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(input).__name__}")
         for idx, elem in enumerate(input):
@@ -56,5 +56,5 @@ class Unflatten(Module):
     def forward(self, input):
         return input.unflatten(self.dim, self.unflattened_size)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

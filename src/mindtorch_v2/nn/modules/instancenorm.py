@@ -29,7 +29,7 @@ class _InstanceNorm(_NormBase):
         dtype=None,
         *,
         bias=True,
-    ):
+    ) -> None:
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
         )
@@ -57,7 +57,7 @@ class _InstanceNorm(_NormBase):
 
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-    ):
+    ) -> None:
         version = local_metadata.get("version", None)
         # Before 0.4 these layers kept running statistics by default.
         if version is None and not self.track_running_stats:
@@ -101,7 +101,7 @@ class _InstanceNorm(_NormBase):
         return self._apply_instance_norm(input)
 
 
-def _check(input, low, high):
+def _check(input, low, high) -> None:
     if input.dim() not in (low, high):
         raise ValueError(f"expected {low}D or {high}D input (got {input.dim()}D input)")
 
@@ -109,30 +109,30 @@ def _check(input, low, high):
 class InstanceNorm1d(_InstanceNorm):
     """Normalizes each channel of each sample: `(N, C, L)` or `(C, L)`."""
 
-    def _get_no_batch_dim(self):
+    def _get_no_batch_dim(self) -> int:
         return 2
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check(input, 2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """Normalizes each channel of each sample: `(N, C, H, W)` or `(C, H, W)`."""
 
-    def _get_no_batch_dim(self):
+    def _get_no_batch_dim(self) -> int:
         return 3
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check(input, 3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """Normalizes each channel of each sample: `(N, C, D, H, W)` or `(C, D, H, W)`."""
 
-    def _get_no_batch_dim(self):
+    def _get_no_batch_dim(self) -> int:
         return 4
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check(input, 4, 5)
 
 
@@ -141,10 +141,10 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 
     cls_to_become = InstanceNorm1d
 
-    def _get_no_batch_dim(self):
+    def _get_no_batch_dim(self) -> int:
         return 2
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check(input, 2, 3)
 
 
@@ -153,10 +153,10 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
     cls_to_become = InstanceNorm2d
 
-    def _get_no_batch_dim(self):
+    def _get_no_batch_dim(self) -> int:
         return 3
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check(input, 3, 4)
 
 
@@ -165,8 +165,8 @@ class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
 
     cls_to_become = InstanceNorm3d
 
-    def _get_no_batch_dim(self):
+    def _get_no_batch_dim(self) -> int:
         return 4
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check(input, 4, 5)

@@ -1,4 +1,4 @@
-"""What lazy modules share: parameters that get their shapes from the first input."""
+"""The base of lazy modules: parameters that get their shapes from the first input."""
 
 import mindtorch_v2 as torch
 
@@ -13,7 +13,7 @@ class LazyModuleMixin:
     After it, the module becomes an instance of `cls_to_become`. A subclass defines both.
     """
 
-    cls_to_become = None
+    cls_to_become: type | None = None
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

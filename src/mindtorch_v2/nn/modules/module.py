@@ -4,11 +4,14 @@ Its other sides are in `_hooks` (registration and running of hooks), `_state_dic
 """
 
 import itertools
+import sys
 from collections import OrderedDict
+from types import ModuleType
 
 import mindtorch_v2 as torch
 
 from ..parameter import Buffer, Parameter
+from . import _hooks
 from ._conversion import ConversionMethods
 from ._hooks import (
     HookMethods,
@@ -108,7 +111,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     call_super_init = False
     _compiled_call_impl = None
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, **kwargs) -> None:
         if self.call_super_init is False:
             if kwargs:
                 raise TypeError(
@@ -181,7 +184,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     def _slow_forward(self, *input, **kwargs):
         return self.forward(*input, **kwargs)
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args, **kwargs) -> None:
         """Compiles this module's call in place; the arguments are those of `torch.compile`.
 
         Copies and pickles of the module are not compiled.
@@ -190,7 +193,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
 
     # Attributes
 
-    def _check_name(self, kind, registry, name):
+    def _check_name(self, kind, registry, name) -> None:
         """The rules for the name of a parameter or buffer."""
         if registry not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
@@ -203,7 +206,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         if name not in self.__dict__[registry] and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name, tensor, persistent=True) -> None:
         """Adds a buffer: state that is no parameter. If not `persistent`, it stays out of the state dict.
 
         `tensor` may be None, which is kept as a name without a value.
@@ -219,7 +222,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name, param) -> None:
         """Adds a parameter; `param` may be None, which is kept as a name without a value."""
         self._check_name("parameter", "_parameters", name)
         if param is None:
@@ -239,7 +242,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             )
         self._parameters[name] = _through_hooks(_global_parameter_registration_hooks, self, name, param)
 
-    def add_module(self, name, module):
+    def add_module(self, name, module) -> None:
         """Adds a submodule; `module` may be None, which is kept as a name without a value."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
@@ -253,7 +256,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             raise KeyError('module name can\'t be empty string ""')
         self._modules[name] = _through_hooks(_global_module_registration_hooks, self, name, module)
 
-    def register_module(self, name, module):
+    def register_module(self, name, module) -> None:
         """Alias of `add_module`."""
         self.add_module(name, module)
 
@@ -274,7 +277,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 return found[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _forget(self, name, *registries):
+    def _forget(self, name, *registries) -> None:
         """Removes `name` from where it may stand otherwise, so that it has one meaning."""
         own = self.__dict__
         own.pop(name, None)
@@ -282,7 +285,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             own[registry].pop(name, None)
         own["_non_persistent_buffers_set"].discard(name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, value) -> None:
         own = self.__dict__
         params = own.get("_parameters")
         if isinstance(value, Parameter):
@@ -336,7 +339,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         else:
             buffers[name] = _through_hooks(_global_buffer_registration_hooks, self, name, value)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name) -> None:
         if name in self._parameters:
             del self._parameters[name]
         elif name in self._buffers:
@@ -354,7 +357,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         state.pop("_compiled_call_impl", None)
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         own = self.__dict__
         own.update(state)
         # Absent from modules that were pickled before these existed.
@@ -384,7 +387,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 raise AttributeError(f"`{item}` is not an nn.Module")
         return mod
 
-    def set_submodule(self, target, module, strict=False):
+    def set_submodule(self, target, module, strict=False) -> None:
         """Puts `module` at the dotted name `target`; with `strict` only where there is a submodule already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -507,11 +510,11 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     def _get_name(self):
         return self.__class__.__name__
 
-    def extra_repr(self):
-        """What stands between the parentheses of the repr; a subclass defines it."""
+    def extra_repr(self) -> str:
+        """The text between the parentheses of the repr; a subclass defines it."""
         return ""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         extra_repr = self.extra_repr()
         extra_lines = extra_repr.split("\n") if extra_repr else []
         child_lines = [f"({key}): {_addindent(repr(module), 2)}" for key, module in self._modules.items()]
@@ -524,7 +527,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             body = "\n  " + "\n  ".join(lines) + "\n"
         return f"{self._get_name()}({body})"
 
-    def __dir__(self):
+    def __dir__(self) -> list:
         keys = itertools.chain(dir(self.__class__), self.__dict__, self._parameters, self._modules, self._buffers)
         return sorted(key for key in keys if not key[0].isdigit())
 
@@ -537,3 +540,24 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         replica._modules = replica._modules.copy()
         replica._is_replica = True
         return replica
+
+
+class _WithGlobalHooks(ModuleType):
+    """This file's own module. Programs clear the global hooks by assigning new dictionaries here: `_hooks` gets them too."""
+
+    def __setattr__(self, name, value) -> None:
+        if name.startswith("_global_"):
+            setattr(_hooks, name, value)
+        super().__setattr__(name, value)
+
+    @property
+    def _global_is_full_backward_hook(self):
+        """Whether the global backward hooks are full ones; None before there are any."""
+        return _hooks._global_is_full_backward_hook
+
+    @_global_is_full_backward_hook.setter
+    def _global_is_full_backward_hook(self, value) -> None:
+        _hooks._global_is_full_backward_hook = value
+
+
+sys.modules[__name__].__class__ = _WithGlobalHooks

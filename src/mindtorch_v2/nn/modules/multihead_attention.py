@@ -72,7 +72,7 @@ class MultiheadAttention(Module):
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
-    def _reset_parameters(self):
+    def _reset_parameters(self) -> None:
         if self._qkv_same_embed_dim:
             init.xavier_uniform_(self.in_proj_weight)
         else:
@@ -87,7 +87,7 @@ class MultiheadAttention(Module):
         if self.bias_v is not None:
             init.xavier_normal_(self.bias_v)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         # Absent from modules pickled by old versions, which had one width for all.
         state.setdefault("_qkv_same_embed_dim", True)
         super().__setstate__(state)
@@ -165,7 +165,7 @@ class MultiheadAttention(Module):
             return attn_output.transpose(1, 0), attn_output_weights
         return attn_output, attn_output_weights
 
-    def merge_masks(self, attn_mask, key_padding_mask, query):
+    def merge_masks(self, attn_mask, key_padding_mask, query) -> tuple:
         """Returns `(merged mask, its kind)`: 0 attention mask, 1 padding mask, 2 both, None without masks."""
         mask_type = None
         merged_mask = None

@@ -28,7 +28,7 @@ __all__ = [
 _sextuple = _ntuple(6, "_sextuple")
 
 
-def _check_dim(input, *allowed):
+def _check_dim(input, *allowed) -> None:
     if input.dim() not in allowed:
         text = " or ".join(f"{d}D" for d in allowed)
         raise ValueError(f"expected {text} input (got {input.dim()}D input)")
@@ -44,61 +44,61 @@ class _CircularPadNd(Module):
         self._check_input_dim(input)
         return F.pad(input, self.padding, "circular")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class CircularPad1d(_CircularPadNd):
     """Pads with the values of the other end."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _pair(padding)
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_dim(input, 2, 3)
 
 
 class CircularPad2d(_CircularPadNd):
     """Pads with the values of the other end."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _quadruple(padding)
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_dim(input, 3, 4)
 
 
 class CircularPad3d(_CircularPadNd):
     """Pads with the values of the other end."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _sextuple(padding)
 
-    def _check_input_dim(self, input):
+    def _check_input_dim(self, input) -> None:
         _check_dim(input, 4, 5)
 
 
 class _ConstantPadNd(Module):
     __constants__ = ["padding", "value"]
 
-    def __init__(self, value):
+    def __init__(self, value) -> None:
         super().__init__()
         self.value = value
 
     def forward(self, input):
         return F.pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"
 
 
 class ConstantPad1d(_ConstantPadNd):
     """Pads with `value`."""
 
-    def __init__(self, padding, value):
+    def __init__(self, padding, value) -> None:
         super().__init__(value)
         self.padding = _pair(padding)
 
@@ -108,7 +108,7 @@ class ConstantPad2d(_ConstantPadNd):
 
     __constants__ = ["padding", "value"]
 
-    def __init__(self, padding, value):
+    def __init__(self, padding, value) -> None:
         super().__init__(value)
         self.padding = _quadruple(padding)
 
@@ -116,7 +116,7 @@ class ConstantPad2d(_ConstantPadNd):
 class ConstantPad3d(_ConstantPadNd):
     """Pads with `value`."""
 
-    def __init__(self, padding, value):
+    def __init__(self, padding, value) -> None:
         super().__init__(value)
         self.padding = _sextuple(padding)
 
@@ -127,14 +127,14 @@ class _ReflectionPadNd(Module):
     def forward(self, input):
         return F.pad(input, self.padding, "reflect")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class ReflectionPad1d(_ReflectionPadNd):
     """Pads with the reflection of the input, the edge not repeated."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _pair(padding)
 
@@ -142,7 +142,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 class ReflectionPad2d(_ReflectionPadNd):
     """Pads with the reflection of the input, the edge not repeated."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _quadruple(padding)
 
@@ -150,7 +150,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 class ReflectionPad3d(_ReflectionPadNd):
     """Pads with the reflection of the input, the edge not repeated."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _sextuple(padding)
 
@@ -161,14 +161,14 @@ class _ReplicationPadNd(Module):
     def forward(self, input):
         return F.pad(input, self.padding, "replicate")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class ReplicationPad1d(_ReplicationPadNd):
     """Pads with the value at the edge."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _pair(padding)
 
@@ -176,7 +176,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 class ReplicationPad2d(_ReplicationPadNd):
     """Pads with the value at the edge."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _quadruple(padding)
 
@@ -184,7 +184,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 class ReplicationPad3d(_ReplicationPadNd):
     """Pads with the value at the edge."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__()
         self.padding = _sextuple(padding)
 
@@ -192,28 +192,28 @@ class ReplicationPad3d(_ReplicationPadNd):
 class ZeroPad1d(ConstantPad1d):
     """Pads with zero."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class ZeroPad2d(ConstantPad2d):
     """Pads with zero."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class ZeroPad3d(ConstantPad3d):
     """Pads with zero."""
 
-    def __init__(self, padding):
+    def __init__(self, padding) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"

@@ -11,14 +11,14 @@ class PixelShuffle(Module):
 
     __constants__ = ["upscale_factor"]
 
-    def __init__(self, upscale_factor):
+    def __init__(self, upscale_factor) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
 
     def forward(self, input):
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"upscale_factor={self.upscale_factor}"
 
 
@@ -27,12 +27,12 @@ class PixelUnshuffle(Module):
 
     __constants__ = ["downscale_factor"]
 
-    def __init__(self, downscale_factor):
+    def __init__(self, downscale_factor) -> None:
         super().__init__()
         self.downscale_factor = downscale_factor
 
     def forward(self, input):
         return F.pixel_unshuffle(input, self.downscale_factor)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"downscale_factor={self.downscale_factor}"

@@ -7,8 +7,8 @@ import warnings
 import mindtorch_v2 as torch
 
 from .. import init
+from .._packed import PackedSequence
 from ..parameter import Parameter
-from ..utils.rnn import PackedSequence
 from .module import Module
 
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
@@ -63,7 +63,7 @@ class RNNBase(Module):
         proj_size=0,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         self.mode = mode
         self.input_size = input_size
@@ -132,10 +132,10 @@ class RNNBase(Module):
                 self._flat_weights_names.extend(names)
                 self._all_weights.append(names)
 
-    def _init_flat_weights(self):
+    def _init_flat_weights(self) -> None:
         self._flat_weights = [getattr(self, wn) if hasattr(self, wn) else None for wn in self._flat_weights_names]
 
-    def __setattr__(self, attr, value):
+    def __setattr__(self, attr, value) -> None:
         if "_flat_weights_names" in self.__dict__ and attr in self._flat_weights_names:
             # The list that the operator gets must follow when a weight is replaced.
             flat = self.__dict__.get("_flat_weights")
@@ -151,7 +151,7 @@ class RNNBase(Module):
         self._init_flat_weights()
         return ret
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draws new weights, uniform in +-1/sqrt(hidden_size)."""
         stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
@@ -178,24 +178,24 @@ class RNNBase(Module):
             return int(batch_sizes[0])
         return input.size(0) if self.batch_first else input.size(1)
 
-    def get_expected_hidden_size(self, input, batch_sizes):
+    def get_expected_hidden_size(self, input, batch_sizes) -> tuple:
         """The shape that the hidden state must have for `input`."""
         num_directions = 2 if self.bidirectional else 1
         size = self.proj_size if self.proj_size > 0 else self.hidden_size
         return self.num_layers * num_directions, self._batch_size(input, batch_sizes), size
 
-    def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}"):
+    def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}") -> None:
         """Raises where the hidden state does not have the expected shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
-    def _weights_have_changed(self):
+    def _weights_have_changed(self) -> bool:
         return any(
             flat is not getattr(self, name, None)
             for flat, name in zip(self._flat_weights, self._flat_weights_names, strict=True)
         )
 
-    def check_forward_args(self, input, hidden, batch_sizes):
+    def check_forward_args(self, input, hidden, batch_sizes) -> None:
         """Raises where input or hidden state do not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
@@ -222,7 +222,7 @@ class RNNBase(Module):
             s += f", bidirectional={self.bidirectional}"
         return s
 
-    def __setstate__(self, d):
+    def __setstate__(self, d) -> None:
         super().__setstate__(d)
         if "all_weights" in d:
             self._all_weights = d["all_weights"]
@@ -232,7 +232,7 @@ class RNNBase(Module):
         self._init_flat_weights()
 
     @property
-    def all_weights(self):
+    def all_weights(self) -> list:
         """The weights, a list for each layer and direction."""
         return [[getattr(self, weight) for weight in weights] for weights in self._all_weights]
 
@@ -241,7 +241,7 @@ class RNNBase(Module):
         replica._flat_weights = replica._flat_weights[:]
         return replica
 
-    def _layer_arguments(self):
+    def _layer_arguments(self) -> tuple:
         return (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
 
     def _zero_state(self, input, max_batch_size, size):
@@ -250,7 +250,7 @@ class RNNBase(Module):
             self.num_layers * num_directions, max_batch_size, size, dtype=input.dtype, device=input.device
         )
 
-    def _run_single_state(self, function, input, hx, dim_error):
+    def _run_single_state(self, function, input, hx, dim_error) -> tuple:
         """The forward of the layers with one hidden state: GRU and the simple ones."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, sorted_indices, unsorted_indices = input
@@ -294,7 +294,7 @@ class RNN(RNNBase):
     `(layers * directions, N, hidden_size)`.
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, **kwargs) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if len(args) > 3:
@@ -326,15 +326,15 @@ class LSTM(RNNBase):
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, **kwargs) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(self, input, batch_sizes):
+    def get_expected_cell_size(self, input, batch_sizes) -> tuple:
         """The shape that the cell state must have for `input`."""
         num_directions = 2 if self.bidirectional else 1
         return self.num_layers * num_directions, self._batch_size(input, batch_sizes), self.hidden_size
 
-    def check_forward_args(self, input, hidden, batch_sizes):
+    def check_forward_args(self, input, hidden, batch_sizes) -> None:
         self.check_input(input, batch_sizes)
         self.check_hidden_size(
             hidden[0],
@@ -352,7 +352,7 @@ class LSTM(RNNBase):
             return hx
         return _apply_permutation(hx[0], permutation), _apply_permutation(hx[1], permutation)
 
-    def _zero_states(self, input, max_batch_size):
+    def _zero_states(self, input, max_batch_size) -> tuple:
         real_hidden_size = self.proj_size if self.proj_size > 0 else self.hidden_size
         return (
             self._zero_state(input, max_batch_size, real_hidden_size),
@@ -403,7 +403,7 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units (Cho et al. 2014). Inputs and outputs as for `RNN`."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, **kwargs) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
@@ -417,7 +417,7 @@ class RNNCellBase(Module):
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
+    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         self.input_size = input_size
@@ -442,13 +442,13 @@ class RNNCellBase(Module):
             s += f", nonlinearity={self.nonlinearity}"
         return s
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draws new weights, uniform in +-1/sqrt(hidden_size)."""
         stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -stdv, stdv)
 
-    def _check(self, input, states, state_name):
+    def _check(self, input, states, state_name) -> None:
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -459,7 +459,7 @@ class RNNCellBase(Module):
     def _zeros(self, input):
         return torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
 
-    def _weights(self):
+    def _weights(self) -> tuple:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
 
@@ -468,7 +468,7 @@ class RNNCell(RNNCellBase):
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
@@ -493,7 +493,7 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of an LSTM: input `(N, input_size)` or `(input_size)`, states `(h, c)`, each `(N, hidden_size)`."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
     def forward(self, input, hx=None):
@@ -513,7 +513,7 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a GRU: input `(N, input_size)` or `(input_size)`, hidden `(N, hidden_size)`."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
     def forward(self, input, hx=None):

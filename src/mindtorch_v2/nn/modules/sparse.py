@@ -53,7 +53,7 @@ class Embedding(Module):
         _freeze=False,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -71,12 +71,12 @@ class Embedding(Module):
             self.weight = Parameter(_weight, requires_grad=not _freeze)
         self.sparse = sparse
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draws new vectors."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
-    def _fill_padding_idx_with_zero(self):
+    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             with torch.no_grad():
                 self.weight[self.padding_idx].fill_(0)
@@ -167,7 +167,7 @@ class EmbeddingBag(Module):
         padding_idx=None,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -186,12 +186,12 @@ class EmbeddingBag(Module):
         self.sparse = sparse
         self.include_last_offset = include_last_offset
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draws new vectors."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
-    def _fill_padding_idx_with_zero(self):
+    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             with torch.no_grad():
                 self.weight[self.padding_idx].fill_(0)

@@ -86,7 +86,7 @@ class Transformer(Module):
         bias=True,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         layer_args = (
@@ -154,14 +154,14 @@ class Transformer(Module):
         """The causal mask `(sz, sz)`: -inf above the diagonal, else 0."""
         return _generate_square_subsequent_mask(sz, dtype=dtype, device=device)
 
-    def _reset_parameters(self):
+    def _reset_parameters(self) -> None:
         for p in self.parameters():
             if p.dim() > 1:
                 xavier_uniform_(p)
 
 
-def _why_not_nested(encoder_layer):
-    """What keeps PyTorch from its nested-tensor path with this layer; "" if nothing does."""
+def _why_not_nested(encoder_layer) -> str:
+    """The reason that keeps PyTorch from its nested-tensor path with this layer; "" if nothing does."""
     name = "encoder_layer"
     if not isinstance(encoder_layer, TransformerEncoderLayer):
         return f"{name} was not TransformerEncoderLayer"
@@ -192,7 +192,7 @@ class TransformerEncoder(Module):
 
     __constants__ = ["norm"]
 
-    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True) -> None:
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
@@ -233,7 +233,7 @@ class TransformerEncoder(Module):
             output = output.masked_fill((src_key_padding_mask != 0).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
-    def _skips_padding(self, src, mask, src_key_padding_mask):
+    def _skips_padding(self, src, mask, src_key_padding_mask) -> bool:
         """Whether PyTorch would compute without the padding here, which then comes out as zeros."""
         first = self.layers[0]
         if (
@@ -260,7 +260,7 @@ class TransformerDecoder(Module):
 
     __constants__ = ["norm"]
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer, num_layers, norm=None) -> None:
         super().__init__()
         self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
@@ -294,7 +294,7 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-def _activation_number(activation):
+def _activation_number(activation) -> int:
     """1 for relu, 2 for gelu, else 0."""
     if activation is F.relu or isinstance(activation, torch.nn.ReLU):
         return 1
@@ -321,7 +321,7 @@ class TransformerEncoderLayer(Module):
         bias=True,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         self.self_attn = MultiheadAttention(
@@ -340,7 +340,7 @@ class TransformerEncoderLayer(Module):
         self.activation_relu_or_gelu = _activation_number(activation)
         self.activation = activation
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         super().__setstate__(state)
         if not hasattr(self, "activation"):
             self.activation = F.relu
@@ -403,7 +403,7 @@ class TransformerDecoderLayer(Module):
         bias=True,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         self.self_attn = MultiheadAttention(
@@ -424,7 +424,7 @@ class TransformerDecoderLayer(Module):
         self.dropout3 = Dropout(dropout)
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
-    def __setstate__(self, state):
+    def __setstate__(self, state) -> None:
         if "activation" not in state:
             state["activation"] = F.relu
         super().__setstate__(state)

@@ -10,7 +10,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 _SIZES = (_list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple, _single, _triple)
 
 
-def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+def consume_prefix_in_state_dict_if_present(state_dict, prefix) -> None:
     """Removes `prefix` from the names in `state_dict` and in its metadata, in place."""
     for key in list(state_dict.keys()):
         if key.startswith(prefix):

@@ -8,7 +8,7 @@ FIRST_BUCKET_BYTES = 1 << 20  # the first one is small, so that communication be
 class GradBucket:
     """Some parameters' gradients in one flat tensor, as a communication hook gets it."""
 
-    def __init__(self, index, parameters, is_last):
+    def __init__(self, index, parameters, is_last) -> None:
         self._index, self._parameters, self._is_last = index, parameters, is_last
         first = parameters[0]
         total = sum(parameter.numel() for parameter in parameters)
@@ -17,7 +17,7 @@ class GradBucket:
         self.future = None  # of its averages
         self._cut()
 
-    def _cut(self):
+    def _cut(self) -> None:
         parts = self._buffer.split([parameter.numel() for parameter in self._parameters])
         self.views = [part.view(p.shape) for part, p in zip(parts, self._parameters, strict=True)]
 
@@ -29,16 +29,16 @@ class GradBucket:
         """All gradients, one after the other."""
         return self._buffer
 
-    def set_buffer(self, buffer):
+    def set_buffer(self, buffer) -> None:
         """Put another flat tensor in place of the gradients."""
         self._buffer = buffer
         self._cut()
 
-    def gradients(self):
+    def gradients(self) -> list:
         """The parts of the buffer, shaped as the parameters."""
         return list(self.views)
 
-    def parameters(self):
+    def parameters(self) -> list:
         """Whose gradients they are."""
         return list(self._parameters)
 
@@ -121,14 +121,14 @@ class Reducer:
             f"{torch.distributed.get_rank(self.group)}: {' '.join(missing)}"
         )
 
-    def _arrived(self, parameter):
+    def _arrived(self, parameter) -> None:
         if not self.expecting:
             return
         self.begun = True
         with torch.no_grad():
             self._mark(parameter)
 
-    def _mark(self, parameter):
+    def _mark(self, parameter) -> None:
         """Take a parameter's gradient (of this pass, or of passes under `no_sync`); start its bucket if that was the last."""
         if id(parameter) in self.ready:
             raise RuntimeError(
@@ -202,7 +202,7 @@ def _reached(outputs):
     return reached
 
 
-def tensors_in(value):
+def tensors_in(value) -> list:
     """The tensors in what `forward` returned: in lists, tuples, dictionaries, dataclasses."""
     if isinstance(value, torch.Tensor):
         return [value]

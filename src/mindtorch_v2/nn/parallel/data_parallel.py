@@ -23,7 +23,7 @@ def _devices(device_ids):
 
 
 def moved(value, device):
-    """What `forward` gets, with its tensors on the device."""
+    """The arguments that `forward` gets, with its tensors on the device."""
     if isinstance(value, torch.Tensor):
         return value.to(device)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -42,7 +42,7 @@ class DataParallel(Module):
     devices raise NotImplementedError.
     """
 
-    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+    def __init__(self, module, device_ids=None, output_device=None, dim=0) -> None:
         super().__init__()
         self.module = module
         self.dim = dim

@@ -62,7 +62,7 @@ class DistributedDataParallel(Module):
         mixed_precision=None,
         device_mesh=None,
         forward_sync_buffers=None,
-    ):
+    ) -> None:
         super().__init__()
         if process_group is not None and device_mesh is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
@@ -99,7 +99,7 @@ class DistributedDataParallel(Module):
         megabytes = _BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
         self.reducer = Reducer(learned, self.process_group, int(megabytes * 1024 * 1024), gradient_as_bucket_view)
 
-    def _the_device(self, device_ids, output_device, devices):
+    def _the_device(self, device_ids, output_device, devices) -> list | None:
         if len({device.type for device in devices}) > 1:
             raise ValueError(
                 "DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
@@ -173,7 +173,7 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
-    def register_comm_hook(self, state, hook):
+    def register_comm_hook(self, state, hook) -> None:
         """Let `hook(state, bucket)` do what averages the gradients of a `GradBucket`.
 
         It returns a `torch.futures.Future` of the flat tensor of averages; torch.distributed.algorithms.ddp_comm_hooks has some.

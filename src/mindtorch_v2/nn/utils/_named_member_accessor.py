@@ -5,7 +5,7 @@ import mindtorch_v2 as torch
 _MISSING = object()
 
 
-def set_tensor(module, name, tensor):
+def set_tensor(module, name, tensor) -> None:
     """Puts `tensor` in place of the module's own parameter or buffer `name`, without the rules of assignment."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
@@ -99,7 +99,7 @@ class NamedMemberAccessor:
         self.memo[name] = submodule
         return submodule
 
-    def _parent(self, path):
+    def _parent(self, path) -> tuple:
         prefix, _, attr = path.rpartition(".")
         return self.get_submodule(prefix), attr
 
@@ -119,12 +119,12 @@ class NamedMemberAccessor:
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")
         return tensor
 
-    def set_tensor(self, name, value):
+    def set_tensor(self, name, value) -> None:
         """Puts `value` in place of the tensor `name`."""
         parent, attr = self._parent(name)
         set_tensor(parent, attr, value)
 
-    def del_tensor(self, name):
+    def del_tensor(self, name) -> None:
         """Removes the tensor `name`."""
         parent, attr = self._parent(name)
         try:
@@ -137,33 +137,33 @@ class NamedMemberAccessor:
         parent, attr = self._parent(name)
         return swap_tensor(parent, attr, value, allow_missing=allow_missing)
 
-    def get_tensors(self, names):
+    def get_tensors(self, names) -> list:
         """The tensors of the given names, a list."""
         return [self.get_tensor(name) for name in names]
 
-    def set_tensors(self, names, values):
+    def set_tensors(self, names, values) -> None:
         """Puts the values in place of the tensors of the given names."""
         for name, value in zip(names, values, strict=True):
             self.set_tensor(name, value)
 
-    def set_tensors_dict(self, named_tensors):
+    def set_tensors_dict(self, named_tensors) -> None:
         """Puts the values of a mapping in place of the tensors of its names."""
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
-    def del_tensors(self, names):
+    def del_tensors(self, names) -> None:
         """Removes the tensors of the given names."""
         for name in names:
             self.del_tensor(name)
 
-    def swap_tensors(self, names, values, allow_missing=False):
+    def swap_tensors(self, names, values, allow_missing=False) -> list:
         """Puts the values in place of the tensors and returns what was there, a list."""
         return [
             self.swap_tensor(name, value, allow_missing=allow_missing)
             for name, value in zip(names, values, strict=True)
         ]
 
-    def swap_tensors_dict(self, named_tensors, allow_missing=False):
+    def swap_tensors_dict(self, named_tensors, allow_missing=False) -> tuple:
         """Puts the values of a mapping in place; returns what was there as a dict, and the names without anything.
 
         Where one fails, those before it are put back.
@@ -184,7 +184,7 @@ class NamedMemberAccessor:
             raise
         return orig_named_tensors, missing_keys
 
-    def check_keys(self, keys):
+    def check_keys(self, keys) -> tuple:
         """`(missing, unexpected)` of the given names against those of the module's tensors, each sorted."""
         keys = set(keys)
         valid_keys = {name for name, _ in self.named_tensors(remove_duplicate=False)}

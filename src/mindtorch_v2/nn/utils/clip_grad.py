@@ -13,7 +13,7 @@ from mindtorch_v2.utils._foreach_utils import (
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
 
 
-def _as_list(tensors):
+def _as_list(tensors) -> list:
     if isinstance(tensors, torch.Tensor):
         return [tensors]
     return list(tensors)
@@ -54,7 +54,7 @@ def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=No
 
 
 @torch.no_grad()
-def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None) -> None:
     """Scales the gradients by `max_norm / (total_norm + 1e-6)` where that is less than 1."""
     grads = [p.grad for p in _as_list(parameters) if p.grad is not None]
     max_norm = float(max_norm)
@@ -102,7 +102,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 
 @torch.no_grad()
-def clip_grad_value_(parameters, clip_value, foreach=None):
+def clip_grad_value_(parameters, clip_value, foreach=None) -> None:
     """Clamps every gradient of `parameters` to [-clip_value, clip_value]."""
     clip_value = float(clip_value)
     grads = [p.grad for p in _as_list(parameters) if p.grad is not None]

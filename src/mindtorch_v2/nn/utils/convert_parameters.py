@@ -21,7 +21,7 @@ def parameters_to_vector(parameters):
     return torch.cat(vec)
 
 
-def vector_to_parameters(vec, parameters):
+def vector_to_parameters(vec, parameters) -> None:
     """Makes slices of the 1-D tensor `vec` the data of the parameters, in order."""
     if not isinstance(vec, torch.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")

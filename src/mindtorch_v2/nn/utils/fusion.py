@@ -7,7 +7,7 @@ import mindtorch_v2 as torch
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 
-def _check_eval(a, b):
+def _check_eval(a, b) -> None:
     if a.training or b.training:
         raise AssertionError("Fusion only for eval!")
 
@@ -31,7 +31,7 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     return fused_conv
 
 
-def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False) -> tuple:
     """The weight and bias of a convolution that includes the batch normalization, as parameters."""
     conv_weight_dtype = conv_w.dtype
     conv_bias_dtype = conv_b.dtype if conv_b is not None else conv_weight_dtype
@@ -67,7 +67,7 @@ def fuse_linear_bn_eval(linear, bn):
     return fused_linear
 
 
-def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b) -> tuple:
     """The weight and bias of a linear layer that includes the batch normalization, as parameters."""
     linear_weight_dtype = linear_w.dtype
     linear_bias_dtype = linear_b.dtype if linear_b is not None else linear_weight_dtype

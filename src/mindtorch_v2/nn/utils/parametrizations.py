@@ -47,7 +47,7 @@ class _OrthMaps(Enum):
 class _Orthogonal(Module):
     """An orthogonal (or semi-orthogonal) matrix made from any matrix by one of three maps."""
 
-    def __init__(self, weight, orthogonal_map, *, use_trivialization=True):
+    def __init__(self, weight, orthogonal_map, *, use_trivialization=True) -> None:
         super().__init__()
         if weight.is_complex() and orthogonal_map == _OrthMaps.householder:
             raise ValueError("The householder parametrization does not support complex tensors.")
@@ -153,14 +153,14 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
 class _WeightNorm(Module):
     """`g * v / |v|`, the norm over all dimensions but `dim`."""
 
-    def __init__(self, dim=0):
+    def __init__(self, dim=0) -> None:
         super().__init__()
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g, weight_v):
         return torch._weight_norm(weight_v, weight_g, self.dim)
 
-    def right_inverse(self, weight):
+    def right_inverse(self, weight) -> tuple:
         return torch.norm_except_dim(weight, 2, self.dim), weight
 
 
@@ -171,7 +171,9 @@ def weight_norm(module, name="weight", dim=0):
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
-    def _weight_norm_compat_hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _weight_norm_compat_hook(
+        state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ) -> None:
         # Files of the older weight norm name the parts otherwise.
         g_key = f"{prefix}{name}_g"
         v_key = f"{prefix}{name}_v"
@@ -186,7 +188,7 @@ def weight_norm(module, name="weight", dim=0):
 class _SpectralNorm(Module):
     """A matrix divided by its largest singular value, which power iteration estimates."""
 
-    def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
+    def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:

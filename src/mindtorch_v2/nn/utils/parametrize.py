@@ -22,7 +22,7 @@ __all__ = [
 
 # Within `cached`: the computed tensors, by (module's id, tensor's name), and how many contexts are open.
 _cache_enabled = 0
-_cache = {}
+_cache: dict = {}
 
 
 @contextmanager
@@ -38,14 +38,14 @@ def cached():
             _cache = {}
 
 
-def _register_parameter_or_buffer(module, name, X):
+def _register_parameter_or_buffer(module, name, X) -> None:
     if isinstance(X, Parameter):
         module.register_parameter(name, X)
     else:
         module.register_buffer(name, X)
 
 
-def _maybe_set(dest, src):
+def _maybe_set(dest, src) -> None:
     """Makes `src`'s data `dest`'s."""
     dest.set_(src)
 
@@ -108,7 +108,7 @@ class ParametrizationList(ModuleList):
         if not self.unsafe:
             self._check_result(original_shape, original_dtype)
 
-    def _check_result(self, shape, dtype):
+    def _check_result(self, shape, dtype) -> None:
         Z = self()
         if not isinstance(Z, torch.Tensor):
             raise ValueError(f"A parametrization must return a tensor. Got {type(Z).__name__}.")
@@ -123,7 +123,7 @@ class ParametrizationList(ModuleList):
                 f"enabled.\nunparametrized shape: {shape}\nparametrized shape: {Z.shape}"
             )
 
-    def right_inverse(self, value):
+    def right_inverse(self, value) -> None:
         """Sets the originals so that the parametrized tensor becomes `value`."""
         with torch.no_grad():
             for module in reversed(self):
@@ -202,7 +202,7 @@ def _inject_new_class(module):
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
 
 
-def _inject_property(module, tensor_name):
+def _inject_property(module, tensor_name) -> None:
     """Puts a property on the module's class that computes the tensor, and sets the originals from it."""
     if hasattr(module, tensor_name):
         raise AssertionError(f"{tensor_name} should not be already registered")
@@ -217,7 +217,7 @@ def _inject_property(module, tensor_name):
             _cache[key] = tensor
         return tensor
 
-    def set_original(self, value):
+    def set_original(self, value) -> None:
         self.parametrizations[tensor_name].right_inverse(value)
 
     setattr(module.__class__, tensor_name, property(get_parametrized, set_original))
@@ -249,7 +249,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
     return module
 
 
-def _append_parametrization(module, tensor_name, parametrization, unsafe):
+def _append_parametrization(module, tensor_name, parametrization, unsafe) -> None:
     """Adds one to a tensor that has parametrizations already."""
     if unsafe:
         module.parametrizations[tensor_name].append(parametrization)

@@ -17,7 +17,7 @@ class BasePruningMethod(ABC):
     # The parameter that is pruned; `apply` sets it.
     _tensor_name: str
 
-    def __call__(self, module, inputs):
+    def __call__(self, module, inputs) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
@@ -89,7 +89,7 @@ class BasePruningMethod(ABC):
         default_mask = default_mask if default_mask is not None else torch.ones_like(t)
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
-    def remove(self, module):
+    def remove(self, module) -> None:
         """Makes the pruning permanent: the parameter has its old name again, the mask is gone."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned            before pruning can be removed")
@@ -106,7 +106,7 @@ class BasePruningMethod(ABC):
 class PruningContainer(BasePruningMethod):
     """Several pruning methods on one parameter, each working on what those before it left."""
 
-    def __init__(self, *args):
+    def __init__(self, *args) -> None:
         self._pruning_methods = ()
         if not isinstance(args, Iterable):
             self._tensor_name = args._tensor_name
@@ -130,7 +130,7 @@ class PruningContainer(BasePruningMethod):
             )
         self._pruning_methods += (method,)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._pruning_methods)
 
     def __iter__(self):
@@ -178,7 +178,7 @@ class RandomUnstructured(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount):
+    def __init__(self, amount) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
@@ -202,7 +202,7 @@ class L1Unstructured(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount):
+    def __init__(self, amount) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
@@ -232,7 +232,7 @@ class RandomStructured(BasePruningMethod):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, dim=-1):
+    def __init__(self, amount, dim=-1) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
@@ -260,7 +260,7 @@ class LnStructured(BasePruningMethod):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, n, dim=-1):
+    def __init__(self, amount, n, dim=-1) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
         self.n = n
@@ -290,7 +290,7 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask):
+    def __init__(self, mask) -> None:
         self.mask = mask
 
     def compute_mask(self, t, default_mask):
@@ -335,7 +335,7 @@ def ln_structured(module, name, amount, n, dim, importance_scores=None):
     return module
 
 
-def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs) -> None:
     """Prunes entries of several parameters, `(module, name)` pairs, ranked together."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -385,7 +385,7 @@ def remove(module, name):
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 
-def is_pruned(module):
+def is_pruned(module) -> bool:
     """Whether any parameter of the module or below it is pruned."""
     for _, submodule in module.named_modules():
         for hook in submodule._forward_pre_hooks.values():
@@ -394,7 +394,7 @@ def is_pruned(module):
     return False
 
 
-def _validate_pruning_amount_init(amount):
+def _validate_pruning_amount_init(amount) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if (isinstance(amount, numbers.Integral) and amount < 0) or (
@@ -403,12 +403,12 @@ def _validate_pruning_amount_init(amount):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def _validate_pruning_amount(amount, tensor_size):
+def _validate_pruning_amount(amount, tensor_size) -> None:
     if isinstance(amount, numbers.Integral) and amount > tensor_size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
 
 
-def _validate_structured_pruning(t):
+def _validate_structured_pruning(t) -> None:
     shape = t.shape
     if len(shape) <= 1:
         raise ValueError(
@@ -425,7 +425,7 @@ def _compute_nparams_toprune(amount, tensor_size):
     return round(amount * tensor_size)
 
 
-def _validate_pruning_dim(t, dim):
+def _validate_pruning_dim(t, dim) -> None:
     if dim >= t.dim():
         raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
 

@@ -1,9 +1,9 @@
 """Sequences of different lengths: padded, packed, and between the two."""
 
-from collections import namedtuple
 from collections.abc import Iterable
 
 import mindtorch_v2 as torch
+from mindtorch_v2.nn._packed import PackedSequence, PackedSequence_, invert_permutation  # noqa: F401  (PyTorch's names here)
 
 __all__ = [
     "PackedSequence",
@@ -15,130 +15,6 @@ __all__ = [
     "pack_sequence",
     "unpack_sequence",
 ]
-
-PackedSequence_ = namedtuple(
-    "PackedSequence_", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"], defaults=(None, None)
-)
-
-
-class PackedSequence(PackedSequence_):
-    """Sequences of different lengths without padding: all first steps, then all second ones, and so on.
-
-    `data` is `(total steps, *)`; `batch_sizes` (int64, on the CPU) says how many sequences have each step. The
-    sequences are sorted by length; `sorted_indices` and `unsorted_indices` lead to that order and back. Made by
-    `pack_sequence` and `pack_padded_sequence`.
-    """
-
-    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
-        return super().__new__(cls, *_packed_sequence_init_args(data, batch_sizes, sorted_indices, unsorted_indices))
-
-    def pin_memory(self):
-        """The same with pinned memory."""
-        return type(self)(
-            self.data.pin_memory(),
-            self.batch_sizes,
-            None if self.sorted_indices is None else self.sorted_indices.pin_memory(),
-            None if self.unsorted_indices is None else self.unsorted_indices.pin_memory(),
-        )
-
-    def to(self, *args, **kwargs):
-        """The same with `data` moved or cast as `Tensor.to` does, and the indices moved along."""
-        data = self.data.to(*args, **kwargs)
-        if data is self.data:
-            return self
-        # The indices keep their dtype.
-        kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
-        moved = [
-            None if indices is None else indices.to(data.device, **kwargs)
-            for indices in (self.sorted_indices, self.unsorted_indices)
-        ]
-        return type(self)(data, self.batch_sizes, *moved)
-
-    def cuda(self, *args, **kwargs):
-        """The same on a CUDA device."""
-        ex = torch.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
-        if ex.is_cuda:
-            return self.to(*args, **kwargs)
-        kwargs["device"] = "cuda"
-        return self.to(*args, **kwargs)
-
-    def cpu(self, *args, **kwargs):
-        """The same on the CPU."""
-        ex = torch.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
-        if ex.device.type == "cpu":
-            return self.to(*args, **kwargs)
-        kwargs["device"] = "cpu"
-        return self.to(*args, **kwargs)
-
-    def double(self):
-        """The same as float64."""
-        return self.to(dtype=torch.double)
-
-    def float(self):
-        """The same as float32."""
-        return self.to(dtype=torch.float)
-
-    def half(self):
-        """The same as float16."""
-        return self.to(dtype=torch.half)
-
-    def long(self):
-        """The same as int64."""
-        return self.to(dtype=torch.long)
-
-    def int(self):
-        """The same as int32."""
-        return self.to(dtype=torch.int)
-
-    def short(self):
-        """The same as int16."""
-        return self.to(dtype=torch.short)
-
-    def char(self):
-        """The same as int8."""
-        return self.to(dtype=torch.int8)
-
-    def byte(self):
-        """The same as uint8."""
-        return self.to(dtype=torch.uint8)
-
-    @property
-    def is_cuda(self):
-        """Whether `data` is on a CUDA device."""
-        return self.data.is_cuda
-
-    def is_pinned(self):
-        """Whether `data` is in pinned memory."""
-        return self.data.is_pinned()
-
-
-def _packed_sequence_init_args(data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
-    """The four fields, from themselves or from a pair `(data, batch_sizes)`."""
-    # Unpickling and old programs give the unsorted indices only, or a pair.
-    if unsorted_indices is None:
-        unsorted_indices = invert_permutation(sorted_indices)
-    if batch_sizes is not None:
-        if batch_sizes.device.type != "cpu":
-            raise ValueError(
-                "batch_sizes should always be on CPU. "
-                "Instances of PackedSequence should never be created manually. "
-                "They should be instantiated by functions like pack_sequence "
-                "and pack_padded_sequences in nn.utils.rnn. "
-                "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence"
-            )
-        return data, batch_sizes, sorted_indices, unsorted_indices
-    if not (isinstance(data, (list, tuple)) and len(data) == 2):
-        raise AssertionError("Expected data to be a list or tuple of length 2")
-    return data[0], data[1], sorted_indices, unsorted_indices
-
-
-def invert_permutation(permutation):
-    """The permutation that undoes a given one, both 1-D tensors of indices; None for None."""
-    if permutation is None:
-        return None
-    output = torch.empty_like(permutation, memory_format=torch.contiguous_format)
-    output.scatter_(0, permutation, torch.arange(0, permutation.numel(), device=permutation.device))
-    return output
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
@@ -160,7 +36,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     return PackedSequence(data, batch_sizes, sorted_indices, None)
 
 
-def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None) -> tuple:
     """The inverse of `pack_padded_sequence`: the padded sequences, in their first order, and their lengths.
 
     `total_length` is the length to pad to, not less than the longest sequence's.
@@ -199,7 +75,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     return torch._C._nn.pad_sequence(tuple(sequences), batch_first, padding_value, padding_side)
 
 
-def unpad_sequence(padded_sequences, lengths, batch_first=False):
+def unpad_sequence(padded_sequences, lengths, batch_first=False) -> list:
     """The sequences `(L_i, *)` of padded ones, a list: the inverse of `pad_sequence`."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)

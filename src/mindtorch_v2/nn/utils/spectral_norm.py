@@ -17,7 +17,7 @@ class SpectralNorm:
     # Version 1 keeps v as a buffer beside u.
     _version = 1
 
-    def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
+    def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12) -> None:
         self.name = name
         self.dim = dim
         if n_power_iterations <= 0:
@@ -52,7 +52,7 @@ class SpectralNorm:
         sigma = torch.dot(u, torch.mv(weight_mat, v))
         return weight / sigma
 
-    def remove(self, module):
+    def remove(self, module) -> None:
         """Makes the weight a parameter again."""
         with torch.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
@@ -62,7 +62,7 @@ class SpectralNorm:
         delattr(module, self.name + "_orig")
         module.register_parameter(self.name, torch.nn.Parameter(weight.detach()))
 
-    def __call__(self, module, inputs):
+    def __call__(self, module, inputs) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     def _solve_v_and_rescale(self, weight_mat, u, target_sigma):
@@ -107,10 +107,10 @@ class SpectralNorm:
 class SpectralNormLoadStateDictPreHook:
     """Brings state dicts of version 0, which have no v, to version 1."""
 
-    def __init__(self, fn):
+    def __init__(self, fn) -> None:
         self.fn = fn
 
-    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) -> None:
         fn = self.fn
         version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version", None)
         if version is not None and version >= 1:
@@ -140,10 +140,10 @@ class SpectralNormLoadStateDictPreHook:
 class SpectralNormStateDictHook:
     """Writes the version into the state dict's metadata."""
 
-    def __init__(self, fn):
+    def __init__(self, fn) -> None:
         self.fn = fn
 
-    def __call__(self, module, state_dict, prefix, local_metadata):
+    def __call__(self, module, state_dict, prefix, local_metadata) -> None:
         versions = local_metadata.setdefault("spectral_norm", {})
         key = self.fn.name + ".version"
         if key in versions:

@@ -12,7 +12,7 @@ __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
 class WeightNorm:
     """The hook: sets `name` to `name_g * name_v / |name_v|` before each forward."""
 
-    def __init__(self, name, dim):
+    def __init__(self, name, dim) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
 
@@ -47,7 +47,7 @@ class WeightNorm:
         module.register_forward_pre_hook(fn)
         return fn
 
-    def remove(self, module):
+    def remove(self, module) -> None:
         """Makes the weight a parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
@@ -55,7 +55,7 @@ class WeightNorm:
         del module._parameters[self.name + "_v"]
         setattr(module, self.name, Parameter(weight.data))
 
-    def __call__(self, module, inputs):
+    def __call__(self, module, inputs) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 

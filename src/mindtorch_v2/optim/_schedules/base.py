@@ -18,7 +18,7 @@ EPOCH_DEPRECATION_WARNING = (
 _ORDER_HELP = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
-def _format_param(name, optimizer, param):
+def _format_param(name, optimizer, param) -> list:
     """`param` as one value per parameter group: a list is checked for its length, a value is repeated."""
 
     def own(value):
@@ -35,13 +35,13 @@ def _format_param(name, optimizer, param):
     return [own(value) for value in param]
 
 
-def _param_groups_val_list(optimizer, key):
+def _param_groups_val_list(optimizer, key) -> list:
     """The groups' values of `key`; tensors are copied, so that later updates do not reach them."""
     values = (group[key] for group in optimizer.param_groups)
     return [value.clone() if isinstance(value, torch.Tensor) else value for value in values]
 
 
-def _update_param_group_val(param_group, key, val):
+def _update_param_group_val(param_group, key, val) -> None:
     """Sets one value of a group; a tensor is filled in place, as captured or fused steps hold on to it."""
     if isinstance(param_group[key], torch.Tensor):
         param_group[key].fill_(val.item() if isinstance(val, torch.Tensor) else val)
@@ -59,7 +59,7 @@ class LRScheduler:
     _get_lr_called_within_step = False
     _is_initial = False
 
-    def __init__(self, optimizer, last_epoch=-1):
+    def __init__(self, optimizer, last_epoch=-1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
@@ -81,16 +81,16 @@ class LRScheduler:
         _track_steps(optimizer)
         self._initial_step()
 
-    def _initial_step(self):
+    def _initial_step(self) -> None:
         self._step_count = 0
         with _initial_mode(self):
             self.step()
 
-    def state_dict(self):
+    def state_dict(self) -> dict:
         """Everything but the optimizer, as a dict."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict) -> None:
         """Takes over a `state_dict`."""
         self.__dict__.update(state_dict)
 
@@ -102,7 +102,7 @@ class LRScheduler:
         """The groups' rates for `self.last_epoch`, from those in force (the chainable form)."""
         raise NotImplementedError
 
-    def step(self, epoch=None):
+    def step(self, epoch=None) -> None:
         """Goes on to the next epoch, or to `epoch`, and sets the groups' rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -126,7 +126,7 @@ class LRScheduler:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
-    def _update_lr(self, epoch=None):
+    def _update_lr(self, epoch=None) -> None:
         with _enable_get_lr_call(self):
             if epoch is None:
                 self.last_epoch += 1
@@ -165,7 +165,7 @@ def _track_steps(optimizer):
     optimizer.step = wrapper
 
 
-def _warn_get_lr_called_within_step(lr_scheduler):
+def _warn_get_lr_called_within_step(lr_scheduler) -> None:
     if not lr_scheduler._get_lr_called_within_step:
         warnings.warn(
             "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
@@ -177,30 +177,30 @@ def _warn_get_lr_called_within_step(lr_scheduler):
 class _enable_get_lr_call:
     """While entered, `get_lr` is being called by the scheduler itself and does not warn."""
 
-    def __init__(self, o):
+    def __init__(self, o) -> None:
         self.o = o
 
     def __enter__(self):
         self.o._get_lr_called_within_step = True
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
         self.o._get_lr_called_within_step = False
 
 
 class _initial_mode:
     """While entered, the scheduler makes the step that belongs to its creation."""
 
-    def __init__(self, o):
+    def __init__(self, o) -> None:
         self.o = o
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.o._is_initial = True
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
         self.o._is_initial = False
 
 
-def is_plain_function(fn):
+def is_plain_function(fn) -> bool:
     """Whether `fn` is a function or lambda, whose state cannot be saved, not a callable object."""
     return isinstance(fn, types.FunctionType)

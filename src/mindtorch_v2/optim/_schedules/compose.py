@@ -6,7 +6,7 @@ from mindtorch_v2.optim._schedules.base import LRScheduler, _param_groups_val_li
 from mindtorch_v2.optim._schedules.plateau import ReduceLROnPlateau
 
 
-def _check_parts(name, schedulers, optimizer):
+def _check_parts(name, schedulers, optimizer) -> None:
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
@@ -43,7 +43,7 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """`schedulers` one after the other; the next begins, at its own epoch 0, at each epoch in `milestones`."""
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1) -> None:
         if len(schedulers) < 1:
             raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
         _check_parts("SequentialLR", schedulers, optimizer)
@@ -64,7 +64,7 @@ class SequentialLR(_Composed):
         self._schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
-    def recursive_undo(self, sched=None):
+    def recursive_undo(self, sched=None) -> None:
         """Takes back the step that each part, and each part's part, made when it was created."""
         scheds = self if sched is None else sched
         if hasattr(scheds, "_schedulers"):
@@ -88,7 +88,7 @@ class SequentialLR(_Composed):
 class ChainedScheduler(_Composed):
     """All `schedulers` at every step, each working on the rate that the one before left."""
 
-    def __init__(self, schedulers, optimizer=None):
+    def __init__(self, schedulers, optimizer=None) -> None:
         if len(schedulers) < 1:
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
         optimizer = optimizer or schedulers[0].optimizer

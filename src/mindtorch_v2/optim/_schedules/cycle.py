@@ -21,7 +21,7 @@ def _set_momentum(group, use_beta1, value):
         group["momentum"] = value
 
 
-def _check_momentum(optimizer):
+def _check_momentum(optimizer) -> bool:
     """Whether the optimizer's momentum is called beta1; ValueError if it has neither."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -50,7 +50,7 @@ class CyclicLR(LRScheduler):
         base_momentum=0.8,
         max_momentum=0.9,
         last_epoch=-1,
-    ):
+    ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
@@ -106,7 +106,7 @@ class CyclicLR(LRScheduler):
         return self._scale_fn_ref(x)
 
     @staticmethod
-    def _triangular_scale_fn(x):
+    def _triangular_scale_fn(x) -> float:
         return 1.0
 
     @staticmethod
@@ -146,7 +146,7 @@ class CyclicLR(LRScheduler):
         )
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict) -> None:
         attributes = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
         # The caller's dict is left as it was.
@@ -179,7 +179,7 @@ class OneCycleLR(LRScheduler):
         final_div_factor=1e4,
         three_phase=False,
         last_epoch=-1,
-    ):
+    ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
@@ -225,8 +225,8 @@ class OneCycleLR(LRScheduler):
         return epochs * steps_per_epoch
 
     @staticmethod
-    def _phases(total_steps, pct_start, three_phase):
-        def phase(end_step, start, end, start_momentum, end_momentum):
+    def _phases(total_steps, pct_start, three_phase) -> list:
+        def phase(end_step, start, end, start_momentum, end_momentum) -> dict:
             return {
                 "end_step": end_step,
                 "start_lr": start,

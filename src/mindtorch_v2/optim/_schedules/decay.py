@@ -17,7 +17,7 @@ from mindtorch_v2.optim._schedules.base import (
 class _PerGroupFunctions(LRScheduler):
     """One function of the epoch per group. Callable objects are saved by their attributes, functions not at all."""
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1) -> None:
         self.optimizer = optimizer
         if isinstance(lr_lambda, (list, tuple)):
             if len(lr_lambda) != len(optimizer.param_groups):
@@ -32,7 +32,7 @@ class _PerGroupFunctions(LRScheduler):
         state["lr_lambdas"] = [None if is_plain_function(fn) else fn.__dict__.copy() for fn in self.lr_lambdas]
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict) -> None:
         saved = state_dict.pop("lr_lambdas")
         self.__dict__.update(state_dict)
         # The caller's dict is left as it was.
@@ -45,7 +45,7 @@ class _PerGroupFunctions(LRScheduler):
 class LambdaLR(_PerGroupFunctions):
     """Each group's initial rate times `lr_lambda(epoch)`."""
 
-    def get_lr(self):
+    def get_lr(self) -> list:
         _warn_get_lr_called_within_step(self)
         return [base * fn(self.last_epoch) for fn, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -63,7 +63,7 @@ class MultiplicativeLR(_PerGroupFunctions):
 class StepLR(LRScheduler):
     """The rate times `gamma` every `step_size` epochs."""
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -74,14 +74,14 @@ class StepLR(LRScheduler):
             return self._current()
         return [lr * self.gamma for lr in self._current()]
 
-    def _get_closed_form_lr(self):
+    def _get_closed_form_lr(self) -> list:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
 class MultiStepLR(LRScheduler):
     """The rate times `gamma` at each of the epochs in `milestones`."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -92,7 +92,7 @@ class MultiStepLR(LRScheduler):
             return self._current()
         return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self._current()]
 
-    def _get_closed_form_lr(self):
+    def _get_closed_form_lr(self) -> list:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return [base * self.gamma**passed for base in self.base_lrs]
 
@@ -100,7 +100,7 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The rate times `factor` until epoch `total_iters`, then as given."""
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
@@ -115,7 +115,7 @@ class ConstantLR(LRScheduler):
             return self._current()
         return [lr * (1.0 / self.factor) for lr in self._current()]
 
-    def _get_closed_form_lr(self):
+    def _get_closed_form_lr(self) -> list:
         factor = 1 if self.last_epoch >= self.total_iters else self.factor
         return [base * factor for base in self.base_lrs]
 
@@ -123,7 +123,7 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """The rate's factor goes in a straight line from `start_factor` to `end_factor` over `total_iters` epochs."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1) -> None:
         if start_factor > 1.0 or start_factor <= 0:
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor > 1.0 or end_factor < 0:
@@ -143,7 +143,7 @@ class LinearLR(LRScheduler):
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
         return [lr * (1.0 + rise / before) for lr in self._current()]
 
-    def _get_closed_form_lr(self):
+    def _get_closed_form_lr(self) -> list:
         done = min(self.total_iters, self.last_epoch) / self.total_iters
         factor = self.start_factor + (self.end_factor - self.start_factor) * done
         return [base * factor for base in self.base_lrs]
@@ -152,7 +152,7 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """The rate times `gamma` every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
+    def __init__(self, optimizer, gamma, last_epoch=-1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -162,14 +162,14 @@ class ExponentialLR(LRScheduler):
             return self._current()
         return [lr * self.gamma for lr in self._current()]
 
-    def _get_closed_form_lr(self):
+    def _get_closed_form_lr(self) -> list:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
 class PolynomialLR(LRScheduler):
     """The initial rate times `(1 - epoch / total_iters) ** power`, down to zero."""
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
@@ -183,7 +183,7 @@ class PolynomialLR(LRScheduler):
         decay = (now / before) ** self.power
         return [lr * decay for lr in self._current()]
 
-    def _get_closed_form_lr(self):
+    def _get_closed_form_lr(self) -> list:
         left = (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
         return [base * left for base in self.base_lrs]
 
@@ -191,7 +191,7 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """The rate follows half a cosine from its initial value to `eta_min` in `T_max` epochs, and back (SGDR)."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -210,7 +210,7 @@ class CosineAnnealingLR(LRScheduler):
         quotient = (1 + math.cos(math.pi * epoch / period)) / (1 + math.cos(math.pi * (epoch - 1) / period))
         return [quotient * (lr - low) + low for lr in self._current()]
 
-    def _get_closed_form_lr(self):
+    def _get_closed_form_lr(self) -> list:
         height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
@@ -218,7 +218,7 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Half cosines of growing length: `T_0` epochs, then `T_0 * T_mult`, ... each from the initial rate (SGDR)."""
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -232,12 +232,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list:
         _warn_get_lr_called_within_step(self)
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
-    def step(self, epoch=None):
+    def step(self, epoch=None) -> None:
         """Goes on by one epoch, or to `epoch`, which may be a fraction (batches within an epoch)."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -257,7 +257,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 _update_param_group_val(group, "lr", lr)
         self._last_lr = _param_groups_val_list(self.optimizer, "lr")
 
-    def _place(self, epoch):
+    def _place(self, epoch) -> None:
         """Sets the period that `epoch` falls in and the position within it."""
         if epoch < self.T_0:
             self.T_i = self.T_0

@@ -30,7 +30,7 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown=0,
         min_lr=0,
         eps=1e-8,
-    ):
+    ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
@@ -53,7 +53,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._init_is_better(mode=mode, threshold=threshold, threshold_mode=threshold_mode)
         self._reset()
 
-    def _reset(self):
+    def _reset(self) -> None:
         """Forgets the best metric and the counters."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
@@ -81,7 +81,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.num_bad_epochs = 0
         self._last_lr = _param_groups_val_list(self.optimizer, "lr")
 
-    def _reduce_lr(self, epoch):
+    def _reduce_lr(self, epoch) -> None:
         if len(self.optimizer.param_groups) != len(self.min_lrs):
             if self.default_min_lr is None:
                 raise RuntimeError(
@@ -112,7 +112,7 @@ class ReduceLROnPlateau(LRScheduler):
         bar = best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold
         return a > bar
 
-    def _init_is_better(self, mode, threshold, threshold_mode):
+    def _init_is_better(self, mode, threshold, threshold_mode) -> None:
         if mode not in {"min", "max"}:
             raise ValueError("mode " + mode + " is unknown!")
         if threshold_mode not in {"rel", "abs"}:
@@ -122,6 +122,6 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold = threshold
         self.threshold_mode = threshold_mode
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict) -> None:
         self.__dict__.update(state_dict)
         self._init_is_better(mode=self.mode, threshold=self.threshold, threshold_mode=self.threshold_mode)

@@ -1,4 +1,4 @@
-"""What converters are written with: values, data types, attributes, and the operators of GE."""
+"""The means that converters are written with: values, data types, attributes, and the operators of GE."""
 
 from mindtorch_v2._backends.ge import attr
 from mindtorch_v2._backends.ge.apis import Cast, Clone, Const, custom_op

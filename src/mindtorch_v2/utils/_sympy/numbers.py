@@ -1,6 +1,6 @@
 """Infinities among the symbolic integers."""
 
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._core.unavailable import unavailable_class
 
 __all__ = ["IntInfinity", "NegativeIntInfinity"]
 

@@ -1,6 +1,6 @@
 """Ranges of symbolic values."""
 
-from mindtorch_v2._unavailable import unavailable_class
+from mindtorch_v2._core.unavailable import unavailable_class
 
 __all__ = ["ValueRanges"]
 

@@ -1,4 +1,4 @@
-"""What was measured, and what can be said of it."""
+"""Measurements, and what can be said of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What a timer runs, and what it is called in tables."""
+    """The task of a timer, and its name in tables."""
 
     stmt: str
     setup: str
@@ -134,7 +134,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """What its row in a table is called."""
+        """The name of its row in a table."""
         return self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]"
 
     def __repr__(self) -> str:

@@ -38,7 +38,7 @@ class _DatasetKind:
 class _BaseDataLoaderIter:
     """One pass over a loader: counts what it yields, pins it if asked to."""
 
-    def __init__(self, loader):
+    def __init__(self, loader) -> None:
         self._dataset = loader.dataset
         self._dataset_kind = loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
@@ -64,7 +64,7 @@ class _BaseDataLoaderIter:
     def __iter__(self):
         return self
 
-    def _reset(self, loader, first_iter=False):
+    def _reset(self, loader, first_iter=False) -> None:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
@@ -95,7 +95,7 @@ class _BaseDataLoaderIter:
             warnings.warn(message, stacklevel=2)
         return data
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._index_sampler)
 
     def __getstate__(self):
@@ -108,7 +108,7 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Makes each batch when it is asked for."""
 
-    def __init__(self, loader):
+    def __init__(self, loader) -> None:
         super().__init__(loader)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -125,7 +125,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 class _Workers:
     """The processes, their queues and their directory in shared memory; `stop` frees all of it, once."""
 
-    def __init__(self, context, count, target, arguments):
+    def __init__(self, context, count, target, arguments) -> None:
         self.lock = threading.Lock()
         self.stopped = False
         self.directory = transport.make_directory()
@@ -146,7 +146,7 @@ class _Workers:
             self.processes.append(process)
         self.owner = multiprocessing.current_process().pid
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends the workers, asking first; a copy of this object in a forked child does nothing."""
         with self.lock:
             if self.stopped or multiprocessing.current_process().pid != self.owner:
@@ -176,13 +176,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     is here but earlier ones are not. A worker is active until its stream has ended.
     """
 
-    def __init__(self, loader):
+    def __init__(self, loader) -> None:
         super().__init__(loader)
         self._prefetch_factor = loader.prefetch_factor
         self._in_order = loader.in_order
         context = loader.multiprocessing_context or multiprocessing
 
-        def arguments(worker_id, requests, results, done, directory):
+        def arguments(worker_id, requests, results, done, directory) -> tuple:
             return (
                 _DatasetKind,
                 self._dataset,
@@ -221,7 +221,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         for _ in range(self._prefetch_factor * self._num_workers):
             self._try_put_index()
 
-    def _resume_workers(self):
+    def _resume_workers(self) -> None:
         """Starts another epoch; batches of the last one that are still on their way are dropped."""
         for requests in self._index_queues:
             requests.put(_utils.worker._ResumeIteration())
@@ -233,14 +233,14 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             else:
                 transport.discard(message)
 
-    def _failed_workers(self):
+    def _failed_workers(self) -> list:
         return [
             (worker_id, process)
             for worker_id, process in enumerate(self._workers)
             if self._workers_status[worker_id] and not process.is_alive()
         ]
 
-    def _raise_if_worker_died(self):
+    def _raise_if_worker_died(self) -> None:
         failed = self._failed_workers()
         if not failed:
             return
@@ -249,7 +249,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._mark_worker_as_unavailable(worker_id)
         raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly") from _cause_of(failed[0][1])
 
-    def _try_get_data(self, timeout=_utils.MP_STATUS_CHECK_INTERVAL):
+    def _try_get_data(self, timeout=_utils.MP_STATUS_CHECK_INTERVAL) -> tuple:
         """`(True, message)` if a batch comes within `timeout` seconds, else `(False, None)`.
 
         Raises RuntimeError if a worker has died.
@@ -316,7 +316,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 return self._process_data(data, worker_id)
             self._task_info[number] += (data,)
 
-    def _try_put_index(self):
+    def _try_put_index(self) -> None:
         """Sends the next keys to the next active worker, if there are both."""
         if not self._tasks_outstanding < self._prefetch_factor * self._num_workers:
             raise AssertionError("too many outstanding tasks")
@@ -352,12 +352,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             data.reraise()
         return self._pinned(data)
 
-    def _mark_worker_as_unavailable(self, worker_id, shutdown=False):
+    def _mark_worker_as_unavailable(self, worker_id, shutdown=False) -> None:
         """Ends one worker's work: None in its queue lets the process finish."""
         self._index_queues[worker_id].put(None)
         self._workers_status[worker_id] = False
 
-    def _shutdown_workers(self):
+    def _shutdown_workers(self) -> None:
         """Ends all workers."""
         self._workers_status = [False] * self._num_workers
         self._finalizer()

@@ -73,7 +73,7 @@ class DataLoader:
         persistent_workers=False,
         pin_memory_device="",
         in_order=True,
-    ):
+    ) -> None:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
@@ -140,7 +140,7 @@ class DataLoader:
         self.check_worker_number_rationality()
 
     @staticmethod
-    def _check_stream_options(shuffle, sampler, batch_sampler):
+    def _check_stream_options(shuffle, sampler, batch_sampler) -> None:
         if shuffle not in {False, None}:
             raise ValueError(
                 f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}"
@@ -163,7 +163,7 @@ class DataLoader:
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, context):
+    def multiprocessing_context(self, context) -> None:
         if context is not None:
             if self.num_workers == 0:
                 raise ValueError(
@@ -185,7 +185,7 @@ class DataLoader:
                 )
         self.__multiprocessing_context = context
 
-    def __setattr__(self, attr, val):
+    def __setattr__(self, attr, val) -> None:
         if self.__initialized and attr in (
             "batch_size",
             "batch_sampler",
@@ -207,12 +207,12 @@ class DataLoader:
         return self._iterator
 
     @property
-    def _auto_collation(self):
+    def _auto_collation(self) -> bool:
         return self.batch_sampler is not None
 
     @property
     def _index_sampler(self):
-        """What the keys come from: batches of keys with auto-collation, else single ones."""
+        """The source of the keys: batches of keys with auto-collation, else single ones."""
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def __len__(self):
@@ -226,7 +226,7 @@ class DataLoader:
             return length // self.batch_size
         return -(-length // self.batch_size)
 
-    def check_worker_number_rationality(self):
+    def check_worker_number_rationality(self) -> None:
         """Warns if there are more workers than processors to run them."""
         if not self.num_workers:
             return

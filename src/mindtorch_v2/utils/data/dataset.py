@@ -43,22 +43,22 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 class TensorDataset(Dataset):
     """The rows of tensors with equal first dimension; a sample is a tuple."""
 
-    def __init__(self, *tensors):
+    def __init__(self, *tensors) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index):
+    def __getitem__(self, index) -> tuple:
         return tuple(tensor[index] for tensor in self.tensors)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.tensors[0].size(0)
 
 
 class StackDataset(Dataset):
     """Several datasets side by side: a sample is a tuple (positional datasets) or a dict (named ones)."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, **kwargs) -> None:
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or"
@@ -72,7 +72,7 @@ class StackDataset(Dataset):
         if any(self._length != len(dataset) for dataset in parts):
             raise ValueError("Size mismatch between datasets")
 
-    def _parts(self):
+    def _parts(self) -> list:
         return list(self.datasets.values()) if isinstance(self.datasets, dict) else list(self.datasets)
 
     def __getitem__(self, index):
@@ -80,7 +80,7 @@ class StackDataset(Dataset):
             return {key: dataset[index] for key, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
-    def __getitems__(self, indices):
+    def __getitems__(self, indices) -> list:
         """The samples at `indices`, each dataset asked once if it can give several."""
         columns = []
         for dataset in self._parts():
@@ -98,7 +98,7 @@ class StackDataset(Dataset):
             return [dict(zip(self.datasets, row, strict=True)) for row in rows]
         return list(rows)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
 
@@ -106,11 +106,11 @@ class ConcatDataset(Dataset):
     """Datasets one after the other."""
 
     @staticmethod
-    def cumsum(sequence):
+    def cumsum(sequence) -> list:
         """Where each dataset ends."""
         return list(itertools.accumulate(len(dataset) for dataset in sequence))
 
-    def __init__(self, datasets):
+    def __init__(self, datasets) -> None:
         super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
@@ -119,7 +119,7 @@ class ConcatDataset(Dataset):
             raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
     def __getitem__(self, idx):
@@ -134,7 +134,7 @@ class ConcatDataset(Dataset):
 class ChainDataset(IterableDataset):
     """Streams one after the other."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets) -> None:
         super().__init__()
         self.datasets = datasets
 
@@ -148,14 +148,14 @@ class ChainDataset(IterableDataset):
         for dataset in self._checked():
             yield from dataset
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(len(dataset) for dataset in self._checked())
 
 
 class Subset(Dataset[T_co]):
     """The samples of `dataset` at `indices`."""
 
-    def __init__(self, dataset, indices):
+    def __init__(self, dataset, indices) -> None:
         self.dataset = dataset
         self.indices = indices
 
@@ -170,11 +170,11 @@ class Subset(Dataset[T_co]):
             return self.dataset.__getitems__([self.indices[i] for i in indices])
         return [self.dataset[self.indices[i]] for i in indices]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
-def random_split(dataset, lengths, generator=None):
+def random_split(dataset, lengths, generator=torch.default_generator) -> list:
     """Splits `dataset` at random into subsets of `lengths`, counts or fractions that sum to one.
 
     With fractions, what rounding down leaves over goes to the first subsets, one each.
@@ -183,7 +183,7 @@ def random_split(dataset, lengths, generator=None):
         lengths = _lengths_of_fractions(len(dataset), lengths)
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    indices = torch.randperm(sum(lengths), generator=generator or torch.default_generator).tolist()
+    indices = torch.randperm(sum(lengths), generator=generator).tolist()
     ends = itertools.accumulate(lengths)
     return [Subset(dataset, indices[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
 

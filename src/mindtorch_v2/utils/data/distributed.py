@@ -60,9 +60,9 @@ class DistributedSampler(Sampler):
             raise AssertionError(f"Number of indices ({len(indices)}) does not match total_size ({self.total_size})")
         return iter(indices[self.rank : self.total_size : self.num_replicas])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch) -> None:
         """Chooses another shuffle; call it before each epoch, in all processes alike."""
         self.epoch = epoch

@@ -37,20 +37,20 @@ class Sampler(Generic[T_co]):
 class SequentialSampler(Sampler[int]):
     """0, 1, 2, ..."""
 
-    def __init__(self, data_source):
+    def __init__(self, data_source) -> None:
         self.data_source = data_source
 
     def __iter__(self):
         return iter(range(len(self.data_source)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data_source)
 
 
 class RandomSampler(Sampler[int]):
     """A permutation, or independent draws with `replacement`; `num_samples` of them (by default the length)."""
 
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -79,14 +79,14 @@ class RandomSampler(Sampler[int]):
             yield from torch.randperm(n, generator=generator).tolist()
         yield from torch.randperm(n, generator=generator).tolist()[: self.num_samples % n]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class SubsetRandomSampler(Sampler[int]):
     """A permutation of `indices`."""
 
-    def __init__(self, indices, generator=None):
+    def __init__(self, indices, generator=None) -> None:
         self.indices = indices
         self.generator = generator
 
@@ -94,14 +94,14 @@ class SubsetRandomSampler(Sampler[int]):
         for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
             yield self.indices[i]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler[int]):
     """`num_samples` draws with the given weights, which need not sum to one."""
 
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
+    def __init__(self, weights, num_samples, replacement=True, generator=None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
@@ -120,14 +120,14 @@ class WeightedRandomSampler(Sampler[int]):
         drawn = torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class BatchSampler(Sampler[list]):
     """Lists of `batch_size` keys from another sampler; the last, shorter one is left out with `drop_last`."""
 
-    def __init__(self, sampler, batch_size, drop_last):
+    def __init__(self, sampler, batch_size, drop_last) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
@@ -143,7 +143,7 @@ class BatchSampler(Sampler[list]):
                 return
             yield batch
 
-    def __len__(self):
+    def __len__(self) -> int:
         if self.drop_last:
             return len(self.sampler) // self.batch_size
         return (len(self.sampler) + self.batch_size - 1) // self.batch_size

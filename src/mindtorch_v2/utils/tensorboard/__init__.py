@@ -3,7 +3,7 @@
 Importing it raises ModuleNotFoundError where that package is not installed.
 """
 
-import tensorboard  # noqa: F401  (its absence is to be said in its own name)
+import tensorboard  # its absence is to be said in its own name
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from mindtorch_v2.utils.tensorboard.writer import FileWriter, SummaryWriter

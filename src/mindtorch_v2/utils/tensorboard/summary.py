@@ -237,8 +237,8 @@ def pr_curve(tag, labels, predictions, num_thresholds=127, weights=None):
     return _summary(tag, "pr_curves", content, tensor=made)
 
 
-def _hparam(name, value, choices):
-    """What describes a hyperparameter, and its value; `choices` are all values that it may take, or None."""
+def _hparam(name, value, choices) -> tuple:
+    """The description of a hyperparameter, and its value; `choices` are all values that it may take, or None."""
     if isinstance(value, torch.Tensor):
         value = value.item()
     if isinstance(value, (int, float)):  # and bool, which is an int: so it is in PyTorch
@@ -254,7 +254,7 @@ def _hparam(name, value, choices):
     return info, struct_pb2.Value(**{field: value})
 
 
-def hparams(hparam_dict, metric_dict, hparam_domain_discrete=None):
+def hparams(hparam_dict, metric_dict, hparam_domain_discrete=None) -> tuple:
     """Three summaries of a run: its experiment, its start with the hyperparameters, and its end."""
     domains = hparam_domain_discrete or {}
     for name, given in (

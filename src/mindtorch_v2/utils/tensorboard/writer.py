@@ -8,7 +8,7 @@ from datetime import datetime
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from mindtorch_v2._unavailable import unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.utils.tensorboard import summary
 
 __all__ = ["FileWriter", "SummaryWriter"]
@@ -17,33 +17,33 @@ __all__ = ["FileWriter", "SummaryWriter"]
 class FileWriter:
     """Writes events to a new file in `log_dir`, in a thread of its own: after `max_queue` events or `flush_secs` seconds."""
 
-    def __init__(self, log_dir, max_queue=10, flush_secs=120, filename_suffix=""):
+    def __init__(self, log_dir, max_queue=10, flush_secs=120, filename_suffix="") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
     def get_logdir(self):
         """The directory of the file."""
         return self.event_writer.get_logdir()
 
-    def add_event(self, event, step=None, walltime=None):
+    def add_event(self, event, step=None, walltime=None) -> None:
         """Write an event, at a step and a time in seconds (now, if None)."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
         self.event_writer.add_event(event)
 
-    def add_summary(self, summary, global_step=None, walltime=None):
+    def add_summary(self, summary, global_step=None, walltime=None) -> None:
         """Write a summary as an event."""
         self.add_event(Event(summary=summary), global_step, walltime)
 
-    def flush(self):
+    def flush(self) -> None:
         """Write out what is waiting."""
         self.event_writer.flush()
 
-    def close(self):
+    def close(self) -> None:
         """Write out what is waiting and close the file."""
         self.event_writer.close()
 
-    def reopen(self):
+    def reopen(self) -> None:
         """Begin a new file."""
         self.event_writer.reopen()
 
@@ -64,7 +64,9 @@ class SummaryWriter:
     Values may be tensors, arrays or numbers; `walltime` is in seconds, now if None.
     """
 
-    def __init__(self, log_dir=None, comment="", purge_step=None, max_queue=10, flush_secs=120, filename_suffix=""):
+    def __init__(
+        self, log_dir=None, comment="", purge_step=None, max_queue=10, flush_secs=120, filename_suffix=""
+    ) -> None:
         if not log_dir:
             now = datetime.now().strftime("%b%d_%H-%M-%S")
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
@@ -91,14 +93,16 @@ class SummaryWriter:
                 self.file_writer.add_event(Event(step=step, session_log=SessionLog(status=SessionLog.START)))
         return self.file_writer
 
-    def _add(self, made, global_step, walltime):
+    def _add(self, made, global_step, walltime) -> None:
         self._get_file_writer().add_summary(made, global_step, walltime)
 
     def get_logdir(self):
         """The directory of the event files."""
         return self.log_dir
 
-    def add_scalar(self, tag, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False):
+    def add_scalar(
+        self, tag, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False
+    ) -> None:
         """Write one number."""
         self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
@@ -112,46 +116,50 @@ class SummaryWriter:
                 self.all_writers[name] = self._new_writer(name)
             self.all_writers[name].add_summary(summary.scalar(main_tag, value), global_step, walltime)
 
-    def add_tensor(self, tag, tensor, global_step=None, walltime=None):
+    def add_tensor(self, tag, tensor, global_step=None, walltime=None) -> None:
         """Write a tensor."""
         self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
 
-    def add_histogram(self, tag, values, global_step=None, bins="tensorflow", walltime=None, max_bins=None):
+    def add_histogram(self, tag, values, global_step=None, bins="tensorflow", walltime=None, max_bins=None) -> None:
         """Write the distribution of `values`; `bins` as NumPy's histogram takes them, or "tensorflow"."""
         bins = self.default_bins if isinstance(bins, str) and bins == "tensorflow" else bins
         self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
     def add_histogram_raw(
         self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None
-    ):
+    ) -> None:
         """Write a histogram that was counted elsewhere."""
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
         made = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
         self._add(made, global_step, walltime)
 
-    def add_image(self, tag, img_tensor, global_step=None, walltime=None, dataformats="CHW"):
+    def add_image(self, tag, img_tensor, global_step=None, walltime=None, dataformats="CHW") -> None:
         """Write an image; bytes, or floats from 0 to 1. Needs `pillow`."""
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
-    def add_images(self, tag, img_tensor, global_step=None, walltime=None, dataformats="NCHW"):
+    def add_images(self, tag, img_tensor, global_step=None, walltime=None, dataformats="NCHW") -> None:
         """Write several images as one. Needs `pillow`."""
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
-    def add_figure(self, tag, figure, global_step=None, close=True, walltime=None):
+    def add_figure(self, tag, figure, global_step=None, close=True, walltime=None) -> None:
         """Write a matplotlib figure, or a list of them, as an image."""
         letters = "NCHW" if isinstance(figure, list) else "CHW"
         self._add(summary.image(tag, summary.figure_to_image(figure, close), letters), global_step, walltime)
 
-    def add_text(self, tag, text_string, global_step=None, walltime=None):
+    def add_text(self, tag, text_string, global_step=None, walltime=None) -> None:
         """Write a text."""
         self._add(summary.text(tag, text_string), global_step, walltime)
 
-    def add_pr_curve(self, tag, labels, predictions, global_step=None, num_thresholds=127, weights=None, walltime=None):
+    def add_pr_curve(
+        self, tag, labels, predictions, global_step=None, num_thresholds=127, weights=None, walltime=None
+    ) -> None:
         """Write the precision and the recall of predictions between 0 and 1."""
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
 
-    def add_hparams(self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None):
+    def add_hparams(
+        self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None
+    ) -> None:
         """Write the hyperparameters of a run and the metrics it reached, in a directory `run_name` (the time, if None)."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
@@ -178,7 +186,7 @@ class SummaryWriter:
     def __enter__(self):
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind, error, trace) -> None:
         self.close()
 
 

@@ -1,4 +1,4 @@
-"""What converters of PyTorch's operators are stated with; one line where a line does."""
+"""The means by which converters of PyTorch's operators are stated; one line where a line does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import _C
-from ...._dtype import DTYPES
+from ...._core.dtype import DTYPES
 from .. import apis, registry
 from ..graph import Tensor
 from ..types import DataType
@@ -54,7 +54,7 @@ def operand(value: Any, as_type: DataType) -> Tensor:
 def promoted(*values: Any) -> DataType:
     """The type that PyTorch computes with for these operands."""
     first, *rest = [v.meta if isinstance(v, Tensor) else v for v in values]
-    from .... import result_type  # noqa: PLC0415  (the namespace is assembled later)
+    from .... import result_type  # the namespace is assembled later
 
     made = first
     for each in rest:

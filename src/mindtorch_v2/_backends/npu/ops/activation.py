@@ -7,7 +7,7 @@ _GELU = {"none": 0, "tanh": 1}
 
 # aclnnGelu computes the tanh formula; the second version has PyTorch's two.
 @kernel("gelu")
-def gelu(self, approximate, out):
+def gelu(self, approximate, out) -> None:
     call("aclnnGeluV2", self, _GELU[approximate], out)
 
 
@@ -42,13 +42,13 @@ pointwise("threshold_backward", "aclnnThresholdBackward")
 
 
 @kernel("glu")
-def glu(self, dim, out):
+def glu(self, dim, out) -> None:
     value, gate = self.chunk(2, dim)
     call("aclnnMul", value, gate.sigmoid(), out)
 
 
 @kernel("glu_backward")
-def glu_backward(grad_output, self, dim, out):
+def glu_backward(grad_output, self, dim, out) -> None:
     (value, gate), (grad_value, grad_gate) = self.chunk(2, dim), out.chunk(2, dim)
     s = gate.sigmoid()
     call("aclnnMul", grad_output, s, grad_value)
@@ -56,12 +56,12 @@ def glu_backward(grad_output, self, dim, out):
 
 
 @kernel("_prelu_kernel", alias=True)
-def prelu(self, weight, out):
+def prelu(self, weight, out) -> None:
     call("aclnnSWhere", self > 0, self, weight * self, out)
 
 
 @kernel("_prelu_kernel_backward")
-def prelu_backward(grad_output, self, weight, grad_self, grad_weight):
+def prelu_backward(grad_output, self, weight, grad_self, grad_weight) -> None:
     positive = self > 0
     call("aclnnSWhere", positive, grad_output, weight * grad_output, grad_self)
     call("aclnnInplaceCopy", grad_weight, (self * grad_output).masked_fill(positive, 0))

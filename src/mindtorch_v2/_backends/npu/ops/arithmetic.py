@@ -9,12 +9,12 @@ def _is_number(tensor):
     return tensor.is_cpu and tensor.dim() == 0
 
 
-def _with_numbers(name, symbol, number, swapped=None):
+def _with_numbers(name, symbol, number, swapped=None) -> None:
     """`symbol(self, other, out)`, or `number(self, other, out)`; `swapped` takes a number on the left."""
     tensors = operator(symbol)
 
     @kernel(name, alias=True)
-    def compute(self, other, out):
+    def compute(self, other, out) -> None:
         if not (self.is_cpu or other.is_cpu):
             tensors.run(self, other, out)
         elif _is_number(other):
@@ -29,7 +29,7 @@ _ADD, _SUB = operator("aclnnAdd"), operator("aclnnSub")
 
 
 @kernel("add.Tensor", alias=True)
-def add(self, other, alpha, out):
+def add(self, other, alpha, out) -> None:
     if not (self.is_cpu or other.is_cpu):
         _ADD.run(self, other, alpha, out)
     elif _is_number(other):
@@ -41,7 +41,7 @@ def add(self, other, alpha, out):
 
 
 @kernel("sub.Tensor", alias=True)
-def sub(self, other, alpha, out):
+def sub(self, other, alpha, out) -> None:
     if not (self.is_cpu or other.is_cpu):
         _SUB.run(self, other, alpha, out)
     elif _is_number(other):
@@ -53,7 +53,7 @@ def sub(self, other, alpha, out):
 
 
 @kernel("rsub.Tensor", alias=True)
-def rsub(self, other, alpha, out):
+def rsub(self, other, alpha, out) -> None:
     call("aclnnSub", other, self, alpha, out)
 
 
@@ -67,7 +67,7 @@ _MODES = {None: 0, "trunc": 1, "floor": 2}
 
 
 @kernel("div.Tensor_mode", alias=True)
-def div_mode(self, other, rounding_mode, out):
+def div_mode(self, other, rounding_mode, out) -> None:
     if _is_number(other):
         call("aclnnDivMods", self, other.item(), _MODES[rounding_mode], out)
     else:
@@ -75,7 +75,7 @@ def div_mode(self, other, rounding_mode, out):
 
 
 @kernel("div.Scalar_mode", alias=True)
-def div_scalar_mode(self, other, rounding_mode, out):
+def div_scalar_mode(self, other, rounding_mode, out) -> None:
     call("aclnnDivMods", self, other, _MODES[rounding_mode], out)
 
 

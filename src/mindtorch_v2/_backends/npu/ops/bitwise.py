@@ -1,6 +1,6 @@
 """Bits."""
 
-from ...._ops._table import aten
+from ...._operators.table import aten
 from ..table import call, kernel, pointwise
 
 pointwise("bitwise_and.Tensor", "aclnnBitwiseAndTensor")
@@ -15,13 +15,13 @@ def _number(value, out):
     return aten.full([], value, dtype=out.dtype, device=out.device)
 
 
-def _with_number(name, symbol, after="Scalar", before="Scalar_Tensor"):
+def _with_number(name, symbol, after="Scalar", before="Scalar_Tensor") -> None:
     @kernel(f"{name}.{after}", alias=True)
-    def number_after(self, other, out):
+    def number_after(self, other, out) -> None:
         call(symbol, self, _number(other, out), out)
 
     @kernel(f"{name}.{before}")
-    def number_before(self, other, out):
+    def number_before(self, other, out) -> None:
         call(symbol, _number(self, out), other, out)
 
 

@@ -7,11 +7,11 @@ from ..table import call, kernel, pointwise
 _MIRRORED = {"Eq": "Eq", "Ne": "Ne", "Gt": "Lt", "Lt": "Gt", "Ge": "Le", "Le": "Ge"}
 
 
-def _comparison(name, symbol):
+def _comparison(name, symbol) -> None:
     number, mirrored = f"aclnn{symbol}Scalar", f"aclnn{_MIRRORED[symbol]}Scalar"
 
     @kernel(f"{name}.Tensor", alias=True)
-    def compare(self, other, out):
+    def compare(self, other, out) -> None:
         if other.is_cpu and other.dim() == 0:
             call(number, self, other.item(), out)
         elif self.is_cpu and self.dim() == 0:
@@ -32,7 +32,7 @@ def equal(self, other):
 
 
 @kernel("isnan", alias=True)
-def isnan(self, out):
+def isnan(self, out) -> None:
     call("aclnnNeTensor", self, self, out)
 
 
@@ -47,10 +47,10 @@ pointwise("signbit", "aclnnSignbit")
 
 
 @kernel("isposinf", alias=True)
-def isposinf(self, out):
+def isposinf(self, out) -> None:
     call("aclnnEqScalar", self, math.inf, out)
 
 
 @kernel("isneginf", alias=True)
-def isneginf(self, out):
+def isneginf(self, out) -> None:
     call("aclnnEqScalar", self, -math.inf, out)

@@ -1,6 +1,6 @@
 """New tensors."""
 
-from ...._ops._table import aten
+from ...._operators.table import aten
 from ..table import call, kernel
 
 
@@ -13,70 +13,70 @@ from ..table import call, kernel
     "new_empty_strided",
     alias=True,
 )
-def uninitialised(*arguments):
+def uninitialised(*arguments) -> None:
     """The memory is all that was asked for."""
 
 
 @kernel("zeros", "zeros_like", "new_zeros")
-def zeros(*arguments):
+def zeros(*arguments) -> None:
     call("aclnnInplaceZero", arguments[-1])
 
 
 @kernel("ones", "ones_like", "new_ones")
-def ones(*arguments):
+def ones(*arguments) -> None:
     call("aclnnInplaceOne", arguments[-1])
 
 
 @kernel("full", "full_like")
-def full(shape, value, *rest):
+def full(shape, value, *rest) -> None:
     call("aclnnInplaceFillScalar", rest[-1], value)
 
 
 @kernel("new_full")
-def new_full(self, size, value, *rest):
+def new_full(self, size, value, *rest) -> None:
     call("aclnnInplaceFillScalar", rest[-1], value)
 
 
 @kernel("scalar_tensor")
-def scalar_tensor(value, *rest):
+def scalar_tensor(value, *rest) -> None:
     call("aclnnInplaceFillScalar", rest[-1], value)
 
 
 @kernel("arange")
-def arange(end, *rest):
+def arange(end, *rest) -> None:
     call("aclnnArange", 0, end, 1, rest[-1])
 
 
 @kernel("arange.start")
-def arange_start(start, end, *rest):
+def arange_start(start, end, *rest) -> None:
     call("aclnnArange", start, end, 1, rest[-1])
 
 
 @kernel("arange.start_step")
-def arange_step(start, end, step, *rest):
+def arange_step(start, end, step, *rest) -> None:
     call("aclnnArange", start, end, step, rest[-1])
 
 
 @kernel("eye")
-def eye(n, *rest):
+def eye(n, *rest) -> None:
     call("aclnnEye", n, n, rest[-1])
 
 
 @kernel("eye.m")
-def eye_m(n, m, *rest):
+def eye_m(n, m, *rest) -> None:
     call("aclnnEye", n, m, rest[-1])
 
 
 @kernel("linspace")
-def linspace(start, end, steps, *rest):
+def linspace(start, end, steps, *rest) -> None:
     call("aclnnLinspace", start, end, steps, rest[-1])
 
 
-def _indices(name, part):
+def _indices(name, part) -> None:
     """The places of a triangle: two rows, of the first and the second dimension."""
 
     @kernel(name)
-    def indices(row, col, offset, *rest):
+    def indices(row, col, offset, *rest) -> None:
         out = rest[-1]
         if out.numel():
             inside = part(aten.ones([row, col], dtype=out.dtype, device=out.device), offset)

@@ -5,7 +5,7 @@ from .random import draw_bernoulli
 
 
 @kernel("native_dropout")
-def native_dropout(input, p, train, out, mask):
+def native_dropout(input, p, train, out, mask) -> None:
     if train is False:
         call("aclnnInplaceCopy", out, input)
         call("aclnnInplaceOne", mask)
@@ -16,19 +16,19 @@ def native_dropout(input, p, train, out, mask):
 
 
 @kernel("_fused_dropout")
-def fused_dropout(self, keep, generator, out, mask):
+def fused_dropout(self, keep, generator, out, mask) -> None:
     draw_bernoulli(mask, float(keep), generator)
     call("aclnnMul", self, mask, out)
     call("aclnnMuls", out, 0.0 if keep == 0 else 1.0 / keep, out)
 
 
 @kernel("_masked_scale")
-def masked_scale(self, mask, scale, out):
+def masked_scale(self, mask, scale, out) -> None:
     call("aclnnMul", self, mask, out)
     call("aclnnMuls", out, float(scale), out)
 
 
 @kernel("native_dropout_backward")
-def native_dropout_backward(grad_output, mask, scale, out):
+def native_dropout_backward(grad_output, mask, scale, out) -> None:
     call("aclnnMul", grad_output, mask, out)
     call("aclnnMuls", out, float(scale), out)

@@ -2,13 +2,13 @@
 
 import math
 
-from ...._dtype import finfo
-from ...._ops._table import aten
+from ...._core.dtype import finfo
+from ...._operators.table import aten
 from ..table import call, kernel, pointwise
 
 
 @kernel("clamp", alias=True)
-def clamp(self, low, high, out):
+def clamp(self, low, high, out) -> None:
     if high is None:
         call("aclnnClampMin", self, low, out)
     elif low is None:
@@ -18,7 +18,7 @@ def clamp(self, low, high, out):
 
 
 @kernel("clamp.Tensor", alias=True)
-def clamp_tensor(self, low, high, out):
+def clamp_tensor(self, low, high, out) -> None:
     if high is None:
         call("aclnnClampMinTensor", self, low, out)
     elif low is None:
@@ -27,11 +27,11 @@ def clamp_tensor(self, low, high, out):
         call("aclnnClampTensor", self, low, high, out)
 
 
-def _number_wins(name, choose):
+def _number_wins(name, choose) -> None:
     """The larger or smaller of two, NaN only where both are."""
 
     @kernel(name)
-    def compute(self, other, out):
+    def compute(self, other, out) -> None:
         if self.dtype.is_floating_point or other.dtype.is_floating_point:
             self, other = aten.where(self != self, other, self), aten.where(other != other, self, other)
         call("aclnnInplaceCopy", out, choose(self, other))
@@ -42,14 +42,14 @@ _number_wins("fmin", aten.minimum)
 
 
 @kernel("masked_fill.Scalar", alias=True)
-def masked_fill_scalar(self, mask, value, out):
+def masked_fill_scalar(self, mask, value, out) -> None:
     if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():
         call("aclnnInplaceCopy", out, self)
     call("aclnnInplaceMaskedFillScalar", out, mask, value)
 
 
 @kernel("masked_fill.Tensor", alias=True)
-def masked_fill_tensor(self, mask, value, out):
+def masked_fill_tensor(self, mask, value, out) -> None:
     if value.is_cpu:
         masked_fill_scalar(self, mask, value.item(), out)
         return
@@ -63,17 +63,17 @@ def _number(value, out):
 
 
 @kernel("where.ScalarSelf")
-def where_number_first(condition, self, other, out):
+def where_number_first(condition, self, other, out) -> None:
     call("aclnnSWhere", condition, _number(self, out), other, out)
 
 
 @kernel("where.ScalarOther")
-def where_number_second(condition, self, other, out):
+def where_number_second(condition, self, other, out) -> None:
     call("aclnnSWhere", condition, self, _number(other, out), out)
 
 
 @kernel("where.Scalar")
-def where_numbers(condition, self, other, out):
+def where_numbers(condition, self, other, out) -> None:
     call("aclnnSWhere", condition, _number(self, out), _number(other, out), out)
 
 
@@ -87,7 +87,7 @@ pointwise("where.self", "aclnnSWhere")
 
 
 @kernel("nan_to_num", alias=True)
-def nan_to_num(self, nan, posinf, neginf, out):
+def nan_to_num(self, nan, posinf, neginf, out) -> None:
     if not self.dtype.is_floating_point:
         call("aclnnInplaceCopy", out, self)
         return

@@ -1,6 +1,6 @@
 """Reading and writing at places that tensors name. A mask becomes the places where it is true: that waits for the device."""
 
-from ...._ops._table import aten
+from ...._operators.table import aten
 from ..table import aclnn, call, call_sized, kernel
 
 
@@ -46,7 +46,7 @@ def _as_places(self, indices):
     return places
 
 
-def _result_sizes(self, places):
+def _result_sizes(self, places) -> list:
     common = aten.broadcast_tensors([p for p in places if p is not None])[0].shape
     indexed = [d for d, p in enumerate(places) if p is not None]
     whole = [d for d in range(self.dim()) if d not in indexed]
@@ -69,7 +69,7 @@ def index(self, indices):
 
 
 @kernel("index_put", "_index_put_impl_", "_unsafe_index_put", alias=True)
-def index_put(self, indices, values, accumulate, *rest):
+def index_put(self, indices, values, accumulate, *rest) -> None:
     out = rest[-1]
     if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():
         call("aclnnInplaceCopy", out, self)
@@ -79,7 +79,7 @@ def index_put(self, indices, values, accumulate, *rest):
 
 
 @kernel("masked_scatter")
-def masked_scatter(self, mask, source, out):
+def masked_scatter(self, mask, source, out) -> None:
     call("aclnnInplaceCopy", out, self)
     places = _as_places(self, [mask.expand(self.shape)])
     count = places[0].numel()
@@ -93,7 +93,7 @@ _REDUCE = {"add": 1, "multiply": 2}
 
 
 @kernel("scatter.reduce")
-def scatter_reduce(self, dim, index, src, reduce, out):
+def scatter_reduce(self, dim, index, src, reduce, out) -> None:
     call("aclnnScatter", self, dim, index, src, _REDUCE[reduce], out)
 
 
@@ -106,7 +106,7 @@ aclnn("scatter_add", "aclnnScatterAdd")
 
 
 @kernel("index_copy")
-def index_copy(self, dim, index, source, out):
+def index_copy(self, dim, index, source, out) -> None:
     call("aclnnInplaceCopy", out, self)
     if source.numel():
         places = [None] * (dim % max(self.dim(), 1)) + [index.reshape(-1)]
@@ -114,7 +114,7 @@ def index_copy(self, dim, index, source, out):
 
 
 @kernel("index_fill.int_Scalar")
-def index_fill(self, dim, index, value, out):
+def index_fill(self, dim, index, value, out) -> None:
     call("aclnnInplaceCopy", out, self)
     if index.numel() and self.numel():
         number = aten.full([], value, dtype=self.dtype, device=self.device)
@@ -123,12 +123,12 @@ def index_fill(self, dim, index, value, out):
 
 
 @kernel("index_fill.int_Tensor")
-def index_fill_tensor(self, dim, index, value, out):
+def index_fill_tensor(self, dim, index, value, out) -> None:
     index_fill(self, dim, index, value.item(), out)
 
 
 @kernel("nonzero_static")
-def nonzero_static(self, size, fill_value, out):
+def nonzero_static(self, size, fill_value, out) -> None:
     call("aclnnInplaceFillScalar", out, fill_value)
     found = nonzero(self)
     rows = min(size, found.shape[0])
@@ -137,18 +137,18 @@ def nonzero_static(self, size, fill_value, out):
 
 
 @kernel("take")
-def take(self, index, out):
+def take(self, index, out) -> None:
     if index.numel():
         call("aclnnIndex", self.reshape(-1), [index], out)
 
 
 @kernel("scatter.value_reduce")
-def scatter_value_reduce(self, dim, index, value, reduce, out):
+def scatter_value_reduce(self, dim, index, value, reduce, out) -> None:
     call("aclnnScatterValue", self, dim, index, value, _REDUCE[reduce], out)
 
 
 @kernel("put")
-def put(self, index, source, accumulate, out):
+def put(self, index, source, accumulate, out) -> None:
     flat = self.reshape(-1).clone()
     if index.numel():
         call("aclnnIndexPutImpl", flat, [index.reshape(-1)], source.reshape(-1), accumulate, False)

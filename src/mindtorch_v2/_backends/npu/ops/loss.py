@@ -1,6 +1,6 @@
 """Losses and their gradients."""
 
-from ...._ops._table import aten
+from ...._operators.table import aten
 from ..table import aclnn, call, kernel
 
 _NONE, _MEAN = 0, 1
@@ -12,7 +12,7 @@ def _weights(self, weight):
     return aten.new_ones(self, [classes]) if weight is None else weight
 
 
-def _losses(log_probabilities, target, weight, reduction, ignore_index):
+def _losses(log_probabilities, target, weight, reduction, ignore_index) -> tuple:
     """(output, total weight)"""
     each = reduction == _NONE and log_probabilities.dim() > 1
     out = log_probabilities.new_empty(target.shape if each else [])
@@ -22,17 +22,17 @@ def _losses(log_probabilities, target, weight, reduction, ignore_index):
 
 
 @kernel("nll_loss_forward", "nll_loss2d_forward")
-def nll_loss_forward(self, target, weight, reduction, ignore_index, out, total_weight):
+def nll_loss_forward(self, target, weight, reduction, ignore_index, out, total_weight) -> None:
     call("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, out, total_weight)
 
 
 @kernel("nll_loss_backward", "nll_loss2d_backward")
-def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight, out):
+def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight, out) -> None:
     weights = _weights(self, weight)
     call("aclnnNLLLossBackward", grad_output, self, target, weights, reduction, ignore_index, total_weight, out)
 
 
-def _class_rows(self, target):
+def _class_rows(self, target) -> tuple:
     """Scores as [samples, classes] and targets as [samples]: what the fused row is about."""
     if self.dim() <= 2:
         return self, target
@@ -40,12 +40,14 @@ def _class_rows(self, target):
 
 
 def _smoothed(log_probabilities, target, weight, ignore_index):
-    """What label smoothing averages: the sum over classes of the weighted losses, 0 where the target is ignored."""
+    """The average of label smoothing: the sum over classes of the weighted losses, 0 where the target is ignored."""
     return -(log_probabilities * weight).sum(-1).masked_fill(target == ignore_index, 0.0)
 
 
 @kernel("_cross_entropy")
-def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing, out, statistics, total_weight):
+def cross_entropy(
+    self, target, weight, reduction, ignore_index, label_smoothing, out, statistics, total_weight
+) -> None:
     weights = _weights(self, weight)
     rows, targets = _class_rows(self, target)
     log_probabilities = aten._log_softmax(rows, rows.dim() - 1, False)
@@ -64,7 +66,7 @@ def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing
 @kernel("_cross_entropy_backward")
 def cross_entropy_backward(
     grad_output, self, target, weight, reduction, ignore_index, label_smoothing, statistics, total_weight, out
-):
+) -> None:
     weights = _weights(self, weight)
     log_probabilities = aten._log_softmax(self, self.dim() - 1, False)
     upstream = aten.empty_like(self)
@@ -97,19 +99,19 @@ aclnn("smooth_l1_loss_backward", "aclnnSmoothL1LossBackward")
 
 
 @kernel("huber_loss")
-def huber_loss(self, target, reduction, delta, out):
+def huber_loss(self, target, reduction, delta, out) -> None:
     call("aclnnSmoothL1Loss", self, target, reduction, delta, out)
     call("aclnnMuls", out, delta, out)
 
 
 @kernel("huber_loss_backward")
-def huber_loss_backward(grad_output, self, target, reduction, delta, out):
+def huber_loss_backward(grad_output, self, target, reduction, delta, out) -> None:
     call("aclnnSmoothL1LossBackward", grad_output, self, target, reduction, delta, out)
     call("aclnnMuls", out, delta, out)
 
 
 @kernel("_ctc_loss")
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False):
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False) -> tuple:
     steps, samples = log_probs.shape[:2]
     losses = log_probs.new_empty([samples])
     alphas = log_probs.new_empty([samples, steps, 2 * max(target_lengths, default=0) + 1])

@@ -1,20 +1,17 @@
-"""Products of matrices.
+"""Products of matrices. `torch.npu.matmul.allow_hf32` decides whether float32 may be multiplied in a shorter format."""
 
-cubeMathType 1 is what Ascend's own adaptor uses by default: float32 may be multiplied in a shorter format where the
-hardware has no other.
-"""
-
-from ...._ops._table import aten
+from ...._operators.table import aten
+from .. import settings
 from ..errors import NPUError
 from ..table import aclnn, call, kernel
 
-_CUBE = 1
+_cube = settings.matmul.cube_math_type
 _INVALID = 161002  # what an operator returns for operands that it does not take
 _highest = {"rank": 8}  # of operands that aclnnMatmul has not rejected
 
 
-def _product(a, b, out):
-    call("aclnnMatmul", a, b, out, _CUBE)
+def _product(a, b, out) -> None:
+    call("aclnnMatmul", a, b, out, _cube())
 
 
 def _batch(operand, rank, i):
@@ -23,7 +20,7 @@ def _batch(operand, rank, i):
 
 
 @kernel("matmul")
-def matmul(self, other, out):
+def matmul(self, other, out) -> None:
     rank = max(self.dim(), other.dim())
     if rank <= _highest["rank"]:
         try:
@@ -43,7 +40,7 @@ def _rows(tensor):
 
 
 @kernel("linear")
-def linear(input, weight, bias, out):
+def linear(input, weight, bias, out) -> None:
     if weight.dim() == 1:  # one output without a dimension of its own
         _product(input, weight, out)
         if bias is not None:
@@ -51,20 +48,20 @@ def linear(input, weight, bias, out):
         return
     rows, to = _rows(input), _rows(out)
     if bias is None:
-        call("aclnnMm", rows, weight.t(), to, _CUBE)
+        call("aclnnMm", rows, weight.t(), to, _cube())
     else:
-        call("aclnnAddmm", bias, rows, weight.t(), 1, 1, to, _CUBE)
+        call("aclnnAddmm", bias, rows, weight.t(), 1, 1, to, _cube())
     if to.data_ptr() != out.data_ptr():  # rows of an output in another order are a copy
         call("aclnnInplaceCopy", out, to.view(out.shape))
 
 
 @kernel("linear_backward")
-def linear_backward(self, grad_output, weight, output_mask, grad_self, grad_weight, grad_bias):
+def linear_backward(self, grad_output, weight, output_mask, grad_self, grad_weight, grad_bias) -> None:
     rows, upstream = _rows(self), _rows(grad_output)
     if grad_self is not None:
         call("aclnnInplaceCopy", grad_self, aten.mm(upstream, weight).view(grad_self.shape))
     if grad_weight is not None:
-        call("aclnnMm", upstream.t(), rows, grad_weight, _CUBE)
+        call("aclnnMm", upstream.t(), rows, grad_weight, _cube())
     if grad_bias is not None:
         call("aclnnReduceSum", upstream, (0,), False, grad_bias.dtype, grad_bias)
 
@@ -75,7 +72,7 @@ def _to_sizes(gradient, sizes):
 
 
 @kernel("matmul_backward")
-def matmul_backward(grad_output, self, other, mask, grad_self, grad_other):
+def matmul_backward(grad_output, self, other, mask, grad_self, grad_other) -> None:
     a = self.unsqueeze(0) if self.dim() == 1 else self
     b = other.unsqueeze(1) if other.dim() == 1 else other
     upstream = grad_output
@@ -92,16 +89,16 @@ def matmul_backward(grad_output, self, other, mask, grad_self, grad_other):
 
 
 @kernel("addmv")
-def addmv(self, mat, vec, beta, alpha, out):
-    call("aclnnAddmm", self.unsqueeze(-1), mat, vec.unsqueeze(1), beta, alpha, out.unsqueeze(-1), _CUBE)
+def addmv(self, mat, vec, beta, alpha, out) -> None:
+    call("aclnnAddmm", self.unsqueeze(-1), mat, vec.unsqueeze(1), beta, alpha, out.unsqueeze(-1), _cube())
 
 
-aclnn("addmm", "aclnnAddmm", "self mat1 mat2 beta alpha out cube")
-aclnn("baddbmm", "aclnnBaddbmm", "self batch1 batch2 beta alpha out cube")
-aclnn("bmm", "aclnnBatchMatMul", "self mat2 out cube")
+aclnn("addmm", "aclnnAddmm", "self mat1 mat2 beta alpha out matmul_cube")
+aclnn("baddbmm", "aclnnBaddbmm", "self batch1 batch2 beta alpha out matmul_cube")
+aclnn("bmm", "aclnnBatchMatMul", "self mat2 out matmul_cube")
 aclnn("dot", "aclnnDot")
-aclnn("mm", "aclnnMm", "self mat2 out cube")
-aclnn("mv", "aclnnMv", "self vec out cube")
+aclnn("mm", "aclnnMm", "self mat2 out matmul_cube")
+aclnn("mv", "aclnnMv", "self vec out matmul_cube")
 
 
 @kernel("_grouped_mm")

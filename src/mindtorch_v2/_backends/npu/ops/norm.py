@@ -1,7 +1,7 @@
 """Normalisations."""
 
-from ...._dtype import finfo
-from ...._ops._table import aten
+from ...._core.dtype import finfo
+from ...._operators.table import aten
 from ..table import aclnn, call, kernel
 
 
@@ -11,13 +11,13 @@ def _gain(input, normalized_shape, weight):
 
 
 @kernel("_fused_rms_norm")
-def rms_norm(input, normalized_shape, weight, eps, out, rstd):
+def rms_norm(input, normalized_shape, weight, eps, out, rstd) -> None:
     eps = finfo(input.dtype).eps if eps is None else eps
     call("aclnnRmsNorm", input, _gain(input, normalized_shape, weight), eps, out, rstd)
 
 
 @kernel("_fused_rms_norm_backward")
-def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask, grad_input, grad_weight):
+def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask, grad_input, grad_weight) -> None:
     gain = _gain(input, normalized_shape, weight)
     by_input = aten.empty_like(input) if grad_input is None else grad_input
     by_gain = aten.empty_like(gain) if grad_weight is None else grad_weight
@@ -25,17 +25,17 @@ def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_ma
 
 
 @kernel("native_batch_norm", "_native_batch_norm_legit")
-def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd):
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd) -> None:
     call("aclnnBatchNorm", input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd)
 
 
 @kernel("_native_batch_norm_legit_no_training")
-def batch_norm_frozen(input, weight, bias, running_mean, running_var, momentum, eps, out, mean, invstd):
+def batch_norm_frozen(input, weight, bias, running_mean, running_var, momentum, eps, out, mean, invstd) -> None:
     batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, out, mean, invstd)
 
 
 @kernel("_native_batch_norm_legit.no_stats")
-def batch_norm_without_statistics(input, weight, bias, training, momentum, eps, out, mean, invstd):
+def batch_norm_without_statistics(input, weight, bias, training, momentum, eps, out, mean, invstd) -> None:
     batch_norm(input, weight, bias, None, None, True, momentum, eps, out, mean, invstd)
 
 

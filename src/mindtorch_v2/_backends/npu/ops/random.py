@@ -3,8 +3,8 @@
 import math
 
 from ...._C import TensorBase
-from ...._dtype import DTYPES
-from ...._ops._table import aten
+from ...._core.dtype import DTYPES
+from ...._operators.table import aten
 from ..table import call, call_random, is_capturing, kernel
 
 _LARGEST = {"float32": 1 << 24, "float16": 1 << 11, "bfloat16": 1 << 8, "float64": 1 << 53, "bool": 2}
@@ -54,12 +54,12 @@ def bernoulli_tensor_(self, p, *, generator=None):
 
 
 @kernel("bernoulli")
-def bernoulli(self, generator, out):
+def bernoulli(self, generator, out) -> None:
     draw_bernoulli(out, self, generator)
 
 
 @kernel("bernoulli.p")
-def bernoulli_p(self, p, generator, out):
+def bernoulli_p(self, p, generator, out) -> None:
     draw_bernoulli(out, float(p), generator)
 
 
@@ -73,7 +73,7 @@ def random_(self, *, generator=None):
     return _drawn(self, "aclnnInplaceRandom", 0, min(_top(self.dtype), (1 << 63) - 1), generator=generator)
 
 
-def _check_range(low, high):
+def _check_range(low, high) -> None:
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
 
@@ -92,69 +92,69 @@ def random_to_(self, high, *, generator=None):
 
 
 @kernel("normal.float_float")
-def normal(mean, std, size, generator, *rest):
+def normal(mean, std, size, generator, *rest) -> None:
     normal_(rest[-1], mean, std, generator=generator)
 
 
 @kernel("rand", "rand_like")
-def rand(shape, *rest):
+def rand(shape, *rest) -> None:
     _drawn(rest[-1], "aclnnInplaceUniform", 0.0, 1.0)
 
 
 @kernel("rand.generator", "rand_like.generator")
-def rand_generator(shape, generator, *rest):
+def rand_generator(shape, generator, *rest) -> None:
     _drawn(rest[-1], "aclnnInplaceUniform", 0.0, 1.0, generator=generator)
 
 
 @kernel("randn", "randn_like")
-def randn(shape, *rest):
+def randn(shape, *rest) -> None:
     _drawn(rest[-1], "aclnnInplaceNormal", 0.0, 1.0)
 
 
 @kernel("randn.generator", "randn_like.generator")
-def randn_generator(shape, generator, *rest):
+def randn_generator(shape, generator, *rest) -> None:
     _drawn(rest[-1], "aclnnInplaceNormal", 0.0, 1.0, generator=generator)
 
 
 @kernel("randint")
-def randint(high, size, *rest):
+def randint(high, size, *rest) -> None:
     random_from_(rest[-1], 0, high)
 
 
 @kernel("randint.generator")
-def randint_generator(high, size, generator, *rest):
+def randint_generator(high, size, generator, *rest) -> None:
     random_from_(rest[-1], 0, high, generator=generator)
 
 
 @kernel("randint.low")
-def randint_low(low, high, size, *rest):
+def randint_low(low, high, size, *rest) -> None:
     random_from_(rest[-1], low, high)
 
 
 @kernel("randint.low_generator")
-def randint_low_generator(low, high, size, generator, *rest):
+def randint_low_generator(low, high, size, generator, *rest) -> None:
     random_from_(rest[-1], low, high, generator=generator)
 
 
 @kernel("randint_like")
-def randint_like(self, high, *rest):
+def randint_like(self, high, *rest) -> None:
     random_from_(rest[-1], 0, high)
 
 
 @kernel("randint_like.low_dtype")
-def randint_like_low(self, low, high, *rest):
+def randint_like_low(self, low, high, *rest) -> None:
     random_from_(rest[-1], low, high)
 
 
 @kernel("randperm.generator")
-def randperm_generator(n, generator, *rest):
+def randperm_generator(n, generator, *rest) -> None:
     if is_capturing():
         raise NotImplementedError("randperm cannot be captured in an NPUGraph: aclnnRandperm has no form for it")
     call_random("aclnnRandperm", (n,), generator, rest[-1].device.index, (rest[-1],))
 
 
 @kernel("randperm")
-def randperm(n, *rest):
+def randperm(n, *rest) -> None:
     randperm_generator(n, None, *rest)
 
 
@@ -167,7 +167,7 @@ def exponential_(self, lambd=1.0, *, generator=None):
 
 
 @kernel("multinomial")
-def multinomial(self, num_samples, replacement, generator, out):
+def multinomial(self, num_samples, replacement, generator, out) -> None:
     call_random("aclnnMultinomial", (self, num_samples, replacement), generator, self.device.index, (out,))
 
 

@@ -1,7 +1,7 @@
 """Rearrangements that copy, and the places that some name."""
 
-from ...._dtype import DTYPES
-from ...._ops._table import aten
+from ...._core.dtype import DTYPES
+from ...._operators.table import aten
 from ..table import aclnn, call, kernel
 
 aclnn("flip", "aclnnFlip")

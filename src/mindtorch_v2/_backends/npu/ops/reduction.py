@@ -1,7 +1,7 @@
 """Reductions. Every dimension is named to the operator: an empty list means all of them to PyTorch."""
 
-from ...._dtype import DTYPES
-from ...._ops._table import aten
+from ...._core.dtype import DTYPES
+from ...._operators.table import aten
 from ..table import aclnn, call, kernel
 
 int64 = DTYPES["int64"]
@@ -13,33 +13,33 @@ def _dims(self, dim):
     return dim
 
 
-def _correction(correction):
+def _correction(correction) -> int:
     return 1 if correction is None else int(correction)
 
 
 @kernel("sum")
-def sum_all(self, dtype, out):
+def sum_all(self, dtype, out) -> None:
     call("aclnnReduceSum", self, _dims(self, None), False, out.dtype, out)
 
 
 @kernel("sum.dim_IntList")
-def sum_dim(self, dim, keepdim, dtype, out):
+def sum_dim(self, dim, keepdim, dtype, out) -> None:
     call("aclnnReduceSum", self, _dims(self, dim), keepdim, out.dtype, out)
 
 
 @kernel("mean")
-def mean_all(self, dtype, out):
+def mean_all(self, dtype, out) -> None:
     call("aclnnMean", self, _dims(self, None), False, out.dtype, out)
 
 
 @kernel("mean.dim")
-def mean_dim(self, dim, keepdim, dtype, out):
+def mean_dim(self, dim, keepdim, dtype, out) -> None:
     call("aclnnMean", self, _dims(self, dim), keepdim, out.dtype, out)
 
 
-def _over_dims(name, symbol):
+def _over_dims(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, dim, keepdim, out):
+    def reduce(self, dim, keepdim, out) -> None:
         call(symbol, self, _dims(self, dim), keepdim, out)
 
 
@@ -53,9 +53,9 @@ for _name, _symbol in (
     _over_dims(_name, _symbol)
 
 
-def _over_stated_dims(name, symbol):
+def _over_stated_dims(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, dim, keepdim, out):
+    def reduce(self, dim, keepdim, out) -> None:
         if dim is not None and len(dim) == 0:  # here an empty list means none
             call("aclnnNeScalar", self, 0, out)
         else:
@@ -66,9 +66,9 @@ _over_stated_dims("all.dims", "aclnnAll")
 _over_stated_dims("any.dims", "aclnnAny")
 
 
-def _over_all(name, symbol):
+def _over_all(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, out):
+    def reduce(self, out) -> None:
         call(symbol, self, _dims(self, None), False, out)
 
 
@@ -76,9 +76,9 @@ _over_all("all", "aclnnAll")
 _over_all("any", "aclnnAny")
 
 
-def _place(name, symbol):
+def _place(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, dim, keepdim, out):
+    def reduce(self, dim, keepdim, out) -> None:
         if dim is None:
             call(symbol, self.reshape(-1), 0, False, out.view(()))
         else:
@@ -90,32 +90,32 @@ _place("argmin", "aclnnArgMin")
 
 
 @kernel("linalg_vector_norm")
-def vector_norm(self, order, dim, keepdim, dtype, out):
+def vector_norm(self, order, dim, keepdim, dtype, out) -> None:
     call("aclnnLinalgVectorNorm", self, order, _dims(self, dim), keepdim, out.dtype, out)
 
 
 @kernel("prod")
-def prod_all(self, dtype, out):
+def prod_all(self, dtype, out) -> None:
     call("aclnnProd", self, out.dtype, out)
 
 
 @kernel("prod.dim_int")
-def prod_dim(self, dim, keepdim, dtype, out):
+def prod_dim(self, dim, keepdim, dtype, out) -> None:
     call("aclnnProdDim", self, dim, keepdim, out.dtype, out)
 
 
 @kernel("std.correction")
-def std(self, dim, correction, keepdim, out):
+def std(self, dim, correction, keepdim, out) -> None:
     call("aclnnStd", self, _dims(self, dim), _correction(correction), keepdim, out)
 
 
 @kernel("var.correction")
-def var(self, dim, correction, keepdim, out):
+def var(self, dim, correction, keepdim, out) -> None:
     call("aclnnVarCorrection", self, _dims(self, dim), _correction(correction), keepdim, out)
 
 
 @kernel("var_mean.correction")
-def var_mean(self, dim, correction, keepdim, variance, mean):
+def var_mean(self, dim, correction, keepdim, variance, mean) -> None:
     call("aclnnVarMean", self, _dims(self, dim), _correction(correction), keepdim, variance, mean)
 
 
@@ -126,29 +126,29 @@ aclnn("min.dim", "aclnnMinDim")
 
 
 @kernel("aminmax")
-def aminmax(self, dim, keepdim, low, high):
+def aminmax(self, dim, keepdim, low, high) -> None:
     call("aclnnAmin", self, _dims(self, dim), keepdim, low)
     call("aclnnAmax", self, _dims(self, dim), keepdim, high)
 
 
 @kernel("count_nonzero", "count_nonzero.dim_IntList")
-def count_nonzero(self, dim, out):
+def count_nonzero(self, dim, out) -> None:
     call("aclnnReduceSum", self != 0, _dims(self, dim), False, out.dtype, out)
 
 
 @kernel("std_mean.correction")
-def std_mean(self, dim, correction, keepdim, deviation, mean):
+def std_mean(self, dim, correction, keepdim, deviation, mean) -> None:
     call("aclnnStd", self, _dims(self, dim), _correction(correction), keepdim, deviation)
     call("aclnnMean", self, _dims(self, dim), keepdim, mean.dtype, mean)
 
 
 @kernel("trace")
-def trace(self, out):
+def trace(self, out) -> None:
     call("aclnnReduceSum", self.diagonal(), (0,), False, out.dtype, out)
 
 
 @kernel("nansum")
-def nansum(self, dim, keepdim, dtype, out):
+def nansum(self, dim, keepdim, dtype, out) -> None:
     symbol = "aclnnReduceNansum" if self.dtype.is_floating_point else "aclnnReduceSum"
     call(symbol, self, _dims(self, dim), keepdim, out.dtype, out)
 

@@ -4,12 +4,12 @@ from ..table import aclnn, call, kernel
 
 
 @kernel("cumsum")
-def cumsum(self, dim, dtype, out):
+def cumsum(self, dim, dtype, out) -> None:
     call("aclnnCumsum", self, dim, out.dtype, out)
 
 
 @kernel("cumprod")
-def cumprod(self, dim, dtype, out):
+def cumprod(self, dim, dtype, out) -> None:
     call("aclnnCumprod", self, dim, out.dtype, out)
 
 

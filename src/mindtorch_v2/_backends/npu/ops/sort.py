@@ -1,19 +1,19 @@
 """Order, places in it, and what occurs how often."""
 
-from ...._dtype import DTYPES
-from ...._ops._table import aten
+from ...._core.dtype import DTYPES
+from ...._operators.table import aten
 from ..table import aclnn, call, kernel
 
 _INT64 = DTYPES["int64"]
 
 
 @kernel("sort")
-def sort(self, dim, descending, values, indices):
+def sort(self, dim, descending, values, indices) -> None:
     call("aclnnSort", self, True, dim, descending, values, indices)
 
 
 @kernel("sort.stable")
-def sort_stable(self, stable, dim, descending, values, indices):
+def sort_stable(self, stable, dim, descending, values, indices) -> None:
     call("aclnnSort", self, True, dim, descending, values, indices)
 
 
@@ -25,18 +25,18 @@ aclnn("topk", "aclnnTopk")
 
 
 @kernel("isin.Tensor_Tensor")
-def isin(elements, test_elements, assume_unique, invert, out):
+def isin(elements, test_elements, assume_unique, invert, out) -> None:
     pairs = elements.unsqueeze(-1) == test_elements.reshape(-1)
     found = pairs.any(-1)
     call("aclnnInplaceCopy", out, ~found if invert else found)
 
 
 @kernel("searchsorted.Tensor")
-def searchsorted(sorted_sequence, self, out_int32, right, side, sorter, out):
+def searchsorted(sorted_sequence, self, out_int32, right, side, sorter, out) -> None:
     call("aclnnSearchSorted", sorted_sequence, self, out_int32, right or side == "right", sorter, out)
 
 
-def _runs(ordered, return_inverse, return_counts):
+def _runs(ordered, return_inverse, return_counts) -> tuple:
     """(one of each run, the run of each element, lengths of the runs) of a vector; what is not asked for is empty."""
     n = ordered.shape[0]
     inverse = counts = aten.new_empty(ordered, [0], dtype=_INT64)
@@ -53,7 +53,7 @@ def _runs(ordered, return_inverse, return_counts):
 
 
 @kernel("_unique2")
-def unique2(self, ordered=True, return_inverse=False, return_counts=False):
+def unique2(self, ordered=True, return_inverse=False, return_counts=False) -> tuple:
     values, order = self.reshape(-1).sort()
     found, run, counts = _runs(values, return_inverse, return_counts)
     if return_inverse and self.numel():
@@ -67,7 +67,7 @@ def unique(self, ordered=True, return_inverse=False):
 
 
 @kernel("unique_consecutive")
-def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None) -> tuple:
     if dim is not None and self.dim() != 1:
         raise NotImplementedError("unique_consecutive along a dimension is not there for NPUs")
     found, run, counts = _runs(self.reshape(-1), return_inverse, return_counts)

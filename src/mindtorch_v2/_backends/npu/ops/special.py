@@ -10,13 +10,13 @@ pointwise("erfinv", "aclnnErfinv")
 
 
 @kernel("logit")
-def logit(self, eps, out):
+def logit(self, eps, out) -> None:
     x = self if eps is None else self.clamp(eps, 1 - eps)
     call("aclnnLog", x / (1 - x), out)
 
 
 @kernel("logit_backward")
-def logit_backward(grad_output, self, eps, out):
+def logit_backward(grad_output, self, eps, out) -> None:
     low, high, outside = (0.0, 1.0, math.nan) if eps is None else (eps, 1 - eps, 0.0)
     slope = (grad_output / (self * (1 - self))).masked_fill((self < low) | (self > high), outside)
     call("aclnnInplaceCopy", out, slope)

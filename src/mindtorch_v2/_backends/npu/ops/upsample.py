@@ -3,12 +3,12 @@
 from ..table import call, kernel
 
 
-def _scales(given, larger, smaller):
+def _scales(given, larger, smaller) -> list:
     """The scales for the operator: of `larger` to `smaller` sizes where none is given."""
     return [to / of if scale is None else scale for scale, to, of in zip(given, larger, smaller, strict=True)]
 
 
-def _nearest(dims):
+def _nearest(dims) -> None:
     """Nearest places: the sizes decide, or the scales do, by the second version of the operator."""
 
     @kernel(f"upsample_nearest{dims}d")
@@ -26,7 +26,7 @@ def _nearest(dims):
             )
 
 
-def _with_scales(name, symbol, flags=0):
+def _with_scales(name, symbol, flags=0) -> None:
     """An operator of sizes, `flags` more arguments, and scales; and its gradient, which takes the sizes of both."""
 
     @kernel(name)
@@ -38,9 +38,9 @@ def _with_scales(name, symbol, flags=0):
     _backward(name, symbol, flags)
 
 
-def _backward(name, symbol, flags=0):
+def _backward(name, symbol, flags=0) -> None:
     @kernel(f"{name}_backward")
-    def backward(grad_output, output_size, input_size, *rest):
+    def backward(grad_output, output_size, input_size, *rest) -> None:
         *scales, out = rest[flags:]
         scales = _scales(scales, output_size, input_size[2:])
         call(f"{symbol}Backward", grad_output, output_size, input_size, *rest[:flags], *scales, out)

@@ -1,15 +1,15 @@
 """Gradients of views, and copies with a part replaced: the part is a view of the output. Views themselves need no kernel."""
 
-from ...._dtype import DTYPES
-from ...._ops._table import aten
+from ...._core.dtype import DTYPES
+from ...._operators.table import aten
 from ..table import call, kernel
 
 
-def _in_zeros(name, part):
+def _in_zeros(name, part) -> None:
     """The gradient of a view: zeros, with the gradient where the view was."""
 
     @kernel(name)
-    def backward(grad, sizes, *rest):
+    def backward(grad, sizes, *rest) -> None:
         *where, out = rest
         call("aclnnInplaceZero", out)
         target = part(out, *where)
@@ -17,9 +17,9 @@ def _in_zeros(name, part):
             call("aclnnInplaceCopy", target, grad)
 
 
-def _in_copy(name, part):
+def _in_copy(name, part) -> None:
     @kernel(name)
-    def scatter(self, src, *rest):
+    def scatter(self, src, *rest) -> None:
         *where, out = rest
         call("aclnnInplaceCopy", out, self)
         target = part(out, *where)
@@ -41,7 +41,7 @@ _in_copy("slice_scatter", aten.slice)
 
 
 @kernel("diag_embed")
-def diag_embed(self, offset, dim1, dim2, out):
+def diag_embed(self, offset, dim1, dim2, out) -> None:
     call("aclnnInplaceZero", out)
     target = aten.diagonal(out, offset, dim1, dim2)
     if target.numel():
@@ -49,7 +49,7 @@ def diag_embed(self, offset, dim1, dim2, out):
 
 
 @kernel("unfold_backward")
-def unfold_backward(grad, sizes, dim, size, step, out):
+def unfold_backward(grad, sizes, dim, size, step, out) -> None:
     call("aclnnInplaceZero", out)
     windows = aten.unfold(out, dim, size, step)
     for i in range(windows.shape[dim]):  # windows may overlap: one after the other
@@ -66,7 +66,7 @@ def _places(size, stride, offset, device):
 
 
 @kernel("_as_strided_backward")
-def as_strided_backward(grad, input_sizes, size, stride, storage_offset, out):
+def as_strided_backward(grad, input_sizes, size, stride, storage_offset, out) -> None:
     if grad.numel() and storage_offset + sum((n - 1) * s for n, s in zip(size, stride)) >= out.numel():
         raise RuntimeError(
             "as_strided: the gradient of a view that reaches outside a contiguous input is not supported"

@@ -1,6 +1,6 @@
 """PowerSGD by its names, which libraries import beside the other hooks: gradients are not sent in low rank here."""
 
-from mindtorch_v2._unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 

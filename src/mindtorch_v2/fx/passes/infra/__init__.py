@@ -1,1 +1,1 @@
-"""What passes are made of."""
+"""The parts that passes are made of."""

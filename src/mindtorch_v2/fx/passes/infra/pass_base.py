@@ -22,8 +22,8 @@ class PassBase(abc.ABC):
     def call(self, graph_module):
         """Transform `graph_module`; returns a PassResult, or None if nothing changed."""
 
-    def requires(self, graph_module):
+    def requires(self, graph_module):  # a pass may need nothing
         """Check what the pass needs."""
 
-    def ensures(self, graph_module):
+    def ensures(self, graph_module):  # or promise nothing
         """Check what the pass promises."""

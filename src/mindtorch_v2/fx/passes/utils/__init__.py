@@ -1,1 +1,1 @@
-"""What passes are written with."""
+"""The means that passes are written with."""

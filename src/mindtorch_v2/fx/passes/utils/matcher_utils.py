@@ -3,7 +3,7 @@
 import dataclasses
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops_namespace import OpOverload
+from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.fx.node import Node
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
@@ -52,7 +52,7 @@ class SubgraphMatcher:
         match_placeholder=False,
         remove_overlapping_matches=True,
         ignore_literals=False,
-    ):
+    ) -> None:
         if len(pattern.nodes) == 0:
             raise ValueError("SubgraphMatcher cannot be initialized with an empty pattern")
         if any(not node.users and node.op != "output" and not node.is_impure() for node in pattern.nodes):
@@ -104,10 +104,10 @@ class SubgraphMatcher:
                 yield from self._combinations(candidates, trial, place + 1, name)
 
     @staticmethod
-    def _computed(mapped):
+    def _computed(mapped) -> list:
         return [node for node in mapped if node.op not in ("placeholder", "output")]
 
-    def _self_contained(self, mapped):
+    def _self_contained(self, mapped) -> bool:
         inside = {mapped[node] for node in mapped if node.op != "placeholder"}
         for node in mapped:
             if node.op == "placeholder" or node in self.pattern_returning_nodes:
@@ -168,7 +168,7 @@ def _attribute(node):
     return value
 
 
-def _one_piece(nodes):
+def _one_piece(nodes) -> bool:
     """Whether the nodes could be computed in one go: no value leaves them and comes back through another node."""
     outside, waiting = set(), [user for node in nodes for user in node.users if user not in nodes]
     while waiting:

@@ -1,9 +1,6 @@
-"""What the data loader and its workers are made of."""
+"""The parts of the data loader and its workers."""
 
 import atexit
-
-# How long either side waits on a queue before it looks whether the other is still alive, in seconds.
-MP_STATUS_CHECK_INTERVAL = 5.0
 
 # True once the interpreter is shutting down: worker processes may then be gone for good reason.
 python_exit_status = False
@@ -17,5 +14,6 @@ def _set_python_exit_flag():
 atexit.register(_set_python_exit_flag)
 
 from . import collate, fetch, pin_memory, transport, worker
+from .transport import MP_STATUS_CHECK_INTERVAL
 
 __all__ = ["MP_STATUS_CHECK_INTERVAL", "collate", "fetch", "pin_memory", "python_exit_status", "transport", "worker"]

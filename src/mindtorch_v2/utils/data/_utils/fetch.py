@@ -4,7 +4,7 @@
 class _BaseDatasetFetcher:
     """`fetch(key)` gives one batch; with `auto_collation` the key is a list of keys, one for each sample."""
 
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset, auto_collation, collate_fn, drop_last) -> None:
         self.dataset = dataset
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
@@ -17,7 +17,7 @@ class _BaseDatasetFetcher:
 class _IterableDatasetFetcher(_BaseDatasetFetcher):
     """Takes as many samples from the stream as there are keys; StopIteration at its end."""
 
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset, auto_collation, collate_fn, drop_last) -> None:
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
         self.dataset_iter = iter(dataset)
         self.ended = False

@@ -15,6 +15,9 @@ from multiprocessing.reduction import ForkingPickler
 
 import mindtorch_v2 as torch
 
+# How long either side waits on a queue before it looks whether the other is still alive, in seconds.
+MP_STATUS_CHECK_INTERVAL = 5.0
+
 # Below this a pipe is faster than creating, mapping and unlinking a file.
 SHARED_BYTES = 1 << 17
 
@@ -50,7 +53,7 @@ def _bytes_of(tensor):
 class _Pickler(ForkingPickler):
     """Pickles plain CPU tensors as buffers out of band; everything else as `multiprocessing` does."""
 
-    def __init__(self, file, buffer_callback):
+    def __init__(self, file, buffer_callback) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         # ForkingPickler takes no buffer_callback: the pickler underneath is set up a second time, with one.
         pickle.Pickler.__init__(self, file, pickle.HIGHEST_PROTOCOL, buffer_callback=buffer_callback)
@@ -71,7 +74,7 @@ class _Pickler(ForkingPickler):
         return _rebuild_tensor, (buffer, tensor.dtype, tuple(tensor.shape), obj.requires_grad)
 
 
-def pack(data, directory):
+def pack(data, directory) -> tuple:
     """`data` as a message: `(pickle, path or None, [(offset, size), ...] or [bytes, ...])`."""
     buffers = []
     stream = io.BytesIO()
@@ -87,7 +90,7 @@ def pack(data, directory):
     return payload, None, [bytes(view) for view in buffers]
 
 
-def _write_shared(buffers, directory):
+def _write_shared(buffers, directory) -> tuple:
     handle, path = tempfile.mkstemp(dir=directory)
     extents = []
     try:
@@ -107,7 +110,7 @@ def _write_shared(buffers, directory):
     return path, extents
 
 
-def _write_all(file, view):
+def _write_all(file, view) -> None:
     """Writes the whole of `view`; one call may write less (2 GiB at most on Linux)."""
     while view.nbytes:
         view = view[file.write(view) :]
@@ -126,7 +129,7 @@ def unpack(message):
     return pickle.loads(payload, buffers=[mapping[offset : offset + size] for offset, size in parts])
 
 
-def discard(message):
+def discard(message) -> None:
     """Frees what a message that nobody will read holds."""
     if message is not None and message[1] is not None and os.path.exists(message[1]):
         os.unlink(message[1])

@@ -11,18 +11,17 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._utils import ExceptionWrapper
-from mindtorch_v2.utils.data import _utils
 from mindtorch_v2.utils.data._utils import transport
 
 
 class ManagerWatchdog:
     """Tells a worker whether the process that started it is still there."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.manager_pid = os.getppid()
         self.manager_dead = False
 
-    def is_alive(self):
+    def is_alive(self) -> bool:
         if not self.manager_dead:
             # An orphan gets another parent.
             self.manager_dead = os.getppid() != self.manager_pid
@@ -40,7 +39,7 @@ class _RNG:
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What `get_worker_info` returns: worker `id` of `num_workers`, its `seed`, and its copy of the dataset."""
+    """The result of `get_worker_info`: worker `id` of `num_workers`, its `seed`, and its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -49,7 +48,7 @@ class WorkerInfo:
     rng: _RNG | None = None
     worker_method: str | None = "multiprocessing"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         fields = ("id", "num_workers", "seed", "dataset")
         return f"WorkerInfo({', '.join(f'{name}={getattr(self, name)}' for name in fields)})"
 
@@ -83,13 +82,13 @@ def _numpy():
     return importlib.import_module("numpy")
 
 
-def _generate_state(base_seed, worker_id):
+def _generate_state(base_seed, worker_id) -> list:
     """Four 32-bit seeds for NumPy, well apart for neighbouring workers."""
     entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return [int(word) for word in _numpy().random.SeedSequence(entropy).generate_state(4)]
 
 
-def _seed_everything(base_seed, worker_id):
+def _seed_everything(base_seed, worker_id) -> tuple:
     seed = base_seed + worker_id
     random.seed(seed)
     torch.manual_seed(seed)
@@ -151,7 +150,7 @@ def _worker_loop(
         watchdog = ManagerWatchdog()
         while watchdog.is_alive():
             try:
-                request = index_queue.get(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
+                request = index_queue.get(timeout=transport.MP_STATUS_CHECK_INTERVAL)
             except queue.Empty:
                 continue
             if isinstance(request, _ResumeIteration):

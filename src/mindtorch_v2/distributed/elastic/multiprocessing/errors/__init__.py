@@ -13,7 +13,7 @@ __all__ = ["ChildFailedError", "ProcessFailure", "record"]
 class ProcessFailure:
     """A process that failed: its local rank, its id, its exit code (negative: the signal), and its traceback, if `record` wrote it."""
 
-    def __init__(self, local_rank, pid, exitcode, error_file):
+    def __init__(self, local_rank, pid, exitcode, error_file) -> None:
         self.local_rank, self.pid, self.exitcode, self.error_file = local_rank, pid, exitcode, error_file
         self.timestamp = int(time.time())
         self.message = self._what_it_said()
@@ -34,7 +34,7 @@ class ProcessFailure:
         except ValueError:
             return str(-self.exitcode)
 
-    def how(self):
+    def how(self) -> str:
         """How it ended, in words."""
         return f"signal {self.signal_name()}" if self.exitcode < 0 else f"exit code {self.exitcode}"
 
@@ -47,7 +47,7 @@ class ChildFailedError(Exception):
         failures: {rank: ProcessFailure}.
     """
 
-    def __init__(self, name, failures):
+    def __init__(self, name, failures) -> None:
         self.name, self.failures = name, failures
         said = [
             f"rank {rank} (local rank {failure.local_rank}, pid {failure.pid}) ended with {failure.how()}"

@@ -1,0 +1,53 @@
+// Everything that needs no Python.
+#pragma once
+
+// What programs find included with PyTorch's headers.
+#include <cassert>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <list>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <unordered_set>
+
+#include <mindtorch/autograd.h>
+#include <mindtorch/custom_class.h>
+#include <mindtorch/dispatch.h>
+#include <mindtorch/functions.h>
+#include <mindtorch/library.h>
+#include <mindtorch/parallel.h>
+
+#define TORCH_VERSION_MAJOR 2
+#define TORCH_VERSION_MINOR 13
+#define TORCH_VERSION_PATCH 0
+#define TORCH_VERSION "2.13.0"
+#define MINDTORCH_VERSION 1
+#define AT_PARALLEL_OPENMP 1
+#define AT_MKL_ENABLED() 0
+#define AT_CUDNN_ENABLED() 0
+#define RECORD_FUNCTION(...) static_cast<void>(0)
+#define RECORD_USER_SCOPE(...) static_cast<void>(0)
+
+namespace torch {
+using namespace at;
+using Dtype = at::ScalarType;
+using c10::AutoGradMode;
+using c10::NoGradGuard;
+namespace utils = at;
+namespace indexing = at::indexing;
+template <class T, size_t N, template <class> class Traits = at::DefaultPtrTraits, class Index = int64_t>
+using TensorAccessor = at::TensorAccessor<T, N, Traits, Index>;
+namespace cuda {
+inline bool is_available() { return false; }
+inline size_t device_count() { return 0; }
+inline void synchronize(int64_t = -1) {}
+}  // namespace cuda
+}  // namespace torch
+namespace at {
+namespace cuda {
+inline bool is_available() { return false; }
+}  // namespace cuda
+}  // namespace at

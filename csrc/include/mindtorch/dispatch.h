@@ -1,0 +1,195 @@
+// AT_DISPATCH_*: code for the element type that a tensor has.
+#pragma once
+
+#include <mindtorch/tensor.h>
+
+namespace detail {
+inline at::ScalarType scalar_type(at::ScalarType t) { return t; }
+inline at::ScalarType scalar_type(const at::DeprecatedTypeProperties& t) { return t.scalarType(); }
+inline at::ScalarType scalar_type(caffe2::TypeMeta t) { return t.toScalarType(); }
+}  // namespace detail
+
+namespace mindtorch MINDTORCH_HIDDEN {
+[[noreturn, gnu::cold]] inline void no_case(const char* name, at::ScalarType t) {
+    throw c10::NotImplementedError(c10::str('"', name, "\" not implemented for '", c10::toString(t), "'"));
+}
+}  // namespace mindtorch MINDTORCH_HIDDEN
+
+#define AT_PRIVATE_CASE_TYPE_USING_HINT(enum_type, hint, ...)                       \
+    case enum_type: {                                                               \
+        using hint [[maybe_unused]] = ::c10::impl::ScalarTypeToCPPTypeT<enum_type>; \
+        return __VA_ARGS__();                                                       \
+    }
+#define AT_PRIVATE_CASE_TYPE(name, enum_type, type, ...) \
+    AT_PRIVATE_CASE_TYPE_USING_HINT(enum_type, scalar_t, __VA_ARGS__)
+#define AT_DISPATCH_CASE(enum_type, ...) AT_PRIVATE_CASE_TYPE_USING_HINT(enum_type, scalar_t, __VA_ARGS__)
+#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                      \
+    [&] {                                                                        \
+        const auto& the_type = TYPE;                                             \
+        [[maybe_unused]] constexpr const char* at_dispatch_name = NAME;          \
+        const ::at::ScalarType mindtorch_type = ::detail::scalar_type(the_type); \
+        switch (mindtorch_type) {                                                \
+            __VA_ARGS__                                                          \
+            default:                                                             \
+                ::mindtorch::no_case(at_dispatch_name, mindtorch_type);          \
+        }                                                                        \
+    }()
+
+// Lists of cases.
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...) \
+    AT_DISPATCH_CASE(::at::ScalarType::Double, __VA_ARGS__) AT_DISPATCH_CASE(::at::ScalarType::Float, __VA_ARGS__)
+#define AT_DISPATCH_CASE_COMPLEX_TYPES(...)                        \
+    AT_DISPATCH_CASE(::at::ScalarType::ComplexDouble, __VA_ARGS__) \
+    AT_DISPATCH_CASE(::at::ScalarType::ComplexFloat, __VA_ARGS__)
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)              \
+    AT_DISPATCH_CASE(::at::ScalarType::Byte, __VA_ARGS__) \
+    AT_DISPATCH_CASE(::at::ScalarType::Char, __VA_ARGS__) \
+    AT_DISPATCH_CASE(::at::ScalarType::Int, __VA_ARGS__)  \
+    AT_DISPATCH_CASE(::at::ScalarType::Long, __VA_ARGS__) \
+    AT_DISPATCH_CASE(::at::ScalarType::Short, __VA_ARGS__)
+#define AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(...) \
+    AT_DISPATCH_CASE(::at::ScalarType::Half, __VA_ARGS__) AT_DISPATCH_CASE(::at::ScalarType::BFloat16, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(...) \
+    AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES(...) \
+    AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(...) \
+    AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+
+// A list with one to eight more types.
+#define MINDTORCH_CASES_1(S1, ...) AT_DISPATCH_CASE(S1, __VA_ARGS__)
+#define MINDTORCH_CASES_2(S1, S2, ...) AT_DISPATCH_CASE(S1, __VA_ARGS__) MINDTORCH_CASES_1(S2, __VA_ARGS__)
+#define MINDTORCH_CASES_3(S1, S2, S3, ...) AT_DISPATCH_CASE(S1, __VA_ARGS__) MINDTORCH_CASES_2(S2, S3, __VA_ARGS__)
+#define MINDTORCH_CASES_4(S1, S2, S3, S4, ...) \
+    AT_DISPATCH_CASE(S1, __VA_ARGS__) MINDTORCH_CASES_3(S2, S3, S4, __VA_ARGS__)
+#define MINDTORCH_CASES_5(S1, S2, S3, S4, S5, ...) \
+    AT_DISPATCH_CASE(S1, __VA_ARGS__) MINDTORCH_CASES_4(S2, S3, S4, S5, __VA_ARGS__)
+#define MINDTORCH_CASES_6(S1, S2, S3, S4, S5, S6, ...) \
+    AT_DISPATCH_CASE(S1, __VA_ARGS__) MINDTORCH_CASES_5(S2, S3, S4, S5, S6, __VA_ARGS__)
+
+#define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND(S1, ...) \
+    AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) MINDTORCH_CASES_1(S1, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND(S1, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES_AND(S1, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND2(S1, S2, ...) \
+    AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) MINDTORCH_CASES_2(S1, S2, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND2(S1, S2, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES_AND2(S1, S2, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND3(S1, S2, S3, ...) \
+    AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) MINDTORCH_CASES_3(S1, S2, S3, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND3(S1, S2, S3, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES_AND3(S1, S2, S3, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND4(S1, S2, S3, S4, ...) \
+    AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) MINDTORCH_CASES_4(S1, S2, S3, S4, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND4(S1, S2, S3, S4, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES_AND4(S1, S2, S3, S4, __VA_ARGS__))
+
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES(TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND1(S1, ...) \
+    AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) MINDTORCH_CASES_1(S1, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND1(S1, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND1(S1, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND2(S1, S2, ...) \
+    AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) MINDTORCH_CASES_2(S1, S2, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND2(S1, S2, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND2(S1, S2, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND3(S1, S2, S3, ...) \
+    AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) MINDTORCH_CASES_3(S1, S2, S3, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND3(S1, S2, S3, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND3(S1, S2, S3, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND4(S1, S2, S3, S4, ...) \
+    AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) MINDTORCH_CASES_4(S1, S2, S3, S4, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND4(S1, S2, S3, S4, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND4(S1, S2, S3, S4, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND5(S1, S2, S3, S4, S5, ...) \
+    AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) MINDTORCH_CASES_5(S1, S2, S3, S4, S5, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND5(S1, S2, S3, S4, S5, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND5(S1, S2, S3, S4, S5, __VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND6(S1, S2, S3, S4, S5, S6, ...) \
+    AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) MINDTORCH_CASES_6(S1, S2, S3, S4, S5, S6, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND6(S1, S2, S3, S4, S5, S6, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME,                                                           \
+                       AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND6(S1, S2, S3, S4, S5, S6, __VA_ARGS__))
+
+#define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES_AND(S1, ...) \
+    AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) MINDTORCH_CASES_1(S1, __VA_ARGS__)
+#define AT_DISPATCH_INTEGRAL_TYPES_AND(S1, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_INTEGRAL_TYPES_AND(S1, __VA_ARGS__))
+
+#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND(S1, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) MINDTORCH_CASES_1(S1, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND(S1, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND(S1, __VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND2(S1, S2, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) MINDTORCH_CASES_2(S1, S2, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND2(S1, S2, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND2(S1, S2, __VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND3(S1, S2, S3, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) MINDTORCH_CASES_3(S1, S2, S3, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND3(S1, S2, S3, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND3(S1, S2, S3, __VA_ARGS__))
+
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX(TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND(S1, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) MINDTORCH_CASES_1(S1, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND(S1, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND(S1, __VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND2(S1, S2, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) MINDTORCH_CASES_2(S1, S2, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND2(S1, S2, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND2(S1, S2, __VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND3(S1, S2, S3, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) MINDTORCH_CASES_3(S1, S2, S3, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(S1, S2, S3, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND3(S1, S2, S3, __VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND4(S1, S2, S3, S4, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) MINDTORCH_CASES_4(S1, S2, S3, S4, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND4(S1, S2, S3, S4, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND4(S1, S2, S3, S4, __VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND5(S1, S2, S3, S4, S5, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) MINDTORCH_CASES_5(S1, S2, S3, S4, S5, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND5(S1, S2, S3, S4, S5, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND5(S1, S2, S3, S4, S5, __VA_ARGS__))
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND6(S1, S2, S3, S4, S5, S6, ...) \
+    AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) MINDTORCH_CASES_6(S1, S2, S3, S4, S5, S6, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND6(S1, S2, S3, S4, S5, S6, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND6(S1, S2, S3, S4, S5, S6, __VA_ARGS__))
+
+#define AT_DISPATCH_COMPLEX_TYPES(TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_CASE_COMPLEX_TYPES_AND(S1, ...) \
+    AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__) MINDTORCH_CASES_1(S1, __VA_ARGS__)
+#define AT_DISPATCH_COMPLEX_TYPES_AND(S1, TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_COMPLEX_TYPES_AND(S1, __VA_ARGS__))
+
+#define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(__VA_ARGS__))
+
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) \
+    AT_DISPATCH_FLOATING_TYPES_AND(::at::ScalarType::Half, TYPE, NAME, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND_HALF(...) \
+    AT_DISPATCH_CASE_FLOATING_TYPES_AND(::at::ScalarType::Half, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_HALF(TYPE, NAME, ...) \
+    AT_DISPATCH_ALL_TYPES_AND(::at::ScalarType::Half, TYPE, NAME, __VA_ARGS__)
+#define AT_DISPATCH_INDEX_TYPES(TYPE, NAME, ...)                                                    \
+    AT_DISPATCH_SWITCH(TYPE, NAME,                                                                  \
+                       AT_PRIVATE_CASE_TYPE_USING_HINT(::at::ScalarType::Int, index_t, __VA_ARGS__) \
+                           AT_PRIVATE_CASE_TYPE_USING_HINT(::at::ScalarType::Long, index_t, __VA_ARGS__))
+
+// Version 2: the types come last, each list unwrapped.
+#define AT_WRAP(...) __VA_ARGS__
+#define AT_EXPAND(list) list
+#define AT_FLOATING_TYPES ::at::ScalarType::Double, ::at::ScalarType::Float
+#define AT_COMPLEX_TYPES ::at::ScalarType::ComplexDouble, ::at::ScalarType::ComplexFloat
+#define AT_INTEGRAL_TYPES                                                                          \
+    ::at::ScalarType::Byte, ::at::ScalarType::Char, ::at::ScalarType::Int, ::at::ScalarType::Long, \
+        ::at::ScalarType::Short
+#define AT_ALL_TYPES AT_INTEGRAL_TYPES, AT_FLOATING_TYPES
+#define AT_ALL_TYPES_AND_COMPLEX AT_ALL_TYPES, AT_COMPLEX_TYPES

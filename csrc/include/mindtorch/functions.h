@@ -1,0 +1,442 @@
+// What at:: has beside the operators: operators written with signs, indexing, factories over given memory.
+#pragma once
+
+#include <mindtorch/containers.h>
+
+#include <mindtorch/generated/functions.h>
+
+#include <functional>
+
+namespace at {
+
+inline Tensor& Tensor::operator=(const Tensor& o) && { return copy_(o); }
+inline Tensor& Tensor::operator=(Tensor&& o) && { return copy_(o); }
+inline Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
+inline Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
+                         std::optional<MemoryFormat> f) const {
+    return at::to(*this, options, non_blocking, copy, f ? f : options.memory_format_opt());
+}
+inline Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
+                         std::optional<MemoryFormat> f) const {
+    return to(TensorOptions(dtype).device(device), non_blocking, copy, f);
+}
+inline Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> f) const {
+    return to(TensorOptions(dtype), non_blocking, copy, f);
+}
+inline Tensor Tensor::to(const Tensor& other, bool non_blocking, bool copy, std::optional<MemoryFormat> f) const {
+    return to(other.device(), other.scalar_type(), non_blocking, copy, f);
+}
+inline Tensor Tensor::toType(ScalarType t) const { return to(t); }
+inline Tensor Tensor::cpu() const { return to(Device(DeviceType::CPU), scalar_type()); }
+inline Tensor Tensor::cuda() const { return to(Device(DeviceType::CUDA), scalar_type()); }
+inline Tensor Tensor::data() const { return detach(); }
+inline Scalar Tensor::item() const {
+    TORCH_CHECK(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
+    return at::_local_scalar_dense(*this);
+}
+inline Tensor Tensor::operator[](int64_t i) const { return select(0, i); }
+inline Tensor Tensor::operator[](const Tensor& i) const {
+    return index(c10::List<std::optional<Tensor>>({std::optional<Tensor>(i)}));
+}
+inline Tensor Tensor::operator-() const { return neg(); }
+inline Tensor Tensor::operator~() const { return bitwise_not(); }
+inline Tensor& Tensor::operator+=(const Tensor& o) { return add_(o); }
+inline Tensor& Tensor::operator+=(const Scalar& o) { return add_(o); }
+inline Tensor& Tensor::operator-=(const Tensor& o) { return sub_(o); }
+inline Tensor& Tensor::operator-=(const Scalar& o) { return sub_(o); }
+inline Tensor& Tensor::operator*=(const Tensor& o) { return mul_(o); }
+inline Tensor& Tensor::operator*=(const Scalar& o) { return mul_(o); }
+inline Tensor& Tensor::operator/=(const Tensor& o) { return div_(o); }
+inline Tensor& Tensor::operator/=(const Scalar& o) { return div_(o); }
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return a.add(b); }
+inline Tensor operator+(const Tensor& a, const Scalar& b) { return a.add(b); }
+inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return a.sub(b); }
+inline Tensor operator-(const Tensor& a, const Scalar& b) { return a.sub(b); }
+inline Tensor operator-(const Scalar& a, const Tensor& b) { return at::rsub(b, a); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return a.mul(b); }
+inline Tensor operator*(const Tensor& a, const Scalar& b) { return a.mul(b); }
+inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return a.div(b); }
+inline Tensor operator/(const Tensor& a, const Scalar& b) { return a.div(b); }
+inline Tensor operator/(const Scalar& a, const Tensor& b) { return b.reciprocal().mul(a); }
+inline Tensor operator%(const Tensor& a, const Tensor& b) { return a.remainder(b); }
+inline Tensor operator%(const Tensor& a, const Scalar& b) { return a.remainder(b); }
+#define MINDTORCH_COMPARE(sign, name, swapped)                                          \
+    inline Tensor operator sign(const Tensor& a, const Tensor& b) { return a.name(b); } \
+    inline Tensor operator sign(const Tensor& a, const Scalar& b) { return a.name(b); } \
+    inline Tensor operator sign(const Scalar& a, const Tensor& b) { return b.swapped(a); }
+MINDTORCH_COMPARE(<, lt, gt)
+MINDTORCH_COMPARE(<=, le, ge)
+MINDTORCH_COMPARE(>, gt, lt)
+MINDTORCH_COMPARE(>=, ge, le)
+MINDTORCH_COMPARE(==, eq, eq)
+MINDTORCH_COMPARE(!=, ne, ne)
+MINDTORCH_COMPARE(&, bitwise_and, bitwise_and)
+MINDTORCH_COMPARE(|, bitwise_or, bitwise_or)
+MINDTORCH_COMPARE(^, bitwise_xor, bitwise_xor)
+#undef MINDTORCH_COMPARE
+
+// What `print` shows in Python.
+inline std::string toString(const Tensor& t) {
+    if (!t.defined()) return "[ Tensor (undefined) ]";
+    mindtorch::Object text =
+        mindtorch::Object::steal(mindtorch::call_python("builtins", "repr", {mindtorch::arg(t)}).as.object);
+    mt_value v{};
+    mindtorch::check(mindtorch::api().value_of(text.get(), &v));
+    return std::string(v.as.string, v.len);
+}
+inline std::ostream& operator<<(std::ostream& s, const Tensor& t) { return s << toString(t); }
+
+inline void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
+                             std::optional<TensorList> inputs) const {
+    mindtorch::call_python(
+        "mindtorch_v2.autograd", "backward",
+        {mindtorch::arg(*this), mindtorch::arg(gradient), mindtorch::arg(retain_graph), mindtorch::arg(create_graph),
+         mindtorch::none(), inputs ? mindtorch::arg(*inputs) : mindtorch::none()});
+}
+
+namespace indexing {
+
+struct None_t {};
+struct EllipsisIndexType {};
+constexpr None_t None{};
+inline const EllipsisIndexType Ellipsis{};
+struct Slice {
+    Slice(std::optional<int64_t> start = std::nullopt, std::optional<int64_t> stop = std::nullopt,
+          std::optional<int64_t> step = std::nullopt)
+        : start(start), stop(stop), step(step.value_or(1)) {}
+    Slice(None_t, std::optional<int64_t> stop = std::nullopt, std::optional<int64_t> step = std::nullopt)
+        : Slice(std::optional<int64_t>(), stop, step) {}
+    Slice(None_t, None_t, std::optional<int64_t> step = std::nullopt)
+        : Slice(std::optional<int64_t>(), std::nullopt, step) {}
+    Slice(std::optional<int64_t> start, None_t, std::optional<int64_t> step = std::nullopt)
+        : Slice(start, std::optional<int64_t>(), step) {}
+    std::optional<int64_t> start, stop;
+    int64_t step;
+};
+struct TensorIndex {
+    enum Kind { kNone, kEllipsis, kInt, kBool, kSlice, kTensor } kind;
+    TensorIndex(None_t) : kind(kNone) {}
+    TensorIndex(std::nullopt_t) : kind(kNone) {}
+    TensorIndex(EllipsisIndexType) : kind(kEllipsis) {}
+    TensorIndex(const char* dots) : kind(kEllipsis) {
+        TORCH_CHECK_VALUE(std::string_view(dots) == "...",
+                          "Expected \"...\" to represent an ellipsis index, but got \"", dots, "\"");
+    }
+    template <class T, class = std::enable_if_t<std::is_integral<T>::value && !std::is_same<T, bool>::value>>
+    TensorIndex(T i) : kind(kInt), integer(static_cast<int64_t>(i)) {}
+    template <class T, class = std::enable_if_t<std::is_same<T, bool>::value>, class = void>
+    TensorIndex(T b) : kind(kBool), integer(b) {}
+    TensorIndex(Slice s) : kind(kSlice), slice(s) {}
+    TensorIndex(Tensor t) : kind(kTensor), tensor(std::move(t)) {}
+    int64_t integer = 0;
+    Slice slice;
+    Tensor tensor;
+};
+
+// The view that everything but the tensors selects, and the tensors by dimension of it.
+inline Tensor apply_views(const Tensor& self, ArrayRef<TensorIndex> indices,
+                          c10::List<std::optional<Tensor>>& tensors) {
+    int64_t given = 0;
+    for (const TensorIndex& i : indices) {
+        if (i.kind == TensorIndex::kInt || i.kind == TensorIndex::kSlice) given++;
+        if (i.kind == TensorIndex::kTensor)
+            given += i.tensor.scalar_type() == ScalarType::Bool || i.tensor.scalar_type() == ScalarType::Byte
+                         ? i.tensor.dim()
+                         : 1;
+    }
+    TORCH_CHECK_INDEX(given <= self.dim(), "too many indices for tensor of dimension ", self.dim());
+    Tensor t = self;
+    int64_t dim = 0;
+    auto keep = [&](Tensor index) {
+        while (static_cast<int64_t>(tensors.size()) < dim) tensors.push_back(std::nullopt);
+        tensors.push_back(std::move(index));
+    };
+    for (const TensorIndex& i : indices) {
+        switch (i.kind) {
+            case TensorIndex::kInt:
+                t = t.select(dim, i.integer);
+                break;
+            case TensorIndex::kSlice:
+                TORCH_CHECK_VALUE(i.slice.step > 0, "step must be greater than zero");
+                t = t.slice(dim++, i.slice.start, i.slice.stop, i.slice.step);
+                break;
+            case TensorIndex::kEllipsis:
+                dim += self.dim() - given;
+                break;
+            case TensorIndex::kNone:
+                t = t.unsqueeze(dim++);
+                break;
+            case TensorIndex::kBool:
+                t = t.unsqueeze(dim);
+                keep(at::full({1}, i.integer != 0, TensorOptions(ScalarType::Bool).device(self.device())));
+                dim++;
+                break;
+            case TensorIndex::kTensor: {
+                const bool mask =
+                    i.tensor.scalar_type() == ScalarType::Bool || i.tensor.scalar_type() == ScalarType::Byte;
+                keep(i.tensor);
+                dim += mask ? i.tensor.dim() : 1;
+                if (mask)
+                    for (int64_t k = 1; k < i.tensor.dim(); k++) given += 0;
+                break;
+            }
+        }
+    }
+    return t;
+}
+
+}  // namespace indexing
+
+inline Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
+    c10::List<std::optional<Tensor>> tensors;
+    Tensor t = indexing::apply_views(*this, indices, tensors);
+    if (tensors.empty()) return t.is_same(*this) ? t.alias() : t;
+    return t.index(tensors);
+}
+inline Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const {
+    return index(ArrayRef<indexing::TensorIndex>(indices));
+}
+inline Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values) {
+    c10::List<std::optional<Tensor>> tensors;
+    Tensor t = indexing::apply_views(*this, indices, tensors);
+    Tensor v = values.device() != device() && values.numel() == 1 ? values.to(device(), values.scalar_type()) : values;
+    if (tensors.empty())
+        t.copy_(v);
+    else
+        t.index_put_(tensors, v.scalar_type() == scalar_type() ? v : v.to(scalar_type()));
+    return *this;
+}
+inline Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) {
+    return index_put_(indices, at::full({}, value, options()));
+}
+inline Tensor& Tensor::index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& values) {
+    return index_put_(ArrayRef<indexing::TensorIndex>(indices), values);
+}
+inline Tensor& Tensor::index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value) {
+    return index_put_(ArrayRef<indexing::TensorIndex>(indices), value);
+}
+
+// ---- tensors over given memory, and of given numbers ----
+
+inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::function<void(void*)> deleter,
+                        const TensorOptions& options = {}) {
+    struct Given {
+        void* data;
+        std::function<void(void*)> deleter;
+    };
+    Given* given = deleter ? new Given{data, std::move(deleter)} : nullptr;
+    mt_tensor t = nullptr;
+    const Device d = options.device();
+    mindtorch::check(mindtorch::api().from_blob(data, static_cast<int32_t>(sizes.size()), sizes.data(), strides.data(),
+                                                static_cast<uint8_t>(options.dtype().toScalarType()),
+                                                mt_device{static_cast<uint8_t>(d.type()), d.index()}, given,
+                                                given ? static_cast<mt_release>([](void* p) {
+                                                    std::unique_ptr<Given> g(static_cast<Given*>(p));
+                                                    g->deleter(g->data);
+                                                })
+                                                      : nullptr,
+                                                &t));
+    return mindtorch::with_options(Tensor::steal(t), options);
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter,
+                        const TensorOptions& options = {}) {
+    return from_blob(data, sizes, IntArrayRef(), std::move(deleter), options);
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) {
+    return from_blob(data, sizes, strides, std::function<void(void*)>(), options);
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {}) {
+    return from_blob(data, sizes, IntArrayRef(), std::function<void(void*)>(), options);
+}
+
+template <class T>
+Tensor tensor(ArrayRef<T> values, const TensorOptions& options = {}) {
+    const ScalarType own = c10::isIntegralType(c10::CppTypeToScalarType<T>::value) ? ScalarType::Long
+                           : c10::isFloatingType(c10::CppTypeToScalarType<T>::value) && !options.has_dtype()
+                               ? c10::get_default_dtype_as_scalartype()
+                               : c10::CppTypeToScalarType<T>::value;
+    Tensor t = at::empty({static_cast<int64_t>(values.size())}, TensorOptions(c10::CppTypeToScalarType<T>::value));
+    std::copy(values.begin(), values.end(), t.data_ptr<T>());
+    Tensor made = t.to(options.device(), options.dtype_opt().value_or(own));
+    return mindtorch::with_options(std::move(made), options);
+}
+template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
+Tensor tensor(T value, const TensorOptions& options = {}) {
+    return tensor(ArrayRef<T>(value), options).reshape(IntArrayRef());
+}
+template <class T>
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}) {
+    return tensor(ArrayRef<T>(values), options);
+}
+template <class T>
+Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {}) {
+    return tensor(ArrayRef<T>(values), options);
+}
+inline Tensor scalar_to_tensor(const Scalar& s, Device d = DeviceType::CPU) {
+    return at::scalar_tensor(s, TensorOptions(s.type()).device(d));
+}
+inline Tensor wrapped_scalar_tensor(const Scalar& s) {
+    mt_tensor t = nullptr;
+    mindtorch::check(mindtorch::api().wrapped_number(&s.value(), &t));
+    return Tensor::steal(t);
+}
+
+inline void set_num_threads(int n) { mindtorch::api().set_num_threads(n); }
+inline bool hasCUDA() { return false; }
+inline bool hasMKL() { return false; }
+inline Generator get_generator_or_default(const std::optional<Generator>& g, const Generator& otherwise) {
+    return g && g->defined() ? *g : otherwise;
+}
+inline void manual_seed(uint64_t seed) {
+    Generator g = detail::getDefaultCPUGenerator();
+    g.set_current_seed(seed);
+}
+inline std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tensors) {
+    std::vector<Tensor> all;
+    int64_t offset = 0;
+    for (const Tensor& t : tensors) {
+        all.push_back(flat.narrow(0, offset, t.numel()).view(t.sizes()));
+        offset += t.numel();
+    }
+    return all;
+}
+inline Tensor flatten_dense_tensors(TensorList tensors) {
+    std::vector<Tensor> flat;
+    for (const Tensor& t : tensors) flat.push_back(t.contiguous().view({-1}));
+    return at::cat(flat);
+}
+
+inline int64_t maybe_wrap_dim(int64_t dim, int64_t n, bool wrap_scalar = true) {
+    const int64_t count = n == 0 && wrap_scalar ? 1 : n;
+    TORCH_CHECK_INDEX(dim >= -count && dim < count, "Dimension out of range (expected to be in range of [", -count,
+                      ", ", count - 1, "], but got ", dim, ")");
+    return dim < 0 ? dim + count : dim;
+}
+
+// ---- checks of arguments ----
+struct TensorArg {
+    Tensor tensor;
+    const char* name;
+    int pos;
+    TensorArg(Tensor t, const char* name, int pos) : tensor(std::move(t)), name(name), pos(pos) {}
+    const Tensor* operator->() const { return &tensor; }
+    const Tensor& operator*() const { return tensor; }
+};
+struct TensorGeometryArg : TensorArg {
+    using TensorArg::TensorArg;
+    TensorGeometryArg(const TensorArg& a) : TensorArg(a) {}
+};
+using CheckedFrom = const char*;
+inline std::ostream& operator<<(std::ostream& s, const TensorArg& t) {
+    if (t.pos == 0) return s << "'" << t.name << "'";
+    return s << "argument #" << t.pos << " '" << t.name << "'";
+}
+inline void checkDim(CheckedFrom c, const TensorGeometryArg& t, int64_t dim) {
+    TORCH_CHECK(t->dim() == dim, "Expected ", dim, "-dimensional tensor, but got ", t->dim(),
+                "-dimensional tensor for ", t, " (while checking arguments for ", c, ")");
+}
+inline void checkSize(CheckedFrom c, const TensorGeometryArg& t, IntArrayRef sizes) {
+    checkDim(c, t, static_cast<int64_t>(sizes.size()));
+    TORCH_CHECK(t->sizes().equals(sizes), "Expected tensor of size ", sizes, ", but got tensor of size ", t->sizes(),
+                " for ", t, " (while checking arguments for ", c, ")");
+}
+inline void checkSize(CheckedFrom c, const TensorGeometryArg& t, int64_t dim, int64_t size) {
+    TORCH_CHECK(t->size(dim) == size, "Expected tensor to have size ", size, " at dimension ", dim, ", but got size ",
+                t->size(dim), " for ", t, " (while checking arguments for ", c, ")");
+}
+inline void checkNumel(CheckedFrom c, const TensorGeometryArg& t, int64_t n) {
+    TORCH_CHECK(t->numel() == n, "Expected tensor for ", t, " to have ", n, " elements; but it actually has ",
+                t->numel(), " elements (while checking arguments for ", c, ")");
+}
+inline void checkContiguous(CheckedFrom c, const TensorGeometryArg& t) {
+    TORCH_CHECK(t->is_contiguous(), "Expected contiguous tensor, but got non-contiguous tensor for ", t,
+                " (while checking arguments for ", c, ")");
+}
+inline void checkAllContiguous(CheckedFrom c, ArrayRef<TensorArg> all) {
+    for (const TensorArg& t : all)
+        if (t->defined()) checkContiguous(c, t);
+}
+inline void checkDefined(CheckedFrom c, const TensorArg& t) {
+    TORCH_CHECK(t->defined(), "Expected tensor for ", t,
+                " to be non-null, but it was undefined (while checking arguments for ", c, ")");
+}
+inline void checkAllDefined(CheckedFrom c, ArrayRef<TensorArg> all) {
+    for (const TensorArg& t : all) checkDefined(c, t);
+}
+inline void checkSameSize(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
+    TORCH_CHECK(a->sizes().equals(b->sizes()), "Expected tensor for ", a, " to have same size as tensor for ", b,
+                "; but ", a->sizes(), " does not equal ", b->sizes(), " (while checking arguments for ", c, ")");
+}
+inline void checkSameType(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
+    TORCH_CHECK(a->type() == b->type(), "Expected tensor for ", a, " to have the same type as tensor for ", b,
+                "; but type ", a->toString(), " does not equal ", b->toString(), " (while checking arguments for ", c,
+                ")");
+}
+template <class F>
+void check_neighbours(ArrayRef<TensorArg> all, F check) {
+    const TensorArg* first = nullptr;
+    for (const TensorArg& t : all) {
+        if (!t->defined()) continue;
+        if (first) check(*first, t);
+        first = first ? first : &t;
+    }
+}
+inline void checkAllSameSize(CheckedFrom c, ArrayRef<TensorArg> all) {
+    check_neighbours(all, [&](const TensorArg& a, const TensorArg& b) { checkSameSize(c, a, b); });
+}
+inline void checkAllSameType(CheckedFrom c, ArrayRef<TensorArg> all) {
+    check_neighbours(all, [&](const TensorArg& a, const TensorArg& b) { checkSameType(c, a, b); });
+}
+inline void checkSameGPU(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
+    TORCH_CHECK(a->device() == b->device(), "Expected tensor for ", a, " and tensor for ", b,
+                " to be on one device (while checking arguments for ", c, ")");
+}
+inline void checkAllSameGPU(CheckedFrom c, ArrayRef<TensorArg> all) {
+    check_neighbours(all, [&](const TensorArg& a, const TensorArg& b) { checkSameGPU(c, a, b); });
+}
+inline void checkScalarType(CheckedFrom c, const TensorArg& t, ScalarType s) {
+    TORCH_CHECK(t->scalar_type() == s, "Expected tensor for ", t, " to have scalar type ", c10::toString(s),
+                "; but got ", t->toString(), " instead (while checking arguments for ", c, ")");
+}
+inline void checkScalarTypes(CheckedFrom c, const TensorArg& t, ArrayRef<ScalarType> list) {
+    if (std::find(list.begin(), list.end(), t->scalar_type()) != list.end()) return;
+    std::ostringstream names;
+    for (size_t i = 0; i < list.size(); i++) names << (i ? ", " : "") << list[i];
+    TORCH_CHECK(false, "Expected tensor for ", t, " to have one of the following scalar types: ", names.str(),
+                "; but got ", t->toString(), " instead (while checking arguments for ", c, ")");
+}
+inline void checkDeviceType(CheckedFrom c, TensorList tensors, DeviceType d) {
+    for (const Tensor& t : tensors)
+        TORCH_CHECK(!t.defined() || t.device().type() == d, "Expected tensor to have ", d,
+                    " DeviceType, but got tensor with ", t.device().type(),
+                    " DeviceType (while checking arguments for ", c, ")");
+}
+inline std::optional<Device> device_of(const Tensor& t) {
+    return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
+}
+
+// Memory of these tensors is where the host reaches it: no device has to be chosen.
+class DeviceGuard {
+  public:
+    explicit DeviceGuard(Device d) : device_(d) {}
+    Device current_device() const { return device_; }
+    Device original_device() const { return device_; }
+
+  private:
+    Device device_;
+};
+class OptionalDeviceGuard {
+  public:
+    OptionalDeviceGuard() = default;
+    explicit OptionalDeviceGuard(std::optional<Device>) {}
+    explicit OptionalDeviceGuard(Device) {}
+};
+
+}  // namespace at
+namespace c10 {
+using at::DeviceGuard;
+using at::OptionalDeviceGuard;
+}  // namespace c10

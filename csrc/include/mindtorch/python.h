@@ -1,0 +1,210 @@
+// Extension modules of Python through pybind11: tensors and their relatives as arguments and results.
+#pragma once
+
+#include <Python.h>
+#if defined(__has_include)
+#if !__has_include(<pybind11/pybind11.h>)
+#error "torch/extension.h needs pybind11: pip install pybind11"
+#endif
+#endif
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <mindtorch/all.h>
+
+namespace py = pybind11;
+
+namespace torch {
+// The wrapper that PyTorch asks for around functions: here every function of the module translates its errors.
+template <class F>
+decltype(auto) wrap_pybind_function(F&& f) {
+    return std::forward<F>(f);
+}
+template <class F>
+decltype(auto) wrap_pybind_function_no_gil(F&& f) {
+    return std::forward<F>(f);
+}
+}  // namespace torch
+
+namespace mindtorch MINDTORCH_HIDDEN {
+
+inline PyObject* python_class(int kind) {
+    switch (kind) {
+        case MT_ERROR_TYPE:
+            return PyExc_TypeError;
+        case MT_ERROR_VALUE:
+            return PyExc_ValueError;
+        case MT_ERROR_INDEX:
+            return PyExc_IndexError;
+        case MT_ERROR_NOT_IMPLEMENTED:
+            return PyExc_NotImplementedError;
+        case MT_ERROR_MEMORY:
+            return PyExc_MemoryError;
+        case MT_ERROR_ATTRIBUTE:
+            return PyExc_AttributeError;
+        case MT_ERROR_KEY:
+            return PyExc_KeyError;
+        case MT_ERROR_OVERFLOW:
+            return PyExc_OverflowError;
+        case MT_ERROR_ZERO_DIVISION:
+            return PyExc_ZeroDivisionError;
+        default:
+            return PyExc_RuntimeError;
+    }
+}
+// Of this module only; made when it is loaded.
+struct Translator {
+    Translator() {
+        if (!Py_IsInitialized()) return;
+        py::gil_scoped_acquire gil;
+        py::register_local_exception_translator([](std::exception_ptr p) {
+            try {
+                if (p) std::rethrow_exception(p);
+            } catch (const c10::Error& e) {
+                PyObject* given = reinterpret_cast<PyObject*>(e.exception().get());
+                if (given)
+                    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(given)), given);
+                else if (e.kind() == MT_ERROR_LINALG)
+                    PyErr_SetObject(py::module_::import("mindtorch_v2.linalg").attr("LinAlgError").ptr(),
+                                    py::str(e.what()).ptr());
+                else
+                    PyErr_SetString(python_class(e.kind()), e.what());
+            }
+        });
+    }
+};
+inline const Translator translator;
+
+inline mt_object object(py::handle h) { return reinterpret_cast<mt_object>(h.ptr()); }
+template <class T>
+bool load_value(py::handle src, int tag, T& value) {
+    mt_value v{};
+    if (!src || find_api() == nullptr || api().value_of(object(src), &v) != 0) {
+        if (find_api()) {
+            const char* text;
+            size_t n;
+            mt_object e;
+            api().take_error(&text, &n, &e);
+            if (e) api().release(e);
+        }
+        return false;
+    }
+    if (v.tag != tag) return false;
+    value = Convert<T>::from(v);
+    return true;
+}
+template <class T>
+py::handle cast_value(const T& value) {
+    Packed p = pack(value);
+    mt_object o = nullptr;
+    check(api().object_of(&p.v, &o));
+    return py::handle(reinterpret_cast<PyObject*>(o));
+}
+
+}  // namespace mindtorch MINDTORCH_HIDDEN
+
+namespace pybind11 {
+namespace detail {
+
+template <>
+struct type_caster<at::Tensor> {
+    PYBIND11_TYPE_CASTER(at::Tensor, const_name("torch.Tensor"));
+    bool load(handle src, bool) {
+        if (!mindtorch::api().is_tensor(mindtorch::object(src))) return false;
+        value = at::Tensor::share(reinterpret_cast<mt_tensor>(src.ptr()));
+        return true;
+    }
+    static handle cast(const at::Tensor& t, return_value_policy, handle) {
+        if (!t.defined()) return none().release();
+        return handle(reinterpret_cast<PyObject*>(t.handle())).inc_ref();
+    }
+};
+#define MINDTORCH_CASTER(T, name, tag)                                                                   \
+    template <>                                                                                          \
+    struct type_caster<T> {                                                                              \
+        PYBIND11_TYPE_CASTER(T, const_name(name));                                                       \
+        bool load(handle src, bool) { return mindtorch::load_value(src, tag, value); }                   \
+        static handle cast(const T& v, return_value_policy, handle) { return mindtorch::cast_value(v); } \
+    };
+MINDTORCH_CASTER(at::ScalarType, "torch.dtype", MT_DTYPE)
+MINDTORCH_CASTER(at::MemoryFormat, "torch.memory_format", MT_MEMORY_FORMAT)
+MINDTORCH_CASTER(at::Layout, "torch.layout", MT_LAYOUT)
+#undef MINDTORCH_CASTER
+template <>
+struct type_caster<at::Device> {
+    // A device has no state without a value.
+    PYBIND11_TYPE_CASTER(at::Device, const_name("torch.device"));
+    type_caster() : value(at::DeviceType::CPU) {}
+    bool load(handle src, bool) { return mindtorch::load_value(src, MT_DEVICE, value); }
+    static handle cast(const at::Device& v, return_value_policy, handle) { return mindtorch::cast_value(v); }
+};
+template <>
+struct type_caster<c10::Scalar> {
+    PYBIND11_TYPE_CASTER(c10::Scalar, const_name("Union[int, float, bool, complex]"));
+    bool load(handle src, bool) {
+        mt_value v{};
+        if (mindtorch::api().value_of(mindtorch::object(src), &v) != 0 || v.tag < MT_BOOL || v.tag > MT_COMPLEX)
+            return false;
+        value = c10::Scalar::of(v);
+        return true;
+    }
+    static handle cast(const c10::Scalar& v, return_value_policy, handle) { return mindtorch::cast_value(v); }
+};
+template <>
+struct type_caster<at::Generator> {
+    PYBIND11_TYPE_CASTER(at::Generator, const_name("torch.Generator"));
+    bool load(handle src, bool) {
+        if (mindtorch::api().kind_of(mindtorch::object(src)) != 'g') return false;
+        value = at::Generator(mindtorch::Object::share(mindtorch::object(src)));
+        return true;
+    }
+    static handle cast(const at::Generator& g, return_value_policy, handle) {
+        return handle(reinterpret_cast<PyObject*>(g.handle())).inc_ref();
+    }
+};
+template <>
+struct type_caster<c10::IntArrayRef> {
+    PYBIND11_TYPE_CASTER(c10::IntArrayRef, const_name("List[int]"));
+    bool load(handle src, bool) {
+        if (!PyList_Check(src.ptr()) && !PyTuple_Check(src.ptr())) return false;
+        for (handle item : reinterpret_borrow<sequence>(src)) {
+            if (!PyLong_Check(item.ptr())) return false;
+            items_.push_back(PyLong_AsLongLong(item.ptr()));
+        }
+        value = items_;
+        return true;
+    }
+    static handle cast(const c10::IntArrayRef& list, return_value_policy, handle) {
+        tuple t(list.size());
+        for (size_t i = 0; i < list.size(); i++) t[i] = int_(list[i]);
+        return t.release();
+    }
+
+  private:
+    std::vector<int64_t> items_;
+};
+template <class T>
+struct type_caster<c10::complex<T>> {
+    PYBIND11_TYPE_CASTER(c10::complex<T>, const_name("complex"));
+    bool load(handle src, bool) {
+        const Py_complex z = PyComplex_AsCComplex(src.ptr());
+        if (z.real == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        value = c10::complex<T>(static_cast<T>(z.real), static_cast<T>(z.imag));
+        return true;
+    }
+    static handle cast(const c10::complex<T>& z, return_value_policy, handle) {
+        return handle(PyComplex_FromDoubles(static_cast<double>(z.real()), static_cast<double>(z.imag())));
+    }
+};
+
+}  // namespace detail
+}  // namespace pybind11
+
+inline bool THPVariable_Check(PyObject* o) { return mindtorch::api().is_tensor(reinterpret_cast<mt_object>(o)) != 0; }
+inline at::Tensor THPVariable_Unpack(PyObject* o) { return at::Tensor::share(reinterpret_cast<mt_tensor>(o)); }
+inline PyObject* THPVariable_Wrap(const at::Tensor& t) {
+    return py::detail::type_caster<at::Tensor>::cast(t, py::return_value_policy::automatic, py::handle()).ptr();
+}

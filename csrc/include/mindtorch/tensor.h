@@ -1,0 +1,573 @@
+// at::Tensor: a counted reference to a tensor of the core.
+#pragma once
+
+#include <mindtorch/accessor.h>
+#include <mindtorch/scalar.h>
+
+namespace c10 {
+template <class T>
+class List;
+class IValue;
+}  // namespace c10
+
+namespace at {
+
+class Tensor;
+using TensorList = c10::ArrayRef<Tensor>;
+using ITensorListRef = TensorList;
+namespace indexing {
+struct TensorIndex;
+}
+
+// What Tensor::type() gives to programs of before ScalarType and options().
+class DeprecatedTypeProperties {
+  public:
+    DeprecatedTypeProperties(ScalarType t, Device d) : type_(t), device_(d) {}
+    ScalarType scalarType() const { return type_; }
+    caffe2::TypeMeta typeMeta() const { return caffe2::TypeMeta(type_); }
+    bool is_cuda() const { return device_.is_cuda(); }
+    bool is_sparse() const { return false; }
+    DeviceType device_type() const { return device_.type(); }
+    TensorOptions options(DeviceIndex index = -1) const { return TensorOptions(type_).device(device_.type(), index); }
+    operator TensorOptions() const { return options(); }
+    std::string toString() const { return c10::DeviceTypeName(device_.type()) + c10::toString(type_) + "Type"; }
+    bool operator==(const DeprecatedTypeProperties& o) const {
+        return type_ == o.type_ && device_.type() == o.device_.type();
+    }
+    bool operator!=(const DeprecatedTypeProperties& o) const { return !(*this == o); }
+
+  private:
+    ScalarType type_;
+    Device device_;
+};
+inline std::ostream& operator<<(std::ostream& s, const DeprecatedTypeProperties& t) { return s << t.toString(); }
+
+// The memory behind a tensor.
+class Storage {
+  public:
+    Storage(void* data, size_t bytes, Device d) : data_(data), bytes_(bytes), device_(d) {}
+    void* mutable_data() const { return data_; }
+    const void* data() const { return data_; }
+    template <class T>
+    T* data() const {
+        return static_cast<T*>(data_);
+    }
+    size_t nbytes() const { return bytes_; }
+    Device device() const { return device_; }
+    bool is_alias_of(const Storage& o) const { return data_ == o.data_; }
+
+  private:
+    void* data_;
+    size_t bytes_;
+    Device device_;
+};
+
+class Generator {
+  public:
+    Generator() = default;
+    explicit Generator(mindtorch::Object o) : object_(std::move(o)) {}
+    bool defined() const { return static_cast<bool>(object_); }
+    mt_object handle() const { return object_.get(); }
+    void set_current_seed(uint64_t seed) { mindtorch::check(mindtorch::api().generator_seed(handle(), &seed, 1)); }
+    uint64_t current_seed() const {
+        uint64_t seed = 0;
+        mindtorch::check(mindtorch::api().generator_seed(handle(), &seed, 0));
+        return seed;
+    }
+    uint32_t random() const { return static_cast<uint32_t>(draw(32)); }
+    uint64_t random64() const { return draw(64); }
+    Device device() const { return Device(DeviceType::CPU); }
+
+  private:
+    uint64_t draw(int bits) const {
+        uint64_t word = 0;
+        mindtorch::check(mindtorch::api().random(handle(), &word, 1, bits));
+        return word;
+    }
+    mindtorch::Object object_;
+};
+class TensorBase {
+  public:
+    TensorBase() = default;
+    TensorBase(const TensorBase& o) : h_(o.h_) {
+        if (h_) mindtorch::api().retain(h_);
+    }
+    TensorBase(TensorBase&& o) noexcept : h_(std::exchange(o.h_, nullptr)) {}
+    TensorBase& operator=(const TensorBase& o) {
+        TensorBase copy(o);
+        std::swap(h_, copy.h_);
+        return *this;
+    }
+    TensorBase& operator=(TensorBase&& o) noexcept {
+        std::swap(h_, o.h_);
+        return *this;
+    }
+    ~TensorBase() {
+        if (h_) mindtorch::find_api()->release(h_);
+    }
+
+    bool defined() const { return h_ != nullptr; }
+    void reset() { *this = TensorBase(); }
+    mt_tensor handle() const { return h_; }
+    mt_tensor release_handle() { return std::exchange(h_, nullptr); }
+    void* unsafeGetTensorImpl() const { return h_; }
+    bool is_same(const TensorBase& o) const { return h_ == o.h_; }
+    size_t use_count() const { return static_cast<size_t>(mindtorch::api().references(h_)); }
+    bool has_storage() const { return defined(); }
+
+    int64_t dim() const { return mindtorch::api().dim(need()); }
+    int64_t ndimension() const { return dim(); }
+    IntArrayRef sizes() const { return IntArrayRef(mindtorch::api().sizes(need()), static_cast<size_t>(dim())); }
+    IntArrayRef strides() const { return IntArrayRef(mindtorch::api().strides(need()), static_cast<size_t>(dim())); }
+    IntArrayRef sym_sizes() const { return sizes(); }
+    IntArrayRef sym_strides() const { return strides(); }
+    int64_t size(int64_t i) const { return mindtorch::api().sizes(need())[wrap(i)]; }
+    int64_t stride(int64_t i) const { return mindtorch::api().strides(need())[wrap(i)]; }
+    int64_t sym_size(int64_t i) const { return size(i); }
+    int64_t sym_stride(int64_t i) const { return stride(i); }
+    int64_t numel() const { return mindtorch::api().numel(need()); }
+    int64_t sym_numel() const { return numel(); }
+    int64_t storage_offset() const { return mindtorch::api().offset(need()); }
+    int64_t sym_storage_offset() const { return storage_offset(); }
+    size_t itemsize() const { return c10::elementSize(scalar_type()); }
+    int64_t element_size() const { return static_cast<int64_t>(itemsize()); }
+    size_t nbytes() const { return static_cast<size_t>(numel()) * itemsize(); }
+    ScalarType scalar_type() const { return static_cast<ScalarType>(mindtorch::api().dtype(need())); }
+    caffe2::TypeMeta dtype() const { return caffe2::TypeMeta(scalar_type()); }
+    Device device() const {
+        const mt_device d = mindtorch::api().device(need());
+        return Device(static_cast<DeviceType>(d.type), d.index);
+    }
+    DeviceIndex get_device() const { return device().index(); }
+    Layout layout() const { return static_cast<Layout>(mindtorch::api().layout(need())); }
+    TensorOptions options() const { return TensorOptions().dtype(scalar_type()).device(device()).layout(layout()); }
+    bool is_cpu() const { return device().is_cpu(); }
+    bool is_cuda() const { return device().is_cuda(); }
+    bool is_meta() const { return device().is_meta(); }
+    bool is_mps() const { return device().is_mps(); }
+    bool is_xpu() const { return device().is_xpu(); }
+    bool is_hip() const { return device().type() == DeviceType::HIP; }
+    bool is_xla() const { return device().type() == DeviceType::XLA; }
+    bool is_privateuseone() const { return device().is_privateuseone(); }
+    bool is_sparse() const { return layout() == Layout::Sparse; }
+    bool is_sparse_csr() const { return layout() == Layout::SparseCsr; }
+    bool is_mkldnn() const { return false; }
+    bool is_quantized() const { return false; }
+    bool is_nested() const { return false; }
+    bool is_floating_point() const { return c10::isFloatingType(scalar_type()); }
+    bool is_complex() const { return c10::isComplexType(scalar_type()); }
+    bool is_signed() const {
+        return !(scalar_type() == ScalarType::Byte || scalar_type() == ScalarType::Bool ||
+                 (scalar_type() >= ScalarType::UInt16 && scalar_type() <= ScalarType::UInt64));
+    }
+    bool has_names() const { return false; }
+    bool is_inference() const { return flag(MT_FLAG_INFERENCE); }
+    bool is_non_overlapping_and_dense() const { return flag(MT_FLAG_NON_OVERLAPPING_AND_DENSE); }
+    bool is_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const {
+        if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return flag(MT_FLAG_CONTIGUOUS);
+        const int64_t n = f == MemoryFormat::ChannelsLast ? 4 : 5;
+        if (dim() != n) return false;
+        int64_t expected = 1;
+        auto fits = [&](int64_t i) {
+            if (size(i) != 1 && stride(i) != expected) return false;
+            expected *= size(i);
+            return true;
+        };
+        if (numel() == 0) return true;
+        if (!fits(1)) return false;
+        for (int64_t i = n - 1; i >= 2; i--)
+            if (!fits(i)) return false;
+        return fits(0);
+    }
+    MemoryFormat suggest_memory_format(bool = false) const {
+        if (dim() == 4 && !is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast))
+            return MemoryFormat::ChannelsLast;
+        if (dim() == 5 && !is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast3d))
+            return MemoryFormat::ChannelsLast3d;
+        return MemoryFormat::Contiguous;
+    }
+
+    void* data_ptr() const {
+        void* p = nullptr;
+        mindtorch::check(mindtorch::api().data(need(), &p));
+        return p;
+    }
+    void* mutable_data_ptr() const { return data_ptr(); }
+    const void* const_data_ptr() const { return data_ptr(); }
+    template <class T>
+    T* data_ptr() const {
+        const ScalarType wanted = c10::CppTypeToScalarType<std::remove_const_t<T>>::value;
+        TORCH_CHECK(scalar_type() == wanted, "expected scalar type ", c10::toString(wanted), " but found ",
+                    c10::toString(scalar_type()));
+        return static_cast<T*>(data_ptr());
+    }
+    template <class T>
+    T* mutable_data_ptr() const {
+        return data_ptr<T>();
+    }
+    template <class T>
+    const std::remove_const_t<T>* const_data_ptr() const {
+        return data_ptr<std::remove_const_t<T>>();
+    }
+    Storage storage() const {
+        void* p = nullptr;
+        int64_t bytes = 0;
+        mindtorch::check(mindtorch::api().storage(need(), &p, &bytes));
+        return Storage(p, static_cast<size_t>(bytes), device());
+    }
+    bool is_alias_of(const TensorBase& o) const { return storage().is_alias_of(o.storage()); }
+    template <class T, size_t N>
+    TensorAccessor<T, N> accessor() const& {
+        check_dim(N);
+        return TensorAccessor<T, N>(data_ptr<T>(), sizes().data(), strides().data());
+    }
+    template <class T, size_t N>
+    TensorAccessor<T, N> accessor() && = delete;
+    template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class Index = int64_t>
+    GenericPackedTensorAccessor<T, N, Traits, Index> generic_packed_accessor() const {
+        check_dim(N);
+        return GenericPackedTensorAccessor<T, N, Traits, Index>(data_ptr<T>(), sizes().data(), strides().data());
+    }
+    template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
+    PackedTensorAccessor32<T, N, Traits> packed_accessor32() const {
+        return generic_packed_accessor<T, N, Traits, int32_t>();
+    }
+    template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
+    PackedTensorAccessor64<T, N, Traits> packed_accessor64() const {
+        return generic_packed_accessor<T, N, Traits, int64_t>();
+    }
+    template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class Index = int64_t>
+    GenericPackedTensorAccessor<T, N, Traits, Index> packed_accessor() const {
+        return generic_packed_accessor<T, N, Traits, Index>();
+    }
+
+    bool requires_grad() const { return flag(MT_FLAG_REQUIRES_GRAD); }
+    bool is_leaf() const { return flag(MT_FLAG_LEAF); }
+    bool is_view() const { return flag(MT_FLAG_VIEW); }
+    int64_t _version() const { return mindtorch::api().version_of(need()); }
+    uint64_t key_set() const { return mindtorch::api().keys(need()); }
+    const TensorBase& set_requires_grad(bool on) const {
+        mindtorch::check(mindtorch::api().set_requires_grad(need(), on));
+        return *this;
+    }
+    std::string toString() const { return DeprecatedTypeProperties(scalar_type(), device()).toString(); }
+
+  protected:
+    mt_tensor need() const {
+        TORCH_CHECK(h_, "this tensor is undefined: it has no sizes, elements or device");
+        return h_;
+    }
+    bool flag(uint32_t bit) const { return (mindtorch::api().flags(need()) & bit) != 0; }
+    int64_t wrap(int64_t i) const {
+        const int64_t n = dim();
+        if (MINDTORCH_UNLIKELY(i < -n || i >= n))
+            mindtorch::fail(MT_ERROR_INDEX, "", "Dimension out of range (expected to be in range of [", n ? -n : -1,
+                            ", ", n ? n - 1 : 0, "], but got ", i, ")");
+        return i < 0 ? i + n : i;
+    }
+    void check_dim(size_t n) const {
+        TORCH_CHECK(dim() == static_cast<int64_t>(n), "TensorAccessor expected ", n, " dims but tensor has ", dim());
+    }
+    mt_tensor h_ = nullptr;
+};
+static_assert(sizeof(TensorBase) == sizeof(mt_tensor), "a list of tensors is a list of handles");
+
+class Tensor : public TensorBase {
+  public:
+    Tensor() = default;
+    Tensor(const TensorBase& b) : TensorBase(b) {}
+    Tensor(TensorBase&& b) noexcept : TensorBase(std::move(b)) {}
+    Tensor(const Tensor&) = default;
+    Tensor(Tensor&&) noexcept = default;
+    Tensor& operator=(const Tensor&) & = default;
+    Tensor& operator=(Tensor&&) & noexcept = default;
+    // Assigning to what an expression gives writes to its elements: t[0] = u.
+    Tensor& operator=(const Tensor& o) &&;
+    Tensor& operator=(Tensor&& o) &&;
+    Tensor& operator=(const Scalar& v) &&;
+    static Tensor steal(mt_tensor h) {
+        Tensor t;
+        t.h_ = h;
+        return t;
+    }
+    static Tensor share(mt_tensor h) {
+        if (h) mindtorch::api().retain(h);
+        return steal(h);
+    }
+
+    DeprecatedTypeProperties type() const { return DeprecatedTypeProperties(scalar_type(), device()); }
+    Tensor to(const TensorOptions& options = {}, bool non_blocking = false, bool copy = false,
+              std::optional<MemoryFormat> f = std::nullopt) const;
+    Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false,
+              std::optional<MemoryFormat> f = std::nullopt) const;
+    Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false,
+              std::optional<MemoryFormat> f = std::nullopt) const;
+    Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false,
+              std::optional<MemoryFormat> f = std::nullopt) const;
+    Tensor toType(ScalarType t) const;
+    Tensor cpu() const;
+    Tensor cuda() const;
+    Tensor data() const;
+    Tensor variable_data() const { return data(); }
+    Tensor tensor_data() const { return data(); }
+    void set_data(const Tensor& t) const { mindtorch::check(mindtorch::api().set_data(need(), t.need())); }
+    Scalar item() const;
+    template <class T>
+    T item() const {
+        return item().to<T>();
+    }
+    const Tensor& requires_grad_(bool on = true) const {
+        set_requires_grad(on);
+        return *this;
+    }
+    Tensor grad() const {
+        mt_tensor g = nullptr;
+        mindtorch::check(mindtorch::api().grad(need(), &g));
+        return steal(g);
+    }
+    void set_grad(const Tensor& g) const { mindtorch::check(mindtorch::api().set_grad(need(), g.h_)); }
+    void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt,
+                  bool create_graph = false, std::optional<TensorList> inputs = std::nullopt) const;
+    Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
+    Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
+    Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values);
+    Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value);
+    Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& values);
+    Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value);
+
+    Tensor operator[](int64_t i) const;
+    Tensor operator[](const Scalar& i) const { return (*this)[i.toLong()]; }
+    Tensor operator[](const Tensor& i) const;
+    Tensor operator-() const;
+    Tensor operator~() const;
+    Tensor& operator+=(const Tensor& o);
+    Tensor& operator+=(const Scalar& o);
+    Tensor& operator-=(const Tensor& o);
+    Tensor& operator-=(const Scalar& o);
+    Tensor& operator*=(const Tensor& o);
+    Tensor& operator*=(const Scalar& o);
+    Tensor& operator/=(const Tensor& o);
+    Tensor& operator/=(const Scalar& o);
+
+    // From here on from the operators' schemas.
+#include <mindtorch/generated/methods.h>
+};
+inline std::ostream& operator<<(std::ostream& s, const DeprecatedTypeProperties*) = delete;
+
+namespace detail {
+inline const Generator& getDefaultCPUGenerator() {
+    static const Generator* const g = [] {
+        mt_object o = nullptr;
+        mindtorch::check(mindtorch::api().default_generator(mt_device{0, -1}, &o));
+        return new Generator(mindtorch::Object::steal(o));
+    }();
+    return *g;
+}
+}  // namespace detail
+
+}  // namespace at
+
+namespace c10 {
+template <class T>
+class List;
+}
+
+namespace mindtorch MINDTORCH_HIDDEN {
+
+// ---- arguments and results of operators ----
+
+inline mt_value none() { return mt_value{}; }
+inline mt_value arg(const at::Tensor& t) {
+    mt_value v{};
+    v.tag = t.defined() ? MT_TENSOR : MT_NONE;
+    v.as.tensor = t.handle();
+    return v;
+}
+inline mt_value arg(int64_t i) {
+    mt_value v{};
+    v.tag = MT_INT;
+    v.as.integer = i;
+    return v;
+}
+inline mt_value arg(double d) {
+    mt_value v{};
+    v.tag = MT_DOUBLE;
+    v.as.real = d;
+    return v;
+}
+inline mt_value arg(bool b) {
+    mt_value v{};
+    v.tag = MT_BOOL;
+    v.as.boolean = b;
+    return v;
+}
+inline mt_value arg(const c10::Scalar& s) { return s.value(); }
+inline mt_value arg(c10::ScalarType t) {
+    mt_value v{};
+    v.tag = MT_DTYPE;
+    v.as.dtype = static_cast<uint8_t>(t);
+    return v;
+}
+inline mt_value arg(const c10::Device& d) {
+    mt_value v{};
+    v.tag = MT_DEVICE;
+    v.as.device = {static_cast<uint8_t>(d.type()), d.index()};
+    return v;
+}
+inline mt_value arg(c10::Layout l) {
+    mt_value v{};
+    v.tag = MT_LAYOUT;
+    v.as.integer = static_cast<int64_t>(l);
+    return v;
+}
+inline mt_value arg(c10::MemoryFormat f) {
+    mt_value v{};
+    v.tag = MT_MEMORY_FORMAT;
+    v.as.integer = static_cast<int64_t>(f);
+    return v;
+}
+inline mt_value arg(std::string_view s) {
+    mt_value v{};
+    v.tag = MT_STRING;
+    v.as.string = s.data();
+    v.len = static_cast<uint32_t>(s.size());
+    return v;
+}
+inline mt_value arg(const std::string& s) { return arg(std::string_view(s)); }
+inline mt_value arg(const char* s) { return arg(std::string_view(s)); }
+inline mt_value arg(const at::Generator& g) {
+    mt_value v{};
+    v.tag = g.defined() ? MT_GENERATOR : MT_NONE;
+    v.as.object = g.handle();
+    return v;
+}
+inline mt_value arg(c10::IntArrayRef list) {
+    mt_value v{};
+    v.tag = MT_INT_LIST;
+    v.as.ints = list.data();
+    v.len = static_cast<uint32_t>(list.size());
+    return v;
+}
+inline mt_value arg(c10::ArrayRef<double> list) {
+    mt_value v{};
+    v.tag = MT_DOUBLE_LIST;
+    v.as.doubles = list.data();
+    v.len = static_cast<uint32_t>(list.size());
+    return v;
+}
+template <size_t n>
+mt_value arg(const std::array<bool, n>& list) {
+    mt_value v{};
+    v.tag = MT_BOOL_LIST;
+    v.as.bools = reinterpret_cast<const uint8_t*>(list.data());
+    v.len = n;
+    return v;
+}
+inline mt_value arg(at::TensorList list) {
+    mt_value v{};
+    v.tag = MT_TENSOR_LIST;
+    v.as.tensors = reinterpret_cast<const mt_tensor*>(list.data());
+    v.len = static_cast<uint32_t>(list.size());
+    return v;
+}
+inline mt_value arg(const c10::OptionalIntArrayRef& list) { return list ? arg(*list) : none(); }
+template <class T>
+mt_value arg(const std::optional<T>& o) {
+    return o ? arg(*o) : none();
+}
+mt_value arg(const c10::List<std::optional<at::Tensor>>& list);
+// Numbers of any kind, as values next to each other.
+class Scalars {
+  public:
+    Scalars(c10::ArrayRef<c10::Scalar> list) {
+        for (const c10::Scalar& s : list) values_.push_back(s.value());
+    }
+    mt_value value() const {
+        mt_value v{};
+        v.tag = MT_SCALAR_LIST;
+        v.as.values = values_.data();
+        v.len = static_cast<uint32_t>(values_.size());
+        return v;
+    }
+
+  private:
+    std::vector<mt_value> values_;
+};
+
+// An operator, looked up at its first call.
+struct Op {
+    const char* name;
+    const char* overload;
+    mt_operator found = nullptr;
+    mt_operator get() {
+        if (MINDTORCH_UNLIKELY(!found)) {
+            found = api().find(name, overload);
+            if (!found)
+                throw_error(c10::str("the operator ", name, overload[0] ? "." : "", overload,
+                                     " is not registered in this mindtorch_v2"),
+                            MT_ERROR_NOT_IMPLEMENTED);
+        }
+        return found;
+    }
+};
+inline void call(Op& op, mt_value* args, int n, mt_value* rets, int nrets) {
+    check(api().call(op.get(), args, n, rets, nrets));
+}
+inline at::Tensor tensor_of(const mt_value& v) { return at::Tensor::steal(v.tag == MT_TENSOR ? v.as.tensor : nullptr); }
+inline void drop(const mt_value& v) {
+    if (v.tag == MT_TENSOR || v.tag == MT_OBJECT || v.tag == MT_GENERATOR) api().release(v.as.object);
+}
+inline at::Tensor call_tensor(Op& op, mt_value* args, int n) {
+    mt_value r{};
+    call(op, args, n, &r, 1);
+    return tensor_of(r);
+}
+// Of operators that write to an argument and return it.
+inline void call_writing(Op& op, mt_value* args, int n, int nrets) {
+    mt_value r[8] = {};
+    call(op, args, n, r, nrets);
+    for (int i = 0; i < nrets; i++) drop(r[i]);
+}
+inline std::vector<at::Tensor> tensors_of(const mt_value& v) {
+    Object list = Object::steal(v.as.object);
+    std::vector<at::Tensor> all(static_cast<size_t>(api().length(list.get())));
+    for (size_t i = 0; i < all.size(); i++) {
+        mt_value item{};
+        check(api().item(list.get(), static_cast<int64_t>(i), &item));
+        all[i] = at::Tensor::share(item.tag == MT_TENSOR ? item.as.tensor : nullptr);
+    }
+    return all;
+}
+inline std::vector<at::Tensor> call_tensors(Op& op, mt_value* args, int n) {
+    mt_value r{};
+    call(op, args, n, &r, 1);
+    return tensors_of(r);
+}
+inline int64_t call_int(Op& op, mt_value* args, int n) {
+    mt_value r{};
+    call(op, args, n, &r, 1);
+    return r.as.integer;
+}
+inline bool call_bool(Op& op, mt_value* args, int n) {
+    mt_value r{};
+    call(op, args, n, &r, 1);
+    return r.as.boolean;
+}
+inline c10::Scalar call_scalar(Op& op, mt_value* args, int n) {
+    mt_value r{};
+    call(op, args, n, &r, 1);
+    return c10::Scalar::of(r);
+}
+// A function of Python, for what no operator does.
+inline mt_value call_python(const char* module, const char* name, std::initializer_list<mt_value> args) {
+    mt_value r{};
+    check(api().call_python(module, name, args.begin(), static_cast<int32_t>(args.size()), &r));
+    return r;
+}
+// What a factory made, as its options say about gradients.
+inline at::Tensor with_options(at::Tensor t, const at::TensorOptions& o) {
+    if (MINDTORCH_UNLIKELY(o.requires_grad())) t.set_requires_grad(true);
+    return t;
+}
+
+}  // namespace mindtorch MINDTORCH_HIDDEN

@@ -1,0 +1,675 @@
+// Element types, devices, layouts, and lists of numbers.
+#pragma once
+
+#include <mindtorch/numbers.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <typeinfo>
+#include <unordered_map>
+#include <vector>
+
+namespace c10 {
+
+using std::in_place;
+using std::make_optional;
+using std::nullopt;
+using std::nullopt_t;
+using std::optional;
+using std::string_view;
+
+// ---- element types: C++ type, name, number ----
+#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(_) AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_)
+#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_) \
+    _(uint8_t, Byte)                           \
+    _(int8_t, Char)                            \
+    _(int16_t, Short)                          \
+    _(int, Int)                                \
+    _(int64_t, Long)                           \
+    _(at::Half, Half)                          \
+    _(float, Float)                            \
+    _(double, Double)                          \
+    _(c10::complex<c10::Half>, ComplexHalf)    \
+    _(c10::complex<float>, ComplexFloat)       \
+    _(c10::complex<double>, ComplexDouble)     \
+    _(bool, Bool)                              \
+    _(at::BFloat16, BFloat16)                  \
+    _(at::Float8_e5m2, Float8_e5m2)            \
+    _(at::Float8_e4m3fn, Float8_e4m3fn)        \
+    _(uint16_t, UInt16)                        \
+    _(uint32_t, UInt32)                        \
+    _(uint64_t, UInt64)
+#define AT_FORALL_INT_TYPES(_) _(uint8_t, Byte) _(int8_t, Char) _(int16_t, Short) _(int, Int) _(int64_t, Long)
+#define AT_FORALL_SCALAR_TYPES(_) AT_FORALL_INT_TYPES(_) _(float, Float) _(double, Double)
+#define AT_FORALL_SCALAR_TYPES_AND(S, _) \
+    AT_FORALL_SCALAR_TYPES(_)            \
+    _(::c10::impl::ScalarTypeToCPPTypeT<::c10::ScalarType::S>, S)
+#define AT_FORALL_COMPLEX_TYPES(_) _(c10::complex<float>, ComplexFloat) _(c10::complex<double>, ComplexDouble)
+
+enum class ScalarType : int8_t {
+    Byte = 0,
+    Char = 1,
+    Short = 2,
+    Int = 3,
+    Long = 4,
+    Half = 5,
+    Float = 6,
+    Double = 7,
+    ComplexHalf = 8,
+    ComplexFloat = 9,
+    ComplexDouble = 10,
+    Bool = 11,
+    QInt8 = 12,
+    QUInt8 = 13,
+    QInt32 = 14,
+    BFloat16 = 15,
+    Float8_e5m2 = 23,
+    Float8_e4m3fn = 24,
+    Float8_e5m2fnuz = 25,
+    Float8_e4m3fnuz = 26,
+    UInt16 = 27,
+    UInt32 = 28,
+    UInt64 = 29,
+    Float8_e8m0fnu = 44,
+    Float4_e2m1fn_x2 = 45,
+    Undefined = -1,
+};
+
+}  // namespace c10
+namespace at {
+using namespace c10;
+}
+namespace c10 {
+
+namespace impl {
+template <ScalarType t>
+struct ScalarTypeToCPPType;
+}  // namespace impl
+template <class T>
+struct CppTypeToScalarType;
+#define MINDTORCH_TYPE(T, Name)                           \
+    template <>                                           \
+    struct impl::ScalarTypeToCPPType<ScalarType::Name> {  \
+        using type = T;                                   \
+        static constexpr ScalarType t = ScalarType::Name; \
+    };                                                    \
+    template <>                                           \
+    struct CppTypeToScalarType<T> : std::integral_constant<ScalarType, ScalarType::Name> {};
+AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(MINDTORCH_TYPE)
+#undef MINDTORCH_TYPE
+template <>
+struct CppTypeToScalarType<long long> : std::integral_constant<ScalarType, ScalarType::Long> {};
+namespace impl {
+template <ScalarType t>
+using ScalarTypeToCPPTypeT = typename ScalarTypeToCPPType<t>::type;
+}
+
+inline const char* toString(ScalarType t) {
+    switch (t) {
+#define MINDTORCH_NAME(T, Name) \
+    case ScalarType::Name:      \
+        return #Name;
+        AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(MINDTORCH_NAME)
+#undef MINDTORCH_NAME
+        case ScalarType::QInt8:
+            return "QInt8";
+        case ScalarType::QUInt8:
+            return "QUInt8";
+        case ScalarType::QInt32:
+            return "QInt32";
+        case ScalarType::Float8_e5m2fnuz:
+            return "Float8_e5m2fnuz";
+        case ScalarType::Float8_e4m3fnuz:
+            return "Float8_e4m3fnuz";
+        case ScalarType::Float8_e8m0fnu:
+            return "Float8_e8m0fnu";
+        case ScalarType::Float4_e2m1fn_x2:
+            return "Float4_e2m1fn_x2";
+        default:
+            return "Undefined";
+    }
+}
+inline size_t elementSize(ScalarType t) {
+    switch (t) {
+        case ScalarType::Short:
+        case ScalarType::UInt16:
+        case ScalarType::Half:
+        case ScalarType::BFloat16:
+            return 2;
+        case ScalarType::Int:
+        case ScalarType::UInt32:
+        case ScalarType::Float:
+        case ScalarType::ComplexHalf:
+            return 4;
+        case ScalarType::Long:
+        case ScalarType::UInt64:
+        case ScalarType::Double:
+        case ScalarType::ComplexFloat:
+            return 8;
+        case ScalarType::ComplexDouble:
+            return 16;
+        default:
+            return 1;
+    }
+}
+constexpr bool isComplexType(ScalarType t) {
+    return t == ScalarType::ComplexHalf || t == ScalarType::ComplexFloat || t == ScalarType::ComplexDouble;
+}
+constexpr bool isReducedFloatingType(ScalarType t) {
+    return t == ScalarType::Half || t == ScalarType::BFloat16 ||
+           (static_cast<int>(t) >= 23 && static_cast<int>(t) <= 26) || t == ScalarType::Float8_e8m0fnu;
+}
+constexpr bool isFloatingType(ScalarType t) {
+    return t == ScalarType::Float || t == ScalarType::Double || isReducedFloatingType(t);
+}
+constexpr bool isIntegralType(ScalarType t, bool includeBool = false) {
+    return (static_cast<int>(t) >= 0 && static_cast<int>(t) <= 4) ||
+           (static_cast<int>(t) >= 27 && static_cast<int>(t) <= 29) || (includeBool && t == ScalarType::Bool);
+}
+constexpr bool isQIntType(ScalarType t) {
+    return t == ScalarType::QInt8 || t == ScalarType::QUInt8 || t == ScalarType::QInt32;
+}
+inline ScalarType toRealValueType(ScalarType t) {
+    return t == ScalarType::ComplexHalf     ? ScalarType::Half
+           : t == ScalarType::ComplexFloat  ? ScalarType::Float
+           : t == ScalarType::ComplexDouble ? ScalarType::Double
+                                            : t;
+}
+inline std::ostream& operator<<(std::ostream& s, ScalarType t) { return s << toString(t); }
+
+constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kU8 = ScalarType::Byte;
+constexpr ScalarType kChar = ScalarType::Char, kInt8 = ScalarType::Char, kI8 = ScalarType::Char;
+constexpr ScalarType kShort = ScalarType::Short, kInt16 = ScalarType::Short, kI16 = ScalarType::Short;
+constexpr ScalarType kInt = ScalarType::Int, kInt32 = ScalarType::Int, kI32 = ScalarType::Int;
+constexpr ScalarType kLong = ScalarType::Long, kInt64 = ScalarType::Long, kI64 = ScalarType::Long;
+constexpr ScalarType kHalf = ScalarType::Half, kFloat16 = ScalarType::Half, kF16 = ScalarType::Half;
+constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kF32 = ScalarType::Float;
+constexpr ScalarType kDouble = ScalarType::Double, kFloat64 = ScalarType::Double, kF64 = ScalarType::Double;
+constexpr ScalarType kComplexHalf = ScalarType::ComplexHalf, kComplex32 = ScalarType::ComplexHalf;
+constexpr ScalarType kComplexFloat = ScalarType::ComplexFloat, kComplex64 = ScalarType::ComplexFloat;
+constexpr ScalarType kComplexDouble = ScalarType::ComplexDouble, kComplex128 = ScalarType::ComplexDouble;
+constexpr ScalarType kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
+constexpr ScalarType kUInt16 = ScalarType::UInt16, kUInt32 = ScalarType::UInt32, kUInt64 = ScalarType::UInt64;
+constexpr ScalarType kFloat8_e5m2 = ScalarType::Float8_e5m2, kFloat8_e4m3fn = ScalarType::Float8_e4m3fn;
+constexpr ScalarType kFloat8_e5m2fnuz = ScalarType::Float8_e5m2fnuz, kFloat8_e4m3fnuz = ScalarType::Float8_e4m3fnuz;
+
+}  // namespace c10
+
+namespace caffe2 {
+
+// The element type as Tensor::dtype() gives it: compares with ScalarType.
+class TypeMeta {
+  public:
+    TypeMeta() = default;
+    TypeMeta(c10::ScalarType t) : type_(t) {}
+    template <class T>
+    static TypeMeta Make() {
+        return TypeMeta(c10::CppTypeToScalarType<T>::value);
+    }
+    c10::ScalarType toScalarType() const { return type_; }
+    size_t itemsize() const { return c10::elementSize(type_); }
+    bool isScalarType() const { return type_ != c10::ScalarType::Undefined; }
+    bool isScalarType(c10::ScalarType t) const { return type_ == t; }
+    template <class T>
+    bool Match() const {
+        return type_ == c10::CppTypeToScalarType<T>::value;
+    }
+    std::string_view name() const {
+        switch (type_) {
+#define MINDTORCH_NAME(T, Name) \
+    case c10::ScalarType::Name: \
+        return names<T>();
+            AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(MINDTORCH_NAME)
+#undef MINDTORCH_NAME
+            default:
+                return "nullptr (uninitialized)";
+        }
+    }
+    friend bool operator==(TypeMeta a, TypeMeta b) { return a.type_ == b.type_; }
+    friend bool operator!=(TypeMeta a, TypeMeta b) { return a.type_ != b.type_; }
+
+  private:
+    template <class T>
+    static constexpr std::string_view names() {
+        return std::is_same<T, uint8_t>::value                ? "unsigned char"
+               : std::is_same<T, int8_t>::value               ? "signed char"
+               : std::is_same<T, int16_t>::value              ? "short"
+               : std::is_same<T, int>::value                  ? "int"
+               : std::is_same<T, int64_t>::value              ? "long"
+               : std::is_same<T, float>::value                ? "float"
+               : std::is_same<T, double>::value               ? "double"
+               : std::is_same<T, bool>::value                 ? "bool"
+               : std::is_same<T, c10::Half>::value            ? "c10::Half"
+               : std::is_same<T, c10::BFloat16>::value        ? "c10::BFloat16"
+               : std::is_same<T, c10::complex<float>>::value  ? "c10::complex<float>"
+               : std::is_same<T, c10::complex<double>>::value ? "c10::complex<double>"
+                                                              : "an element type";
+    }
+    c10::ScalarType type_ = c10::ScalarType::Undefined;
+};
+inline std::ostream& operator<<(std::ostream& s, TypeMeta t) { return s << t.name(); }
+
+}  // namespace caffe2
+
+namespace c10 {
+
+inline ScalarType typeMetaToScalarType(caffe2::TypeMeta t) { return t.toScalarType(); }
+inline caffe2::TypeMeta scalarTypeToTypeMeta(ScalarType t) { return caffe2::TypeMeta(t); }
+inline std::string toString(caffe2::TypeMeta t) { return toString(t.toScalarType()); }
+inline bool isFloatingType(caffe2::TypeMeta t) { return isFloatingType(t.toScalarType()); }
+
+// ---- devices ----
+enum class DeviceType : int8_t {
+    CPU = 0,
+    CUDA = 1,
+    XLA = 9,
+    MPS = 13,
+    XPU = 12,
+    Meta = 14,
+    HIP = 6,
+    PrivateUse1 = 20,
+    COMPILE_TIME_MAX_DEVICE_TYPES = 21
+};
+constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kHIP = DeviceType::HIP, kXLA = DeviceType::XLA,
+                     kMPS = DeviceType::MPS, kMeta = DeviceType::Meta, kXPU = DeviceType::XPU,
+                     kPrivateUse1 = DeviceType::PrivateUse1;
+using DeviceIndex = int8_t;
+
+inline std::string DeviceTypeName(DeviceType t, bool lower_case = false) {
+    const char* name = t == DeviceType::CPU    ? "CPU"
+                       : t == DeviceType::CUDA ? "CUDA"
+                       : t == DeviceType::HIP  ? "HIP"
+                       : t == DeviceType::XLA  ? "XLA"
+                       : t == DeviceType::MPS  ? "MPS"
+                       : t == DeviceType::XPU  ? "XPU"
+                       : t == DeviceType::Meta ? "META"
+                                               : "NPU";
+    std::string s = name;
+    if (lower_case) std::transform(s.begin(), s.end(), s.begin(), [](char c) { return static_cast<char>(c | 32); });
+    return s;
+}
+inline std::ostream& operator<<(std::ostream& s, DeviceType t) { return s << DeviceTypeName(t, true); }
+
+class Device {
+  public:
+    using Type = DeviceType;
+    Device(DeviceType t, DeviceIndex index = -1) : type_(t), index_(index) {}
+    Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
+        const size_t colon = text.find(':');
+        const std::string name = text.substr(0, colon);
+        static const std::pair<const char*, DeviceType> names[] = {{"cpu", DeviceType::CPU},
+                                                                   {"cuda", DeviceType::CUDA},
+                                                                   {"meta", DeviceType::Meta},
+                                                                   {"npu", DeviceType::PrivateUse1},
+                                                                   {"privateuseone", DeviceType::PrivateUse1},
+                                                                   {"xpu", DeviceType::XPU},
+                                                                   {"mps", DeviceType::MPS}};
+        bool found = false;
+        for (const auto& n : names)
+            if (name == n.first) {
+                type_ = n.second;
+                found = true;
+            }
+        bool number = colon != std::string::npos && colon + 1 < text.size();
+        for (size_t i = colon + 1; number && i < text.size(); i++) number = text[i] >= '0' && text[i] <= '9';
+        TORCH_CHECK(found && (colon == std::string::npos || number), "Invalid device string: '", text, "'");
+        if (number) index_ = static_cast<DeviceIndex>(std::stoi(text.substr(colon + 1)));
+    }
+    Device(const char* text) : Device(std::string(text)) {}
+    DeviceType type() const noexcept { return type_; }
+    DeviceIndex index() const noexcept { return index_; }
+    bool has_index() const noexcept { return index_ != -1; }
+    void set_index(DeviceIndex i) { index_ = i; }
+    bool is_cpu() const noexcept { return type_ == DeviceType::CPU; }
+    bool is_cuda() const noexcept { return type_ == DeviceType::CUDA; }
+    bool is_meta() const noexcept { return type_ == DeviceType::Meta; }
+    bool is_mps() const noexcept { return type_ == DeviceType::MPS; }
+    bool is_xpu() const noexcept { return type_ == DeviceType::XPU; }
+    bool is_privateuseone() const noexcept { return type_ == DeviceType::PrivateUse1; }
+    bool operator==(const Device& o) const noexcept { return type_ == o.type_ && index_ == o.index_; }
+    bool operator!=(const Device& o) const noexcept { return !(*this == o); }
+    std::string str() const {
+        std::string s = DeviceTypeName(type_, true);
+        return has_index() ? s + ":" + std::to_string(index_) : s;
+    }
+
+  private:
+    DeviceType type_;
+    DeviceIndex index_;
+};
+inline std::ostream& operator<<(std::ostream& s, const Device& d) { return s << d.str(); }
+
+enum class Layout : int8_t { Strided, Sparse, Mkldnn, SparseCsr, SparseCsc, SparseBsr, SparseBsc, Jagged };
+constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse, kSparseCsr = Layout::SparseCsr;
+inline std::ostream& operator<<(std::ostream& s, Layout l) {
+    static const char* const names[] = {"Strided",   "Sparse",    "Mkldnn",    "SparseCsr",
+                                        "SparseCsc", "SparseBsr", "SparseBsc", "Jagged"};
+    return s << names[static_cast<int>(l) & 7];
+}
+enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+inline std::ostream& operator<<(std::ostream& s, MemoryFormat f) {
+    static const char* const names[] = {"Contiguous", "Preserve", "ChannelsLast", "ChannelsLast3d"};
+    return s << names[static_cast<int>(f) & 3];
+}
+
+// ---- lists ----
+// A view of a list that somebody else keeps alive.
+template <class T>
+class ArrayRef {
+  public:
+    using value_type = T;
+    using iterator = const T*;
+    using const_iterator = const T*;
+    using size_type = size_t;
+    using reverse_iterator = std::reverse_iterator<iterator>;
+    constexpr ArrayRef() = default;
+    constexpr ArrayRef(std::nullopt_t) = delete;
+    constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
+    constexpr ArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
+    constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<size_t>(end - begin)) {}
+    template <class Container, class U = decltype(std::declval<const Container&>().data()),
+              class = std::enable_if_t<std::is_convertible<U, const T*>::value &&
+                                       std::is_integral<decltype(std::declval<const Container&>().size())>::value>>
+    ArrayRef(const Container& c) : data_(c.data()), size_(c.size()) {}
+    template <size_t n>
+    constexpr ArrayRef(const T (&items)[n]) : data_(items), size_(n) {}
+#pragma GCC diagnostic push
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"  // it lives as long as the call that it is an argument of
+#endif
+    constexpr ArrayRef(const std::initializer_list<T>& items)
+        : data_(items.begin() == items.end() ? nullptr : items.begin()), size_(items.size()) {}
+#pragma GCC diagnostic pop
+    constexpr const T* data() const { return data_; }
+    constexpr size_t size() const { return size_; }
+    constexpr bool empty() const { return size_ == 0; }
+    constexpr iterator begin() const { return data_; }
+    constexpr iterator end() const { return data_ + size_; }
+    constexpr iterator cbegin() const { return begin(); }
+    constexpr iterator cend() const { return end(); }
+    reverse_iterator rbegin() const { return reverse_iterator(end()); }
+    reverse_iterator rend() const { return reverse_iterator(begin()); }
+    constexpr const T& operator[](size_t i) const { return data_[i]; }
+    const T& at(size_t i) const {
+        TORCH_CHECK_INDEX(i < size_, "ArrayRef: invalid index Index = ", i, "; Length = ", size_);
+        return data_[i];
+    }
+    const T& front() const { return at(0); }
+    const T& back() const { return at(size_ - 1); }
+    ArrayRef slice(size_t from, size_t count) const {
+        TORCH_CHECK(from + count <= size_, "ArrayRef: invalid slice, N = ", from, "; M = ", count, "; size = ", size_);
+        return ArrayRef(data_ + from, count);
+    }
+    ArrayRef slice(size_t from) const { return slice(from, size_ - from); }
+    bool equals(ArrayRef o) const { return size_ == o.size_ && std::equal(begin(), end(), o.begin()); }
+    std::vector<T> vec() const { return std::vector<T>(begin(), end()); }
+
+  private:
+    const T* data_ = nullptr;
+    size_t size_ = 0;
+};
+template <class T>
+bool operator==(ArrayRef<T> a, ArrayRef<T> b) {
+    return a.equals(b);
+}
+template <class T>
+bool operator!=(ArrayRef<T> a, ArrayRef<T> b) {
+    return !a.equals(b);
+}
+template <class T>
+bool operator==(const std::vector<T>& a, ArrayRef<T> b) {
+    return ArrayRef<T>(a).equals(b);
+}
+template <class T>
+bool operator==(ArrayRef<T> a, const std::vector<T>& b) {
+    return a.equals(ArrayRef<T>(b));
+}
+template <class T>
+bool operator!=(const std::vector<T>& a, ArrayRef<T> b) {
+    return !ArrayRef<T>(a).equals(b);
+}
+template <class T>
+bool operator!=(ArrayRef<T> a, const std::vector<T>& b) {
+    return !a.equals(ArrayRef<T>(b));
+}
+template <class T>
+std::ostream& operator<<(std::ostream& s, ArrayRef<T> list) {
+    s << '[';
+    for (size_t i = 0; i < list.size(); i++) s << (i ? ", " : "") << list[i];
+    return s << ']';
+}
+template <class T>
+ArrayRef<T> makeArrayRef(const std::vector<T>& v) {
+    return v;
+}
+template <class T>
+ArrayRef<T> makeArrayRef(const T* data, size_t n) {
+    return ArrayRef<T>(data, n);
+}
+
+using IntArrayRef = ArrayRef<int64_t>;
+using IntList = IntArrayRef;
+using DoubleArrayRef = ArrayRef<double>;
+// A size that tracing could leave open. Here sizes are numbers.
+using SymInt = int64_t;
+using SymIntArrayRef = ArrayRef<int64_t>;
+using SymFloat = double;
+using SymBool = bool;
+inline IntArrayRef C10_AS_INTARRAYREF_SLOW(IntArrayRef a) { return a; }
+inline IntArrayRef asIntArrayRefSlow(IntArrayRef a, const char*, int64_t) { return a; }
+
+template <class T>
+class OptionalArrayRef {
+  public:
+    OptionalArrayRef() = default;
+    OptionalArrayRef(std::nullopt_t) {}
+    OptionalArrayRef(ArrayRef<T> list) : list_(list) {}
+    OptionalArrayRef(const std::optional<ArrayRef<T>>& list) : list_(list) {}
+    OptionalArrayRef(const T& one) : list_(ArrayRef<T>(one)) {}
+    OptionalArrayRef(const std::vector<T>& list) : list_(ArrayRef<T>(list)) {}
+    OptionalArrayRef(const std::initializer_list<T>& list) : list_(ArrayRef<T>(list)) {}
+    template <size_t n>
+    OptionalArrayRef(const std::array<T, n>& list) : list_(ArrayRef<T>(list)) {}
+    bool has_value() const { return list_.has_value(); }
+    explicit operator bool() const { return has_value(); }
+    const ArrayRef<T>& value() const { return list_.value(); }
+    const ArrayRef<T>& operator*() const { return *list_; }
+    const ArrayRef<T>* operator->() const { return &*list_; }
+    ArrayRef<T> value_or(ArrayRef<T> otherwise) const { return list_.value_or(otherwise); }
+
+  private:
+    std::optional<ArrayRef<T>> list_;
+};
+using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
+using OptionalSymIntArrayRef = OptionalArrayRef<int64_t>;
+
+// A list that grows; the number says how many items are expected.
+template <class T, unsigned n = 8>
+class SmallVector : public std::vector<T> {
+  public:
+    using std::vector<T>::vector;
+    SmallVector(ArrayRef<T> list) : std::vector<T>(list.begin(), list.end()) {}
+    template <class It>
+    void append(It begin, It end) {
+        this->insert(this->end(), begin, end);
+    }
+};
+using DimVector = SmallVector<int64_t, 5>;
+
+// Numbers below `end`, for range-based loops.
+template <class I>
+class IntegerRange {
+  public:
+    struct iterator {
+        using iterator_category = std::input_iterator_tag;
+        using value_type = I;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const I*;
+        using reference = I;
+        I i;
+        I operator*() const { return i; }
+        iterator& operator++() {
+            ++i;
+            return *this;
+        }
+        bool operator==(const iterator& o) const { return i == o.i; }
+        bool operator!=(const iterator& o) const { return i != o.i; }
+    };
+    IntegerRange(I begin, I end) : begin_(begin), end_(end < begin ? begin : end) {}
+    iterator begin() const { return {begin_}; }
+    iterator end() const { return {end_}; }
+
+  private:
+    I begin_, end_;
+};
+template <class I>
+IntegerRange<I> irange(I end) {
+    return {I(), end};
+}
+template <class I, class J>
+IntegerRange<J> irange(I begin, J end) {
+    return {static_cast<J>(begin), end};
+}
+
+template <class C>
+int64_t multiply_integers(const C& list) {
+    int64_t n = 1;
+    for (auto v : list) n *= v;
+    return n;
+}
+template <class It>
+int64_t multiply_integers(It begin, It end) {
+    int64_t n = 1;
+    for (; begin != end; ++begin) n *= *begin;
+    return n;
+}
+
+// ---- counted references ----
+namespace detail {
+struct DontIncreaseRefcount {};
+}  // namespace detail
+namespace raw {
+struct DontIncreaseRefcount {};
+}  // namespace raw
+class intrusive_ptr_target {
+  public:
+    intrusive_ptr_target() = default;
+    intrusive_ptr_target(const intrusive_ptr_target&) {}
+    intrusive_ptr_target& operator=(const intrusive_ptr_target&) { return *this; }
+    virtual ~intrusive_ptr_target() = default;
+    void retain_() const { references_.fetch_add(1, std::memory_order_relaxed); }
+    bool release_() const { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+    size_t references() const { return references_.load(); }
+
+  private:
+    mutable std::atomic<size_t> references_{0};
+};
+template <class T>
+class intrusive_ptr {
+  public:
+    using element_type = T;
+    intrusive_ptr() = default;
+    intrusive_ptr(std::nullptr_t) {}
+    explicit intrusive_ptr(T* p) : p_(p) {
+        if (p_) p_->retain_();
+    }
+    intrusive_ptr(const intrusive_ptr& o) : intrusive_ptr(o.p_) {}
+    intrusive_ptr(intrusive_ptr&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    template <class U, class = std::enable_if_t<std::is_convertible<U*, T*>::value>>
+    intrusive_ptr(const intrusive_ptr<U>& o) : intrusive_ptr(o.get()) {}
+    intrusive_ptr& operator=(intrusive_ptr o) noexcept {
+        std::swap(p_, o.p_);
+        return *this;
+    }
+    ~intrusive_ptr() {
+        if (p_ && p_->release_()) delete p_;
+    }
+    template <class... A>
+    static intrusive_ptr make(A&&... args) {
+        return intrusive_ptr(new T(std::forward<A>(args)...));
+    }
+    static intrusive_ptr reclaim(T* owned) {
+        intrusive_ptr p;
+        p.p_ = owned;
+        return p;
+    }
+    static intrusive_ptr reclaim_copy(T* shared) { return intrusive_ptr(shared); }
+    T* get() const noexcept { return p_; }
+    T* release() noexcept { return std::exchange(p_, nullptr); }
+    void reset() { *this = intrusive_ptr(); }
+    T& operator*() const { return *p_; }
+    T* operator->() const { return p_; }
+    bool defined() const { return p_ != nullptr; }
+    explicit operator bool() const { return p_ != nullptr; }
+    size_t use_count() const { return p_ ? p_->references() : 0; }
+    bool operator==(const intrusive_ptr& o) const { return p_ == o.p_; }
+    bool operator!=(const intrusive_ptr& o) const { return p_ != o.p_; }
+
+  private:
+    T* p_ = nullptr;
+};
+template <class T, class... A>
+intrusive_ptr<T> make_intrusive(A&&... args) {
+    return intrusive_ptr<T>::make(std::forward<A>(args)...);
+}
+template <class T, class U>
+intrusive_ptr<T> static_intrusive_pointer_cast(const intrusive_ptr<U>& p) {
+    return intrusive_ptr<T>(static_cast<T*>(p.get()));
+}
+template <class T, class U>
+intrusive_ptr<T> dynamic_intrusive_pointer_cast(const intrusive_ptr<U>& p) {
+    return intrusive_ptr<T>(dynamic_cast<T*>(p.get()));
+}
+
+}  // namespace c10
+
+namespace at {
+template <class T>
+struct OpMathType {
+    using type = T;
+};
+template <>
+struct OpMathType<c10::Half> {
+    using type = float;
+};
+template <>
+struct OpMathType<c10::BFloat16> {
+    using type = float;
+};
+template <>
+struct OpMathType<c10::Float8_e5m2> {
+    using type = float;
+};
+template <>
+struct OpMathType<c10::Float8_e4m3fn> {
+    using type = float;
+};
+template <class T>
+using opmath_type = typename OpMathType<T>::type;
+// The type that sums are kept in.
+template <class T, bool is_cuda>
+struct AccumulateType {
+    using type = std::conditional_t<
+        std::is_same<T, bool>::value, bool,
+        std::conditional_t<std::is_integral<T>::value, int64_t,
+                           std::conditional_t<std::is_same<T, float>::value && !is_cuda, double, opmath_type<T>>>>;
+};
+template <class T, bool is_cuda>
+using acc_type = typename AccumulateType<T, is_cuda>::type;
+}  // namespace at
+
+namespace std {
+template <>
+struct hash<c10::Device> {
+    size_t operator()(const c10::Device& d) const {
+        return static_cast<size_t>(d.type()) << 8 | static_cast<uint8_t>(d.index());
+    }
+};
+}  // namespace std

@@ -1,0 +1,195 @@
+"""The switch that makes this package importable as `torch`.
+
+Owns the import finder that resolves `torch` and `torch.*` to the very module objects of `mindtorch_v2` and
+`mindtorch_v2.*`, and the distribution metadata that libraries ask `importlib.metadata` for.
+
+Nothing happens until it is asked for: by `as_torch()`, by `python -m mindtorch_v2`, or by `MINDTORCH_AS_TORCH=1`
+at interpreter start. In the last case this file runs before the package is imported, in every Python process of that
+environment: so it imports nothing of the package and only what the interpreter has loaded already.
+"""
+
+import importlib
+import importlib.machinery
+import os
+import sys
+
+TORCH_VERSION = "2.13.0"
+"""The PyTorch version whose behaviour this package has; what `torch.__version__` and the metadata say."""
+
+VARIABLE = "MINDTORCH_AS_TORCH"
+_PACKAGE = "mindtorch_v2"
+# What PyTorch's distribution brings, and what stands for it.
+_OWN = {"torch": _PACKAGE, "functorch": f"{_PACKAGE}._functorch.names"}
+# Names beside torch that Ascend's programs import, and what stands for them where nothing of the name is installed. Libraries
+# take the presence of torch_npu for that of its fused kernels, so that it has a switch of its own, MINDTORCH_AS_TORCH_NPU=1.
+_COMPANIONS = {"torchair": "mindtorch_v2.torchair", "torch_npu": "mindtorch_v2.npu.torch_npu"}
+NPU_VARIABLE = "MINDTORCH_AS_TORCH_NPU"
+
+
+def distribution_metadata(version=TORCH_VERSION) -> str:
+    """The core metadata (PEP 566) of the distribution `torch`, as text."""
+    return (
+        "Metadata-Version: 2.1\n"
+        "Name: torch\n"
+        f"Version: {version}\n"
+        f"Summary: The interface of PyTorch {TORCH_VERSION}, provided by {_PACKAGE}\n"
+        "Requires-Python: >=3.11\n"
+    )
+
+
+def is_torch() -> bool:
+    """Whether the switch is on in this process."""
+    return any(isinstance(finder, TorchFinder) for finder in sys.meta_path)
+
+
+def as_torch() -> None:
+    """Let `import torch` mean this package, in this process and in the Python processes that it starts.
+
+    Raises RuntimeError if a real PyTorch is already imported: two of them in one process would each half work.
+    Calling it again does nothing.
+    """
+    present = sys.modules.get("torch")
+    if present is not None and present is not sys.modules.get(_PACKAGE):
+        origin = getattr(present, "__file__", None) or "unknown origin"
+        raise RuntimeError(
+            f"as_torch(): another `torch` is already imported ({origin}); call as_torch() before the first import of "
+            f"torch, or start the program with `python -m {_PACKAGE}`"
+        )
+    if not is_torch():
+        sys.meta_path.insert(0, TorchFinder())
+    os.environ[VARIABLE] = "1"
+
+
+def alias_loaded() -> None:
+    """Make every module of ours that is loaded known by its second name too, where the switch is on.
+
+    Programs look for `torch.nn.init` in `sys.modules`. And a module that were found and loaded again by that name would be
+    put over what its package has under it: `torch.multiprocessing.spawn` is a function.
+    """
+    if not is_torch():
+        return
+    below = _PACKAGE + "."
+    for name, loaded in list(sys.modules.items()):
+        if name.startswith(below):
+            sys.modules.setdefault("torch" + name[len(_PACKAGE) :], loaded)
+    _name_errors()
+
+
+def _name_errors() -> None:
+    """Let the errors of the native core be shown by the name that programs know: `torch._C._LinAlgError`."""
+    for error in vars(sys.modules[f"{_PACKAGE}._C"]).values():
+        if isinstance(error, type) and issubclass(error, Exception) and error.__module__.startswith(_PACKAGE):
+            error.__module__ = "torch" + error.__module__[len(_PACKAGE) :]
+
+
+class TorchFinder:
+    """Finds `torch`, `torch.*` and `functorch` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
+    if nobody else has them."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        root = fullname.partition(".")[0]
+        own_root = _OWN.get(root) or _COMPANIONS.get(root)
+        if own_root is None or (root not in _OWN and not _stands_in(root, own_root)):
+            return None
+        own_name = own_root + fullname[len(root) :]
+        spec = _own_spec(own_name)
+        if spec is None:  # the import system then says that it is missing, by the name that was asked for
+            return None
+        alias = importlib.machinery.ModuleSpec(
+            fullname, AliasLoader(own_name, spec.loader), origin=spec.origin, is_package=_is_package(spec)
+        )
+        if _is_package(spec):
+            alias.submodule_search_locations = spec.submodule_search_locations
+        alias.has_location = spec.has_location
+        return alias
+
+    def invalidate_caches(self):
+        pass
+
+    def find_distributions(self, context):
+        name = getattr(context, "name", None)
+        if name is not None and name.lower().replace("-", "_") != "torch":
+            return iter(())
+        return iter((_distribution(),))
+
+
+class AliasLoader:
+    """Hands out the module `own_name` under a second name, untouched."""
+
+    def __init__(self, own_name, own_loader) -> None:
+        self.own_name = own_name
+        self.own_loader = own_loader
+        self._spec = None
+
+    def create_module(self, spec):
+        module = importlib.import_module(self.own_name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module) -> None:
+        # The import system has just put the alias' spec on the module, which relative imports would trip over.
+        module.__spec__ = self._spec
+        alias_loaded()
+
+    # What runpy, inspect and pkgutil ask of a loader, under the module's own name.
+    def get_code(self, fullname):
+        return self.own_loader.get_code(self.own_name)
+
+    def get_source(self, fullname):
+        return self.own_loader.get_source(self.own_name)
+
+    def get_filename(self, fullname):
+        return self.own_loader.get_filename(self.own_name)
+
+    def is_package(self, fullname):
+        return self.own_loader.is_package(self.own_name)
+
+
+def _stands_in(root, own_root) -> bool:
+    """Whether a companion's name means ours: it is imported as ours, or nothing of the name is installed."""
+    present = sys.modules.get(root)
+    if present is not None:
+        return present is sys.modules.get(own_root)
+    if root == "torch_npu" and os.environ.get(NPU_VARIABLE) != "1":
+        return False
+    finders = [finder for finder in sys.meta_path if not isinstance(finder, TorchFinder)]
+    return not any(finder.find_spec(root, None) for finder in finders if hasattr(finder, "find_spec"))
+
+
+def _own_spec(own_name):
+    """The spec of one of our modules without importing it (its parents are imported), or None."""
+    module = sys.modules.get(own_name)
+    if module is not None:
+        return module.__spec__
+    parent = own_name.rpartition(".")[0]
+    path = importlib.import_module(parent).__dict__.get("__path__") if parent else None
+    if parent and path is None:
+        return None
+    for finder in sys.meta_path:
+        spec = None if isinstance(finder, TorchFinder) else finder.find_spec(own_name, path)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _is_package(spec) -> bool:
+    return spec.submodule_search_locations is not None
+
+
+def _distribution():
+    # Imported here: it costs more than all of the rest, and few processes ask.
+    import importlib.metadata
+    import pathlib
+
+    class TorchDistribution(importlib.metadata.Distribution):
+        """The distribution `torch`, as this package presents it."""
+
+        _files = {"METADATA": distribution_metadata(), "top_level.txt": "torch\n", "INSTALLER": f"{_PACKAGE}\n"}
+
+        def read_text(self, filename):
+            return self._files.get(filename)
+
+        def locate_file(self, path):
+            return pathlib.Path(__file__).resolve().parent.parent / path
+
+    return TorchDistribution()

@@ -1,0 +1,380 @@
+"""Attention for inference: of prompts and of single tokens, over plain and over paged keys and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...._core.dtype import DTYPES
+from ...._operators.table import S, T, aten, composite, namespace
+from .attention import Call, Sequence, attend, from_bnsd, to_bnsd
+from .attention_masks import WITHOUT_END, Masking
+from .cache import paged_rows
+from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype
+
+npu = namespace("npu")
+_LAYOUTS = ("BSH", "BSND", "BNSD", "TND", "BNSD_BSND", "BSND_BNSD", "NTD_TND")
+
+
+def _numbers(lengths: Any, count: int, whole: int, operator: str, name: str) -> list[int]:
+    """A length for each sequence: those given (one stands for all), or all of a padded batch."""
+    if lengths is None:
+        return [whole] * count
+    values = [int(n) for n in (lengths if isinstance(lengths, (list, tuple)) else lengths.tolist())]
+    if len(values) == 1:
+        values *= count
+    require(
+        len(values) >= count,
+        operator,
+        f"{name} must have a number for each of the {count} sequences, but it is {values}",
+    )
+    return values[:count]
+
+
+def _paged(cache: Any, table: Any, length: int, heads: int) -> Any:
+    """A sequence's rows of a paged cache as (1, heads, rows, width)."""
+    if cache.dim() == 4:  # (blocks, heads, block, width)
+        cache = cache.transpose(1, 2)
+        rows = paged_rows(cache, table, length)
+    else:
+        rows = paged_rows(aten.unflatten(cache, -1, [heads, cache.shape[-1] // heads]), table, length)
+    return rows.transpose(0, 1).unsqueeze(0)
+
+
+class _Request:
+    """One call: its tensors, and where each sequence lies in them."""
+
+    def __init__(
+        self, operator, query, key, value, rope, layout, heads, key_heads, q_lengths, kv_lengths, table
+    ) -> None:
+        require_choice(operator, "input_layout", layout, _LAYOUTS)
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            require_dtype(operator, name, x, HALF_AND_FLOAT)
+        require(
+            key_heads > 0 and heads % key_heads == 0,
+            operator,
+            f"num_key_value_heads must divide num_heads, {heads}, but it is {key_heads}",
+        )
+        self.operator, self.layout, self.heads, self.key_heads = operator, layout, heads, key_heads
+        self.inner = {"BNSD_BSND": "BNSD", "BSND_BNSD": "BSND", "NTD_TND": "NTD"}.get(layout, layout)
+        self.query, self.key, self.value, self.table = query, key, value, table
+        self.query_rope, self.key_rope = rope
+        self.packed = self.inner in ("TND", "NTD")
+        self.q_lengths, self.kv_lengths = q_lengths, kv_lengths
+
+    def _whole(self, x: Any, heads: int) -> Any:
+        return to_bnsd(x, self.inner, heads)
+
+    def sequences(self) -> list[tuple[Any, Any, Any]]:
+        """Query, key and value of each sequence, (1, heads, tokens, width) each."""
+        return self._packed() if self.packed else self._padded()
+
+    def _joined(self, x: Any, rope: Any, heads: int) -> Any:
+        return x if rope is None else aten.cat([x, rope], -1)
+
+    def _packed(self) -> list[tuple[Any, Any, Any]]:
+        def tokens_first(x):
+            return x.transpose(0, 1) if self.inner == "NTD" else x
+
+        operator = self.operator
+        query = tokens_first(self._joined(self.query, self.query_rope, self.heads))
+        require(
+            self.q_lengths is not None, operator, "packed layouts take actual_seq_lengths, the ends of the sequences"
+        )
+        ends = [
+            int(n) for n in (self.q_lengths if isinstance(self.q_lengths, (list, tuple)) else self.q_lengths.tolist())
+        ]
+        kv = self.kv_lengths if self.kv_lengths is not None else ends
+        kv = [int(n) for n in (kv if isinstance(kv, (list, tuple)) else kv.tolist())]
+        require(len(kv) == len(ends), operator, f"there are {len(ends)} ends of queries, but {len(kv)} lengths of keys")
+        require(
+            ends[-1] == query.shape[0],
+            operator,
+            f"actual_seq_lengths must end at the {query.shape[0]} tokens, but it is {ends}",
+        )
+        found = []
+        for i, (q0, q1) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+            q = query[q0:q1].unsqueeze(0).transpose(1, 2)
+            if self.table is None:
+                k0, k1 = (kv[i - 1] if i else 0), kv[i]
+                k, v = (
+                    tokens_first(x)[k0:k1].unsqueeze(0).transpose(1, 2)
+                    for x in (self._joined(self.key, self.key_rope, self.key_heads), self.value)
+                )
+            else:
+                k, v = self._pages(i, kv[i])
+            found.append((q, k, v))
+        return found
+
+    def _pages(self, i: int, length: int) -> tuple[Any, Any]:
+        k = _paged(self.key, self.table[i], length, self.key_heads)
+        if self.key_rope is not None:
+            k = aten.cat([k, _paged(self.key_rope, self.table[i], length, self.key_heads)], -1)
+        return k, _paged(self.value, self.table[i], length, self.key_heads)
+
+    def _padded(self) -> list[tuple[Any, Any, Any]]:
+        query = self._whole(self.query, self.heads)
+        if self.query_rope is not None:
+            query = aten.cat([query, self._whole(self.query_rope, self.heads)], -1)
+        count = query.shape[0]
+        q_lengths = _numbers(self.q_lengths, count, query.shape[2], self.operator, "actual_seq_lengths")
+        if self.table is None:
+            key, value = self._whole(self.key, self.key_heads), self._whole(self.value, self.key_heads)
+            if self.key_rope is not None:
+                key = aten.cat([key, self._whole(self.key_rope, self.key_heads)], -1)
+            longest = key.shape[2]
+        else:
+            require(self.kv_lengths is not None, self.operator, "a paged cache takes actual_seq_lengths_kv")
+            longest = 0
+        kv_lengths = _numbers(self.kv_lengths, count, longest, self.operator, "actual_seq_lengths_kv")
+        found = []
+        for i in range(count):
+            if self.table is None:
+                k, v = (x[i : i + 1, :, : kv_lengths[i]] for x in (key, value))
+            else:
+                k, v = self._pages(i, kv_lengths[i])
+            found.append((query[i : i + 1, :, : q_lengths[i]], k, v))
+        return found
+
+    def result(self, outs: list, logs: list) -> tuple[Any, Any]:
+        """The attentions and the logarithms of their sums in the layout of the call."""
+        if self.packed:
+            return (
+                aten.cat([o.squeeze(0).transpose(0, 1) for o in outs], 0),
+                aten.cat([x.squeeze(0).transpose(0, 1) for x in logs], 0),
+            )
+        tokens = self._whole(self.query, self.heads).shape[2]
+
+        def padded(x):
+            return aten.constant_pad_nd(x, [0, 0, 0, tokens - x.shape[2]], 0.0)
+
+        out = aten.cat([padded(o) for o in outs], 0)
+        outer = {"BNSD_BSND": "BSND", "BSND_BNSD": "BNSD"}.get(self.layout, self.layout)
+        return from_bnsd(out, outer), aten.cat([padded(x) for x in logs], 0)
+
+
+def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> tuple:
+    operator = request.operator
+    require_choice(operator, "sparse_mode", mode, (0, 1, 2, 3, 4))
+    outs, logs = [], []
+    parts = request.sequences()
+    for i, (q, k, v) in enumerate(parts):
+        own = mask if mask is None or mask.dim() < 3 or mode > 1 else _of_sequence(mask, i, len(parts))
+        masking = Masking.of(operator, own, mode, before, after, None, None, None, "BNSD")
+        masking = masking._replace(mask=_cut(own, mode, q, k))
+        call = Call(operator, request.heads, "BNSD", scale, 1.0, masking, False, 0, 0)
+        shift = None if pse is None else (pse[i : i + 1] if pse.shape[0] > 1 else pse)[..., : q.shape[2], : k.shape[2]]
+        out, top, total = attend(call, Sequence(q, k, v, shift, -1, 0), sink)
+        outs.append(out.to(request.query.dtype))
+        # A row of which nothing is attended to has no sum.
+        logs.append(aten.where(total == 0, float("inf"), top + aten.log(aten.where(total == 0, 1, total))))
+    out, lse = request.result(outs, logs)
+    if not with_logs:
+        lse = aten.empty([0], dtype=DTYPES["float32"], device=out.device)
+    return aten.contiguous(out), lse if lse.dtype == DTYPES["float64"] else lse.to(DTYPES["float32"])
+
+
+def _of_sequence(mask: Any, i: int, count: int) -> Any:
+    """The mask of one sequence of a batch as (queries, keys) or (1, 1, queries, keys)."""
+    whole = mask.unsqueeze(1) if mask.dim() == 3 else mask
+    return whole[i : i + 1] if whole.shape[0] == count else whole[:1]
+
+
+def _cut(mask: Any, mode: int, q: Any, k: Any) -> Any:
+    """A mask of the caller's without what lies beyond a sequence's own length."""
+    if mask is None or mode > 1:
+        return mask
+    rows = mask if mask.shape[-2] > 1 else mask.expand([-1] * (mask.dim() - 2) + [q.shape[2], -1])
+    return rows[..., : q.shape[2], : k.shape[2]]
+
+
+_REFUSED = (
+    "dequant_scale1", "quant_scale1", "dequant_scale2", "quant_scale2", "quant_offset2", "antiquant_scale",
+    "antiquant_offset", "key_antiquant_scale", "key_antiquant_offset", "value_antiquant_scale", "value_antiquant_offset",
+    "query_padding_size", "kv_padding_size", "key_shared_prefix", "value_shared_prefix", "actual_shared_prefix_len",
+    "key_rope_antiquant_scale",
+)  # fmt: skip
+
+
+@composite(
+    "npu::npu_fused_infer_attention_score(Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, "
+    "Tensor? atten_mask=None, SymInt[]? actual_seq_lengths=None, SymInt[]? actual_seq_lengths_kv=None, "
+    "Tensor? dequant_scale1=None, Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, "
+    "Tensor? quant_offset2=None, Tensor? antiquant_scale=None, Tensor? antiquant_offset=None, "
+    "Tensor? key_antiquant_scale=None, Tensor? key_antiquant_offset=None, Tensor? value_antiquant_scale=None, "
+    "Tensor? value_antiquant_offset=None, Tensor? block_table=None, Tensor? query_padding_size=None, "
+    "Tensor? kv_padding_size=None, Tensor? key_shared_prefix=None, Tensor? value_shared_prefix=None, "
+    "SymInt[]? actual_shared_prefix_len=None, Tensor? query_rope=None, Tensor? key_rope=None, "
+    "Tensor? key_rope_antiquant_scale=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, "
+    'int next_tokens=2147483647, str input_layout="BSH", int num_key_value_heads=0, int sparse_mode=0, '
+    "int inner_precise=0, int block_size=0, int antiquant_mode=0, int key_antiquant_mode=0, int value_antiquant_mode=0, "
+    "bool softmax_lse_flag=False) -> (Tensor, Tensor)",
+    "Attention of prompts and single tokens over plain or paged keys; the logarithms of the sums where asked for.",
+    explicit=True,
+    grad=no_gradient("npu_fused_infer_attention_score", "query", "key", "value"),
+    samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale=0.5)],
+)
+def npu_fused_infer_attention_score(
+    query, key, value, *, pse_shift=None, atten_mask=None, actual_seq_lengths=None, actual_seq_lengths_kv=None,
+    block_table=None, query_rope=None, key_rope=None, num_heads=1, scale=1.0, pre_tokens=WITHOUT_END,
+    next_tokens=WITHOUT_END, input_layout="BSH", num_key_value_heads=0, sparse_mode=0, inner_precise=0, block_size=0,
+    antiquant_mode=0, key_antiquant_mode=0, value_antiquant_mode=0, softmax_lse_flag=False, **quantised,
+):  # fmt: skip
+    operator = "npu_fused_infer_attention_score"
+    require_absent(operator, **{name: quantised.get(name) for name in _REFUSED})
+    request = _Request(
+        operator, query, key, value, (query_rope, key_rope), input_layout, num_heads, num_key_value_heads or num_heads,
+        actual_seq_lengths, actual_seq_lengths_kv, block_table,
+    )  # fmt: skip
+    return _infer(request, pse_shift, atten_mask, scale, pre_tokens, next_tokens, sparse_mode, None, softmax_lse_flag)
+
+
+_REFUSED_V2 = (
+    "dequant_scale_query", "dequant_scale_key", "dequant_offset_key", "dequant_scale_value", "dequant_offset_value",
+    "dequant_scale_key_rope", "quant_scale_out", "quant_offset_out", "quant_scale_p", "query_dtype", "key_dtype",
+    "value_dtype", "query_rope_dtype", "key_rope_dtype", "key_shared_prefix_dtype", "value_shared_prefix_dtype",
+    "dequant_scale_query_dtype", "dequant_scale_key_dtype", "dequant_scale_value_dtype", "dequant_scale_key_rope_dtype",
+    "out_dtype",
+)  # fmt: skip
+
+
+@composite(
+    "npu::npu_fused_infer_attention_score_v2(Tensor query, Tensor key, Tensor value, *, Tensor? query_rope=None, "
+    "Tensor? key_rope=None, Tensor? pse_shift=None, Tensor? atten_mask=None, SymInt[]? actual_seq_qlen=None, "
+    "SymInt[]? actual_seq_kvlen=None, Tensor? block_table=None, Tensor? dequant_scale_query=None, "
+    "Tensor? dequant_scale_key=None, Tensor? dequant_offset_key=None, Tensor? dequant_scale_value=None, "
+    "Tensor? dequant_offset_value=None, Tensor? dequant_scale_key_rope=None, Tensor? quant_scale_out=None, "
+    "Tensor? quant_offset_out=None, Tensor? quant_scale_p=None, Tensor? learnable_sink=None, int num_query_heads=1, "
+    "int num_key_value_heads=0, float softmax_scale=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, "
+    'str input_layout="BSH", int sparse_mode=0, int block_size=0, int query_quant_mode=0, int key_quant_mode=0, '
+    "int value_quant_mode=0, int inner_precise=0, bool return_softmax_lse=False, int? query_dtype=None, "
+    "int? key_dtype=None, int? value_dtype=None, int? query_rope_dtype=None, int? key_rope_dtype=None, "
+    "int? key_shared_prefix_dtype=None, int? value_shared_prefix_dtype=None, int? dequant_scale_query_dtype=None, "
+    "int? dequant_scale_key_dtype=None, int? dequant_scale_value_dtype=None, int? dequant_scale_key_rope_dtype=None, "
+    "int? out_dtype=None) -> (Tensor, Tensor)",
+    "npu_fused_infer_attention_score by its newer names, with a learnable sink.",
+    explicit=True,
+    grad=no_gradient("npu_fused_infer_attention_score_v2", "query", "key", "value"),
+    samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_query_heads=2, softmax_scale=0.5)],
+)
+def npu_fused_infer_attention_score_v2(
+    query, key, value, *, query_rope=None, key_rope=None, pse_shift=None, atten_mask=None, actual_seq_qlen=None,
+    actual_seq_kvlen=None, block_table=None, learnable_sink=None, num_query_heads=1, num_key_value_heads=0,
+    softmax_scale=1.0, pre_tokens=WITHOUT_END, next_tokens=WITHOUT_END, input_layout="BSH", sparse_mode=0, block_size=0,
+    query_quant_mode=0, key_quant_mode=0, value_quant_mode=0, inner_precise=0, return_softmax_lse=False, **quantised,
+):  # fmt: skip
+    operator = "npu_fused_infer_attention_score_v2"
+    require_absent(operator, **{name: quantised.get(name) for name in _REFUSED_V2})
+    request = _Request(
+        operator, query, key, value, (query_rope, key_rope), input_layout, num_query_heads,
+        num_key_value_heads or num_query_heads, actual_seq_qlen, actual_seq_kvlen, block_table,
+    )  # fmt: skip
+    return _infer(
+        request, pse_shift, atten_mask, softmax_scale, pre_tokens, next_tokens, sparse_mode, learnable_sink,
+        return_softmax_lse,
+    )  # fmt: skip
+
+
+@composite(
+    "npu::npu_prompt_flash_attention(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, "
+    "Tensor? atten_mask=None, Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? deq_scale1=None, "
+    "Tensor? quant_scale1=None, Tensor? deq_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, "
+    'int num_heads=1, float scale_value=1.0, int pre_tokens=2147483647, int next_tokens=0, str input_layout="BSH", '
+    "int num_key_value_heads=0, int[]? actual_seq_lengths_kv=None, int sparse_mode=0) -> Tensor",
+    "Attention of prompts.",
+    explicit=True,
+    grad=no_gradient("npu_prompt_flash_attention", "query", "key", "value"),
+    samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale_value=0.5)],
+)
+def npu_prompt_flash_attention(
+    query, key, value, *, padding_mask=None, atten_mask=None, pse_shift=None, actual_seq_lengths=None, deq_scale1=None,
+    quant_scale1=None, deq_scale2=None, quant_scale2=None, quant_offset2=None, num_heads=1, scale_value=1.0,
+    pre_tokens=WITHOUT_END, next_tokens=0, input_layout="BSH", num_key_value_heads=0, actual_seq_lengths_kv=None,
+    sparse_mode=0,
+):  # fmt: skip
+    operator = "npu_prompt_flash_attention"
+    require_absent(
+        operator, padding_mask=padding_mask, deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2,
+        quant_scale2=quant_scale2, quant_offset2=quant_offset2,
+    )  # fmt: skip
+    request = _Request(
+        operator, query, key, value, (None, None), input_layout, num_heads, num_key_value_heads or num_heads,
+        actual_seq_lengths, actual_seq_lengths_kv, None,
+    )  # fmt: skip
+    return _infer(request, pse_shift, atten_mask, scale_value, pre_tokens, next_tokens, sparse_mode, None, False)[0]
+
+
+@composite(
+    "npu::npu_incre_flash_attention(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, "
+    "Tensor? atten_mask=None, Tensor? pse_shift=None, SymInt[]? actual_seq_lengths=None, Tensor? antiquant_scale=None, "
+    "Tensor? antiquant_offset=None, Tensor? block_table=None, Tensor? dequant_scale1=None, Tensor? quant_scale1=None, "
+    "Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, Tensor? kv_padding_size=None, "
+    'int num_heads=1, float scale_value=1.0, str input_layout="BSH", int num_key_value_heads=0, int block_size=0, '
+    "int inner_precise=1) -> Tensor",
+    "Attention of one token a sequence.",
+    explicit=True,
+    grad=no_gradient("npu_incre_flash_attention", "query", "key", "value"),
+    samples=[S(T(2, 1, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale_value=0.5)],
+)
+def npu_incre_flash_attention(
+    query, key, value, *, padding_mask=None, atten_mask=None, pse_shift=None, actual_seq_lengths=None, block_table=None,
+    num_heads=1, scale_value=1.0, input_layout="BSH", num_key_value_heads=0, block_size=0, inner_precise=1, **quantised,
+):  # fmt: skip
+    operator = "npu_incre_flash_attention"
+    require_absent(operator, padding_mask=padding_mask, **quantised)
+    request = _Request(
+        operator, query, key, value, (None, None), input_layout, num_heads, num_key_value_heads or num_heads, None,
+        actual_seq_lengths, block_table,
+    )  # fmt: skip
+    return _infer(request, pse_shift, atten_mask, scale_value, WITHOUT_END, WITHOUT_END, 0, None, False)[0]
+
+
+# ---- of the ATB library: they write their result ----
+
+
+@composite(
+    "atb::_npu_paged_attention(Tensor query, Tensor key_cache, Tensor value_cache, int num_kv_heads, int num_heads, "
+    "float scale_value, Tensor block_table, Tensor context_lens, Tensor(a!) out, *, Tensor? workspace=None) -> ()",
+    "Single tokens over paged caches, written to `out`.",
+    explicit=True,
+)
+def _npu_paged_attention(
+    query,
+    key_cache,
+    value_cache,
+    num_kv_heads,
+    num_heads,
+    scale_value,
+    block_table,
+    context_lens,
+    out,
+    *,
+    workspace=None,
+) -> None:
+    everything = Masking("_npu_paged_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)
+    call = Call("_npu_paged_attention", num_heads, "BNSD", scale_value, 1.0, everything, False, 0, 0)
+    for i, length in enumerate(context_lens.tolist()):
+        k, v = (
+            paged_rows(cache, block_table[i], int(length)).transpose(0, 1).unsqueeze(0)
+            for cache in (key_cache, value_cache)
+        )
+        q = query[i].reshape(1, num_heads, 1, -1)
+        aten.copy_(out[i], attend(call, Sequence(q, k, v, None, -1, 0))[0].reshape(out[i].shape))
+
+
+@composite(
+    "atb::_npu_flash_attention(Tensor query, Tensor key, Tensor value, Tensor mask, Tensor seq_len, float scale_value, "
+    "int num_heads, int num_kv_heads, Tensor(a!) out) -> ()",
+    "Packed prompts with an additive mask, written to `out`.",
+    explicit=True,
+)
+def _npu_flash_attention(query, key, value, mask, seq_len, scale_value, num_heads, num_kv_heads, out) -> None:
+    everything = Masking("_npu_flash_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)
+    call = Call("_npu_flash_attention", num_heads, "BNSD", scale_value, 1.0, everything, False, 0, 0)
+    start = 0
+    for length in seq_len.tolist():
+        rows = slice(start, start + int(length))
+        q, k, v = (x[rows].unsqueeze(0).transpose(1, 2) for x in (query, key, value))
+        shift = mask[..., : int(length), : int(length)].reshape(1, 1, int(length), int(length))
+        made = attend(call, Sequence(q, k, v, shift, -1, 0))[0].squeeze(0).transpose(0, 1)
+        aten.copy_(out[rows], made.reshape(out[rows].shape))
+        start += int(length)

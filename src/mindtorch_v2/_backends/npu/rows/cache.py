@@ -1,0 +1,122 @@
+"""Paged caches of keys and values: written by slots, read by tables of blocks, attended to."""
+
+from __future__ import annotations
+
+from ...._core.dtype import DTYPES
+from ...._operators.table import S, T, aten, composite, namespace
+from .checks import require, require_absent, require_choice
+
+npu = namespace("npu")
+_INT64 = DTYPES["int64"]
+
+
+def _put(operator, rows, cache, slots) -> None:
+    """Write row i at slot slots[i] of a cache (blocks, block, ...); negative slots are left out."""
+    require(
+        slots.numel() == rows.shape[0],
+        operator,
+        f"there must be a slot for each of the {rows.shape[0]} rows, but there are {slots.numel()}",
+    )
+    places = slots.flatten().to(_INT64)
+    taken = aten.nonzero(places >= 0).flatten()
+    places = aten.index_select(places, 0, taken)
+    block = cache.shape[1]
+    if cache.dim() == 4 and rows.dim() == 3 and cache.shape[2:] != rows.shape[1:]:
+        width = cache.shape[-1]  # NZ: (blocks, heads * width / 16, block, 16)
+        require(
+            cache.shape[1] * width == rows.shape[1] * rows.shape[2],
+            operator,
+            f"rows of sizes {list(rows.shape[1:])} do not fit a cache of sizes {list(cache.shape)}",
+        )
+        block = cache.shape[2]
+        chosen = aten.index_select(rows, 0, taken).reshape(taken.numel(), cache.shape[1], width)
+        aten.index_put_(cache, [places // block, None, places % block], chosen.to(cache.dtype))
+        return
+    require(
+        tuple(cache.shape[2:]) == tuple(rows.shape[1:]),
+        operator,
+        f"rows of sizes {list(rows.shape[1:])} do not fit a cache of sizes {list(cache.shape)}",
+    )
+    chosen = aten.index_select(rows, 0, taken)
+    aten.index_put_(cache, [places // block, places % block], chosen.to(cache.dtype))
+
+
+@composite(
+    "atb::_npu_reshape_and_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, "
+    "Tensor slot_indices) -> ()",
+    "Keys and values of tokens written to their slots of two paged caches.",
+    explicit=True,
+)
+def _npu_reshape_and_cache(key, value, key_cache, value_cache, slot_indices) -> None:
+    _put("_npu_reshape_and_cache", key, key_cache, slot_indices)
+    _put("_npu_reshape_and_cache", value, value_cache, slot_indices)
+
+
+@composite(
+    "npu::npu_scatter_pa_kv_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, "
+    "Tensor slot_mapping, *, Tensor? compress_lens=None, Tensor? compress_seq_offsets=None, Tensor? seq_lens=None, "
+    "str? cache_mode='PA_NZ') -> ()",
+    "Keys and values of tokens written to their slots of two paged caches, of rows ('Norm') or of NZ blocks.",
+    explicit=True,
+)
+def npu_scatter_pa_kv_cache(
+    key, value, key_cache, value_cache, slot_mapping, *, compress_lens=None, compress_seq_offsets=None, seq_lens=None,
+    cache_mode="PA_NZ",
+) -> None:  # fmt: skip
+    operator = "npu_scatter_pa_kv_cache"
+    require_absent(operator, compress_lens=compress_lens, compress_seq_offsets=compress_seq_offsets, seq_lens=seq_lens)
+    require_choice(operator, "cache_mode", cache_mode, ("PA_NZ", "Norm"))
+    _put(operator, key, key_cache, slot_mapping)
+    _put(operator, value, value_cache, slot_mapping)
+
+
+def paged_rows(cache, table, length):
+    """The first `length` rows of a sequence whose blocks a row of the table names."""
+    block = cache.shape[1]
+    blocks = table[: -(-length // block)].to(_INT64)
+    return aten.flatten(aten.index_select(cache, 0, blocks), 0, 1)[:length]
+
+
+@composite(
+    "npu::npu_gather_pa_kv_cache(Tensor key_cache, Tensor value_cache, Tensor block_tables, Tensor seq_lens, "
+    "Tensor(a!) key, Tensor(b!) value, *, Tensor? seq_offset=None, bool is_seq_lens_cumsum=False) -> ()",
+    "The rows of sequences copied out of two paged caches, one sequence after the other.",
+    explicit=True,
+)
+def npu_gather_pa_kv_cache(
+    key_cache, value_cache, block_tables, seq_lens, key, value, *, seq_offset=None, is_seq_lens_cumsum=False
+) -> None:
+    operator = "npu_gather_pa_kv_cache"
+    ends = [int(n) for n in seq_lens.tolist()]
+    lengths = [b - a for a, b in zip(ends, ends[1:], strict=False)] if is_seq_lens_cumsum else ends
+    firsts = [0] * len(lengths) if seq_offset is None else [int(n) for n in seq_offset.tolist()]
+    require(
+        sum(lengths) <= key.shape[0],
+        operator,
+        f"the sequences have {sum(lengths)} rows, but key only {key.shape[0]}",
+    )
+    for cache, target in ((key_cache, key), (value_cache, value)):
+        start = 0
+        for i, (first, length) in enumerate(zip(firsts, lengths, strict=True)):
+            rows = paged_rows(cache, block_tables[i], first + length)[first:]
+            aten.copy_(target[start : start + length], rows.reshape(length, *target.shape[1:]))
+            start += length
+
+
+@composite(
+    "npu::npu_scatter_nd_update_(Tensor(a!) self, Tensor indices, Tensor updates) -> Tensor(a!)",
+    "self[indices] = updates, where a row of indices gives positions in the first dimensions.",
+    explicit=True,
+    samples=[S(T(5, 3), T(2, 1, dtype="int64", low=0, high=4), T(2, 3))],
+)
+def npu_scatter_nd_update_(self, indices, updates):
+    return aten.index_put_(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))
+
+
+@composite(
+    "npu::npu_scatter_nd_update(Tensor self, Tensor indices, Tensor updates) -> Tensor",
+    "npu_scatter_nd_update_ on a copy.",
+    samples=[S(T(5, 3), T(2, 1, dtype="int64", low=0, high=4), T(2, 3))],
+)
+def npu_scatter_nd_update(self, indices, updates):
+    return aten.index_put(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))

@@ -1,0 +1,47 @@
+"""Demands of these operators of their arguments, said in one sentence each before anything is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...._core.dtype import DTYPES
+
+HALF_AND_FLOAT = ("float16", "bfloat16", "float32", "float64")
+
+
+def require(condition: bool, operator: str, sentence: str) -> None:
+    """Raise RuntimeError with the operator's name and `sentence`, which says what was expected and what came."""
+    if not condition:
+        raise RuntimeError(f"{operator}(): {sentence}")
+
+
+def require_dtype(operator: str, name: str, tensor: Any, allowed: tuple[str, ...]) -> None:
+    """Raise RuntimeError where the dtype of the argument `name` is none of `allowed`."""
+    short = str(tensor.dtype).rpartition(".")[2]
+    require(short in allowed, operator, f"{name} must be one of {', '.join(allowed)}, but it is {short}")
+
+
+def require_choice(operator: str, name: str, value: Any, allowed: tuple) -> None:
+    """Raise RuntimeError where an argument is none of the values that the operator knows."""
+    require(value in allowed, operator, f"{name} must be one of {', '.join(map(repr, allowed))}, but it is {value!r}")
+
+
+def require_absent(operator: str, **arguments: Any) -> None:
+    """Raise NotImplementedError for arguments that ask for what is not defined here."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise NotImplementedError(f"{operator}(): {name} is not supported; leave it out")
+
+
+def wide(tensor: Any) -> Any:
+    """The tensor in the type that the operators compute in: 16 bits become float32."""
+    return tensor if tensor.dtype == DTYPES["float64"] else tensor.to(DTYPES["float32"])
+
+
+def no_gradient(operator: str, *names: str) -> dict:
+    """Formulas for a row whose operator has no gradient on the device: backward says so instead of leaving one out."""
+
+    def refuse(grad: Any) -> Any:
+        raise RuntimeError(f"derivative for npu::{operator} is not implemented")
+
+    return {names: refuse}

@@ -1,0 +1,78 @@
+"""A step of AdamW as one operator, and sampling from the likeliest."""
+
+from __future__ import annotations
+
+from ...._core.dtype import DTYPES
+from ...._operators.table import S, T, aten, composite
+from .checks import no_gradient, require, wide
+
+
+@composite(
+    "npu::npu_apply_adam_w.out(Scalar beta1_power, Scalar beta2_power, Scalar lr, Scalar weight_decay, Scalar beta1, "
+    "Scalar beta2, Scalar epsilon, Tensor grad, Tensor? max_grad_norm, bool? amsgrad, bool? maximize, *, "
+    "Tensor(a!) var, Tensor(b!) m, Tensor(c!) v) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    "One step of AdamW on var and its moments m and v, in place; the powers are those of the step before.",
+    explicit=True,
+)
+def npu_apply_adam_w(
+    beta1_power,
+    beta2_power,
+    lr,
+    weight_decay,
+    beta1,
+    beta2,
+    epsilon,
+    grad,
+    max_grad_norm,
+    amsgrad,
+    maximize,
+    *,
+    var,
+    m,
+    v,
+) -> tuple:
+    operator = "npu_apply_adam_w"
+    for name, x in (("m", m), ("v", v), ("grad", grad)):
+        require(
+            x.shape == var.shape,
+            operator,
+            f"{name} must have the sizes of var, {list(var.shape)}, but it has {list(x.shape)}",
+        )
+    g = wide(grad)
+    if maximize:
+        g = -g
+    first = wide(m) * beta1 + g * (1 - beta1)
+    second = wide(v) * beta2 + g * g * (1 - beta2)
+    largest = second
+    if amsgrad:
+        require(max_grad_norm is not None, operator, "amsgrad takes max_grad_norm, the largest second moment so far")
+        largest = aten.maximum(wide(max_grad_norm), second)
+        aten.copy_(max_grad_norm, largest)
+    root = aten.sqrt(largest / (1 - beta2_power * beta2)) + epsilon
+    aten.copy_(var, wide(var) * (1 - lr * weight_decay) - first / root * (lr / (1 - beta1_power * beta1)))
+    aten.copy_(m, first)
+    aten.copy_(v, second)
+    return var, m, v
+
+
+@composite(
+    "npu::npu_top_k_top_p(Tensor logits, Tensor? p=None, Tensor? k=None) -> Tensor",
+    "Scores (B, V) of which those outside the k largest, or outside the likeliest that sum to p, are minus infinity.",
+    explicit=True,
+    grad=no_gradient("npu_top_k_top_p", "logits"),
+    samples=[S(T(3, 7, grad=False))],
+)
+def npu_top_k_top_p(logits, p=None, k=None):
+    values, order = aten.sort(logits, stable=True, dim=-1, descending=False)
+    hidden = aten.zeros_like(values, dtype=DTYPES["bool"])
+    count = logits.shape[-1]
+    if k is not None:
+        at = (count - k.to(DTYPES["int64"]).clamp(1, count)).unsqueeze(-1)
+        hidden = values < aten.gather(values, -1, at)
+    if p is not None:
+        probabilities = aten.softmax(aten.masked_fill(wide(values), hidden, float("-inf")), -1)
+        low = aten.cumsum(probabilities, -1) <= 1 - wide(p).unsqueeze(-1)
+        low = aten.cat([low[..., :-1], aten.zeros_like(low[..., -1:])], -1)
+        hidden = hidden | low
+    kept = aten.masked_fill(values, hidden, float("-inf"))
+    return aten.scatter(kept, -1, order, kept)

@@ -1,0 +1,351 @@
+"""Matrix products: of groups of rows, of quantised numbers, between permutations."""
+
+from __future__ import annotations
+
+from ...._core.dtype import DTYPES
+from ...._operators.table import S, T, aten, composite, namespace
+from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .quantization import dtype_named, scale_of, unpacked_int4
+
+npu = namespace("npu")
+_RESULTS = ("int8", "float16", "bfloat16", "float32", "int32")
+
+
+@composite(
+    "npu::npu_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    "input @ weight.T + bias.",
+    samples=[S(T(3, 4), T(5, 4), T(5))],
+)
+def npu_linear(input, weight, bias=None):
+    return aten.linear(input, weight, bias)
+
+
+@composite(
+    "npu::npu_bmmV2(Tensor self, Tensor mat2, int[] output_sizes) -> Tensor",
+    "Batched product; `output_sizes` is empty.",
+    samples=[S(T(2, 3, 4), T(2, 4, 5), [])],
+)
+def npu_bmmV2(self, mat2, output_sizes):
+    require(not output_sizes, "npu_bmmV2", f"output_sizes must be empty, but it is {output_sizes}")
+    return aten.matmul(self, mat2)
+
+
+def _permuted(x, order):
+    return x if not order else aten.permute(x, order)
+
+
+@composite(
+    "npu::npu_transpose_batchmatmul(Tensor input, Tensor weight, *, Tensor? bias=None, Tensor? scale=None, "
+    "int[]? perm_x1=None, int[]? perm_x2=None, int[]? perm_y=None, int? batch_split_factor=1) -> Tensor",
+    "The product of two permuted batches of matrices, permuted.",
+    samples=[S(T(3, 2, 4), T(2, 4, 5), perm_x1=[1, 0, 2], perm_y=[1, 0, 2])],
+)
+def npu_transpose_batchmatmul(
+    input, weight, *, bias=None, scale=None, perm_x1=None, perm_x2=None, perm_y=None, batch_split_factor=1
+):
+    operator = "npu_transpose_batchmatmul"
+    for name, x in (("input", input), ("weight", weight)):
+        require(x.dim() == 3, operator, f"{name} must have 3 dimensions, but it has {x.dim()}")
+    require_choice(operator, "batch_split_factor", batch_split_factor, (1, None))
+    require_absent(operator, scale=scale)
+    y = aten.bmm(_permuted(input, perm_x1), _permuted(weight, perm_x2))
+    return _permuted(y if bias is None else y + bias, perm_y)
+
+
+# ---- grouped ----
+
+_ALL_APART, _BY_ROWS, _BY_INNER = -1, 0, 2
+
+
+def _ends(operator, group_list, kind, groups):
+    """The number of the row behind each group's last, from cumulative ends (0), counts (1) or pairs (2)."""
+    values = group_list if isinstance(group_list, (list, tuple)) else group_list.tolist()
+    if kind == 2:
+        counts = [0] * groups
+        for expert, count in values:
+            require(0 <= expert < groups, operator, f"group_list names expert {expert} of {groups}")
+            counts[expert] = count
+        values = counts
+    require(len(values) == groups, operator, f"group_list must have {groups} entries, but it has {len(values)}")
+    if kind in (1, 2):
+        total, values, counts = 0, [], values
+        for count in counts:
+            require(count >= 0, operator, f"group_list has a negative count: {count}")
+            total += count
+            values.append(total)
+    require(
+        all(a <= b for a, b in zip([0, *values], values, strict=False)),
+        operator,
+        f"group_list must not fall, but it is {list(values)}",
+    )
+    return values
+
+
+def _weight_of(weight, scale, offset):
+    """A weight that was stored in few bits, as numbers of the wide type."""
+    if weight.dtype == DTYPES["int32"]:
+        weight = unpacked_int4(weight)
+    w = wide(weight)
+    if offset is not None:
+        w = w + wide(offset).unsqueeze(-2)
+    return w * wide(scale).unsqueeze(-2)
+
+
+def _item(values, i):
+    return None if not values else values[i]
+
+
+class _Extras:
+    """Terms that a grouped product adds to plain products: biases and scales, an entry a group."""
+
+    def __init__(self, bias, scale, antiquant_scale, antiquant_offset, per_token_scale, one_weight) -> None:
+        self._lists = (bias, scale, antiquant_scale, antiquant_offset)
+        self._per_token = per_token_scale
+        self._one = one_weight  # the entries of all groups stacked in one tensor
+
+    def _of(self, place, group):
+        values = self._lists[place]
+        if not values:
+            return None
+        return values[0][group] if self._one else values[group]
+
+    def product(self, x, weight, group, rows, dtype):
+        """x @ weight with the group's bias and scales; `rows` are those of x within the whole."""
+        bias, scale = self._of(0, group), self._of(1, group)
+        from_few_bits = self._of(2, group)
+        if from_few_bits is not None:
+            y = aten.matmul(wide(x), _weight_of(weight, from_few_bits, self._of(3, group)))
+        elif not x.dtype.is_floating_point:
+            y = aten.matmul(x.to(DTYPES["float64"]), weight.to(DTYPES["float64"]))  # exact, as int32 sums are
+            if bias is not None and not bias.dtype.is_floating_point:
+                y, bias = y + bias, None
+            y = y.to(DTYPES["float32"])
+        else:
+            y = aten.matmul(x, weight)
+            return (y if bias is None else y + bias.to(y.dtype)).to(dtype)
+        if scale is not None:
+            y = y * scale_of(scale)
+        if self._per_token:
+            y = y * wide(self._per_token[0][rows] if self._one else self._per_token[group]).unsqueeze(-1)
+        return (y if bias is None else y + wide(bias)).to(dtype)
+
+
+def _grouped(x, weight, group_list, lists, kinds, output_dtype):
+    operator = "npu_grouped_matmul"
+    split_item, group_type, group_list_type, act_type = kinds
+    require_choice(operator, "split_item", split_item, (0, 1, 2, 3))
+    require(group_type is not None, operator, "Requires manual passing group_type, current is None")
+    require(
+        group_type in (_ALL_APART, _BY_ROWS, _BY_INNER),
+        operator,
+        f"The group type must be -1, 0 or 2, but it is {group_type}",
+    )
+    require_choice(operator, "group_list_type", group_list_type, (0, 1, 2))
+    require_choice(operator, "act_type", act_type, (0,))
+    require(len(x) > 0 and len(weight) > 0, operator, "x and weight must not be empty lists")
+    bias, scale, offset, antiquant_scale, antiquant_offset, per_token_scale = lists
+    require_absent(operator, offset=offset)
+    if output_dtype is None and x[0].dtype.is_floating_point:
+        dtype = x[0].dtype
+    else:
+        dtype = DTYPES[dtype_named(operator, output_dtype, _RESULTS)]
+    if group_type == _ALL_APART:
+        require(
+            len(x) == len(weight),
+            operator,
+            f"group_type -1 takes as many x as weights, but there are {len(x)} and {len(weight)}",
+        )
+        extras = _Extras(bias, scale, antiquant_scale, antiquant_offset, per_token_scale, False)
+        results = [extras.product(x[i], weight[i], i, slice(None), dtype) for i in range(len(x))]
+        return results if split_item in (0, 1) else [aten.cat(results, 0)]
+    require(len(x) == 1, operator, f"group_type {group_type} takes one x, but there are {len(x)}")
+    require(group_list is not None, operator, f"group_type {group_type} takes a group_list")
+    whole = x[0]
+    if group_type == _BY_INNER:
+        require(len(weight) == 1, operator, f"group_type 2 takes one weight, but there are {len(weight)}")
+        groups = len(group_list) if isinstance(group_list, (list, tuple)) else group_list.shape[0]
+        ends = _ends(operator, group_list, group_list_type, groups)
+        starts = [0, *ends[:-1]]
+        parts = [aten.matmul(whole[:, a:b], weight[0][a:b]).to(dtype) for a, b in zip(starts, ends, strict=True)]
+        return [aten.stack(parts)]
+    stacked = len(weight) == 1 and weight[0].dim() == 3
+    weights = list(weight[0]) if stacked else list(weight)
+    ends = _ends(operator, group_list, group_list_type, len(weights))
+    require(
+        ends[-1] <= whole.shape[0],
+        operator,
+        f"group_list ends at row {ends[-1]}, but x has {whole.shape[0]} rows",
+    )
+    extras = _Extras(bias, scale, antiquant_scale, antiquant_offset, per_token_scale, stacked)
+    parts = [
+        extras.product(whole[a:b], w, i, slice(a, b), dtype)
+        for i, (w, a, b) in enumerate(zip(weights, [0, *ends[:-1]], ends, strict=True))
+    ]
+    if split_item in (0, 1):
+        return parts
+    rest = whole.shape[0] - ends[-1]
+    if rest:  # rows of no group
+        parts.append(aten.zeros([rest, weights[0].shape[-1]], dtype=dtype, device=whole.device))
+    return [aten.cat(parts, 0)]
+
+
+_LISTS = (
+    "Tensor[] x, Tensor[] weight, *, Tensor[]? bias=None, Tensor[]? scale=None, Tensor[]? offset=None, "
+    "Tensor[]? antiquant_scale=None, Tensor[]? antiquant_offset=None, Tensor[]? per_token_scale=None, "
+)
+_ACTIVATION = (
+    "Tensor[]? activation_input=None, Tensor[]? activation_quant_scale=None, Tensor[]? activation_quant_offset=None, "
+    "int? split_item=0, int? group_type=None, int? group_list_type=0, int? act_type=0, int[]? tuning_config=None, "
+)
+
+
+@composite(
+    f"npu::npu_grouped_matmul({_LISTS}Tensor? group_list=None, {_ACTIVATION}int? output_dtype=None, int? x_dtype=None, "
+    "int? weight_dtype=None, int? scale_dtype=None, int? per_token_scale_dtype=None) -> Tensor[]",
+    "Products of groups: of lists (group_type -1), of runs of rows with a weight each (0), or over runs of the inner "
+    "dimension (2). Rows of no group are zero.",
+    explicit=True,
+    grad=no_gradient("npu_grouped_matmul", "x", "weight"),
+)
+def npu_grouped_matmul(
+    x, weight, *, bias=None, scale=None, offset=None, antiquant_scale=None, antiquant_offset=None, per_token_scale=None,
+    group_list=None, activation_input=None, activation_quant_scale=None, activation_quant_offset=None, split_item=0,
+    group_type=None, group_list_type=0, act_type=0, tuning_config=None, output_dtype=None, x_dtype=None,
+    weight_dtype=None, scale_dtype=None, per_token_scale_dtype=None,
+):  # fmt: skip
+    require_absent(
+        "npu_grouped_matmul", activation_input=activation_input, activation_quant_scale=activation_quant_scale,
+        activation_quant_offset=activation_quant_offset, x_dtype=x_dtype, weight_dtype=weight_dtype,
+        scale_dtype=scale_dtype, per_token_scale_dtype=per_token_scale_dtype,
+    )  # fmt: skip
+    lists = (bias, scale, offset, antiquant_scale, antiquant_offset, per_token_scale)
+    return _grouped(
+        x, weight, group_list, lists, (split_item or 0, group_type, group_list_type or 0, act_type or 0), output_dtype
+    )
+
+
+@composite(
+    f"npu::npu_grouped_matmul.List({_LISTS}int[]? group_list=None, "
+    "Tensor[]? activation_input=None, Tensor[]? activation_quant_scale=None, Tensor[]? activation_quant_offset=None, "
+    "int? split_item=0, int? group_type=None, int? group_list_type=0, int? act_type=0, ScalarType? output_dtype=None) "
+    "-> Tensor[]",
+    "npu_grouped_matmul with Python's numbers for its group_list.",
+    explicit=True,
+    grad=no_gradient("npu_grouped_matmul", "x", "weight"),
+)
+def npu_grouped_matmul_list(
+    x, weight, *, bias=None, scale=None, offset=None, antiquant_scale=None, antiquant_offset=None, per_token_scale=None,
+    group_list=None, activation_input=None, activation_quant_scale=None, activation_quant_offset=None, split_item=0,
+    group_type=None, group_list_type=0, act_type=0, output_dtype=None,
+):  # fmt: skip
+    require_absent(
+        "npu_grouped_matmul", activation_input=activation_input, activation_quant_scale=activation_quant_scale,
+        activation_quant_offset=activation_quant_offset,
+    )  # fmt: skip
+    lists = (bias, scale, offset, antiquant_scale, antiquant_offset, per_token_scale)
+    return _grouped(
+        x, weight, group_list, lists, (split_item or 0, group_type, group_list_type or 0, act_type or 0), output_dtype
+    )
+
+
+@composite(
+    "npu::npu_grouped_matmul_add_(Tensor(a!) self, Tensor x, Tensor weight, Tensor group_list, *, bool transpose_x=True, "
+    "bool transpose_weight=False, int group_type=2, int? group_list_type=0) -> Tensor(a!)",
+    "Adds the products over runs of rows, x[rows].T @ weight[rows], to `self` (groups, K, N).",
+    explicit=True,
+)
+def npu_grouped_matmul_add_(
+    self, x, weight, group_list, *, transpose_x=True, transpose_weight=False, group_type=2, group_list_type=0
+):
+    operator = "npu_grouped_matmul_add_"
+    require(transpose_x and not transpose_weight, operator, "only transpose_x=True, transpose_weight=False is known")
+    require_choice(operator, "group_type", group_type, (_BY_INNER,))
+    ends = _ends(operator, group_list, group_list_type or 0, group_list.shape[0])
+    parts = [
+        aten.matmul(wide(x[a:b]).transpose(0, 1), wide(weight[a:b])) for a, b in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+    return aten.add_(self, aten.stack(parts).reshape(self.shape).to(self.dtype))
+
+
+# ---- quantised ----
+
+
+@composite(
+    "npu::npu_quant_matmul(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, "
+    "Tensor? bias=None, int? output_dtype=None, int? x1_dtype=None, int? x2_dtype=None, int? pertoken_scale_dtype=None, "
+    "int? scale_dtype=None, int[]? group_sizes=None, Tensor? y_scale=None) -> Tensor",
+    "The exact product of int8 (or packed int4) matrices times a scale a column and one a row; int32 biases are added "
+    "before the scales, others after.",
+    explicit=True,
+)
+def npu_quant_matmul(
+    x1, x2, scale, *, offset=None, pertoken_scale=None, bias=None, output_dtype=None, x1_dtype=None, x2_dtype=None,
+    pertoken_scale_dtype=None, scale_dtype=None, group_sizes=None, y_scale=None,
+):  # fmt: skip
+    operator = "npu_quant_matmul"
+    require_absent(
+        operator, x1_dtype=x1_dtype, x2_dtype=x2_dtype, pertoken_scale_dtype=pertoken_scale_dtype,
+        scale_dtype=scale_dtype, group_sizes=group_sizes, y_scale=y_scale,
+    )  # fmt: skip
+    for name, x in (("x1", x1), ("x2", x2)):
+        require_dtype(operator, name, x, ("int8", "int32"))
+    left, right = (unpacked_int4(x) if x.dtype == DTYPES["int32"] else x for x in (x1, x2))
+    require(
+        left.shape[-1] == right.shape[-2],
+        operator,
+        f"x1 has {left.shape[-1]} columns, x2 {right.shape[-2]} rows: they must be as many",
+    )
+    require(left.shape[-1] <= 65535, operator, f"the inner size must be at most 65535, but it is {left.shape[-1]}")
+    name = dtype_named(operator, output_dtype, _RESULTS)
+    total = aten.matmul(left.to(DTYPES["float64"]), right.to(DTYPES["float64"]))  # sums of int32, exactly
+    if bias is not None and bias.dtype == DTYPES["int32"]:
+        total, bias = total + bias, None
+    if name == "int32":
+        return total.to(DTYPES["int32"])
+    y = total.to(DTYPES["float32"]) * scale_of(scale)
+    if pertoken_scale is not None:
+        y = y * wide(pertoken_scale).unsqueeze(-1)
+    if bias is not None:
+        y = y + wide(bias)
+    if name != "int8":
+        require(offset is None, operator, "offset is for int8 results only")
+        return y.to(DTYPES[name])
+    if offset is not None:
+        y = y + wide(offset)
+    return aten.clamp(aten.round(y), -128, 127).to(DTYPES["int8"])
+
+
+@composite(
+    "npu::npu_weight_quant_batchmatmul(Tensor x, Tensor weight, Tensor antiquant_scale, Tensor? antiquant_offset=None, "
+    "Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? bias=None, int antiquant_group_size=0, "
+    "int inner_precise=0, int? weight_dtype=None) -> Tensor",
+    "x times a weight of int8 or packed int4, (weight + offset) * scale by tensor, column or group of rows; plus bias.",
+    explicit=True,
+    grad=no_gradient("npu_weight_quant_batchmatmul", "x"),
+)
+def npu_weight_quant_batchmatmul(
+    x, weight, antiquant_scale, antiquant_offset=None, quant_scale=None, quant_offset=None, bias=None,
+    antiquant_group_size=0, inner_precise=0, weight_dtype=None,
+):  # fmt: skip
+    operator = "npu_weight_quant_batchmatmul"
+    require_dtype(operator, "x", x, HALF_AND_FLOAT)
+    require_absent(operator, weight_dtype=weight_dtype)
+    require_dtype(operator, "weight", weight, ("int8", "int32"))
+    w = wide(unpacked_int4(weight) if weight.dtype == DTYPES["int32"] else weight)
+
+    def spread(parameter):
+        if antiquant_group_size and parameter.dim() == 2:
+            return aten.repeat_interleave(wide(parameter), antiquant_group_size, 0)[: w.shape[-2]]
+        return wide(parameter)
+
+    if antiquant_offset is not None:
+        w = w + spread(antiquant_offset)
+    y = aten.matmul(wide(x), w * spread(antiquant_scale))
+    if bias is not None:
+        y = y + wide(bias)
+    if quant_scale is None:
+        return y.to(x.dtype)
+    y = y * scale_of(quant_scale)
+    if quant_offset is not None:
+        y = y + wide(quant_offset)
+    return aten.clamp(aten.round(y), -128, 127).to(DTYPES["int8"])

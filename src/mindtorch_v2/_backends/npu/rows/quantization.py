@@ -1,0 +1,200 @@
+"""Rounding to 8 and 4 bits, by given scales and by those that the data ask for."""
+
+from __future__ import annotations
+
+from ...._core.dtype import DTYPES
+from ...._operators.table import S, T, aten, composite
+from .checks import no_gradient, require, require_absent, require_choice, wide
+
+# torch_npu numbers dtypes as PyTorch's C++ does, and those of its own from 290 on.
+_CODES = {1: "int8", 3: "int32", 5: "float16", 6: "float32", 15: "bfloat16", 16: "quint4x2", 23: "float8_e5m2",
+          24: "float8_e4m3fn"}  # fmt: skip
+_LIMITS = {"int8": 127.0, "quint4x2": 7.0, "float8_e5m2": 57344.0, "float8_e4m3fn": 448.0}
+
+
+def dtype_named(operator, code, allowed, default="int8"):
+    """The name of the dtype that a code of torch_npu's, or a dtype, stands for."""
+    if code is None:
+        return default
+    name = _CODES.get(code) if isinstance(code, int) else str(code).rpartition(".")[2]
+    require(name in allowed, operator, f"the result's dtype must be one of {', '.join(allowed)}, but it is {code}")
+    return name
+
+
+def packed_int4(values):
+    """Whole numbers from -8 to 7, eight to an int32, the first in the lowest bits."""
+    require(
+        values.shape[-1] % 8 == 0,
+        "int4",
+        f"the last dimension must be a multiple of 8, but it is {values.shape[-1]}",
+    )
+    nibbles = aten.unflatten(values.to(DTYPES["int64"]) & 15, -1, [values.shape[-1] // 8, 8])
+    places = aten.arange(0, 32, 4, dtype=DTYPES["int64"], device=values.device)
+    word = (nibbles << places).sum([-1])
+    return aten.where(word >= 1 << 31, word - (1 << 32), word).to(DTYPES["int32"])
+
+
+def unpacked_int4(words):
+    """The eight whole numbers of each int32, as int8."""
+    places = aten.arange(0, 32, 4, dtype=DTYPES["int64"], device=words.device)
+    nibbles = (words.to(DTYPES["int64"]).unsqueeze(-1) >> places) & 15
+    return aten.flatten(aten.where(nibbles >= 8, nibbles - 16, nibbles), -2).to(DTYPES["int8"])
+
+
+def _stored(values, name):
+    """Values as the quantised type holds them: rounded to even and kept within its range."""
+    if name.startswith("float8"):
+        return aten.clamp(values, -_LIMITS[name], _LIMITS[name]).to(DTYPES[name])
+    low = -8.0 if name == "quint4x2" else -128.0
+    whole = aten.clamp(aten.round(values), low, _LIMITS[name])
+    return packed_int4(whole) if name == "quint4x2" else whole.to(DTYPES["int8"])
+
+
+def quantized(operator, x, scales, zero_points, div_mode, dst_type):
+    """round(x / scales + zero_points), or by multiplication."""
+    name = dtype_named(operator, dst_type, ("int8",))
+    y = wide(x) / wide(scales) if div_mode else wide(x) * wide(scales)
+    return _stored(y if zero_points is None else y + wide(zero_points), name)
+
+
+def _smoothed(operator, x, smooth_scales, group_index):
+    if smooth_scales is None:
+        return wide(x)
+    if group_index is None:
+        return wide(x) * wide(smooth_scales)
+    rows = x.numel() // x.shape[-1]
+    expert = aten.searchsorted(group_index.to(DTYPES["int64"]), aten.arange(rows, device=x.device), right=True).clamp(
+        max=smooth_scales.shape[0] - 1
+    )
+    return wide(x) * aten.index_select(wide(smooth_scales), 0, expert).reshape(x.shape)
+
+
+def quantized_by_row(operator, x, smooth_scales=None, dst_type=None, group_index=None) -> tuple:
+    """Each row rounded by the scale that brings its largest element to the type's limit, and the scales."""
+    name = dtype_named(operator, dst_type, tuple(_LIMITS))
+    y = _smoothed(operator, x, smooth_scales, group_index)
+    scale = y.abs().amax([-1]) / _LIMITS[name]
+    safe = aten.where(scale == 0, 1, scale)
+    return _stored(y / safe.unsqueeze(-1), name), scale.to(DTYPES["float32"])
+
+
+@composite(
+    "npu::npu_dynamic_quant(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, int? dst_type=None, "
+    'str quant_mode="pertoken", float dst_type_max=0.0) -> (Tensor, Tensor)',
+    "Rows rounded to int8 (or int4, float8) by their largest element; the scales in float32.",
+    explicit=True,
+    grad=no_gradient("npu_dynamic_quant", "input"),
+    samples=[S(T(3, 8, grad=False))],
+)
+def npu_dynamic_quant(
+    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
+):
+    operator = "npu_dynamic_quant"
+    require_choice(operator, "quant_mode", quant_mode, ("pertoken",))
+    require(dst_type_max == 0.0, operator, f"dst_type_max must be 0, but it is {dst_type_max}")
+    require(input.dim() > 1, operator, f"input must have at least two dimensions, but it has {input.dim()}")
+    return quantized_by_row(operator, input, smooth_scales, dst_type, group_index)
+
+
+@composite(
+    "npu::npu_dynamic_quant_asymmetric(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, "
+    'int? dst_type=None, str quant_mode="pertoken", float dst_type_max=0.0) -> (Tensor, Tensor, Tensor)',
+    "Rows rounded so that their smallest and largest element meet the type's ends: values, scales, offsets.",
+    explicit=True,
+    grad=no_gradient("npu_dynamic_quant_asymmetric", "input"),
+    samples=[S(T(3, 8, grad=False))],
+)
+def npu_dynamic_quant_asymmetric(
+    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
+) -> tuple:
+    operator = "npu_dynamic_quant_asymmetric"
+    require_choice(operator, "quant_mode", quant_mode, ("pertoken",))
+    name = dtype_named(operator, dst_type, ("int8", "quint4x2"))
+    levels = 15.0 if name == "quint4x2" else 255.0
+    x = _smoothed(operator, input, smooth_scales, group_index)
+    largest, smallest = x.amax([-1]), x.amin([-1])
+    scale = (largest - smallest) / levels
+    scale = aten.where(scale == 0, 1, scale)
+    offset = _LIMITS[name] - largest / scale
+    y = _stored(x / scale.unsqueeze(-1) + offset.unsqueeze(-1), name)
+    return y, scale.to(DTYPES["float32"]), offset.to(DTYPES["float32"])
+
+
+@composite(
+    "npu::npu_quantize(Tensor self, Tensor scales, Tensor? zero_points, int dtype, int axis=1, bool div_mode=True) -> Tensor",
+    "round(self / scales + zero_points), or times scales, within the range of `dtype`.",
+    explicit=True,
+)
+def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
+    operator = "npu_quantize"
+    codes = {1: ("int8", -128, 127), 12: ("int8", -128, 127), 0: ("uint8", 0, 255), 13: ("uint8", 0, 255),
+             3: ("int32", -(1 << 31), (1 << 31) - 1), 14: ("int32", -(1 << 31), (1 << 31) - 1)}  # fmt: skip
+    require(dtype in codes, operator, f"dtype must be the number of int8, uint8 or int32, but it is {dtype}")
+    name, low, high = codes[dtype]
+    shape = [1] * self.dim()
+    if scales.numel() > 1:
+        shape[axis] = scales.numel()
+    scale = wide(scales).reshape(shape)
+    y = wide(self) / scale if div_mode else wide(self) * scale
+    if zero_points is not None:
+        y = y + wide(zero_points).reshape(shape if zero_points.numel() > 1 else [1] * self.dim())
+    return aten.clamp(aten.round(y).to(DTYPES["float64"]), low, high).to(DTYPES[name])
+
+
+@composite(
+    "npu::npu_trans_quant_param(Tensor scale, Tensor? offset=None, int? round_mode=0) -> Tensor",
+    "The scale in the 64 bits that the matrix unit reads: its upper 19 bits, and a mark at bit 46.",
+    explicit=True,
+)
+def npu_trans_quant_param(scale, offset=None, round_mode=0):
+    operator = "npu_trans_quant_param"
+    require_choice(operator, "round_mode", round_mode, (0, None))
+    require_absent(operator, offset=offset)
+    bits = scale.to(DTYPES["float32"]).view(DTYPES["int32"]).to(DTYPES["int64"]) & 0xFFFFE000
+    return bits | (1 << 46)
+
+
+def scale_of(parameter):
+    """The float32 scale of what npu_trans_quant_param makes; of a scale, itself."""
+    if parameter.dtype != DTYPES["int64"]:
+        return wide(parameter)
+    low = parameter & 0xFFFFFFFF
+    signed = aten.where(low >= 1 << 31, low - (1 << 32), low)
+    return signed.to(DTYPES["int32"]).view(DTYPES["float32"])
+
+
+@composite(
+    "npu::npu_convert_weight_to_int4pack(Tensor weight, int inner_k_tiles=0) -> Tensor",
+    "int32 numbers from -8 to 7, (K, N), packed eight to an int32: (K, N / 8).",
+    explicit=True,
+)
+def npu_convert_weight_to_int4pack(weight, inner_k_tiles=0):
+    operator = "npu_convert_weight_to_int4pack"
+    require(weight.dtype == DTYPES["int32"], operator, f"weight must be int32, but it is {weight.dtype}")
+    require(inner_k_tiles == 0, operator, f"inner_k_tiles must be 0, but it is {inner_k_tiles}")
+    return packed_int4(weight)
+
+
+@composite(
+    'npu::npu_dynamic_block_quant(Tensor x, *, float min_scale=0.0, str round_mode="rint", int dst_type=1, '
+    "int row_block_size=1, int col_block_size=128, float dst_type_max=0.0) -> (Tensor y, Tensor scale)",
+    "Blocks of a matrix rounded by their largest element: values, and what to multiply them by.",
+    explicit=True,
+)
+def npu_dynamic_block_quant(
+    x, *, min_scale=0.0, round_mode="rint", dst_type=1, row_block_size=1, col_block_size=128, dst_type_max=0.0
+) -> tuple:
+    operator = "npu_dynamic_block_quant"
+    require_choice(operator, "round_mode", round_mode, ("rint",))
+    name = dtype_named(operator, dst_type, ("int8", "float8_e5m2", "float8_e4m3fn"))
+    rows, columns = x.shape[-2], x.shape[-1]
+    down, across = -(-rows // row_block_size), -(-columns // col_block_size)
+    padded = aten.constant_pad_nd(wide(x), [0, across * col_block_size - columns, 0, down * row_block_size - rows], 0.0)
+    blocks = padded.reshape(*x.shape[:-2], down, row_block_size, across, col_block_size)
+    largest = blocks.abs().amax([-3, -1], True)
+    scale = largest / _LIMITS[name]
+    if min_scale:
+        scale = aten.clamp(scale, min=min_scale)
+    safe = aten.where(scale == 0, 1, scale)
+    y = _stored(blocks / safe, name).reshape(padded.shape)[..., :rows, :columns]
+    return y, scale.squeeze(-1).squeeze(-2).to(DTYPES["float32"])

@@ -1,0 +1,150 @@
+"""Between dense and sparse layouts, and the elements of one tensor at the coordinates of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _C
+from ..._operators.table import aten
+from .parts import BOOL, COMPRESSED, bare, coalesced, compressed, coo, find, numbered, parts, spread, starts_of
+from .table import COO, CSR, DENSE, kernel
+
+_BOTH = (COO, CSR)
+
+
+def coordinates(x: Any) -> tuple[Any, Any]:
+    """The rows and columns of the values of a compressed matrix."""
+    p = parts(x)
+    pair = (spread(p.compressed), p.plain)
+    return pair if COMPRESSED[x.layout] == 0 else pair[::-1]
+
+
+@kernel("_to_dense", COO)
+def _coo_to_dense(self, dtype=None, masked_grad=None):
+    if dtype is not None:
+        raise RuntimeError("dtype argument is not supported by sparse_to_dense")
+    if self.dtype == BOOL:
+        self = coalesced(self)
+    p = parts(self)
+    if p.indices.shape[0] == 0:
+        return p.values.sum(0, dtype=self.dtype)
+    out = aten.zeros(self.shape, dtype=self.dtype)
+    return aten.index_put_(out, list(p.indices.unbind(0)), p.values, not p.coalesced)
+
+
+@kernel("_to_dense", CSR)
+def _compressed_to_dense(self, dtype=None, masked_grad=None):
+    if dtype is not None:
+        raise RuntimeError("dtype argument is not supported by sparse_csr_to_dense")
+    rows, columns = coordinates(self)
+    out = aten.zeros(self.shape, dtype=self.dtype)
+    return aten.index_put_(out, [rows, columns], parts(self).values, self.dtype != BOOL)
+
+
+@kernel("_to_sparse.sparse_dim", DENSE)
+def _dense_to_coo(self, sparse_dim):
+    self, dims = bare(self), self.dim()
+    if dims and sparse_dim <= 0:
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
+    if not 0 <= sparse_dim <= dims:
+        raise RuntimeError(
+            f"dense_to_sparse: sparse_dim argument must be in [0,{dims}] range, but {sparse_dim} is given"
+        )
+    if dims == 0:
+        kept = self.reshape(1)[self.reshape(1) != 0]
+        return coo(aten.zeros((0, kept.shape[0]), dtype=_C._dtypes["int64"]), kept, (), True)
+    filled = self != 0
+    for _ in range(dims - sparse_dim):
+        filled = filled.any(-1)
+    indices = aten.nonzero(filled).t().contiguous()
+    return coo(indices, aten.index(self, list(indices.unbind(0))), self.shape, True)
+
+
+def _dense_dims(self: Any, dense_dim: int | None) -> int:
+    return self.dim() - (dense_dim or 0)
+
+
+@kernel("_to_sparse", DENSE)
+def _dense_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
+    made = _dense_to_coo(self, _dense_dims(self, dense_dim))
+    return made if layout in (None, _C.sparse_coo) else to_compressed(made, layout)
+
+
+def to_compressed(x: Any, layout: Any) -> Any:
+    """A coordinate matrix compressed by rows or columns."""
+    if layout not in COMPRESSED:
+        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
+    p = parts(x)
+    if p.indices.shape[0] != 2:
+        name = "SparseCsc" if COMPRESSED[layout] else "SparseCsr"
+        raise RuntimeError(
+            f"coo_to_sparse_{name[6:].lower()}: conversion from Sparse to {name} for input tensors with sparse_dim()!=2 is not supported"
+        )
+    if p.values.dim() != 1:
+        raise NotImplementedError(f"tensors of the layout {layout} with dense dimensions are not implemented")
+    if COMPRESSED[layout] == 1:
+        flipped = coalesced(coo(p.indices.flip(0), p.values, (x.shape[1], x.shape[0])))
+    else:
+        flipped = coalesced(x)
+    q = parts(flipped)
+    return compressed(starts_of(q.indices[0], flipped.shape[0]), q.indices[1].clone(), q.values, x.shape, layout)
+
+
+def to_coo(x: Any) -> Any:
+    """A compressed matrix as coordinates."""
+    return coo(aten.stack(coordinates(x)), parts(x).values, x.shape, COMPRESSED[x.layout] == 0)
+
+
+@kernel("_to_sparse", *_BOTH)
+def _sparse_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
+    if layout in (None, _C.sparse_coo):
+        return self if self.layout == _C.sparse_coo else to_coo(self)
+    return (
+        self if layout == self.layout else to_compressed(self if self.layout == _C.sparse_coo else to_coo(self), layout)
+    )
+
+
+@kernel("_to_sparse.sparse_dim", CSR)
+def _compressed_to_coo(self, sparse_dim):
+    if sparse_dim != 2:
+        raise RuntimeError("sparse dim 1 is not supported by sparse_csr_to_dense")
+    return to_coo(self)
+
+
+for _short, _layout in (("csr", _C.sparse_csr), ("csc", _C.sparse_csc)):
+    kernel(f"_to_sparse_{_short}", *_BOTH)(
+        lambda self, dense_dim=None, _layout=_layout: _sparse_to_sparse(self, layout=_layout)
+    )
+    kernel(f"_to_sparse_{_short}", DENSE)(
+        lambda self, dense_dim=None, _layout=_layout: _dense_to_sparse(self, layout=_layout, dense_dim=dense_dim)
+    )
+
+
+@kernel("sparse_mask", *_BOTH)
+def _sparse_mask(self, mask):
+    if self.shape != mask.shape:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size {list(mask.shape)}"
+        )
+    if mask.layout == _C.strided:
+        raise NotImplementedError("sparse_mask(): the mask must be a sparse tensor")
+    p = parts(mask)
+    if mask.layout == _C.sparse_coo:
+        return coo(p.indices, _elements(self, p.indices), mask.shape, p.coalesced)
+    return compressed(p.compressed, p.plain, _elements(self, aten.stack(coordinates(mask))), mask.shape, mask.layout)
+
+
+def _elements(x: Any, indices: Any) -> Any:
+    """The elements of a dense or sparse tensor at some coordinates."""
+    if x.layout == _C.strided:
+        x = bare(x)
+        return aten.index(x, list(indices.unbind(0))) if indices.shape[0] else x.unsqueeze(0)
+    p = parts(coalesced(x if x.layout == _C.sparse_coo else to_coo(x)))
+    count = indices.shape[0]
+    if p.indices.shape[0] != count:
+        raise RuntimeError("sparse_mask(): operands have different numbers of sparse dimensions")
+    at, found = find(numbered(p.indices, x.shape[:count]), numbered(indices, x.shape[:count]))
+    taken = (
+        p.values.index_select(0, at) if p.values.shape[0] else p.values.new_zeros((at.shape[0], *p.values.shape[1:]))
+    )
+    return taken.masked_fill(~found.reshape(-1, *[1] * (taken.dim() - 1)), 0)

@@ -1,0 +1,223 @@
+"""Making sparse tensors from indices and values, and checking what they are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _C
+from ..._operators.table import aten
+from .layout import empty
+from .parts import COMPRESSED, INT64, check_compressed, check_coo, check_nnz, is_sparse, numbered
+
+_checking = {"on": False}
+
+
+def checks_invariants() -> bool:
+    """Whether new sparse tensors are checked where nothing else is said."""
+    return _checking["on"]
+
+
+def set_checks_invariants(on: bool) -> None:
+    _checking["on"] = bool(on)
+
+
+def _checked(check_invariants: bool | None) -> bool:
+    return _checking["on"] if check_invariants is None else check_invariants
+
+
+def _check_dtype(x: Any, wanted: bool) -> None:
+    if wanted and not (x.dtype.is_floating_point or x.dtype.is_complex):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
+def _finished(x: Any, requires_grad: bool) -> Any:
+    _check_dtype(x, requires_grad)
+    return x.requires_grad_() if requires_grad else x
+
+
+def _indices(data: Any) -> Any:
+    return _C.as_tensor(data).to(INT64)
+
+
+def _values(data: Any, dtype: Any, device: Any) -> Any:
+    values = _C.as_tensor(data, dtype=dtype, device=device)
+    if is_sparse(values):
+        raise RuntimeError("expected values to be a dense tensor, got one that is sparse")
+    return values.reshape(1) if values.dim() == 0 else values
+
+
+# ---- coordinates ----
+
+
+def _inferred_size(indices: Any, values: Any) -> tuple[int, ...]:
+    rows, count = indices.shape
+    if count == 0:
+        return (0,) * rows + tuple(values.shape[1:])
+    for d, least in enumerate(indices.amin(1).tolist()):
+        if least < 0:
+            raise RuntimeError(f"found negative index {least} for dim {d}")
+    return (*(n + 1 for n in indices.amax(1).tolist()), *values.shape[1:])
+
+
+def _validate_coo(indices: Any, values: Any, size: tuple[int, ...], is_coalesced: bool | None) -> None:
+    rows, count = indices.shape
+    if count == 0:
+        return
+    for d, (least, most) in enumerate(zip(indices.amin(1).tolist(), indices.amax(1).tolist(), strict=True)):
+        if least < 0:
+            raise RuntimeError(f"found negative index {least} for dim {d}")
+        if most >= size[d]:
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {most}"
+            )
+    if is_coalesced and rows:
+        places = numbered(indices, size[:rows])
+        if not bool((places[1:] > places[:-1]).all()):
+            raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+
+
+def sparse_coo_tensor(
+    indices: Any = None,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Any:
+    """A tensor of the layout ``torch.sparse_coo``: ``values[k]`` stands at the coordinates ``indices[:, k]``.
+
+    Args:
+        indices: whole numbers, (sparse_dim, nnz); coordinates may repeat, their values count together.
+        values: (nnz, *dense sizes), of any dtype.
+        size: the sizes of the tensor, by default as small as the indices allow. Sizes alone make a tensor of zeros.
+        check_invariants: whether indices are compared with the sizes (RuntimeError), by default as
+            ``torch.sparse.check_sparse_tensor_invariants`` says.
+        is_coalesced: promises that the coordinates are sorted and distinct.
+
+    >>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> x.to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+    if values is None:
+        sizes = indices if size is None else size
+        if sizes is None or (size is not None and indices is not None):
+            raise TypeError("sparse_coo_tensor() takes indices and values, or sizes alone")
+        made = empty(tuple(sizes), _C.get_default_dtype() if dtype is None else dtype, _C.sparse_coo)
+        return _finished(made, requires_grad)
+    indices, values = _indices(indices), _values(values, dtype, device)
+    if size is None:
+        check_nnz(indices, values)
+        size = _inferred_size(indices, values)
+    size = tuple(int(n) for n in size)
+    check_coo(indices, values, size)
+    if _checked(check_invariants):
+        _validate_coo(indices, values, size, is_coalesced)
+    _check_dtype(values, requires_grad)
+    made = aten._sparse_coo_tensor_with_dims_and_tensors(
+        indices.shape[0],
+        values.dim() - 1,
+        size,
+        indices,
+        values.detach() if requires_grad else values,
+        is_coalesced=is_coalesced,
+    )
+    return _finished(made, requires_grad)
+
+
+# ---- compressed ----
+
+_NAMES = {
+    _C.sparse_csr: ("crow_indices", "col_indices", "nrows", "ncols"),
+    _C.sparse_csc: ("ccol_indices", "row_indices", "ncols", "nrows"),
+}
+
+
+def _validate_compressed(starts: Any, plain: Any, values: Any, size: tuple[int, ...], layout: Any) -> None:
+    compressed_name, plain_name, count, length = _NAMES[layout]
+    rows, columns = size[COMPRESSED[layout]], size[1 - COMPRESSED[layout]]
+    nnz = values.shape[0]
+    if starts.shape[0] != rows + 1:
+        raise RuntimeError(
+            f"{compressed_name}.shape[-1] must be equal to the number of {count[1:-1]}s + 1 ({rows + 1}), but got {starts.shape[0]}"
+        )
+    if plain.shape[0] != nnz:
+        raise RuntimeError(f"{plain_name}.shape[-1] must be equal to nnz ({nnz}) but got {plain.shape[0]}")
+    if int(starts[0]) != 0:
+        raise RuntimeError(f"`{compressed_name}[..., 0] == 0` is not satisfied.")
+    if int(starts[-1]) != nnz:
+        raise RuntimeError(f"`{compressed_name}[..., -1] == nnz` is not satisfied.")
+    lengths = starts.diff()
+    if bool(((lengths < 0) | (lengths > columns)).any()):
+        raise RuntimeError(
+            f"`0 <= {compressed_name}[..., 1:] - {compressed_name}[..., :-1] <= {length}` is not satisfied."
+        )
+    if bool(((plain < 0) | (plain >= columns)).any()):
+        raise RuntimeError(f"`0 <= {plain_name} < {length}` is not satisfied.")
+    places = aten.repeat_interleave(lengths) * columns + plain
+    if not bool((places[1:] > places[:-1]).all()):
+        raise RuntimeError(
+            f"`{plain_name}[..., {compressed_name}[..., i - 1]:{compressed_name}[..., i]] for all i = 1, ..., {count} are sorted "
+            "and distinct along the last dimension values` is not satisfied."
+        )
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Any:
+    """A matrix of a compressed layout, ``torch.sparse_csr`` or ``torch.sparse_csc``; see ``sparse_csr_tensor``."""
+    if layout is None:
+        raise RuntimeError("sparse_compressed_tensor: expected sparse compressed tensor layout but got none")
+    starts, plain = _indices(compressed_indices), _indices(plain_indices)
+    values = _values(values, dtype, device)
+    check_compressed(starts, plain, values, layout)
+    if size is None:
+        columns = int(plain.max()) + 1 if plain.shape[0] else 0
+        size = (starts.shape[0] - 1, columns)
+        size = size if COMPRESSED[layout] == 0 else size[::-1]
+    size = tuple(int(n) for n in size)
+    if _checked(check_invariants):
+        _validate_compressed(starts, plain, values, size, layout)
+    _check_dtype(values, requires_grad)
+    made = aten._sparse_compressed_tensor_unsafe(
+        starts, plain, values.detach() if requires_grad else values, size, layout=layout
+    )
+    return _finished(made, requires_grad)
+
+
+def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A matrix of the layout ``torch.sparse_csr``: row i has ``values[crow_indices[i] : crow_indices[i + 1]]``.
+
+    Args:
+        crow_indices: where each row begins and the last ends, (rows + 1).
+        col_indices: the column of each value, (nnz).
+        values: (nnz).
+        size: (rows, columns), by default as small as the indices allow.
+        options: dtype, device, requires_grad, check_invariants, as for ``sparse_coo_tensor``.
+
+    >>> torch.sparse_csr_tensor([0, 1, 2], [2, 0], [3.0, 4.0]) @ torch.ones(3)
+    tensor([3., 4.])
+    """
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": _C.sparse_csr, **options})
+
+
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A matrix of the layout ``torch.sparse_csc``: as ``sparse_csr_tensor``, by columns."""
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": _C.sparse_csc, **options})
+
+
+__all__ = ["sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor"]

@@ -1,0 +1,147 @@
+"""The parts behind a sparse tensor: its indices and values, dense tensors that no operator records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _C
+from ..._core.dtype import DTYPES
+from ..._operators.table import aten
+
+INT64 = DTYPES["int64"]
+BOOL = DTYPES["bool"]
+COMPRESSED = {_C.sparse_csr: 0, _C.sparse_csc: 1}
+"""The compressed layouts that tensors are made of here, and which of the two dimensions they compress."""
+
+
+class Coo:
+    """Coordinates (sparse_dim, nnz), the values at them (nnz, *dense sizes), and whether they are sorted and distinct."""
+
+    __slots__ = ("coalesced", "indices", "values")
+
+    def __init__(self, indices: Any, values: Any, coalesced: bool) -> None:
+        self.indices, self.values, self.coalesced = indices, values, coalesced
+
+
+class Compressed:
+    """Where each row begins in ``plain`` and ``values`` (rows + 1), and the column of each value (columns for csc)."""
+
+    __slots__ = ("compressed", "plain", "values")
+
+    def __init__(self, compressed: Any, plain: Any, values: Any) -> None:
+        self.compressed, self.plain, self.values = compressed, plain, values
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether ``x`` is a tensor of any sparse layout."""
+    return _C._sparse_parts(x) is not None
+
+
+def parts(x: Any) -> Any:
+    """The parts of ``x``, a :class:`Coo` or :class:`Compressed`."""
+    found = _C._sparse_parts(x)
+    if found is None:
+        raise RuntimeError(f"expected a sparse tensor, but got one of the layout {x.layout}")
+    return found
+
+
+def bare(x: Any) -> Any:
+    """A dense tensor without history, over the same memory."""
+    if x.device.type != "cpu":
+        raise NotImplementedError(f"sparse tensors on the device {x.device} are not implemented, only on the CPU")
+    return x._shallow_alias() if x.requires_grad or x.grad_fn is not None else x
+
+
+def check_nnz(indices: Any, values: Any) -> None:
+    """That there is a coordinate for each value."""
+    if indices.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    if values.dim() == 0 or values.shape[0] != indices.shape[1]:
+        count = values.shape[0] if values.dim() else 1
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {indices.shape[1]}, nnz from values: {count}"
+        )
+
+
+def check_coo(indices: Any, values: Any, size: tuple[int, ...]) -> None:
+    """That parts and sizes of a coordinate tensor belong together; what the indices say is not looked at."""
+    check_nnz(indices, values)
+    rows = indices.shape[0]
+    if len(size) != rows + values.dim() - 1:
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {rows}, "
+            f"dense_dim = {values.dim() - 1}"
+        )
+    if tuple(values.shape[1:]) != size[rows:]:
+        raise RuntimeError(
+            f"values has incorrect size, expected {[indices.shape[1], *size[rows:]]}, got {list(values.shape)}"
+        )
+
+
+def check_compressed(starts: Any, plain: Any, values: Any, layout: Any, size: tuple[int, ...] = (0, 0)) -> None:
+    """The same for a compressed matrix."""
+    if layout not in COMPRESSED:
+        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
+    if starts.dim() != 1 or plain.dim() != 1 or values.dim() != 1:
+        raise NotImplementedError(
+            f"batches of tensors of the layout {layout}, and dense dimensions of them, are not implemented"
+        )
+    if starts.shape[0] == 0:
+        raise RuntimeError(f"a tensor of the layout {layout} needs at least one compressed index")
+    if len(size) != 2:
+        raise RuntimeError(f"tensors of the layout {layout} have two dimensions, got the sizes {list(size)}")
+
+
+def coo(indices: Any, values: Any, size: Any, coalesced: bool = False) -> Any:
+    """A coordinate tensor of these parts, which are not checked."""
+    values = bare(values)
+    return _C._make_sparse(tuple(size), values.dtype, _C.sparse_coo, Coo(indices, values, coalesced))
+
+
+def compressed(starts: Any, plain: Any, values: Any, size: Any, layout: Any) -> Any:
+    """A compressed tensor of these parts, which are not checked."""
+    if layout not in COMPRESSED:
+        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
+    values = bare(values)
+    return _C._make_sparse(tuple(size), values.dtype, layout, Compressed(starts, plain, values))
+
+
+def with_values(x: Any, values: Any, size: Any = None) -> Any:
+    """A tensor with the pattern of ``x`` and other values."""
+    p = parts(x)
+    size = x.shape if size is None else size
+    if isinstance(p, Coo):
+        return coo(p.indices, values, size, p.coalesced)
+    return compressed(p.compressed, p.plain, values, size, x.layout)
+
+
+def coalesced(x: Any) -> Any:
+    """``x`` with sorted and distinct coordinates."""
+    return x if parts(x).coalesced else aten._coalesce(x)
+
+
+def numbered(indices: Any, sizes: Any) -> Any:
+    """The place of each coordinate in a row-major array of ``sizes``."""
+    place = indices.new_zeros(indices.shape[1])
+    for row, size in zip(indices.unbind(0), sizes, strict=True):
+        place = place * size + row
+    return place
+
+
+def find(sorted_places: Any, wanted: Any) -> tuple[Any, Any]:
+    """For each wanted place its position among the sorted ones, and whether it is there."""
+    count = sorted_places.shape[0]
+    if count == 0:
+        return aten.zeros_like(wanted), aten.zeros_like(wanted, dtype=BOOL)
+    at = aten.searchsorted(sorted_places, wanted).clamp(max=count - 1)
+    return at, sorted_places[at] == wanted
+
+
+def spread(starts: Any) -> Any:
+    """The row of each value, from where the rows begin."""
+    return aten.repeat_interleave(starts.diff())
+
+
+def starts_of(rows: Any, count: int) -> Any:
+    """Where each of ``count`` rows begins among the sorted ``rows``."""
+    return aten.searchsorted(rows, aten.arange(count + 1, dtype=INT64))

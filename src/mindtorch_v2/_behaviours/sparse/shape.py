@@ -1,0 +1,218 @@
+"""Parts of sparse tensors and other arrangements of their dimensions. All are copies: no sparse tensor is a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _C
+from ..._operators.table import aten
+from .convert import to_coo
+from .parts import INT64, Compressed, compressed, coo, parts, starts_of
+from .table import COO, CSR, become, kernel
+
+
+def wrap(dim: int, dims: int) -> int:
+    """``dim`` counted from the front."""
+    if not -max(dims, 1) <= dim < max(dims, 1):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-max(dims, 1)}, {max(dims, 1) - 1}], but got {dim})"
+        )
+    return dim % max(dims, 1)
+
+
+# ---- the order of the dimensions ----
+
+
+@kernel("transpose.int", COO)
+def _transpose(self, dim0, dim1):
+    dim0, dim1 = wrap(dim0, self.dim()), wrap(dim1, self.dim())
+    p, count = parts(self), parts(self).indices.shape[0]
+    if dim0 >= count or dim1 >= count:
+        raise RuntimeError(
+            f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {count}, d0: {dim0}, d1: {dim1}"
+        )
+    if dim0 == dim1:
+        return coo(p.indices, p.values, self.shape, p.coalesced)
+    order = list(range(self.dim()))
+    order[dim0], order[dim1] = dim1, dim0
+    size = [self.shape[d] for d in order]
+    return coo(p.indices[order[:count]], p.values, size)
+
+
+@kernel("transpose.int", CSR)
+def _transpose_compressed(self, dim0, dim1):
+    if wrap(dim0, 2) == wrap(dim1, 2):
+        return self.clone()
+    p = parts(self)
+    other = _C.sparse_csc if self.layout == _C.sparse_csr else _C.sparse_csr
+    return compressed(p.compressed, p.plain, p.values, (self.shape[1], self.shape[0]), other)
+
+
+@kernel("t", COO, CSR)
+def _t(self):
+    p = parts(self)
+    if isinstance(p, Compressed):
+        return _transpose_compressed(self, 0, 1)
+    if p.indices.shape[0] > 2 or p.values.dim() > 1:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {p.indices.shape[0]} sparse and "
+            f"{p.values.dim() - 1} dense dimensions"
+        )
+    return _transpose(self, 0, 0 if self.dim() < 2 else 1)
+
+
+@kernel("t_", COO)
+def _t_inplace(self):
+    return become(self, _t(self))
+
+
+@kernel("transpose_", COO)
+def _transpose_inplace(self, dim0, dim1):
+    return become(self, _transpose(self, dim0, dim1))
+
+
+@kernel("permute", COO)
+def _permute(self, dims):
+    if len(dims) != self.dim():
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = {self.dim()} is not equal to len(dims) = {len(dims)}"
+        )
+    dims = [wrap(d, self.dim()) for d in dims]
+    if len(set(dims)) != len(dims):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    p, count = parts(self), parts(self).indices.shape[0]
+    if sorted(dims[:count]) != list(range(count)):
+        raise RuntimeError(
+            "permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed.Only transpositions within sparse and dense dimensions are supported."
+        )
+    values = p.values.permute(0, *(d - count + 1 for d in dims[count:]))
+    same = dims[:count] == list(range(count))
+    return coo(p.indices[dims[:count]], values, [self.shape[d] for d in dims], p.coalesced and same)
+
+
+@kernel("unsqueeze", COO)
+def _unsqueeze(self, dim):
+    dim = wrap(dim, self.dim() + 1)
+    p, count = parts(self), parts(self).indices.shape[0]
+    size = [*self.shape[:dim], 1, *self.shape[dim:]]
+    if dim > count:
+        return coo(p.indices, p.values.unsqueeze(dim - count + 1), size, p.coalesced)
+    zero = p.indices.new_zeros((1, p.indices.shape[1]))
+    return coo(aten.cat([p.indices[:dim], zero, p.indices[dim:]]), p.values, size, p.coalesced)
+
+
+# ---- parts ----
+
+
+@kernel("select.int", COO)
+def _select(self, dim, index):
+    if self.dim() == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap(dim, self.dim())
+    length = self.shape[dim]
+    if not -length <= index < length:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
+    p, count = parts(self), parts(self).indices.shape[0]
+    size = [*self.shape[:dim], *self.shape[dim + 1 :]]
+    if dim >= count:
+        return coo(p.indices, p.values.select(dim - count + 1, index % length), size, p.coalesced)
+    kept = aten.nonzero(p.indices[dim] == index % length).reshape(-1)
+    values = p.values.index_select(0, kept)
+    if count == 1:
+        return values.sum(0, dtype=values.dtype)
+    left = [d for d in range(count) if d != dim]
+    return coo(p.indices[left].index_select(1, kept), values, size)
+
+
+@kernel("select.int", CSR)
+def _select_compressed(self, dim, index):
+    return _select(to_coo(self), dim, index)
+
+
+@kernel("unbind.int", COO, CSR)
+def _unbind(self, dim=0) -> list:
+    return [aten.select(self, dim, i) for i in range(self.shape[wrap(dim, self.dim())])]
+
+
+def gather_groups(starts: Any, wanted: Any) -> tuple[Any, Any]:
+    """Of items in groups that begin at ``starts``: the number in ``wanted`` and the position of each item that is taken."""
+    first = starts.index_select(0, wanted)
+    counts = starts.index_select(0, wanted + 1) - first
+    place = aten.repeat_interleave(counts)
+    before = aten.cumsum(counts, 0) - counts
+    return place, aten.arange(place.shape[0], dtype=INT64) - (before - first).index_select(0, place)
+
+
+@kernel("index_select", COO)
+def _index_select(self, dim, index):
+    dim = wrap(dim, self.dim())
+    index = index.to(INT64).reshape(-1)
+    length = self.shape[dim]
+    outside = (index < -length) | (index >= length)
+    if bool(outside.any()):
+        raise IndexError(
+            f"index_select(): index contains {int(index[outside][0])} that is out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
+    index = aten.remainder(index, length) if length else index
+    p, count = parts(self), parts(self).indices.shape[0]
+    size = [*self.shape[:dim], index.shape[0], *self.shape[dim + 1 :]]
+    if dim >= count:
+        return coo(p.indices, p.values.index_select(dim - count + 1, index), size, p.coalesced)
+    at, order = aten.sort(p.indices[dim], stable=True)
+    place, position = gather_groups(starts_of(at, length), index)
+    taken = order.index_select(0, position)
+    rows = list(p.indices.index_select(1, taken).unbind(0))
+    rows[dim] = place
+    return coo(aten.stack(rows), p.values.index_select(0, taken), size)
+
+
+# ---- several tensors ----
+
+
+@kernel("cat", COO)
+def _cat(tensors, dim=0):
+    for i, t in enumerate(tensors):
+        if t.layout != _C.sparse_coo:
+            raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {i}.")
+    first = tensors[0]
+    dim, count = wrap(dim, first.dim()), parts(first).indices.shape[0]
+    dtype = first.dtype
+    for i, t in enumerate(tensors):
+        if t.dim() != first.dim() or any(t.shape[d] != first.shape[d] for d in range(t.dim()) if d != dim):
+            raise RuntimeError(
+                f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating dimension), but found shape: {list(t.shape)} at position: {i}"
+            )
+        if parts(t).indices.shape[0] != count:
+            raise RuntimeError(
+                f"All tensors must have the same sparse_dim and dense_dim: {count}, {first.dim() - count}, but tensor at position {i} has {parts(t).indices.shape[0]}, {parts(t).values.dim() - 1}"
+            )
+        dtype = _C.promote_types(dtype, t.dtype)
+    size = list(first.shape)
+    size[dim] = sum(t.shape[dim] for t in tensors)
+    indices, values, before = [], [], 0
+    for t in tensors:
+        p = parts(t)
+        part = p.values.to(dtype)
+        if dim < count:
+            shift = aten.zeros((count, 1), dtype=INT64)
+            shift[dim] = before
+            indices.append(p.indices + shift)
+        else:
+            # Each tensor's values stand in its own stretch of the dense dimension, with zeros before and behind.
+            at = dim - count + 1
+            shape = list(part.shape)
+            shape[at] = size[dim]
+            wide = part.new_zeros(shape)
+            wide.narrow(at, before, t.shape[dim]).copy_(part)
+            part = wide
+            indices.append(p.indices)
+        values.append(part)
+        before += t.shape[dim]
+    return coo(aten.cat(indices, 1), aten.cat(values), size)
+
+
+@kernel("stack", COO)
+def _stack(tensors, dim=0):
+    return aten.cat([aten.unsqueeze(t, dim) for t in tensors], dim)

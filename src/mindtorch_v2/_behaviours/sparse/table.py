@@ -1,0 +1,40 @@
+"""How kernels for sparse layouts are registered: one decorated function for each operator and dispatch key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import _C
+from ..._operators.table import ROWS
+
+COO, CSR, DENSE = "SparseCPU", "SparseCsrCPU", "CPU"
+
+
+def kernel(row: str, *keys: str) -> Callable[[Callable], Callable]:
+    """The decorated function computes the operator of ``row`` at these dispatch keys."""
+
+    def register(fn: Callable) -> Callable:
+        for key in keys:
+            ROWS[row].handle.impl(key, fn)
+        return fn
+
+    return register
+
+
+def inplace(row: str, *keys: str) -> Callable[[Callable], Callable]:
+    """The same for the in-place form of ``row``."""
+
+    def register(fn: Callable) -> Callable:
+        for key in keys:
+            ROWS[row].inplace.impl(key, fn)
+        return fn
+
+    return register
+
+
+def become(self: Any, result: Any) -> Any:
+    """``self``, which an in-place operator gave the sizes and parts of ``result``."""
+    if result.dtype != self.dtype:
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
+    return _C._become_sparse(self, result)

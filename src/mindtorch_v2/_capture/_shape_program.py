@@ -1,0 +1,54 @@
+"""Whether a graph serves inputs of other sizes: it is run on fake tensors of those sizes, and every decision has to come out the same."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+from mindtorch_v2.fx.interpreter import Interpreter
+
+__all__ = ["ShapeProgram"]
+
+
+class ShapeProgram:
+    """The graph with every condition as an output; remembers the answer for each combination of sizes."""
+
+    _LIMIT = 1024
+
+    def __init__(self, module, expected, examples, dynamic):
+        self.module, self.expected = module, expected
+        self.metas = [(tuple(t.shape), t.stride(), t.dtype, t.device, t.requires_grad, t.is_leaf) for t in examples]
+        self.dynamic = dynamic
+        self._known = {}
+
+    def holds(self, inputs):
+        """Whether the graph serves inputs of these sizes."""
+        key = tuple(tuple(inputs[i].shape) for i in self.dynamic)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= self._LIMIT:
+                self._known.clear()
+            known = self._known[key] = self._run(dict(zip(self.dynamic, key)))
+        return known
+
+    def _run(self, sizes) -> bool:
+        mode = FakeTensorMode()
+        before = torch.is_grad_enabled()
+        try:
+            with mode:
+                made = [self._fake(sizes.get(i), *meta) for i, meta in enumerate(self.metas)]
+                found = Interpreter(self.module).run(*made)
+        except Exception:  # noqa: BLE001  (whatever an operator says of these sizes, the graph is not made for them)
+            return False
+        finally:
+            torch.set_grad_enabled(before)
+        return all(type(f) is type(e) and f == e for f, e in zip(found, self.expected))
+
+    @staticmethod
+    def _fake(shape, seen, stride, dtype, device, requires_grad, is_leaf):
+        if shape is None:
+            made = torch.empty_strided(seen, stride, dtype=dtype, device=device)
+        else:
+            made = torch.empty(shape, dtype=dtype, device=device)
+        if requires_grad:
+            made.requires_grad_()
+            if not is_leaf:
+                made = made.clone()
+        return made

@@ -1,0 +1,89 @@
+"""Functions whose source is nowhere, made by `exec` and `eval`: simple ones run as they are, and what they call is recorded.
+
+Simple is a function of tensors and constants whose instructions read nothing that a guard could not hold: no cells, no
+attributes of objects, and of global variables only constants, modules on the way to operators, and a few builtins.
+"""
+
+import dis
+import inspect
+import types
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _C
+from mindtorch_v2._capture._guard_kinds import is_constant
+from mindtorch_v2._capture._result import Uncapturable
+
+__all__ = ["check_simple", "runs_as_it_is"]
+
+_INSTRUCTIONS = (
+    "RESUME CACHE NOP PUSH_NULL PRECALL CALL CALL_KW KW_NAMES CALL_FUNCTION CALL_FUNCTION_KW CALL_METHOD LOAD_CONST "
+    "LOAD_SMALL_INT LOAD_FAST LOAD_FAST_BORROW LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST STORE_FAST "
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST BINARY_OP BINARY_SUBSCR BINARY_SLICE "
+    "UNARY_NEGATIVE UNARY_POSITIVE UNARY_INVERT UNARY_NOT COMPARE_OP POP_TOP COPY SWAP DUP_TOP ROT_TWO ROT_THREE "
+    "BUILD_TUPLE BUILD_LIST BUILD_SLICE LIST_EXTEND UNPACK_SEQUENCE RETURN_VALUE RETURN_CONST GET_ITER FOR_ITER END_FOR "
+    "POP_ITER JUMP_FORWARD JUMP_BACKWARD JUMP_ABSOLUTE JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP TO_BOOL NOT_TAKEN "
+    "EXTENDED_ARG"
+).split()
+_BUILTINS = (abs, enumerate, float, int, len, list, max, min, range, reversed, sum, tuple, zip)
+_FACTS = frozenset("shape dtype device ndim T mT H mH".split())
+_READS = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def _refuse(function, why):
+    raise Uncapturable(
+        f"the source of {function.__qualname__!r} is not available ({function.__code__.co_filename}), and {why}",
+        "no_source",
+    )
+
+
+def _is_operator(value):
+    return isinstance(value, _C.Function) or (
+        isinstance(value, types.FunctionType) and value.__module__.startswith(f"{torch.nn.__name__}.")
+    )
+
+
+def _is_tensors(name, methods_refused):
+    """Whether `x.name` of a tensor is an operator, or says what the capture knows."""
+    if name in _FACTS or not hasattr(torch.Tensor, name):
+        return True
+    return isinstance(inspect.getattr_static(torch.Tensor, name), _C.Method) and name not in methods_refused
+
+
+def check_simple(trace, frame, function, methods_refused):
+    """Guards of all that a simple function reads; Uncapturable for another one."""
+    code = function.__code__
+    if code.co_freevars or code.co_cellvars or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+        _refuse(function, "it is no simple function")
+    if not all(map(is_constant, (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))):
+        _refuse(function, "it has defaults that are no constants")
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    place = 0
+    while place < len(instructions):
+        name, what = instructions[place].opname, instructions[place].argval
+        place += 1
+        if name == "LOAD_GLOBAL":
+            value = frame.g(what)
+            while isinstance(value, types.ModuleType) and instructions[place].opname in _READS:
+                value = trace.ga(value, instructions[place].argval)
+                place += 1
+            if not (is_constant(value) or _is_operator(value) or any(value is each for each in _BUILTINS)):
+                _refuse(function, f"it reads {what!r}")
+        elif name in _READS:
+            if not _is_tensors(what, methods_refused):
+                _refuse(function, f"it reads an attribute {what!r}")
+        elif name not in _INSTRUCTIONS and not name.startswith("POP_JUMP_"):
+            _refuse(function, f"it has an instruction {name}")
+
+
+def runs_as_it_is(trace, function):
+    """The function for calls in the capture, after `check_simple`."""
+
+    def call(*args, **kwargs):
+        for value in (*args, *kwargs.values()):
+            if not isinstance(value, torch.Tensor) and not is_constant(value):
+                trace.refuse(f"a {type(value).__name__} for a function whose source is not available", "no_source")
+        if trace.graph.tainted:
+            trace.refuse("sizes that may differ, for a function whose source is not available", "no_source")
+        return function(*args, **kwargs)
+
+    return call

@@ -1,0 +1,38 @@
+"""Functions of layers above the tensor that it needs: those are not imported here, the assembled package registers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["above", "provide"]
+
+
+class _Above:
+    """A function for each of these; registered by `provide` before any program runs."""
+
+    companion_operators: Callable[[str], bool]
+    """Register the operators of a companion package, "torchvision" say; whether there are such."""
+    device_module: Callable[[str], Any]
+    """The module `torch.<name>` of a kind of device, "npu" say."""
+    operators: Callable[[], Any]
+    """`torch.ops`."""
+    pinned_memory: Callable[[], Any]
+    """Where page-locked memory comes from; None without an accelerator."""
+    reduced: Callable[[Any], tuple]
+    """What a pickle holds of a tensor."""
+    text: Callable[..., str]
+    """The `repr` of a tensor."""
+    typed_storage: Callable[[Any], Any]
+    """The TypedStorage of a tensor."""
+
+
+above = _Above()
+
+
+def provide(**functions: Callable) -> None:
+    """Register functions by name; TypeError for a name that nobody asks for."""
+    for name, function in functions.items():
+        if name not in _Above.__annotations__:
+            raise TypeError(f"provide(): no layer asks for {name!r}, only for {', '.join(_Above.__annotations__)}")
+        setattr(above, name, function)

@@ -1,0 +1,241 @@
+"""torch.autograd.backward and grad: arguments checked, roots filled in, the native engine called."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ... import _C
+from ..overridable import overridable
+from . import batched
+
+
+def _is_edge(value: Any) -> bool:
+    """Whether it is a torch.autograd.graph.GradientEdge."""
+    return (
+        isinstance(value, tuple) and len(value) >= 2 and isinstance(value[0], _C.Node) and hasattr(value, "output_nr")
+    )
+
+
+def _is_root(value: Any) -> bool:
+    return isinstance(value, _C.TensorBase) or _is_edge(value)
+
+
+def _tuple(value: Any) -> tuple:
+    return (value,) if _is_root(value) else tuple(value)
+
+
+def _ones_like(out: Any) -> Any:
+    before = _C.is_grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        return _C._find_operator("aten::ones_like", "")(out)
+    finally:
+        _C._set_grad_enabled(before)
+
+
+def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -> tuple:
+    made = []
+    for out, grad in zip(outputs, grads, strict=True):
+        if _is_edge(out):
+            made.append(_edge_gradient(out, grad))
+            continue
+        if isinstance(grad, _C.TensorBase):
+            if grad.shape != out.shape and not batched:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{len(made)}] has a shape of {grad.shape} and output[{len(made)}] has a shape of {out.shape}."
+                )
+            if out.dtype.is_complex != grad.dtype.is_complex:
+                raise RuntimeError(
+                    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                    f"grad_output[{len(made)}] has a dtype of {grad.dtype} and output[{len(made)}] has a dtype of {out.dtype}."
+                )
+            made.append(grad)
+        elif grad is None:
+            if out.requires_grad:
+                if out.numel() != 1:
+                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
+                if not out.dtype.is_floating_point:
+                    raise RuntimeError(
+                        f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+                    )
+                made.append(_ones_like(out))
+            else:
+                made.append(None)
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    return tuple(made)
+
+
+def _edge_gradient(edge: Any, grad: Any) -> Any:
+    shape, dtype, device = edge[0]._input_metadata[edge[1]]
+    if grad is not None:
+        if grad.shape != shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output has a shape of {grad.shape} and the edge a shape of {shape}."
+            )
+        return grad
+    if any(n != 1 for n in shape):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    return _C._find_operator("aten::ones", "")(shape, dtype=dtype, device=device)
+
+
+def without_history(value: Any) -> Any:
+    """The tensor, and its tangents, as results of operations that were not recorded."""
+    before = _C.is_grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        return value.view_as(value)
+    finally:
+        _C._set_grad_enabled(before)
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors`` to the ``.grad`` of the leaves.
+
+    Args:
+        tensors: one tensor or several; those that are no scalars need a gradient in ``grad_tensors``.
+        retain_graph: keep what was saved for another backward; as ``create_graph`` unless given.
+        create_graph: record the computation of the gradients themselves.
+        inputs: the tensors whose `.grad` is added to; every leaf unless given.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if _C._change_transforms(0) > 0:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
+    if inputs is not None:
+        inputs = _tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    else:
+        inputs = ()
+    tensors = _tuple(tensors)
+    grads = (None,) * len(tensors) if grad_tensors is None else _tuple(grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    _C._run_backward(tensors, _root_gradients(tensors, grads), keep, create_graph, inputs, True, True)
+
+
+def _batched(
+    outputs: tuple, given: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
+) -> tuple[Any, ...]:
+    """The gradients for each slice of the given ones, stacked: one run backward after the other."""
+    for place, (out, grad) in enumerate(zip(outputs, given, strict=True)):
+        if isinstance(grad, _C.TensorBase) and grad[0].shape != out.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                f"mismatch was detected: grad_output[{place}] has a shape of {grad.shape} and output[{place}] has a shape "
+                f"of {out.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using "
+                "vmap."
+            )
+    roots = _root_gradients(outputs, given, batched=True)
+    if any(root is not None and root.dim() == 0 for root in roots):
+        raise ValueError(
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality "
+            "0 so expected in_dim to satisfy 0 <= in_dim < 0."
+        )
+    sizes = sorted({len(root) for root in roots if root is not None})
+    if len(sizes) != 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+            "dimension"
+        )
+    rows = []
+    for number in range(sizes[0]):
+        slices = tuple(None if root is None else root[number] for root in roots)
+        again = keep or number + 1 < sizes[0]
+        rows.append(_C._run_backward(outputs, slices, again, create_graph, inputs, allow_unused, False))
+    stack = _C._find_operator("aten::stack", "")
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+
+
+@overridable
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple:
+    """The gradients of ``outputs`` with respect to ``inputs``, without touching ``.grad``.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+
+    With ``is_grads_batched`` the first dimension of each of ``grad_outputs`` is a batch: the graph is run backward once
+    for each slice, and the results get that dimension in front.
+    """
+    outputs = _tuple(outputs)
+    inputs = _tuple(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    grads = (None,) * len(outputs) if grad_outputs is None else _tuple(grad_outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        result = _batched(outputs, grads, keep, create_graph, inputs, allow_unused)
+    else:
+        result = _one_backward(outputs, grads, keep, create_graph, inputs, allow_unused)
+    if materialize_grads:
+        zeros = _C._find_operator("aten::zeros_like", "")
+        result = tuple(zeros(i) if g is None else g for g, i in zip(result, inputs, strict=True))
+    return result
+
+
+def _one_backward(
+    outputs: tuple, grads: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
+) -> tuple[Any, ...]:
+    if any(_C._batched_parts(o) is not None for o in outputs if isinstance(o, _C.TensorBase)):
+        outputs, grads, inputs, levels = _whole(outputs, grads, inputs)
+    else:
+        levels = None
+    # Tangents go through formulas that can themselves be differentiated: those of a recorded backward.
+    record = create_graph or _C._forward_levels() > 0
+    result = _C._run_backward(outputs, _root_gradients(outputs, grads), keep, record, inputs, allow_unused, False)
+    if record and not create_graph:
+        result = tuple(None if g is None else without_history(g) for g in result)
+    if levels is not None:
+        result = tuple(
+            None if g is None else batched.hide_all(g, hidden) for g, hidden in zip(result, levels, strict=True)
+        )
+    return result
+
+
+def _whole(outputs: tuple, grads: tuple, inputs: tuple) -> tuple[tuple, tuple, tuple, list]:
+    """Roots and inputs of a backward within vmap as autograd knows them, and the levels that each input hides."""
+    wholes, weights = [], []
+    for out, weight in zip(outputs, grads, strict=True):
+        whole, levels = batched.parts(out) or (out, ())
+        if weight is not None:
+            weight = batched.show_all(weight, levels, whole.shape[: len(levels)])
+        elif levels and out.numel() == 1:
+            weight = _ones_like(whole)
+        wholes.append(whole)
+        weights.append(weight)
+    return tuple(wholes), tuple(weights), tuple(map(batched.physical, inputs)), list(map(batched.levels_of, inputs))

@@ -1,0 +1,158 @@
+"""Switches of recording: no_grad, enable_grad, set_grad_enabled, inference_mode."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ... import _C
+
+_GENERATOR = 0x20  # inspect.CO_GENERATOR; the module inspect alone would be a tenth of the package's import
+
+
+def _is_generator_function(function: Any) -> bool:
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & _GENERATOR)
+
+
+class _Decorating:
+    """A context manager that also decorates functions, generators (each resumption runs inside) and classes."""
+
+    def __call__(self, function: Any) -> Any:
+        if _is_generator_function(function):
+            return self._decorate_generator(function)
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return decorated
+
+    def _decorate_generator(self, function: Any) -> Any:
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            try:
+                with self.clone():
+                    response = generator.send(None)
+                while True:
+                    try:
+                        request = yield response
+                    except GeneratorExit:
+                        with self.clone():
+                            generator.close()
+                        raise
+                    except BaseException as error:  # noqa: BLE001  (thrown into the generator, whatever it is)
+                        with self.clone():
+                            response = generator.throw(error)
+                    else:
+                        with self.clone():
+                            response = generator.send(request)
+            except StopIteration as stop:
+                return stop.value
+
+        return decorated
+
+    def clone(self) -> Any:
+        return type(self)()
+
+
+class no_grad(_Decorating):
+    """Operations in this block are not recorded.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+    def __enter__(self) -> None:
+        self.prev = _C.is_grad_enabled()
+        _C._set_grad_enabled(False)
+
+    def __exit__(self, *exc: object) -> None:
+        _C._set_grad_enabled(self.prev)
+
+
+class enable_grad(_Decorating):
+    """Operations in this block are recorded, also inside ``no_grad``."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+    def __enter__(self) -> None:
+        self.prev = _C.is_grad_enabled()
+        _C._set_grad_enabled(True)
+
+    def __exit__(self, *exc: object) -> None:
+        _C._set_grad_enabled(self.prev)
+
+
+class set_grad_enabled(_Decorating):
+    """Switch recording on or off: at once when called, undone when used as a context manager."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = _C.is_grad_enabled()
+        self.mode = mode
+        _C._set_grad_enabled(mode)
+
+    def __call__(self, function: Any) -> Any:
+        _C._set_grad_enabled(self.prev)
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        _C._set_grad_enabled(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        _C._set_grad_enabled(self.prev)
+
+    def clone(self) -> set_grad_enabled:
+        return type(self)(self.mode)
+
+
+class inference_mode(_Decorating):
+    """Like ``no_grad`` and lighter: tensors made inside never take part in recording."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        return cls()(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        self.prev = (_C.is_grad_enabled(), _C.is_inference_mode_enabled())
+        _C._set_inference_mode(self.mode)
+        _C._set_grad_enabled(not self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        _C._set_inference_mode(self.prev[1])
+        _C._set_grad_enabled(self.prev[0])
+
+    def clone(self) -> inference_mode:
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(_Decorating):
+    """Accepted for compatibility: backward runs on the calling thread."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+    def clone(self) -> set_multithreading_enabled:
+        return type(self)(self.mode)

@@ -1,0 +1,151 @@
+"""torch.autograd.graph: hooks on saved tensors and on several gradients, edges, nodes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ... import _C
+
+Node = _C.Node
+
+
+class saved_tensors_hooks:
+    """Within this block tensors saved for backward go through ``pack_hook`` and come back through ``unpack_hook``.
+
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), torch.from_numpy):
+    ...     y = torch.ones(2).requires_grad_().exp()
+    """
+
+    def __init__(self, pack_hook: Callable, unpack_hook: Callable) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        _C._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *exc: object) -> None:
+        _C._pop_saved_tensors_default_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Tensors saved for backward wait in CPU memory."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Any) -> Any:
+            return (tensor.device, tensor.cpu())
+
+        def unpack(packed: Any) -> Any:
+            device, tensor = packed
+            return tensor.to(device)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """Within this block setting saved-tensor hooks raises RuntimeError with ``error_message``."""
+
+    def __init__(self, error_message: str) -> None:
+        self.message = error_message
+
+    def __enter__(self) -> None:
+        self.before = _C._disable_saved_tensors_hooks(self.message)
+
+    def __exit__(self, *exc: object) -> None:
+        _C._disable_saved_tensors_hooks(self.before)
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient flows in the graph; stands for the tensor in backward and grad."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The edge of ``tensor``; raises RuntimeError if it does not require grad."""
+    edge = _C._gradient_edge(tensor)
+    if edge is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(*edge)
+
+
+def increment_version(tensor: Any) -> None:
+    """Count one in-place write that happened behind autograd's back."""
+    for t in (tensor,) if isinstance(tensor, _C.TensorBase) else tensor:
+        t._bump_version()
+
+
+class _Handle:
+    """Takes several hooks away at once."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _Handle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+_MODES = ("all", "any")
+
+
+def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable, *, mode: str = "all") -> Any:
+    """Call ``fn`` with the gradients of ``tensors`` once a backward has computed them.
+
+    With ``mode="all"`` it gets a list, None for tensors that the backward does not reach; with ``"any"`` the first
+    gradient that is there. Returns a handle whose ``remove()`` takes the hook away.
+    """
+    if mode not in _MODES:
+        raise ValueError(f"Expects mode to be one of {_MODES} but got {mode}")
+    tensors = list(tensors)
+    lock = threading.Lock()
+    if mode == "any":
+        ran: dict[int, bool] = {}
+
+        def on_any(gradient: Any) -> None:
+            task = _C._current_graph_task_id()
+            with lock:
+                if ran.get(task):
+                    return
+                ran.clear()
+                ran[task] = True
+            fn(gradient)
+
+        return _Handle([tensor.register_hook(on_any) for tensor in tensors if tensor.requires_grad])
+
+    nodes = [get_gradient_edge(tensor).node for tensor in tensors]
+    arrived: dict[int, tuple[list, list[int]]] = {}
+
+    def hook_of(place: int) -> Callable:
+        def on_gradient(gradient: Any) -> None:
+            task = _C._current_graph_task_id()
+            with lock:
+                if task not in arrived:
+                    arrived.clear()
+                    expected = sum(map(_C._will_engine_execute_node, nodes))
+                    arrived[task] = ([None] * len(tensors), [expected])
+                gradients, left = arrived[task]
+                gradients[place] = gradient
+                left[0] -= 1
+                done = left[0] == 0
+                if done:
+                    del arrived[task]
+            if done:
+                fn(gradients)
+
+        return on_gradient
+
+    return _Handle([tensor.register_hook(hook_of(place)) for place, tensor in enumerate(tensors)])
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Whether streams of different devices that meet in a gradient are warned of; there is one stream here."""

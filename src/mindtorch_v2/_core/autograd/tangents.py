@@ -1,0 +1,64 @@
+"""Tangents of tensors: set and read, through vmap's levels, at one level of forward mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _C
+from . import batched
+
+
+def _aligned(tensor: Any, tangent: Any) -> tuple[Any, Any]:
+    """A tensor as autograd knows it (all of it, if vmap made it), and its tangent in that shape."""
+    found = batched.parts(tensor)
+    if found is None:
+        return tensor, tangent
+    whole, levels = found
+    return whole, batched.show_all(tangent, levels, whole.shape[: len(levels)])
+
+
+def make_dual(tensor: Any, tangent: Any, level: int) -> Any:
+    """A view of ``tensor`` with ``tangent`` at ``level``."""
+    if tuple(tensor.shape) != tuple(tangent.shape):
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tangent_of(tensor, level) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
+    before = _C._set_fwd_grad_enabled(True)
+    try:
+        dual = tensor.view_as(tensor)
+    finally:
+        _C._set_fwd_grad_enabled(before)
+    whole, tangent = _aligned(dual, tangent)
+    _C._set_tangent(whole, level, tangent)
+    return dual
+
+
+def tangent_of(tensor: Any, level: int) -> Any:
+    """The tangent of ``tensor`` at ``level``, or None."""
+    found = batched.parts(tensor)
+    if found is None:
+        return _C._tangent(tensor, level)
+    whole, levels = found
+    tangent = _C._tangent(whole, level)
+    return None if tangent is None else batched.hide_all(tangent, levels)
+
+
+def primal_of(tensor: Any, level: int) -> Any:
+    """``tensor`` without its tangents of ``level`` and inside it: the same data and history."""
+    found = batched.parts(tensor)
+    if found is None:
+        return _C._without_tangents(tensor, level)
+    whole, levels = found
+    return batched.wrap(_C._without_tangents(whole, level), levels)
+
+
+def unpack_dual(tensor: Any, level: int) -> tuple[Any, Any]:
+    """(tensor without its tangent, tangent or None)."""
+    tangent = tangent_of(tensor, level)
+    return primal_of(tensor, level) if tangent is not None else tensor, tangent

@@ -1,0 +1,62 @@
+"""Names that PyTorch keeps in `torch._C` and that libraries ask for there."""
+
+from typing import Any
+
+from mindtorch_v2 import _C
+from mindtorch_v2._core.torch_function import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,
+)
+from mindtorch_v2._core.unavailable import unavailable_class
+from mindtorch_v2._tensor import _disabled_torch_dispatch_impl  # type: ignore[attr-defined]
+
+
+def _get_accelerator(check: bool | None = None) -> Any:
+    """The device of the accelerator of this build: the CPU, there is none."""
+    return _C.device("cpu")
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a transform of torch.func is under way on this thread."""
+    return _C._change_transforms(0) > 0
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing: no use is counted here."""
+
+
+_C._TensorMeta = type(_C.TensorBase)
+PyTorchFileReader = unavailable_class("torch.PyTorchFileReader", "torch.load reads files")
+PyTorchFileWriter = unavailable_class("torch.PyTorchFileWriter", "torch.save writes files")
+
+for _value in (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _are_functorch_transforms_active,
+    _disabled_torch_dispatch_impl,
+    _disabled_torch_function_impl,
+    _get_accelerator,
+    _log_api_usage_once,
+    PyTorchFileReader,
+    PyTorchFileWriter,
+    unavailable_class("torch._C.Graph"),
+    unavailable_class("torch._C.ScriptFunction"),
+    unavailable_class("torch._C.ScriptModule"),
+    unavailable_class("torch._C.Value"),
+):
+    setattr(_C, _value.__name__, _value)
+
+
+def _lazily(name: str) -> Any:
+    """Names about schemas and dispatch, which most programs never ask for."""
+    if not name.startswith("__"):
+        from mindtorch_v2._dispatch.pytorch_names import NAMES  # loaded on demand
+
+        if name in NAMES:
+            setattr(_C, name, NAMES[name])
+            return NAMES[name]
+    raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+
+
+_C.__getattr__ = _lazily

@@ -1,0 +1,57 @@
+"""Deterministic algorithms, as far as there is a choice: what programs asked for, and memory that is filled."""
+
+from collections.abc import Callable
+
+from .. import _C
+
+_state = {"on": False, "warn": False, "fill": True}
+listeners: list[Callable[[bool], None]] = []  # back ends that have a choice; each is given whether it is on
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Have new memory filled, so that reading it gives the same each time, and let NPU operators be deterministic, as CPU
+    kernels are in any case.
+
+    ``torch.empty`` and its kin then give NaN or the largest number, unless
+    ``torch.utils.deterministic.fill_uninitialized_memory`` is False.
+    """
+    _state["on"], _state["warn"] = bool(mode), bool(warn_only)
+    _C._fill_uninitialised(_state["on"] and _state["fill"])
+    for listener in listeners:
+        listener(_state["on"])
+
+
+def set_fill_uninitialized_memory(fill: bool) -> None:
+    """Whether ``use_deterministic_algorithms(True)`` has new memory filled."""
+    _state["fill"] = fill
+    _C._fill_uninitialised(_state["on"] and fill)
+
+
+def fills_uninitialized_memory() -> bool:
+    """The value that ``set_fill_uninitialized_memory`` was last given; True at first."""
+    return _state["fill"]
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """The value that ``use_deterministic_algorithms`` was last given."""
+    return _state["on"]
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """The value that ``use_deterministic_algorithms(warn_only=)`` was last given."""
+    return _state["warn"]
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """0 or "default", 1 or "warn", 2 or "error"."""
+    level = (
+        {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode) if isinstance(debug_mode, str) else debug_mode
+    )
+    if level not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2, default, warn, error but got {debug_mode}")
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """The mode set by ``set_deterministic_debug_mode``."""
+    return 0 if not _state["on"] else 1 if _state["warn"] else 2

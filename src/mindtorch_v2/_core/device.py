@@ -1,0 +1,63 @@
+"""Default devices, `@torch.device(...)` on a function, and the module of a kind of device."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from .. import _C
+from . import absent_devices
+from .above import above
+
+_BACKENDS = ("npu",)
+
+
+def _load(device_type: str) -> None:
+    """Load the back end of a device type: the core asks when the device is first mentioned in a call."""
+    if device_type in _BACKENDS:
+        importlib.import_module(f"mindtorch_v2._backends.{device_type}").load()
+    if device_type in absent_devices.TENSORS:
+        raise absent_devices.TENSORS[device_type].raised()
+
+
+_C._set_device_loader(_load)
+
+
+def set_default_device(device: Any) -> None:
+    """Where tensors are made when nothing says otherwise (this thread)."""
+    _C._set_default_device(device)
+
+
+def get_default_device() -> Any:
+    """The device on which ``torch.empty(...)`` without ``device=`` makes tensors."""
+    return _C._get_default_device()
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device's kind, `torch.cpu` or `torch.npu`; without `device` that of the accelerator, or of the CPU.
+
+    Raises RuntimeError for a device without a module, and for what is neither a device, a string nor None.
+    """
+    if device is None:
+        kind = "npu" if above.device_module("npu").is_available() else "cpu"
+    elif isinstance(device, (_C.device, str)):
+        kind = _C.device(device).type
+    else:
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    module = above.device_module(kind)
+    if module is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return module
+
+
+def decorate(device: Any, function: Callable) -> Callable:
+    """``function`` run with ``device`` as the default device."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with device:
+            return function(*args, **kwargs)
+
+    return run

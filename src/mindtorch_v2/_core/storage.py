@@ -1,0 +1,93 @@
+"""UntypedStorage: the bytes under tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .. import _C
+
+
+class UntypedStorage(_C.StorageBase):
+    """Raw bytes with a device, shared by all views of a tensor.
+
+    Supports the buffer protocol (``memoryview(storage)``), slicing without a copy, ``from_file`` and ``from_buffer``.
+    """
+
+    is_cuda = False
+    is_hpu = False
+    is_sparse = False
+    is_sparse_csr = False
+
+    def untyped(self) -> UntypedStorage:
+        return self
+
+    def __iter__(self) -> Iterator[int]:
+        return (self[place] for place in range(len(self)))
+
+    def __reversed__(self) -> Iterator[int]:
+        return (self[place] for place in reversed(range(len(self))))
+
+    def tolist(self) -> list[int]:
+        return list(memoryview(self))
+
+    def clone(self) -> UntypedStorage:
+        return UntypedStorage(self.nbytes(), device=self.device).copy_(self)
+
+    def cpu(self) -> UntypedStorage:
+        return self if self.device.type == "cpu" else UntypedStorage(self.nbytes()).copy_(self)
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        device = _C.device(device)
+        if device.type == self.device.type:
+            return self
+        return UntypedStorage(self.nbytes(), device=device)
+
+    def fill_(self, value: int) -> UntypedStorage:
+        if self.nbytes():
+            self[:] = value
+        return self
+
+    def new(self) -> UntypedStorage:
+        return UntypedStorage(0, device=self.device)
+
+    def is_pinned(self, device: Any = None) -> bool:
+        state = sys.modules.get("mindtorch_v2._backends.npu.state")
+        return state is not None and state.started() and self.data_ptr() in state.get().pinned.blocks
+
+    def share_memory_(self) -> UntypedStorage:
+        """Moves the bytes to memory that other processes can map; processes started after that write to the same bytes."""
+        if self.device.type == "cpu":
+            self._share_fd_cpu_()
+        return self
+
+    def get_device(self) -> int:
+        return -1 if self.device.index is None else self.device.index
+
+    @property
+    def filename(self) -> str | None:
+        return None
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict) -> UntypedStorage:
+        known = memo.get(self._cdata)
+        if known is None:
+            known = memo[self._cdata] = self.clone()
+        return known
+
+    def __reduce__(self) -> Any:
+        return (_rebuild, (bytes(memoryview(self)),))
+
+    def __repr__(self) -> str:
+        shown = " " + "\n ".join(map(str, self.tolist())) if self.device.type == "cpu" else "..."
+        return f"{shown}\n[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+
+def _rebuild(data: bytes) -> UntypedStorage:
+    return UntypedStorage(data)
+
+
+_C._set_storage_type(UntypedStorage)

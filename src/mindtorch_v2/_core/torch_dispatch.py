@@ -1,0 +1,145 @@
+"""Who takes over an operator's call below autograd: the modes of this thread, and classes with `__torch_dispatch__`.
+
+The kernel of the key Python hands each call here with the operator; `torch.utils._python_dispatch` is the public side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mindtorch_v2 import _C
+from mindtorch_v2._core.above import above
+from mindtorch_v2._core.torch_function import subclasses_first, values_among
+from mindtorch_v2._tensor import Tensor
+
+_PYTHON = _C._key_bit("Python")
+
+
+def overload_of(handle: Any) -> Any:
+    """The OpOverload of `torch.ops` that stands for an operator of the registry."""
+    found = handle.__dict__.get("op_overload")
+    if found is None:
+        packet = getattr(getattr(above.operators(), handle.namespace), handle.name)
+        found = handle.__dict__["op_overload"] = getattr(packet, handle.overload or "default")
+    return found
+
+
+class _State(threading.local):
+    """The modes of this thread, innermost last."""
+
+    def __init__(self) -> None:
+        self.modes: list[Any] = []
+
+
+_state = _State()
+
+
+def _watch(modes: list[Any]) -> None:
+    """Calls come here while there is a mode, whatever their arguments are."""
+    include, exclude = _C._tls_keys()
+    _C._set_tls_keys(include | _PYTHON if modes else include & ~_PYTHON, exclude)
+
+
+def push(mode: Any) -> None:
+    """Let a mode be the innermost."""
+    _state.modes.append(mode)
+    _watch(_state.modes)
+
+
+def pop() -> Any:
+    """Take the innermost mode off, and return it."""
+    mode = _state.modes.pop()
+    _watch(_state.modes)
+    return mode
+
+
+def modes() -> list[Any]:
+    """The modes of this thread, innermost last."""
+    return _state.modes
+
+
+@contextlib.contextmanager
+def popped() -> Iterator[Any]:
+    """Within this block the innermost mode is off."""
+    mode = pop()
+    try:
+        yield mode
+    finally:
+        push(mode)
+
+
+@contextlib.contextmanager
+def no_modes() -> Iterator[list[Any]]:
+    """Within this block all modes are off."""
+    before = _state.modes
+    _state.modes = []
+    _watch(_state.modes)
+    try:
+        yield before
+    finally:
+        _state.modes = before
+        _watch(before)
+
+
+class DisableTorchDispatch:
+    """A context in which neither modes nor classes are asked: operators run on the data that tensors have."""
+
+    def __enter__(self) -> None:
+        self._before = _C._tls_keys()
+        include, exclude = self._before
+        _C._set_tls_keys(include & ~_PYTHON, exclude | _PYTHON)
+
+    def __exit__(self, *exception: Any) -> None:
+        _C._set_tls_keys(*self._before)
+
+
+def handler_of(kind: type) -> Callable | None:
+    """The `__torch_dispatch__` of a class, or None where it is Tensor's own."""
+    method = getattr(kind, "__torch_dispatch__", None)
+    return None if method is None or method is Tensor.__torch_dispatch__ else method
+
+
+def _overloaded(args: tuple, kwargs: dict) -> list[Any]:
+    """The arguments whose classes take calls over, one for each class: subclasses first, else in order."""
+    return subclasses_first(value for value in values_among(args, kwargs) if _overrides(value))
+
+
+def _overrides(value: Any) -> bool:
+    return isinstance(value, Tensor) and type(value) is not Tensor and handler_of(type(value)) is not None
+
+
+def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
+    func = overload_of(handle)
+    overloaded = _overloaded(args, kwargs)
+    types = tuple(map(type, overloaded))
+    rules = handle.__dict__.get("torch_dispatch_rules", {})  # from torch.library.register_torch_dispatch
+    if _state.modes:
+        with popped() as mode:
+            rule = rules.get(type(mode))
+            if rule is not None:
+                result = rule(mode, func, types, args, kwargs)
+            else:
+                result = mode.__torch_dispatch__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for value in overloaded:
+        rule = rules.get(type(value))
+        if rule is not None:
+            result = rule(type(value), func, types, args, kwargs)
+        else:
+            result = type(value).__torch_dispatch__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        + "".join(f"  - tensor subclass {kind}\n" for kind in types)
+        + "".join(f"  - mode object {mode}\n" for mode in _state.modes)
+        + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+    )
+
+
+_C._set_key_handler("Python", _handle)
+_C._DisableTorchDispatch = DisableTorchDispatch

@@ -1,0 +1,230 @@
+"""Who takes over a call of an operator's function: the state of `__torch_function__`, and the decision.
+
+The core calls `_handle` before it binds a call in which a mode is active or an argument's class is a subclass of
+Tensor; `_handle` returns NotImplemented where nobody takes the call over. `torch.overrides` is the public side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mindtorch_v2 import _C
+
+
+class _State(threading.local):
+    """The modes of this thread, innermost last, and whether subclasses are asked."""
+
+    def __init__(self) -> None:
+        self.modes: list[Any] = []
+        self.subclasses_disabled = False
+
+
+_state = _State()
+_plain: type = _C.TensorBase  # the class of tensors of which nobody takes calls over: Tensor, which stands on this file
+
+
+# What a slot of Python's operators runs, by identity -> the method of Tensor that PyTorch names instead.
+ANNOUNCED: dict[int, Any] = {}
+
+
+_TAKES_MORE = 0x04  # of a function's code: it has `*args`
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which `__torch_function__` of classes is not asked; that of modes still is."""
+
+    def __enter__(self) -> None:
+        self._before = _state.subclasses_disabled
+        _state.subclasses_disabled = True
+
+    def __exit__(self, *exception: Any) -> None:
+        _state.subclasses_disabled = self._before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context in which neither classes nor modes are asked."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._disabled = _C._disable_function_overrides(True)
+
+    def __exit__(self, *exception: Any) -> None:
+        _C._disable_function_overrides(self._disabled)
+        super().__exit__(*exception)
+
+
+def _disabled_torch_function_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """`__torch_function__` of classes that do not want to be asked: `func` itself."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def _default_torch_function(cls: type, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """`__torch_function__` of Tensor, which subclasses inherit: run the function, give results the subclass back.
+
+    NotImplemented where a class takes part that `cls` does not derive from: that one is to decide.
+    """
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    return _converted(result, cls)
+
+
+def _converted(result: Any, cls: type) -> Any:
+    if cls is _plain:
+        return result
+    if isinstance(result, _C.TensorBase) and not isinstance(result, cls):
+        return result.as_subclass(cls)  # type: ignore[attr-defined]
+    if isinstance(result, tuple):
+        items = tuple(_converted(item, cls) for item in result)
+        return type(result)(items) if hasattr(result, "_fields") else items
+    if isinstance(result, list):
+        return [_converted(item, cls) for item in result]
+    return result
+
+
+def _push(mode: Any) -> None:
+    _state.modes.append(mode)
+    _C._change_function_modes(1)
+
+
+def _pop() -> Any:
+    _C._change_function_modes(-1)
+    return _state.modes.pop()
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily() -> Iterator[Any]:
+    mode = _pop()
+    try:
+        yield mode
+    finally:
+        _push(mode)
+
+
+def _overrides(value: Any) -> bool:
+    """Whether the class of `value` takes calls over by a `__torch_function__` of its own."""
+    kind = type(value)
+    if kind is _plain:
+        return False
+    method = getattr(kind, "__torch_function__", None)
+    return method is not None and method is not _disabled_torch_function_impl
+
+
+def values_among(args: Iterable[Any], kwargs: Mapping[str, Any]) -> Iterator[Any]:
+    """The arguments, with lists and tuples taken apart."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, (tuple, list)):
+            yield from value
+        else:
+            yield value
+
+
+def _get_overloaded_args(relevant_args: Iterable[Any]) -> list[Any]:
+    """The arguments whose classes take calls over, one for each class: subclasses first, else in order."""
+    return [] if _state.subclasses_disabled else subclasses_first(filter(_overrides, relevant_args))
+
+
+def subclasses_first(values: Iterable[Any]) -> list[Any]:
+    """A value of each class, the order in which classes are asked: subclasses before what they derive from, else as given."""
+    found: list[Any] = []
+    for value in values:
+        if not any(type(value) is type(other) for other in found):
+            place = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
+            found.insert(place, value)
+    return found
+
+
+def _handle(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Ask the modes and classes about the call `func(*args, **kwargs)`; NotImplemented if there is nobody to ask."""
+    overloaded = _get_overloaded_args(values_among(args, kwargs))
+    if not overloaded and not _state.modes:
+        return NotImplemented
+    if args and isinstance(args[0], _C.TensorBase):  # in reflected forms the tensor comes second
+        func = ANNOUNCED.get(id(func), func)
+    return _ask(func, overloaded, args, kwargs)
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a mode is active or one of the arguments' classes takes calls over."""
+    return bool(_state.modes) or bool(_get_overloaded_args(relevant_args))
+
+
+def hand_over(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Hand the call `public_api(*args, **kwargs)` to the modes and to the classes of `relevant_args`.
+
+    Raises TypeError if all of them decline.
+    """
+    return _ask(public_api, _get_overloaded_args(relevant_args), args, kwargs)
+
+
+def _offer(public_api: Any, args: tuple, kwargs: dict) -> Any:
+    """Offer a call of an `@overridable` function to modes and classes; NotImplemented if there is nobody to ask."""
+    overloaded = _get_overloaded_args(values_among(args, kwargs))
+    if not overloaded and not _state.modes:
+        return NotImplemented
+    announced = _announced(public_api._function, args, kwargs)
+    if announced is None:  # the function itself says what is wrong with the call
+        return NotImplemented
+    name = getattr(public_api, "__announced__", None)
+    if name is not None:
+        public_api = public_api.__globals__[name]
+    return _ask(public_api, overloaded, *announced)
+
+
+def _announced(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
+    """A call as PyTorch's functions pass it on: what has no default by position, the rest by keyword; None if it is wrong.
+
+    For functions without `**kwargs` and required keywords.
+    """
+    code, defaults = function.__code__, function.__defaults__ or ()
+    count = code.co_argcount
+    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    required = count - len(defaults)
+    given = dict(zip(names[:count], args, strict=False))
+    if given.keys() & kwargs or not kwargs.keys() <= set(names):
+        return None
+    rest = args[count:]
+    if rest and not code.co_flags & _TAKES_MORE:
+        return None
+    values = dict(zip(names[required:count], defaults, strict=True)) | (function.__kwdefaults__ or {}) | given | kwargs
+    if values.keys() != set(names):
+        return None
+    positional = (*(values[name] for name in names[:required]), *rest)
+    return positional, {name: values[name] for name in names[required:]}
+
+
+def _ask(func: Callable, overloaded: Sequence[Any], args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    types = tuple(map(type, overloaded))
+    if _state.modes:
+        with _pop_mode_temporarily() as mode:
+            result = mode.__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for value in overloaded:
+        result = type(value).__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    text = f"no implementation found for '{_describe(func)}' on types that implement __torch_function__: {list(types)}"
+    if _state.modes:
+        text += f" nor in mode {_state.modes[-1]}"
+    raise TypeError(text)
+
+
+def _describe(func: Any) -> str:
+    return f"{getattr(func, '__module__', None) or 'torch'}.{getattr(func, '__name__', func)}"
+
+
+def serve(tensor_class: Any) -> None:
+    """Let `tensor_class` be Tensor, from which classes inherit their `__torch_function__`."""
+    global _plain
+    _plain = tensor_class
+    tensor_class.__torch_function__ = classmethod(_default_torch_function)
+
+
+_C._set_function_handler(_handle)
+_C._set_offer(_offer)

@@ -1,0 +1,150 @@
+"""Registrations of libraries compiled in C++: the boundary (csrc/boundary) calls these functions.
+
+Their operators, kernels, differentiable functions and classes go through the same `Library`, `autograd.Function` and
+registry as those of Python programs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mindtorch_v2 import _C
+from mindtorch_v2._core.autograd.function import Function
+from mindtorch_v2._core.loading import load_failed
+from mindtorch_v2._dispatch.tags import Tag
+from mindtorch_v2._ops import classes
+
+from .names import handle_named
+from .registration import Library, fallthrough_kernel
+
+__all__ = [
+    "apply_function",
+    "class_named",
+    "define",
+    "define_class",
+    "define_method",
+    "fallback",
+    "implement",
+    "library",
+    "load_failed",
+]
+
+_libraries: list = []
+
+
+class _CompiledLibrary(Library):
+    """A TORCH_LIBRARY block."""
+
+    def __init__(self, namespace, kind, key, where):
+        self._place = where
+        super().__init__(namespace, kind, key)
+
+    def _site(self):
+        return self._place
+
+
+def library(kind, namespace, key, where):
+    """The Library of a block; it stays as long as the process."""
+    made = _CompiledLibrary(namespace, kind, key or "", where)
+    _libraries.append(made)
+    return made
+
+
+def define(library: Any, schema: str, tags: Any) -> Any:
+    library.define(schema, tags=tuple(getattr(Tag, name) for name in tags))
+
+
+def implement(library, name, key, kernel):
+    library.impl(name, fallthrough_kernel if kernel is None else kernel, key or "")
+
+
+def fallback(library, key, kernel):
+    library.fallback(fallthrough_kernel if kernel is None else kernel, key or "")
+
+
+# ---- differentiable functions ----
+
+_functions: dict[str, type] = {}
+
+
+def _forward(ctx, run, *tensors):
+    ctx._run = run
+    return run.forward(ctx)
+
+
+def _backward(ctx, *grads):
+    return (None, *ctx._run.backward(ctx, grads))
+
+
+def apply_function(name, run, tensors):
+    """Apply a torch::autograd::Function; a tuple of what its forward gave."""
+    cls = _functions.get(name)
+    if cls is None:
+        body = {"forward": staticmethod(_forward), "backward": staticmethod(_backward)}
+        cls = _functions[name] = type(Function)(name, (Function,), body)
+        cls._backward_cls.__name__ = cls._backward_cls.__qualname__ = name
+    return cls.apply(run, *tensors)
+
+
+# ---- classes ----
+
+
+def class_named(qualified):
+    """The class "ns.Name"."""
+    namespace, _, name = qualified.partition(".")
+    return getattr(getattr(classes, namespace), name)
+
+
+def _method(cls, name):
+    return handle_named(f"_classes_{cls._qualified.replace('.', '_')}::{name}")
+
+
+def _rebuild(qualified, state):
+    return _method(class_named(qualified), "__setstate__")(state)
+
+
+def define_class(library, name, doc):
+    """Make a class of objects that C++ made, `torch.classes.ns.Name`; returns "ns.Name"."""
+
+    def __new__(cls, *args, **kwargs):
+        made = _method(cls, "__init__")
+        if made is None:
+            raise RuntimeError(f"torch.classes.{cls._qualified} has no constructor: its torch::class_ defines no init")
+        return made(*args, **kwargs)
+
+    def __reduce__(self):
+        if _method(type(self), "__getstate__") is None:
+            raise RuntimeError(
+                f"Tried to serialize object __torch__.torch.classes.{self._qualified} which does not have a __getstate__ "
+                "method defined!"
+            )
+        return _rebuild, (self._qualified, self.__getstate__())
+
+    body = {
+        "__new__": __new__,
+        "__reduce__": __reduce__,
+        "__doc__": doc or None,
+        "__module__": f"torch.classes.{library.ns}",
+        "_qualified": f"{library.ns}.{name}",
+    }
+    setattr(getattr(classes, library.ns), name, type(name, (_C.CompiledObject,), body))
+    return body["_qualified"]
+
+
+def define_method(library, class_name, name, kind, doc):
+    """A method ("m"), static method ("s"), property ("g" reads, "w" writes), constructor ("i") or unpickler ("p")."""
+    cls = class_named(f"{library.ns}.{class_name}")
+    handle = _method(cls, f"set_{name}" if kind == "w" else name)
+    if kind == "m":
+
+        def method(self, *args, **kwargs):
+            return handle(self, *args, **kwargs)
+
+        method.__name__, method.__doc__ = name, doc or None
+        setattr(cls, name, method)
+    elif kind == "s":
+        setattr(cls, name, staticmethod(lambda *args, **kwargs: handle(*args, **kwargs)))
+    elif kind == "g":
+        setattr(cls, name, property(lambda self: handle(self), doc=doc or None))
+    elif kind == "w":
+        setattr(cls, name, getattr(cls, name).setter(lambda self, value: handle(self, value) and None))

@@ -1,0 +1,151 @@
+"""Activation functions that are made of other operators."""
+
+from ..._core.dtype import DTYPES
+from ..table import S, T, aten, composite
+
+
+@composite(
+    "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+    "`max(0, self) + min(0, alpha * (exp(self / alpha) - 1))`.",
+    bind="function out",
+    functional="celu(input, alpha=1.0, inplace=False)",
+    tags="pointwise",
+    out_tags="generated",
+    samples=[S(3, 4), S(T(3, 4), 0.5)],
+)
+def celu(self, alpha=1.0):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return aten.elu(self, alpha, 1.0, 1.0 / alpha)
+
+
+@composite(
+    "log_sigmoid(Tensor self) -> Tensor",
+    "`log(1 / (1 + exp(-self)))`.",
+    bind="nn out",
+    functional="logsigmoid",
+    samples=[S(3, 4)],
+)
+def log_sigmoid(self):
+    return aten.log_sigmoid_forward(self)[0]
+
+
+@composite(
+    "prelu(Tensor self, Tensor weight) -> Tensor",
+    "`self` where positive, `weight * self` elsewhere; one weight, or one for each channel.",
+    bind="function method",
+    functional="prelu",
+    autocast="lower",
+    samples=[S(T(3, 4), T(1)), S(T(3, 4), T(4))],
+)
+def prelu(self, weight):
+    if self.dtype != weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {_class_name(self)} and {_class_name(weight)}")
+    if weight.numel() != 1:
+        if self.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = self.size(1) if self.dim() >= 2 else 1
+        if channels != weight.numel():
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
+                f"and channel size = {channels}."
+            )
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if self.dim() != weight.dim():
+        weight = weight.reshape([weight.numel() if d == 1 else 1 for d in range(self.dim())])
+    return aten._prelu_kernel(self, weight)
+
+
+def _random_slope(self, lower, upper, generator):
+    """1 where `self` is positive; elsewhere numbers drawn in order, one for each such element."""
+    negative = self.detach() <= 0
+    # As doubles, whatever the dtype: so PyTorch takes them from the generator.
+    count = int(negative.sum().item())
+    drawn = aten.uniform_(aten.zeros([count], dtype=DTYPES["float64"]), lower, upper, generator=generator)
+    return aten.masked_scatter(aten.ones_like(self.detach()), negative, drawn.to(self.dtype))
+
+
+def _class_name(t):
+    names = {"torch.float32": "Float", "torch.float64": "Double", "torch.float16": "Half", "torch.bfloat16": "BFloat16"}
+    return names.get(str(t.dtype), str(t.dtype))
+
+
+@composite(
+    "relu6(Tensor self) -> Tensor",
+    "`self` moved into [0, 6].",
+    bind="nn",
+    functional="relu6(input, inplace=False)",
+    tags="pointwise",
+    samples=[S(3, 4)],
+)
+def relu6(self):
+    return aten.hardtanh(self, 0, 6)
+
+
+@composite(
+    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    "Leaky ReLU whose slope is drawn from [lower, upper] in training and is their mean otherwise.",
+    bind="function",
+    functional="rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False)",
+    tags="pointwise nondeterministic_seeded",
+    samples=[S(3, 4)],
+)
+def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+    if not training:
+        return aten.leaky_relu(self, (lower + upper) / 2)
+    return self * _random_slope(self, lower, upper, generator)
+
+
+@composite(
+    "selu(Tensor self) -> Tensor",
+    "Scaled ELU: keeps mean 0 and variance 1.",
+    bind="function",
+    functional="selu(input, inplace=False)",
+    tags="pointwise",
+    samples=[S(3, 4)],
+)
+def selu(self):
+    return aten.elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
+
+
+# ---- in place: through the in-place form of the operator that they are made of ----
+
+
+@composite(
+    "celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)",
+    "`celu` in place.",
+    bind="function",
+    functional="celu_",
+    tags="pointwise",
+)
+def celu_(self, alpha=1.0):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return aten.elu_(self, alpha, 1.0, 1.0 / alpha)
+
+
+@composite("relu6_(Tensor(a!) self) -> Tensor(a!)", "`relu6` in place.", bind="nn")
+def relu6_(self):
+    return aten.hardtanh_(self, 0, 6)
+
+
+@composite(
+    "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+    "Generator? generator=None) -> Tensor(a!)",
+    "`rrelu` in place.",
+    bind="function",
+    functional="rrelu_",
+    tags="nondeterministic_seeded",
+)
+def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+    if not training:
+        return aten.leaky_relu_(self, (lower + upper) / 2)
+    return aten.mul_(self, _random_slope(self, lower, upper, generator))
+
+
+@composite(
+    "selu_(Tensor(a!) self) -> Tensor(a!)", "`selu` in place.", bind="function", functional="selu_", tags="pointwise"
+)
+def selu_(self):
+    return aten.elu_(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)

@@ -1,0 +1,138 @@
+"""Arithmetic that is made of other operators."""
+
+import math
+
+from ... import _C
+from ..._core.dtype import DTYPES
+from ..table import S, T, aten, composite
+
+
+@composite(
+    "deg2rad(Tensor self) -> Tensor",
+    "Degrees to radians.",
+    bind="function method inplace out",
+    tags="pointwise",
+    samples=[S(3, 4)],
+)
+def deg2rad(self):
+    return self * (math.pi / 180)
+
+
+def _float_power_dtype(base, exponent):
+    """complex128 if either is complex, float64 else: both, as PyTorch takes them, computed so."""
+    complex_one = any(
+        x.is_complex() if isinstance(x, _C.TensorBase) else isinstance(x, complex) for x in (base, exponent)
+    )
+    return DTYPES["complex128" if complex_one else "float64"]
+
+
+@composite(
+    "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "`self ** exponent` in double precision.",
+    bind="function method inplace out",
+    tags="pointwise",
+    samples=[S(T(3, 4, low=0.5, high=2), T(4))],
+)
+def float_power(self, exponent):
+    dtype = _float_power_dtype(self, exponent)
+    return aten.pow(self.to(dtype), exponent.to(dtype))
+
+
+@composite(
+    "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "`self ** exponent` in double precision.",
+    bind="function method inplace out",
+    tags="pointwise",
+    samples=[S(T(3, 4, low=0.5, high=2), 1.5)],
+)
+def float_power_number(self, exponent):
+    return aten.pow(self.to(_float_power_dtype(self, exponent)), exponent)
+
+
+@composite(
+    "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    "`self ** exponent` in double precision.",
+    bind="function out",
+    tags="pointwise",
+    samples=[S(1.5, T(3, 4))],
+)
+def float_power_of_number(self, exponent):
+    return aten.pow(self, exponent.to(_float_power_dtype(self, exponent)))
+
+
+@composite(
+    "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    "`self * 2**other`.",
+    bind="function method out",
+    tags="pointwise",
+    samples=[S(T(3, 4), T(4))],
+)
+def ldexp(self, other):
+    return aten.mul(self, aten.pow(2.0, other))
+
+
+@composite(
+    "ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "`ldexp` in place.", bind="function method", tags="pointwise"
+)
+def ldexp_(self, other):
+    return aten.mul_(self, aten.pow(2.0, other))
+
+
+@composite(
+    "positive(Tensor(a) self) -> Tensor(a)",
+    "The tensor itself.",
+    bind="function method",
+    tags="pointwise",
+    samples=[S(3, 4)],
+)
+def positive(self):
+    if self.dtype == DTYPES["bool"]:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+@composite(
+    "rad2deg(Tensor self) -> Tensor",
+    "Radians to degrees.",
+    bind="function method inplace out",
+    tags="pointwise",
+    samples=[S(3, 4)],
+)
+def rad2deg(self):
+    return self * (180 / math.pi)
+
+
+def _bit_fields(x) -> tuple:
+    """Integers of the same bits, the width of the fraction and the exponent of 1."""
+    return (
+        (aten.view(x, DTYPES["int64"]), 52, 1022) if x.element_size() == 8 else (aten.view(x, DTYPES["int32"]), 23, 126)
+    )
+
+
+@composite(
+    "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    "A number of magnitude in [0.5, 1), and the power of two by which it is multiplied.",
+    bind="function method out",
+    batching="stack",
+    tags="pointwise",
+    explicit=True,
+    grad={"self": lambda grad, result1: grad / aten.exp2(result1.to(grad.dtype))},
+    nondiff=(1,),
+    samples=[S(3, 4)],
+)
+def frexp(self) -> tuple:
+    if not self.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    x = self if self.element_size() > 2 else self.to(DTYPES["float32"])
+    plain = x.isfinite().logical_and(x != 0)
+    # Subnormal numbers have no exponent of their own until they are scaled up.
+    wide = aten.where(plain, x * 2.0**60, 1.0)
+    large = x.abs() >= 1
+    wide = aten.where(plain.logical_and(large), x, wide)
+    bits, fraction, one = _bit_fields(wide.contiguous())
+    mask = ((1 << (11 if fraction == 52 else 8)) - 1) << fraction
+    exponent = ((bits & mask) >> fraction) - one
+    half = aten.view((bits & ~mask) | (one << fraction), x.dtype)
+    exponent = aten.where(large, exponent, exponent - 60)
+    mantissa = aten.where(plain, half, x).to(self.dtype)
+    return mantissa, aten.where(plain, exponent, 0).to(DTYPES["int32"])

@@ -1,0 +1,51 @@
+"""Casts and copies that are made of other operators."""
+
+from ..._core.dtype import DTYPES
+from ..table import S, T, aten, composite
+
+
+@composite(
+    "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    "The elements of `src`, broadcast and cast to the sizes and dtype of `self`, in a new tensor.",
+    tags="core",
+)
+def copy(self, src, non_blocking=False):
+    return aten.copy_(aten.empty_like(self), src, non_blocking)
+
+
+@composite(
+    "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    "A tensor of the same size filled with `value`.",
+    bind="function",
+    tags="core",
+    samples=[S(T(3, 4), 2)],
+)
+def fill_number(self, value):
+    return aten.fill_(aten.clone(self), value)
+
+
+@composite(
+    "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    "A tensor of the same size filled with `value`.",
+    bind="function",
+    samples=[S(T(3, 4), T())],
+)
+def fill_tensor(self, value):
+    return aten.fill_(aten.clone(self), value)
+
+
+@composite(
+    "zero(Tensor self) -> Tensor", "A tensor of the same size filled with 0.", tags="generated", samples=[S(3, 4)]
+)
+def zero(self):
+    return aten.zero_(aten.clone(self))
+
+
+@composite(
+    "dequantize.self(Tensor self) -> Tensor",
+    "The numbers of a tensor that is not quantised, in float32.",
+    bind="function method",
+    samples=[S(T(3, 4))],
+)
+def dequantize(self):
+    return self if self.dtype == DTYPES["float32"] else aten._to_copy(self, dtype=DTYPES["float32"])

@@ -1,0 +1,164 @@
+"""New tensors made by other operators: ranges between tensors, windows, Vandermonde matrices."""
+
+import math
+import warnings
+
+from ..._core.dtype import DTYPES
+from ..table import S, T, aten, composite
+
+_FACTORY = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+
+def _number(x):
+    return x.item() if hasattr(x, "dim") else x
+
+
+def _check_ends(name, start, end) -> None:
+    dims = {which: x.dim() for which, x in (("start", start), ("end", end)) if hasattr(x, "dim")}
+    if any(dims.values()):
+        came = " and ".join(f"{which} with {n} dimension(s)" for which, n in dims.items())
+        wanted = " and ".join(dims) + (" tensors" if len(dims) > 1 else " tensor")
+        raise RuntimeError(f"{name} only supports 0-dimensional {wanted}, but got {came}.")
+
+
+def _spaced(name, tail) -> None:
+    """linspace or logspace with ends that are 0-dim tensors."""
+    for overload, first, second in (
+        ("Scalar_Tensor", "Scalar", "Tensor"),
+        ("Tensor_Scalar", "Tensor", "Scalar"),
+        ("Tensor_Tensor", "Tensor", "Tensor"),
+    ):
+
+        @composite(
+            f"{name}.{overload}({first} start, {second} end, int steps{tail}, {_FACTORY}) -> Tensor",
+            "Evenly spaced between ends given as tensors.",
+            bind="function",
+        )
+        def spaced(start, end, steps, *rest, **options):
+            _check_ends(name, start, end)
+            return getattr(aten, name)(_number(start), _number(end), steps, *rest, **options)
+
+
+_spaced("linspace", "")
+_spaced("logspace", ", float base=10.")
+
+
+@composite(f"_efficientzerotensor(SymInt[] size, {_FACTORY}) -> Tensor", "Zeros.")
+def _efficientzerotensor(size, **options):
+    return aten.zeros(size, **options)
+
+
+@composite(f"range(Scalar start, Scalar end, {_FACTORY}) -> Tensor", "`start`, `start + 1`, ... up to and with `end`.")
+def range_(start, end, **options):
+    return aten.range(start, end, 1, **options)
+
+
+@composite(
+    f"range.step(Scalar start, Scalar end, Scalar step=1, {_FACTORY}) -> Tensor",
+    "`start`, `start + step`, ... up to and with `end`.",
+    bind="function",
+)
+def range_step(start, end, step=1, *, dtype=None, **options):
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    dtype = aten.scalar_tensor(0.0).dtype if dtype is None else dtype
+    count = math.floor((end - start) / step) + 1
+    # In 16-bit floats only the result is rounded.
+    wide = DTYPES["float32"] if dtype in (DTYPES["float16"], DTYPES["bfloat16"]) else dtype
+    return (aten.arange(count, dtype=wide, **options) * step + start).to(dtype)
+
+
+@composite(
+    "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+    "Powers of the elements, one column each.",
+    bind="function",
+    samples=[S(4), S(T(4), 3, True)],
+)
+def vander(x, N=None, increasing=False):
+    count = x.size(0) if N is None else N
+    powers = aten.arange(count, device=x.device)
+    columns = aten.pow(x.unsqueeze(-1), powers)
+    return columns if increasing else columns.flip([-1])
+
+
+# ---- windows ----
+
+
+def _window(name, length, periodic, options, shape):
+    """`shape` gives the window from the positions and the last position; periodic ones lack their last point."""
+    if length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
+    options = {key: value for key, value in options.items() if value is not None}
+    dtype = options.setdefault("dtype", aten.zeros([]).dtype)
+    if not dtype.is_floating_point:
+        kind = str(dtype).rpartition(".")[2]
+        class_name = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte"}.get(
+            kind, kind
+        )
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {class_name}")
+    if length <= 1:
+        return aten.ones([length], **options)
+    last = length if periodic else length - 1
+    return shape(aten.arange(last + 1, **options), last).narrow(0, 0, length)
+
+
+def _cosine(alpha, beta):
+    return lambda at, last: (at * (2 * math.pi / last)).cos() * -beta + alpha
+
+
+def _blackman(at, last):
+    at = at * (math.pi / last)
+    return (at * 4).cos() * 0.08 - (at * 2).cos() * 0.5 + 0.42
+
+
+def _bartlett(at, last):
+    rising = at * (2.0 / last)
+    return aten.where(at <= last // 2, rising, 2 - rising)
+
+
+def _kaiser(beta):
+    def shape(at, last):
+        x = at * (2.0 / last) - 1
+        return aten.i0(beta * (1 - x * x).clamp_min(0).sqrt()) / aten.i0(aten.full([], beta, dtype=at.dtype))
+
+    return shape
+
+
+def _windows(name, doc, shape, overloads) -> None:
+    """The overloads of one window, each with more of the parameters after `window_length`."""
+    for overload, parameters in overloads:
+        schema = f"{name}{overload}(int window_length{parameters}, {_FACTORY}) -> Tensor"
+
+        @composite(schema, doc, bind="function")
+        def window(window_length, periodic=True, *parameters, **options):
+            return _window(name, window_length, periodic, options, shape(*parameters))
+
+
+_PLAIN = (("", ""), (".periodic", ", bool periodic"))
+_windows("bartlett_window", "A triangle from zero to one and back.", lambda: _bartlett, _PLAIN)
+_windows("blackman_window", "Three terms of a cosine series, zero at the ends.", lambda: _blackman, _PLAIN)
+_windows(
+    "hamming_window",
+    "`alpha - beta * cos`: a cosine on a pedestal.",
+    lambda alpha=0.54, beta=0.46: _cosine(alpha, beta),
+    (
+        *_PLAIN,
+        (".periodic_alpha", ", bool periodic, float alpha"),
+        (".periodic_alpha_beta", ", bool periodic, float alpha, float beta"),
+    ),
+)
+_windows("hann_window", "A raised cosine.", lambda: _cosine(0.5, 0.5), _PLAIN)
+_windows(
+    "kaiser_window",
+    "The window of the modified Bessel function of order zero.",
+    lambda beta=12.0: _kaiser(beta),
+    (*_PLAIN, (".beta", ", bool periodic, float beta")),
+)

@@ -1,0 +1,232 @@
+"""Products that are arrangements of the native ones: outer, inner, kron, tensordot, bilinear, powers, chains."""
+
+from ..table import S, T, aten, composite
+
+
+@composite(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "`beta * self + alpha * outer(vec1, vec2)`.",
+    bind="function method inplace out",
+    samples=[S(T(3, 4), T(3), T(4)), S(T(4), T(3), T(4), beta=0.5, alpha=2)],
+)
+def addr(self, vec1, vec2, *, beta=1, alpha=1):
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.dim() != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.dim()}-D")
+    product = vec1.unsqueeze(1) * vec2
+    if alpha != 1:
+        product = product * alpha
+    self = self.expand(product.shape)
+    if beta == 0:
+        return product
+    return product + (self if beta == 1 else self * beta)
+
+
+@composite(
+    "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+    "`input1 @ weight[k] @ input2` for each output feature k.",
+    bind="function",
+    functional="bilinear",
+    samples=[S(T(2, 3), T(2, 4), T(5, 3, 4), T(5)), S(T(2, 2, 3), T(2, 2, 4), T(5, 3, 4))],
+)
+def bilinear(input1, input2, weight, bias=None):
+    if input1.dim() != input2.dim():
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    for i in range(input1.dim() - 1):
+        if input1.size(i) != input2.size(i):
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.size(i)} and {input2.size(i)}"
+            )
+    for i, x in ((1, input1), (2, input2)):
+        if x.size(-1) != weight.size(i):
+            raise RuntimeError(
+                f"bilinear(): input{i} size does not match weight size: got {x.size(-1)} but expected {weight.size(i)}"
+            )
+    if bias is not None and bias.size(0) != weight.size(0):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight.size(0)}"
+        )
+    outs, first, second = weight.shape
+    rows1, rows2 = input1.reshape(-1, first), input2.reshape(-1, second)
+    half = rows1.mm(weight.permute(1, 0, 2).reshape(first, outs * second)).view(-1, outs, second)
+    result = half.bmm(rows2.unsqueeze(2)).reshape(*input1.shape[:-1], outs)
+    return result if bias is None else result + bias
+
+
+@composite(
+    "chain_matmul(Tensor[] matrices) -> Tensor",
+    "Product of several matrices in the cheapest order.",
+    bind="function",
+    samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
+)
+def chain_matmul(matrices):
+    for matrix in matrices:
+        if matrix.dim() != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.dim()}, expected 2 instead.")
+    return matrices[0].clone() if len(matrices) == 1 else aten.linalg_multi_dot(matrices)
+
+
+@composite(
+    "inner(Tensor self, Tensor other) -> Tensor",
+    "Sum product over the last dimension of both.",
+    bind="function method out",
+    samples=[S(T(3), T(3)), S(T(2, 3), T(4, 5, 3)), S(T(2, 3), T())],
+)
+def inner(self, other):
+    if self.dim() == 0 or other.dim() == 0:
+        return self * other
+    if self.size(-1) != other.size(-1):
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(self.shape)} and {list(other.shape)}"
+        )
+    return aten.tensordot(self, other, [-1], [-1])
+
+
+@composite(
+    "kron(Tensor self, Tensor other) -> Tensor",
+    "Kronecker product.",
+    bind="function method out",
+    samples=[S(T(2, 3), T(4, 5)), S(T(2, 3), T(2)), S(T(), T(2))],
+)
+def kron(self, other):
+    dims = max(self.dim(), other.dim())
+    left = [1] * (dims - self.dim()) + list(self.shape)
+    right = [1] * (dims - other.dim()) + list(other.shape)
+    spread = self.reshape([n for size in left for n in (size, 1)])
+    result = spread * other.reshape([n for size in right for n in (1, size)])
+    return result.reshape([a * b for a, b in zip(left, right, strict=True)])
+
+
+@composite(
+    "outer(Tensor self, Tensor vec2) -> Tensor",
+    "Products of all pairs of items of two vectors.",
+    bind="function method out",
+    alias="ger",
+    samples=[S(T(3), T(4)), S(T(0), T(4))],
+)
+def outer(self, vec2):
+    for name, vector in (("self", self), ("vec2", vec2)):
+        if vector.dim() != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.dim()}-D")
+    return self.unsqueeze(1) * vec2
+
+
+@composite(
+    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    "Sum product over pairs of dimensions.",
+    bind="out",
+    samples=[S(T(2, 3, 4), T(4, 3, 5), [1, 2], [1, 0]), S(T(2), T(3), [], [])],
+)
+def tensordot(self, other, dims_self, dims_other):
+    if len(dims_self) != len(dims_other):
+        raise RuntimeError("both dimension lists should have same length")
+    first = [d % max(1, self.dim()) for d in dims_self]
+    second = [d % max(1, other.dim()) for d in dims_other]
+    for a, b in zip(first, second, strict=True):
+        if self.size(a) == other.size(b):
+            continue
+        if self.size(a) == 1:
+            other = other.sum(b, True)
+        elif other.size(b) == 1:
+            self = self.sum(a, True)
+        else:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {self.size(a)} in dim {a} "
+                f"and second has size {other.size(b)} in dim {b}"
+            )
+    kept_first = [d for d in range(self.dim()) if d not in first]
+    kept_second = [d for d in range(other.dim()) if d not in second]
+    common = 1
+    for d in first:
+        common *= self.size(d)
+    shape = [self.size(d) for d in kept_first] + [other.size(d) for d in kept_second]
+    rows, columns = 1, 1
+    for d in kept_first:
+        rows *= self.size(d)
+    for d in kept_second:
+        columns *= other.size(d)
+    left = self.permute(kept_first + first).reshape(rows, common)
+    right = other.permute(second + kept_second).reshape(common, columns)
+    return left.mm(right).reshape(shape)
+
+
+def _check_square(x, name) -> None:
+    if x.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if x.size(-1) != x.size(-2):
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {x.size(-2)} by {x.size(-1)} matrices"
+        )
+
+
+@composite("linalg_matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="linalg out")
+def linalg_matrix_power(self, n):
+    _check_square(self, "linalg.matrix_power")
+    if n == 0:
+        return aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape).clone()
+    base = aten.linalg_inv(self) if n < 0 else self
+    n = abs(n)
+    result = None
+    while n:
+        if n & 1:
+            result = base if result is None else aten.matmul(result, base)
+        n >>= 1
+        if n:
+            base = aten.matmul(base, base)
+    return result.clone() if result is self else result
+
+
+@composite("matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="function method")
+def matrix_power(self, n):
+    return aten.linalg_matrix_power(self, n)
+
+
+@composite(
+    "linalg_multi_dot(Tensor[] tensors) -> Tensor",
+    "Product of several matrices in the cheapest order; the first and last may be vectors.",
+    bind="linalg",
+    samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
+)
+def linalg_multi_dot(tensors):
+    count = len(tensors)
+    if count < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
+    matrices = list(tensors)
+    for i, x in enumerate(matrices):
+        ends = i in (0, count - 1)
+        if x.dim() != 2 and not (ends and x.dim() == 1):
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.dim()}D")
+    shape = []
+    if matrices[0].dim() == 1:
+        matrices[0] = matrices[0].unsqueeze(0)
+    else:
+        shape.append(matrices[0].size(0))
+    if matrices[-1].dim() == 1:
+        matrices[-1] = matrices[-1].unsqueeze(1)
+    else:
+        shape.append(matrices[-1].size(1))
+    for i in range(1, count):
+        a, b = matrices[i - 1], matrices[i]
+        if a.size(1) != b.size(0):
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(a.shape)} and {list(b.shape)} "
+                "cannot be multiplied"
+            )
+    sizes = [x.size(0) for x in matrices] + [matrices[-1].size(1)]
+    cost = [[0] * count for _ in range(count)]
+    cut = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            cost[i][j], cut[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+
+    def product(i, j):
+        if i == j:
+            return matrices[i]
+        k = cut[i][j]
+        return aten.mm(product(i, k), product(k + 1, j))
+
+    return product(0, count - 1).reshape(shape)

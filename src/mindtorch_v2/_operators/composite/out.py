@@ -1,0 +1,112 @@
+"""`out=` forms of operators that make new tensors: the result goes where the caller says, in that tensor's dtype."""
+
+from ... import _C
+from ..table import aten, class_name, composite, fill
+
+_TENSOR_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_GENERATOR = "Generator? generator"
+_RANGES = ("arange", "range", "linspace", "logspace")
+
+
+def _factory(name, overload, arguments, optional="") -> None:
+    """The form of factory `name` that fills `out`; dtype and device, if given, have to be those of `out`."""
+    takes = [part.split("=")[0].split()[-1] for part in arguments.split(", ")]
+    random = [part.split()[-1] for part in optional.split(", ") if part]
+    extra = f"{optional}, " if optional else ""
+
+    @composite(
+        f"{name}.{overload}({arguments}, *, {extra}Tensor(a!) out, {_TENSOR_OPTIONS}) -> Tensor(a!)",
+        f"`{name}` into `out`.",
+        bind="function",
+        tags="nondeterministic_seeded" if name.startswith("rand") else "",
+    )
+    def into(*args, out, dtype=None, layout=None, device=None, pin_memory=None, **options):
+        if dtype is not None and dtype != out.dtype:
+            raise RuntimeError(
+                f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})"
+            )
+        if device is not None and str(device).partition(":")[0] != out.device.type:  # a word or a device
+            raise RuntimeError(
+                f"device type {str(device).partition(':')[0]} does not match device type of out parameter ({out.device.type})"
+            )
+        options = {key: value for key, value in options.items() if key in random}
+        made = getattr(aten, name)(*args[: len(takes)], dtype=out.dtype, device=out.device, **options)
+        # A range goes into as many elements of any shape.
+        return fill(out, made.view(out.shape) if name in _RANGES and made.numel() == out.numel() else made)
+
+
+for _name in ("zeros", "ones", "empty"):
+    _factory(_name, "out", "SymInt[] size")
+_factory("full", "out", "SymInt[] size, Scalar fill_value")
+_factory("arange", "out", "Scalar end")
+_factory("arange", "start_out", "Scalar start, Scalar end, Scalar step=1")
+_factory("range", "out", "Scalar start, Scalar end, Scalar step=1")
+_factory("linspace", "out", "Scalar start, Scalar end, int steps")
+_factory("logspace", "out", "Scalar start, Scalar end, int steps, float base=10.")
+for _name in ("rand", "randn"):
+    _factory(_name, "out", "SymInt[] size")
+    _factory(_name, "generator_out", "SymInt[] size", _GENERATOR)
+_factory("randint", "out", "SymInt high, SymInt[] size")
+_factory("randint", "generator_out", "SymInt high, SymInt[] size", _GENERATOR)
+_factory("randint", "low_out", "SymInt low, SymInt high, SymInt[] size")
+_factory("randint", "low_generator_out", "SymInt low, SymInt high, SymInt[] size", _GENERATOR)
+_factory("randperm", "generator_out", "SymInt n", _GENERATOR)
+
+
+def _normal(overload, arguments) -> None:
+    @composite(
+        f"normal.{overload}_out({arguments}, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+        "`normal` into `out`.",
+        bind="function",
+        tags="nondeterministic_seeded",
+    )
+    def into(*args, out, generator=None):
+        return fill(out, aten.normal(*args, generator=generator))
+
+
+_normal("Tensor_Tensor", "Tensor mean, Tensor std")
+_normal("Tensor_float", "Tensor mean, float std=1.")
+_normal("float_Tensor", "float mean, Tensor std")
+
+
+@composite(
+    "normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out, "
+    f"{_TENSOR_OPTIONS}) -> Tensor(a!)",
+    "`normal` into `out`.",
+    bind="function",
+    tags="nondeterministic_seeded",
+)
+def normal_out(mean, std, size, *, out, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
+    if dtype is not None and dtype != out.dtype:
+        raise RuntimeError(f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})")
+    return fill(out, aten.normal(mean, std, size, generator=generator, dtype=out.dtype, device=out.device))
+
+
+for _name in ("max", "min"):
+
+    def _extremum(name) -> None:
+        @composite(
+            f"{name}.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+            f"`{name}` into `out`.",
+            bind="function",
+            tags="reduction",
+        )
+        def whole(self, *, out):
+            if not _C.can_cast(self.dtype, out.dtype):
+                raise RuntimeError(
+                    "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be "
+                    "true, but got false.  (Could this error message be improved?  If so, please report an enhancement "
+                    "request to PyTorch.)"
+                )
+            return fill(out, getattr(aten, name)(self))
+
+        @composite(
+            f"{name}.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+            f"`{name}` of two tensors into `out`.",
+            bind="function",
+            tags="pointwise",
+        )
+        def pairs(self, other, *, out):
+            return getattr(aten, f"{name}imum")(self, other, out=out)
+
+    _extremum(_name)

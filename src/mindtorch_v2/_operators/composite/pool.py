@@ -1,0 +1,169 @@
+"""Pooling built from the native kernels: one spatial dimension, results without indices, unpooling."""
+
+from ..table import S, T, aten, composite
+
+
+def _check_dims(self, name) -> None:
+    if self.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for argument #1 'self' "
+            f"(while checking arguments for {name})"
+        )
+
+
+@composite(
+    "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
+    "Mean over windows that split the last dimension evenly.",
+    bind="function",
+    functional="adaptive_avg_pool1d",
+    tags="core",
+    samples=[S(T(2, 3, 7), [3])],
+)
+def adaptive_avg_pool1d(self, output_size):
+    _check_dims(self, "adaptive_avg_pool1d")
+    return aten._adaptive_avg_pool2d(self.unsqueeze(-2), [1, output_size[0]]).squeeze(-2)
+
+
+@composite(
+    "adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+    "Mean over windows that split the last two dimensions evenly.",
+    bind="nn out",
+    samples=[S(T(2, 3, 6, 7), [2, 3]), S(T(2, 3, 6, 7), [1, 1])],
+)
+def adaptive_avg_pool2d(self, output_size):
+    return aten._adaptive_avg_pool2d(self, output_size)
+
+
+@composite(
+    "adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+    "Mean over windows that split the last three dimensions evenly.",
+    bind="nn out",
+    autocast="float32",
+    samples=[S(T(2, 2, 4, 5, 6), [2, 1, 3])],
+)
+def adaptive_avg_pool3d(self, output_size):
+    return aten._adaptive_avg_pool3d(self, output_size)
+
+
+@composite(
+    "adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+    "Maximum over windows that split the last dimension evenly, and its index.",
+    bind="function",
+    samples=[S(T(2, 3, 7), [3])],
+)
+def adaptive_max_pool1d(self, output_size) -> tuple:
+    _check_dims(self, "adaptive_max_pool1d")
+    values, indices = aten.adaptive_max_pool2d(self.unsqueeze(-2), [1, output_size[0]])
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+@composite(
+    "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, "
+    "bool count_include_pad=True) -> Tensor",
+    "Mean over windows of the last dimension.",
+    bind="function",
+    functional="avg_pool1d",
+    tags="core",
+    samples=[S(T(2, 3, 7), 3, 2, 1)],
+)
+def avg_pool1d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True):
+    _check_dims(self, "avg_pool1d")
+    step = stride or kernel_size
+    return aten.avg_pool2d(
+        self.unsqueeze(-2), [1, kernel_size[0]], [1, step[0]], [0, padding[0]], ceil_mode, count_include_pad
+    ).squeeze(-2)
+
+
+@composite(
+    "max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, "
+    "bool ceil_mode=False) -> Tensor",
+    "Maximum over windows of the last dimension.",
+    bind="function",
+    samples=[S(T(2, 3, 7), 3, 2, 1)],
+)
+def max_pool1d(self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
+    return aten.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@composite(
+    "max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, "
+    "bool ceil_mode=False) -> (Tensor, Tensor)",
+    "Maximum over windows of the last dimension, and its index.",
+    bind="function",
+    samples=[S(T(2, 3, 7), 3, 2, 1)],
+)
+def max_pool1d_with_indices(self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False) -> tuple:
+    if self.dim() not in (2, 3):
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
+            f"but got:{list(self.shape)}"
+        )
+    if padding[0] > kernel_size[0] // 2:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} "
+            f"and kernel_size={kernel_size[0]}"
+        )
+    if self.size(-1) + 2 * padding[0] < dilation[0] * (kernel_size[0] - 1) + 1 and not ceil_mode:
+        raise RuntimeError("max_pool1d() Invalid computed output size: 0")
+    step = stride or kernel_size
+    values, indices = aten.max_pool2d_with_indices(
+        self.unsqueeze(-2), [1, kernel_size[0]], [1, step[0]], [0, padding[0]], [1, dilation[0]], ceil_mode
+    )
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+@composite(
+    "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
+    "bool ceil_mode=False) -> Tensor",
+    "Maximum over windows of the last two dimensions.",
+    bind="function",
+    samples=[S(T(2, 3, 6, 7), 3, 2, 1)],
+)
+def max_pool2d(self, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
+    return aten.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@composite(
+    "max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, "
+    "bool ceil_mode=False) -> Tensor",
+    "Maximum over windows of the last three dimensions.",
+    bind="function",
+    autocast="float32",
+    samples=[S(T(2, 2, 4, 5, 6), 2, 2, 1)],
+)
+def max_pool3d(self, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False):
+    return aten.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+def _unpool(self, indices, output_size, spatial):
+    if self.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) "
+            f"but got indices tensor with shape: {list(indices.shape)}"
+        )
+    lead = list(self.shape[: self.dim() - spatial])
+    area = 1
+    for size in output_size:
+        area *= size
+    flat = self.new_zeros(lead + [area])
+    return flat.scatter(-1, indices.flatten(-spatial), self.flatten(-spatial)).reshape(lead + list(output_size))
+
+
+@composite(
+    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+    "Puts each value back where maximum pooling took it from; zeros elsewhere.",
+    bind="nn",
+    autocast="float32",
+)
+def max_unpool2d(self, indices, output_size):
+    return _unpool(self, indices, output_size, 2)
+
+
+@composite(
+    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+    "Puts each value back where maximum pooling took it from; zeros elsewhere.",
+    bind="nn",
+    autocast="float32",
+)
+def max_unpool3d(self, indices, output_size, stride, padding):
+    return _unpool(self, indices, output_size, 3)

@@ -1,0 +1,100 @@
+"""Random operators that are made of the in-place ones."""
+
+from ..native.random import _no_gradient
+from ..table import aten, composite
+
+
+def _shaped(*tensors):
+    sizes = aten.broadcast_tensors(list(tensors))[0].shape
+    return tensors[0].new_empty(sizes)
+
+
+@composite(
+    "bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
+    "1 with the probabilities of `p`, else 0, shaped like `self`.",
+    tags="nondeterministic_seeded generated",
+)
+def bernoulli_tensor(self, p, *, generator=None):
+    return aten.empty_like(self).bernoulli_(p, generator=generator)
+
+
+def _functional(name, arguments) -> None:
+    """`name`: what `name_` writes, into a new tensor."""
+
+    @composite(
+        f"{name}(Tensor self, {arguments}) -> Tensor",
+        f"What `{name}_` gives, as a new tensor.",
+        tags="nondeterministic_seeded generated",
+    )
+    def functional(self, *args, **kwargs):
+        return getattr(aten, name + "_")(aten.empty_like(self), *args, **kwargs)
+
+
+for _name, _arguments in (
+    ("cauchy", "float median=0., float sigma=1., *, Generator? generator=None"),
+    ("exponential", "float lambd=1., *, Generator? generator=None"),
+    ("geometric", "float p, *, Generator? generator=None"),
+    ("log_normal", "float mean=1., float std=2., *, Generator? generator=None"),
+    ("random", "*, Generator? generator=None"),
+    ("uniform", "float from=0., float to=1., *, Generator? generator=None"),
+):
+    _functional(_name, _arguments)
+
+
+@composite(
+    "normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
+    "What `normal_` gives, as a new tensor.",
+    tags="nondeterministic_seeded",
+)
+def normal_functional(self, mean=0.0, std=1.0, *, generator=None):
+    return aten.empty_like(self).normal_(mean, std, generator=generator)
+
+
+def _check_deviation(std) -> None:
+    if std.is_meta:
+        return
+    if std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if std.numel() and std.min().item() < 0:
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
+@composite(
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    "Normal numbers, each with its own mean and deviation.",
+    bind="function",
+    tags="nondeterministic_seeded",
+    explicit=True,
+    grad={"mean": _no_gradient, "std": _no_gradient},
+    node="NormalBackward3",
+)
+def normal_tensor_tensor(mean, std, *, generator=None):
+    _check_deviation(std)
+    return _shaped(mean, std).normal_(generator=generator).mul_(std).add_(mean)
+
+
+@composite(
+    "normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
+    "Normal numbers, each with its own mean.",
+    bind="function",
+    tags="nondeterministic_seeded",
+    explicit=True,
+    grad={"mean": _no_gradient},
+    node="NormalBackward1",
+)
+def normal_tensor_float(mean, std=1.0, *, generator=None):
+    return aten.empty_like(mean).normal_(0.0, std, generator=generator).add_(mean)
+
+
+@composite(
+    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    "Normal numbers, each with its own deviation.",
+    bind="function",
+    tags="nondeterministic_seeded",
+    explicit=True,
+    grad={"std": _no_gradient},
+    node="NormalBackward2",
+)
+def normal_float_tensor(mean, std, *, generator=None):
+    _check_deviation(std)
+    return aten.empty_like(std).normal_(0.0, 1.0, generator=generator).mul_(std).add_(mean)

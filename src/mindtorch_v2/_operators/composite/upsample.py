@@ -1,0 +1,52 @@
+"""The `.vec` overloads of interpolation: sizes or scale factors as lists, as nn.functional.interpolate passes them."""
+
+import math
+
+from ..table import aten, composite
+
+
+def _target(input, output_size, scale_factors, spatial) -> tuple:
+    """The output size, and the scales to compute positions with (None: from the sizes)."""
+    if (output_size is None) == (scale_factors is None):
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+    if output_size is not None:
+        if len(output_size) != spatial:
+            raise RuntimeError(f"Expected output_size to have {spatial} entries, but got {len(output_size)}")
+        return list(output_size), [None] * spatial
+    if len(scale_factors) != spatial:
+        raise RuntimeError(f"Expected scale_factors to have {spatial} entries, but got {len(scale_factors)}")
+    sizes = [math.floor(float(n) * f) for n, f in zip(input.shape[2:], scale_factors, strict=True)]
+    return sizes, list(scale_factors)
+
+
+def _define(name, spatial, corners) -> None:
+    if corners:
+
+        def body(input, output_size, align_corners, scale_factors):
+            size, scales = _target(input, output_size, scale_factors, spatial)
+            return getattr(aten, name)(input, size, align_corners, *scales)
+
+    else:
+
+        def body(input, output_size, scale_factors):  # type: ignore[misc]
+            size, scales = _target(input, output_size, scale_factors, spatial)
+            return getattr(aten, name)(input, size, *scales)
+
+    align = ", bool align_corners" if corners else ""
+    composite(
+        f"{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors) -> Tensor",
+        f"{name} with lists of sizes or factors.",
+        bind="nn",
+        tags="core" if name in ("upsample_nearest2d", "upsample_bilinear2d") else "",
+    )(body)
+
+
+for _spatial in (1, 2, 3):
+    _define(f"_upsample_nearest_exact{_spatial}d", _spatial, False)
+    _define(f"upsample_nearest{_spatial}d", _spatial, False)
+_define("upsample_linear1d", 1, True)
+_define("upsample_bilinear2d", 2, True)
+_define("upsample_trilinear3d", 3, True)
+_define("upsample_bicubic2d", 2, True)
+_define("_upsample_bilinear2d_aa", 2, True)
+_define("_upsample_bicubic2d_aa", 2, True)

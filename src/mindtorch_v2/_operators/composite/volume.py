@@ -1,0 +1,87 @@
+"""Volumes read at the positions of a grid."""
+
+import itertools
+
+from ..table import S, T, aten, composite
+
+
+def _reflect(x, low, high):
+    """Mirrored back into [low, high], both given twice over."""
+    if low == high:
+        return aten.zeros_like(x)
+    low, span = low / 2, (high - low) / 2
+    away = (x - low).abs()
+    extra = away % span
+    even = (away.detach() / span).floor() % 2 == 0
+    return aten.where(even, extra + low, span - extra + low)
+
+
+def _source(x, size, padding_mode, align_corners):
+    """Positions in the volume of coordinates in [-1, 1]."""
+    x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
+    if padding_mode == 2:
+        x = _reflect(x, 0, 2 * (size - 1)) if align_corners else _reflect(x, -1, 2 * size - 1)
+    if padding_mode != 0:
+        x = x.clamp(0, size - 1)
+    return x
+
+
+@composite(
+    "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    "A volume read at the positions of a grid.",
+    bind="function",
+    autocast="float32",
+    dtypes="float",
+    samples=[
+        S(T(2, 3, 4, 5, 3), T(2, 3, 2, 2, 3), 0, 0, False),
+        S(T(2, 3, 4, 5, 3), T(2, 3, 2, 2, 3), 0, 1, True),
+        S(T(2, 3, 4, 5, 3), T(2, 3, 2, 2, 3), 0, 2, False),
+        S(T(2, 3, 4, 5, 3), T(2, 3, 2, 2, 3, grad=False), 1, 0, False),
+    ],
+)
+def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+    if input.dim() != 5 or grid.dim() != 5:
+        raise RuntimeError(
+            "grid_sampler(): expected 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if interpolation_mode == 2:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if input.size(0) != grid.size(0):
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if grid.size(-1) != 3:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size 3 in last dimension, but got grid with sizes {list(grid.shape)}"
+        )
+    batch, channels, *sizes = input.shape
+    at = [_source(grid[..., 2 - i], sizes[i], padding_mode, align_corners) for i in range(3)]
+    flat = input.reshape(batch, channels, sizes[0] * sizes[1] * sizes[2])
+    if interpolation_mode == 1:
+        corners = [([x.round() for x in at], None)]
+    else:
+        floors = [x.detach().floor() for x in at]
+        corners = []
+        for steps in itertools.product((0, 1), repeat=3):
+            weight = None
+            for x, floor, step in zip(at, floors, steps, strict=True):
+                part = x - floor if step else floor + 1 - x
+                weight = part if weight is None else weight * part
+            corners.append(([f + s for f, s in zip(floors, steps, strict=True)], weight))
+    total = None
+    for place, weight in corners:
+        inside, index = None, None
+        for x, size in zip(place, sizes, strict=True):
+            within = (x >= 0) & (x < size)
+            inside = within if inside is None else inside & within
+            step = x.detach().clamp(0, size - 1).long()
+            index = step if index is None else index * size + step
+        count = grid.size(1) * grid.size(2) * grid.size(3)
+        found = flat.gather(2, index.reshape(batch, 1, count).expand([batch, channels, count]))
+        found = found.reshape([batch, channels, *index.shape[1:]])
+        keep = inside.unsqueeze(1).to(input.dtype)
+        part = found * keep if weight is None else found * (weight.unsqueeze(1) * keep)
+        total = part if total is None else total + part
+    return total

@@ -1,0 +1,121 @@
+"""Runs every file of rows, then gives the operators their Python names."""
+
+from __future__ import annotations
+
+import copyreg
+import gc
+import importlib
+import os
+import sys
+import types
+
+from .. import _C
+from .._tensor import Tensor
+from . import composite as _composite
+from . import native as _native
+from . import properties as _properties
+from .deprecated_forms import install as install_deprecated_forms
+from .dunders import attach
+from .methods import attach as attach_methods
+from .table import ROWS, aten, bound, facts_of
+from .table.names import BOUND
+
+
+def _run_rows() -> None:
+    """Import every file of rows, with the garbage collector off: thousands of objects are made, and none is dropped."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for package in (_native, _composite):
+            for file in sorted(os.listdir(package.__path__[0])):
+                if file.endswith(".py") and file != "__init__.py":
+                    importlib.import_module(f"{package.__name__}.{file[:-3]}")
+    finally:
+        if collecting:
+            gc.enable()
+
+
+_run_rows()
+
+FUNCTIONS = bound("function")
+FUNCTIONS["nonzero"] = _properties.nonzero
+# torch.add(1, 2): these take a number for their first tensor too.
+for _name, _operators in BOUND["function"].items():
+    if any(facts_of(_operator).takes_numbers for _operator in _operators):
+        FUNCTIONS[_name]._take_numbers()
+install_deprecated_forms(FUNCTIONS)
+NN = bound("nn")
+LINALG = bound("linalg")
+SPECIAL = bound("special")
+FFT = bound("fft")
+
+for _name, _method in bound("method").items():
+    if _name != "__matmul__":  # a slot, which leaves operands that it does not know to them
+        setattr(Tensor, _name, _method)
+
+for _name, _dotted in {
+    "add": "add.Tensor",
+    "as_strided": "as_strided",
+    "clone": "clone",
+    "copy_": "copy_",
+    "detach": "detach",
+    "sum_to_size": "sum_to_size",
+    "to_dtype": "_to_copy",
+    "real": "real",
+    "new_empty_strided": "new_empty_strided",
+    "zero_": "zero_",
+    "zeros": "zeros",
+    "_as_strided_backward": "_as_strided_backward",
+}.items():
+    if _dotted in ROWS:
+        _C._set_engine_op(_name, ROWS[_dotted].handle)
+if "add.Tensor" in ROWS:
+    _C._set_engine_op("add_", ROWS["add.Tensor"].inplace)
+
+importlib.import_module(f"{__package__}.forward")
+
+attach(Tensor)
+attach_methods(Tensor)
+_properties.attach(Tensor)
+
+__all__ = ["FFT", "FUNCTIONS", "LINALG", "NN", "ROWS", "SPECIAL", "aten"]
+
+
+def _namespace(name: str, functions: dict):
+    """A module object that holds functions: torch._C._nn and its like. They are pickled by its name."""
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__dict__.update(functions)
+    for function in functions.values():
+        if isinstance(function, _C.Function):
+            function.__module__ = name
+    return module
+
+
+class _VariableFunctionsClass:
+    """Operators that are functions of `torch`: a pickled one is an attribute of this class, here as in PyTorch."""
+
+    __module__ = _C.__name__
+
+
+def _reduced_function(function: _C.Function) -> tuple | str:
+    name = function.__name__
+    if vars(_VariableFunctionsClass).get(name) is function:
+        return getattr, (_VariableFunctionsClass, name)
+    home = sys.modules[function.__module__]
+    for known in (name, f"{home.__name__.rpartition('._')[2]}_{name}"):
+        if getattr(home, known, None) is function:
+            return known
+    raise TypeError(f"cannot pickle {function!r}: it is not found as {home.__name__}.{name}")
+
+
+def _reduced_method(method: _C.Method) -> tuple:
+    return getattr, (Tensor, method.__name__)
+
+
+for _name, _function in FUNCTIONS.items():
+    if isinstance(_function, _C.Function):
+        setattr(_VariableFunctionsClass, _name, _function)
+_C._VariableFunctionsClass = _VariableFunctionsClass
+_C._VariableFunctions = _VariableFunctionsClass()
+copyreg.pickle(_C.Function, _reduced_function)
+copyreg.pickle(_C.Method, _reduced_method)

@@ -1,0 +1,152 @@
+"""Tensor methods whose signatures PyTorch writes in Python: they take what no schema can say, or return what depends on flags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _C
+from .table import aten, class_name
+
+
+def as_subclass(self: Any, cls: type) -> Any:
+    """This tensor as an instance of ``cls``: a view of it, with its history."""
+    if not (isinstance(cls, type) and issubclass(cls, _C.TensorBase)):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+            "class inherits from Tensor."
+        )
+    before = _C._disable_function_overrides(True)  # neither classes nor modes are to see the view made
+    try:
+        view = aten.alias(self)
+    finally:
+        _C._disable_function_overrides(before)
+    made = _C.TensorBase._make_subclass(cls, view)  # type: ignore[attr-defined]
+    made._swap_contents(view)  # history and all; the class stays
+    return made
+
+
+def apply_(self: Any, callable: Any) -> Any:
+    """Replaces each element by what ``callable`` gives for it, a Python number. Slow, and on the CPU only."""
+    return _each(self, "apply_", callable)
+
+
+def _each(self: Any, name: str, callable: Any, *others: Any) -> Any:
+    if self.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if self.device.type != "cpu":
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    for other in others:
+        if other.dtype != self.dtype:
+            wanted, came = (f"torch.{class_name(x.dtype)}Tensor" for x in (self, other))
+            raise TypeError(f"{name}: expected {wanted} for 'other' (got {came})")
+    columns = [x.expand(self.shape).reshape(-1).tolist() for x in (self, *others)]
+    found = [callable(*values) for values in zip(*columns, strict=True)]
+    for place, value in zip(self.view(-1) if self.is_contiguous() else _elements(self), found, strict=True):
+        aten.fill_(place, value)
+    return self
+
+
+def _elements(x: Any) -> Any:
+    return [x] if x.dim() == 0 else [item for row in aten.unbind(x) for item in _elements(row)]
+
+
+def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+    """The LU factorisation: (LU, pivots), and with ``get_infos`` also the error codes (as ``torch.lu``)."""
+    factors, pivots, infos = aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=not get_infos)
+    return (factors, pivots, infos) if get_infos else (factors, pivots)
+
+
+def map_(self: Any, tensor: Any, callable: Any) -> Any:
+    """Replaces each element by what ``callable`` gives for it and that of ``tensor``. Slow, and on the CPU only."""
+    return _each(self, "map_", callable, tensor)
+
+
+def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
+    """As ``map_`` with two more tensors."""
+    return _each(self, "map2_", callable, x, y)
+
+
+def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The norm of all elements or along ``dim``; ``p`` is a number, "fro" or "nuc" (as in ``torch.norm``)."""
+    dims = [dim] if isinstance(dim, int) else dim
+    if p == "nuc":
+        return aten.linalg_matrix_norm(self, "nuc", [-2, -1] if dims is None else dims, keepdim, dtype=dtype)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    return aten.linalg_vector_norm(self, 2.0 if p in (None, "fro") else p, dims, keepdim, dtype=dtype)
+
+
+def polygamma(self: Any, n: int) -> Any:
+    """The ``n``-th derivative of digamma: the tensor is the operator's second argument."""
+    return aten.polygamma(n, self)
+
+
+def stft(
+    self: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:
+    """The short-time Fourier transform of signals (T,) or (B, T) (as ``torch.stft``)."""
+    signal = self
+    if center:
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
+        half = n_fft // 2
+        rows = self.reshape([1] * (3 - self.dim()) + list(self.shape))
+        padded = getattr(aten, _PADDINGS[pad_mode])(rows, [half, half])
+        signal = padded.reshape([*self.shape[:-1], padded.size(-1)])
+    return aten.stft(
+        signal, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    )
+
+
+_PADDINGS = {
+    "reflect": "reflection_pad1d",
+    "replicate": "replication_pad1d",
+    "constant": "constant_pad_nd",
+    "circular": "_pad_circular",
+}
+
+
+def unique(
+    self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """Distinct elements, or slices along ``dim`` (as ``torch.unique``)."""
+    if dim is None:
+        found = aten._unique2(self, sorted, return_inverse, return_counts)
+    else:
+        found = aten.unique_dim(self, dim, sorted, return_inverse, return_counts)
+    return _wanted(found, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """One element, or slice along ``dim``, of each run of equal neighbours (as ``torch.unique_consecutive``)."""
+    found = aten.unique_consecutive(self, return_inverse, return_counts, dim)
+    return _wanted(found, return_inverse, return_counts)
+
+
+def where(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor where ``condition`` is True, ``other`` elsewhere: the tensor is the operator's second argument."""
+    return aten.where(condition, self, other)
+
+
+def _wanted(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    results = (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+    return results if len(results) > 1 else values
+
+
+def attach(tensor: type) -> None:
+    """Give the tensor class these methods."""
+    for function in (apply_, as_subclass, lu, map_, map2_, norm, polygamma, stft, unique, unique_consecutive, where):
+        setattr(tensor, function.__name__, function)

@@ -1,0 +1,73 @@
+"""Attributes of tensors that are operators: x.T, x.mT, x.H, x.mH, x.real, x.imag, and the old constructor x.new."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .. import _C
+from .._core.dtype import DTYPES
+from .table import aten, class_name, fill
+
+
+def _reversed(self: Any) -> Any:
+    if self.dim() not in (0, 2):
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
+            "an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange("
+            "x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return aten.numpy_T(self)
+
+
+def _fill(part: Any, value: Any) -> None:
+    """Write a tensor or a number; TypeError for anything else."""
+    if isinstance(value, _C.TensorBase):
+        aten.copy_(part, value)
+    else:
+        part[...] = value
+
+
+def _set_real(self: Any, value: Any) -> None:
+    _fill(aten.real(self), value)
+
+
+def _set_imag(self: Any, value: Any) -> None:
+    _fill(aten.imag(self), value)
+
+
+def _new(self: Any, *args: Any) -> Any:
+    """A tensor of this one's dtype from sizes or from a sequence, as ``torch.Tensor(...)`` takes them."""
+    return _C._legacy_new(self.dtype, args)
+
+
+def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: one row each, or one tensor a dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 2, 3]))
+    tensor([[1],
+            [2]])
+    """
+    if as_tuple:
+        return aten.nonzero_numpy(input)
+    if out is None:
+        return aten.nonzero(input)
+    if out.dtype != DTYPES["int64"]:
+        raise RuntimeError(
+            f"nonzero: Expected out tensor to have scalar type Long but got scalar type{class_name(out.dtype)}"
+        )
+    return fill(out, aten.nonzero(input))
+
+
+def attach(tensor: Any) -> None:
+    """Set the properties on the tensor class."""
+    tensor.T = property(_reversed, doc="The transposed matrix.")
+    tensor.mT = property(lambda self: aten.mT(self), doc="The last two dimensions exchanged.")
+    tensor.H = property(lambda self: aten.matrix_H(self), doc="The conjugate transpose of a matrix.")
+    tensor.mH = property(lambda self: aten.mH(self), doc="The conjugate of the last two dimensions exchanged.")
+    tensor.real = property(lambda self: aten.real(self), _set_real, doc="The real parts, as a view.")
+    tensor.imag = property(lambda self: aten.imag(self), _set_imag, doc="The imaginary parts, as a view.")
+    tensor.new = _new
+    tensor.nonzero = lambda self, *, as_tuple=False: nonzero(self, as_tuple=as_tuple)

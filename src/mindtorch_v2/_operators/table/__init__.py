@@ -1,0 +1,39 @@
+"""The operator table: what a row says, and what follows from it. Rows import what they need from here."""
+
+from .facts import Facts
+from .formula import conj
+from .names import aten, bound, namespace
+from .returns import ReturnType, return_type
+from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
+from .rules import Rule, like, pointwise, reduce, rule
+from .samples import S, Sample, T, TensorSpec
+from .writing import class_name, fill
+
+__all__ = [
+    "ROWS",
+    "Facts",
+    "ReturnType",
+    "Row",
+    "Rule",
+    "S",
+    "Sample",
+    "T",
+    "TensorSpec",
+    "aten",
+    "bound",
+    "class_name",
+    "composite",
+    "conj",
+    "declare",
+    "facts_of",
+    "fill",
+    "like",
+    "namespace",
+    "op",
+    "pointwise",
+    "reduce",
+    "return_type",
+    "row_of",
+    "rows_of",
+    "rule",
+]

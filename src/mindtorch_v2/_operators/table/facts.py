@@ -1,0 +1,181 @@
+"""Facts about an operator that its schema does not tell, as its row states them; whoever needs one reads it here."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypedDict
+
+from ..._dispatch.tags import Tag
+
+__all__ = ["NO_FACTS", "FactWords", "Facts", "check_arguments", "stated_facts", "tell_core"]
+
+
+class FactWords(TypedDict, total=False):
+    """The words of a row for facts; all may be left out.
+
+    tags: PyTorch's tags of the operator, names of `torch.Tag`; the forms `inplace` and `out` and pt2_compliant_tag follow.
+    inplace_tags, out_tags: those of the derived forms, where they are not what follows from `tags`.
+    elementwise: whether an element of a result depends on the elements at its place alone; the tag `pointwise` says so too.
+    draws: whether a call draws random numbers; those with the tag `nondeterministic_seeded` do.
+    linear: arguments in which, together, the results are linear. Views are linear in their first argument.
+    multilinear: arguments in each of which the result is linear while the others stay.
+    tangent: the forward formula, by name: `self` is an argument, `self_t` its tangent.
+    cheap: whether computing it again costs about as much as reading its arguments; element-wise operators do.
+    sizes_by_values: whether sizes of results depend on values of tensors, or a function of the arguments that tells.
+    gives_value: whether a result is a Python value read from a tensor.
+    raises_by_values: whether values decide if a call raises, so that programs catch it.
+    keeps_zero: whether zero becomes zero, so that sparse tensors map their values alone.
+    lifts: whether it makes a tensor from outside a tensor of the program.
+    takes_numbers: whether the Python function takes a number for the first tensor.
+    autocast: "lower", "float32" or "promote": what autocast does to its inputs.
+    devices: which tensor arguments need not lie on the device of the others, by name: on "any" device, on the "host" too, as
+        a "number" (a tensor of the host without dimensions) too. One word stands for all arguments; it is "number" where the
+        shape rule broadcasts.
+    batching: the rule of vmap that it shares with others: "dims" (its arguments count dimensions), "dims+1" (of a tensor with
+        one more), "reduction", "matrix" and "stack" (takes stacks of its first, of all its tensors), "planes" (each item of
+        the first dimension for itself), "whole" (takes its first tensor as a whole), "body" (its body does), "refused" (the
+        slices' results have sizes of their own). Element-wise operators need none.
+    reads_elements: whether kernels read or write elements. Views, factories and in-place views do not, all others do.
+    crosses_devices: whether its result may lie on another device than its tensor, so that the gradient comes back from there.
+    underived: whether it has a gradient whose formula nobody wrote (`grad=None`): asking for it raises.
+    written_twice: where the in-place form may write to an expanded tensor, with a warning, how Python spells that.
+    """
+
+    tags: str
+    inplace_tags: str
+    out_tags: str
+    elementwise: bool
+    draws: bool
+    linear: str
+    multilinear: str
+    tangent: Callable
+    cheap: bool
+    sizes_by_values: bool | Callable[..., bool]
+    gives_value: bool
+    raises_by_values: bool
+    keeps_zero: bool
+    lifts: bool
+    takes_numbers: bool
+    autocast: str
+    devices: str | dict[str, str]
+    batching: str
+    reads_elements: bool
+    crosses_devices: bool
+    underived: bool
+    written_twice: str
+
+
+class Facts(NamedTuple):
+    """The facts of a row, each with its value; see `FactWords`."""
+
+    tags: tuple[Tag, ...] = ()
+    inplace_tags: tuple[Tag, ...] = ()
+    out_tags: tuple[Tag, ...] = ()
+    elementwise: bool = False
+    draws: bool = False
+    linear: tuple[str, ...] = ()
+    multilinear: tuple[str, ...] = ()
+    tangent: Callable | None = None
+    cheap: bool = False
+    sizes_by_values: bool | Callable[..., bool] = False
+    gives_value: bool = False
+    raises_by_values: bool = False
+    keeps_zero: bool = False
+    lifts: bool = False
+    takes_numbers: bool = False
+    autocast: str = ""
+    devices: str | dict[str, str] = ""
+    batching: str = ""
+    reads_elements: bool | None = None
+    crosses_devices: bool = False
+    underived: bool = False
+    written_twice: str = ""
+
+
+NO_FACTS = Facts()
+_RESOLVED: dict[tuple, Facts] = {}
+_POLICIES = ("", "lower", "float32", "promote")
+_BATCHING = ("", "dims", "dims+1", "reduction", "matrix", "stack", "planes", "whole", "body", "refused")
+# Tags of one form, which say nothing of what it computes.
+_OF_ONE_FORM = {Tag.core, Tag.generated, Tag.maybe_aliasing_or_mutating}
+_FOLLOWING = {Tag.inplace, Tag.out, Tag.pt2_compliant_tag}
+
+
+@functools.cache
+def _tags(words: str) -> tuple[Tag, ...]:
+    try:
+        found = tuple(Tag[word] for word in words.split())
+    except KeyError as error:
+        raise ValueError(f"tags={words!r}: no torch.Tag is called {error}") from None
+    if not _FOLLOWING.isdisjoint(found):
+        raise ValueError(f"tags={words!r}: inplace, out and pt2_compliant_tag follow from the schema")
+    return found
+
+
+@functools.cache
+def _shared(tags: tuple[Tag, ...]) -> tuple[Tag, ...]:
+    return tuple(tag for tag in tags if tag not in _OF_ONE_FORM)
+
+
+def stated_facts(schema: str, words: Any) -> Facts:
+    """The facts that a row's words state. TypeError for a word that is none, ValueError for one without that meaning."""
+    if not words:
+        return NO_FACTS
+    if "devices" in words:
+        return _resolved(schema, words)
+    key = tuple(words.items())  # few combinations, and many rows
+    found = _RESOLVED.get(key)
+    if found is None:
+        found = _RESOLVED[key] = _resolved(schema, words)
+    return found
+
+
+def _resolved(schema: str, words: Any) -> Facts:
+    stated = Facts(**words)
+    tags = _tags(stated.tags or "")
+    elementwise = words.get("elementwise", Tag.pointwise in tags)
+    draws = words.get("draws", Tag.nondeterministic_seeded in tags)
+    if stated.autocast not in _POLICIES:
+        raise ValueError(f"{schema}: autocast={stated.autocast!r} is none of {_POLICIES[1:]}")
+    if stated.batching not in _BATCHING:
+        raise ValueError(f"{schema}: batching={stated.batching!r} is none of {_BATCHING[1:]}")
+    return stated._replace(
+        tags=tags,
+        inplace_tags=_tags(words["inplace_tags"]) if "inplace_tags" in words else _shared(tags),
+        out_tags=_tags(words["out_tags"]) if "out_tags" in words else _shared(tags),
+        elementwise=elementwise,
+        draws=draws,
+        linear=tuple(words.get("linear", "").split()),
+        multilinear=tuple(words.get("multilinear", "").split()),
+        cheap=words.get("cheap", elementwise and not draws),
+        sizes_by_values=words.get("sizes_by_values", Tag.dynamic_output_shape in tags),
+        gives_value=words.get("gives_value", Tag.data_dependent_output in tags),
+    )
+
+
+def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
+    """Give the native operator the facts that it acts on itself, before a kernel is bound."""
+    in_place = form.form == "inplace"
+    said: dict[str, Any] = {}
+    if Tag.inplace_view in tags:
+        said |= {"inplace_view": True, "reads_elements": False}
+    if facts.reads_elements is not None:
+        said["reads_elements"] = facts.reads_elements
+    if facts.crosses_devices:
+        said["crosses_devices"] = True
+    if facts.underived:
+        said["underived"] = True
+    if facts.written_twice and in_place:
+        said["written_twice"] = facts.written_twice
+    if said:
+        form.state(**said)
+
+
+def check_arguments(handle: Any, facts: Facts) -> None:
+    """ValueError where a fact names an argument that the operator has not."""
+    if facts.linear or facts.multilinear:
+        names = {argument["name"] for argument in handle.arguments}
+        for name in (*facts.linear, *facts.multilinear):
+            if name not in names:
+                raise ValueError(f"{handle.name}: it is stated to be linear in '{name}', which is no argument")

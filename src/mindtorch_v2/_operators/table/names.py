@@ -1,0 +1,79 @@
+"""Names of operators in Python: which callables stand in which place, and every operator by name in `aten`."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from typing import Any, NamedTuple
+
+from ... import _C
+
+PLACES = ("function", "method", "nn", "linalg", "special", "fft")
+BOUND: dict[str, dict[str, list]] = {place: {} for place in PLACES}  # place -> name -> operators
+FUNCTIONAL: dict[str, Functional] = {}  # name in torch.nn.functional -> what stands there
+_NAMED: dict[str, dict[str, list]] = {}  # namespace -> name -> operators
+
+
+class Functional(NamedTuple):
+    """A function of torch.nn.functional: the operator ``operator``, or a function of these ``parameters`` around it."""
+
+    operator: str
+    parameters: str
+    doc: str
+
+
+class Namespace:
+    """The operators of a namespace by name, called with Python's binding rules: ``aten.add(x, 1)``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        ops = _NAMED.get(self._name, {}).get(name)
+        if ops is None:
+            raise AttributeError(f"no operator is called '{self._name}::{name}'")
+        function = _C.Function(name, in_order(ops))
+        setattr(self, name, function)
+        return function
+
+
+namespace = functools.cache(Namespace)
+aten = namespace("aten")
+
+
+def record(handle: Any, name: str, bind: tuple[str, ...], alias: tuple[str, ...]) -> None:
+    _NAMED.setdefault(handle.namespace, {}).setdefault(name, []).append(handle)
+    for word in bind:
+        if word in ("inplace", "out"):
+            continue
+        for n in (name, *alias):
+            short = n.removeprefix(word + "_") if word in ("linalg", "special", "fft") else n
+            BOUND[word].setdefault(short, []).append(handle)
+
+
+_ENTRY = re.compile(r"(\w+)(?:\(([^()]+)\))?(?:\s+|$)")
+
+
+def record_functional(name: str, spelled: str, doc: str) -> None:
+    """Take up what the row of the operator ``name`` has in torch.nn.functional: "relu(input, inplace=False) relu_"."""
+    entries = list(_ENTRY.finditer(spelled))
+    if "".join(entry[0] for entry in entries) != spelled:
+        raise ValueError(f"{name}: functional={spelled!r} is no list of names and signatures")
+    for entry in entries:
+        own = entry[1] if entry[1] == f"{name}_" else name
+        FUNCTIONAL[entry[1]] = Functional(own, entry[2] or "", doc)
+
+
+_PRECEDENCE = operator.attrgetter("precedence")
+
+
+def in_order(ops: list) -> list:
+    return sorted(ops, key=_PRECEDENCE) if len(ops) > 1 else ops
+
+
+@functools.cache  # the same function under each of its names
+def bound(where: str) -> dict[str, Any]:
+    """The callables of one place ("function", "nn", "linalg", "special", "fft"; "method" gives method descriptors)."""
+    kind = _C.Method if where == "method" else _C.Function
+    return {name: kind(name, in_order(ops)) for name, ops in BOUND[where].items()}

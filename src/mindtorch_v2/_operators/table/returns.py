@@ -1,0 +1,46 @@
+"""Return types: the named tuples of operators with several named results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ReturnType(tuple):
+    """Several named results: a tuple whose items are also attributes."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        items = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{items})"
+
+    def __reduce__(self) -> tuple:
+        return (tuple, (tuple(self),))
+
+
+def _make_item(i: int) -> property:
+    return property(lambda self: self[i])
+
+
+RETURN_TYPES: dict[tuple[str, tuple[str, ...]], type] = {}
+
+
+def return_type(name: str, fields: tuple[str, ...]) -> type:
+    """The class of an operator's named results."""
+    made = RETURN_TYPES.get((name, fields))
+    if made is None:
+        items = {f: _make_item(i) for i, f in enumerate(fields)}
+        made = type(name, (ReturnType,), {"__slots__": (), "_fields": fields, "n_fields": len(fields), **items})
+        made.__module__ = "torch.return_types"
+        RETURN_TYPES[name, fields] = made
+    return made
+
+
+def name_returns(handle: Any, out: Any, name: str) -> None:
+    fields = tuple(r["name"] for r in handle.returns)
+    if len(fields) > 1 and all(fields):
+        made = return_type(name.lstrip("_"), fields)
+        handle.set_return_type(made)
+        if out is not None:
+            out.set_return_type(made)

@@ -1,0 +1,78 @@
+"""Results written into tensors that the caller gave: `out=`, and the in-place form of kernels that make their own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ... import _C
+from .names import aten
+
+_CLASSES = {
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "bool": "Bool",
+    "bfloat16": "BFloat16",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+def class_name(dtype: Any) -> str:
+    """The name of a dtype in PyTorch's messages: "Float" for float32."""
+    short = str(dtype).rpartition(".")[2]
+    return _CLASSES.get(short, short)
+
+
+def fill(out: Any, value: Any) -> Any:
+    """Puts `value` into `out`, which takes its sizes; an `out` that held something warns, as PyTorch does."""
+    if not _C.can_cast(value.dtype, out.dtype):
+        raise RuntimeError(
+            f"result type {class_name(value.dtype)} can't be cast to the desired output type {class_name(out.dtype)}"
+        )
+    if out.device != value.device:
+        raise RuntimeError(f"Expected out tensor to have device {value.device}, but got {out.device} instead")
+    if out.shape != value.shape:
+        if out.numel() != 0:
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                f"match the required output shape {list(value.shape)}. This behavior is deprecated, and in a future "
+                "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+                "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=2,
+            )
+        aten.resize_(out, value.shape)
+    return aten.copy_(out, value)
+
+
+def through_functional(functional: Callable, form: str) -> Callable:
+    """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy."""
+    if form == "inplace":
+
+        def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+            # What the functional form saves of its input must outlive the write.
+            source = aten.clone(self) if self.requires_grad and _C.is_grad_enabled() else self
+            return aten.copy_(self, functional(source, *args, **kwargs))
+
+        return in_place
+
+    def into_outs(*args: Any, **kwargs: Any) -> Any:
+        outs: list[Any] = []
+        while "out" in kwargs or f"out{len(outs)}" in kwargs:
+            outs.append(kwargs.pop("out") if "out" in kwargs else kwargs.pop(f"out{len(outs)}"))
+        results = functional(*args, **kwargs)
+        many = isinstance(results, (tuple, list))
+        for out, result in zip(outs, results if many else (results,), strict=True):
+            fill(out, result)
+        return tuple(outs) if many else outs[0]
+
+    return into_outs

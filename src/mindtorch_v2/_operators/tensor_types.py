@@ -1,0 +1,120 @@
+"""The old tensor types: `torch.FloatTensor` and its kin, each a dtype on the CPU."""
+
+from mindtorch_v2 import _C
+from mindtorch_v2._core.dtype import Size
+from mindtorch_v2._operators.table import aten
+from mindtorch_v2._tensor import Tensor
+
+__all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+]
+
+
+class _TensorType(type):
+    """`isinstance(x, T)` asks for dtype and device; `T(...)` makes a tensor of sizes or of data."""
+
+    def __instancecheck__(cls, instance):
+        if not isinstance(instance, Tensor) or instance.layout != _C.strided:
+            return False
+        return instance.dtype is cls.dtype and instance.device.type == cls.device
+
+    def __call__(cls, *args, device=None):
+        return _made(cls, args, device)
+
+
+def _made(cls, args, device):
+    name, dtype, home = cls.__name__, cls.dtype, cls.device
+    if device is not None and _C.device(device).type != home:
+        raise RuntimeError(f"legacy constructor expects device type: {home} but device type: {device} was passed")
+    if len(args) == 1 and not isinstance(args[0], int):
+        data = args[0]
+        if isinstance(data, Size):
+            return aten.empty(data, dtype=dtype, device=home)
+        if isinstance(data, Tensor):
+            if data.dtype is not dtype:
+                raise TypeError(f"expected {name} (got {data.type()})")
+            return data.detach()
+        return _C.tensor(data, dtype=dtype, device=home)
+    if all(isinstance(size, int) for size in args):
+        return aten.empty(args or (0,), dtype=dtype, device=home)
+    raise TypeError(f"{name}(): expected sizes as ints, or one sequence of data")
+
+
+def make_type(name, dtype, device="cpu", module="torch"):
+    """The old type of tensors of a dtype (by name) on a kind of device."""
+    return _TensorType(
+        name,
+        (),
+        {
+            "__module__": module,
+            "device": device,
+            "dtype": _C._dtypes[dtype],
+            "is_cuda": False,
+            "__doc__": f"Tensors of {dtype} on the {device.upper()}.",
+        },
+    )
+
+
+_NAMES = {
+    "bfloat16": "BFloat16Tensor",
+    "bool": "BoolTensor",
+    "complex64": "ComplexFloatTensor",
+    "complex128": "ComplexDoubleTensor",
+    "float16": "HalfTensor",
+    "float32": "FloatTensor",
+    "float64": "DoubleTensor",
+    "int16": "ShortTensor",
+    "int32": "IntTensor",
+    "int64": "LongTensor",
+    "int8": "CharTensor",
+    "uint16": "UInt16Tensor",
+    "uint32": "UInt32Tensor",
+    "uint64": "UInt64Tensor",
+    "uint8": "ByteTensor",
+}
+
+
+def _type(self, dtype=None, non_blocking=False, **kwargs):
+    """The name of the tensor's type ("torch.FloatTensor"), or the tensor cast to a dtype, a type or its name.
+
+    Raises ValueError for a name that is no type's, TypeError for other arguments.
+    """
+    if dtype is None:
+        short = str(self.dtype).rpartition(".")[2]
+        name = _NAMES.get(short, f"{short[:1].upper()}{short[1:]}Tensor")
+        places = ([] if self.device.type == "cpu" else [self.device.type]) + ["sparse"] * self.is_sparse
+        return ".".join(["torch", *places, name])
+    if isinstance(dtype, str):
+        names = {f"torch.{name}": _C._dtypes[short] for short, name in _NAMES.items()}
+        if dtype not in names:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = names[dtype]
+    elif isinstance(dtype, _TensorType):
+        dtype = dtype.dtype
+    if not isinstance(dtype, _C.dtype):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return self.to(dtype=dtype, non_blocking=non_blocking)
+
+
+Tensor.type = _type  # type: ignore[method-assign]
+
+
+BFloat16Tensor = make_type("BFloat16Tensor", "bfloat16")
+BoolTensor = make_type("BoolTensor", "bool")
+ByteTensor = make_type("ByteTensor", "uint8")
+CharTensor = make_type("CharTensor", "int8")
+DoubleTensor = make_type("DoubleTensor", "float64")
+FloatTensor = make_type("FloatTensor", "float32")
+HalfTensor = make_type("HalfTensor", "float16")
+IntTensor = make_type("IntTensor", "int32")
+LongTensor = make_type("LongTensor", "int64")
+ShortTensor = make_type("ShortTensor", "int16")

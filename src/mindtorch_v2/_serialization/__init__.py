@@ -1,1 +1,0 @@
-"""The file formats behind `torch.save` and `torch.load`."""

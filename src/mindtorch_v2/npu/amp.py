@@ -1,0 +1,38 @@
+"""`torch.npu.amp`: automatic mixed precision on NPUs."""
+
+import mindtorch_v2 as torch
+
+__all__ = ["GradScaler", "autocast"]
+
+
+class autocast(torch.amp.autocast):
+    """`torch.amp.autocast("npu", ...)`, float16 unless told otherwise."""
+
+    def __init__(self, enabled=True, dtype=None, cache_enabled=True) -> None:
+        super().__init__("npu", enabled=enabled, dtype=dtype or torch.float16, cache_enabled=cache_enabled)
+
+
+class GradScaler(torch.amp.GradScaler):
+    """`torch.amp.GradScaler("npu", ...)`.
+
+    `dynamic=False` keeps the scale as it is.
+    """
+
+    def __init__(
+        self,
+        init_scale=65536.0,
+        growth_factor=2.0,
+        backoff_factor=0.5,
+        growth_interval=2000,
+        dynamic=True,
+        enabled=True,
+    ) -> None:
+        super().__init__("npu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+        self._dynamic = dynamic
+
+    def update(self, new_scale=None) -> None:
+        """Set the scale for the next iteration: to `new_scale`, or by what the steps of this one found."""
+        if new_scale is None and not self._dynamic:
+            self._per_optimizer_states.clear()
+            return
+        super().update(new_scale)

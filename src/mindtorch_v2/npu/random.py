@@ -1,0 +1,73 @@
+"""Random numbers of NPUs: seeds and states of their generators."""
+
+from mindtorch_v2._backends import npu as _backend
+from mindtorch_v2._backends.npu import runtime as _runtime
+from mindtorch_v2._backends.npu import state as _state
+from mindtorch_v2._backends.npu.stream import device_index
+
+__all__ = [
+    "get_rng_state",
+    "get_rng_state_all",
+    "initial_seed",
+    "manual_seed",
+    "manual_seed_all",
+    "seed",
+    "seed_all",
+    "set_rng_state",
+    "set_rng_state_all",
+]
+
+
+def _generator(device):
+    _backend.load()
+    return _state.get().generators[device_index(device)]
+
+
+def manual_seed(seed) -> None:
+    """Seed the current device's generator. Before a device was asked for, `torch.manual_seed` decides."""
+    if _backend.is_loaded():
+        _generator(None).manual_seed(int(seed))
+
+
+def manual_seed_all(seed) -> None:
+    """Seed every device's generator. Before a device was asked for, `torch.manual_seed` decides."""
+    if _backend.is_loaded():
+        for generator in _state.get().generators:
+            generator.manual_seed(int(seed))
+
+
+def seed() -> None:
+    """Seed the current device's generator from the system's randomness."""
+    _generator(None).seed()
+
+
+def seed_all() -> None:
+    """Seed every device's generator alike, from the system's randomness."""
+    chosen = _generator(None).seed()
+    manual_seed_all(chosen)
+
+
+def initial_seed():
+    """The seed of the current device's generator."""
+    return _generator(None).initial_seed()
+
+
+def get_rng_state(device="npu"):
+    """The state of a device's generator, as a uint8 tensor on the CPU."""
+    return _generator(device).get_state()
+
+
+def get_rng_state_all() -> list:
+    """The states of all devices' generators."""
+    return [get_rng_state(index) for index in range(_runtime.get().device_count)]
+
+
+def set_rng_state(new_state, device="npu") -> None:
+    """Set the state of a device's generator to one that `get_rng_state` gave."""
+    _generator(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states) -> None:
+    """Set the states of all devices' generators."""
+    for index, new_state in enumerate(new_states):
+        set_rng_state(new_state, index)

@@ -1,0 +1,45 @@
+"""`torch_npu`'s names. The device is part of this package: nothing is registered by the import.
+
+`import torch_npu` finds this module where `torch` means ours, MINDTORCH_AS_TORCH_NPU=1 asks for it, and no other torch_npu is
+installed. Its operators are those of `torch.ops.npu` and `torch.ops.atb`.
+"""
+
+from mindtorch_v2 import npu, ops, torchair
+from mindtorch_v2._as_torch import TORCH_VERSION as __version__
+from mindtorch_v2._operators.table import rows_of
+
+from . import optim, profiler, testing, utils
+from .formats import Format, empty_with_format, get_npu_format, npu_format_cast, npu_format_cast_
+
+ops.npu.npu_rms_norm  # noqa: B018  (defines the operators)
+_OPERATORS = {row.handle.name: getattr(ops, space) for space in ("npu", "atb") for row in rows_of(space).values()}
+# The numbers by which operators take dtypes that PyTorch's C++ does not number.
+_DTYPES = {
+    "hifloat8": 290,
+    "float8_e5m2": 291,
+    "float8_e4m3fn": 292,
+    "float8_e8m0fnu": 293,
+    "float4_e2m1fn_x2": 296,
+    "float4_e1m2fn_x2": 297,
+}
+
+__all__ = [
+    "Format",
+    "__version__",
+    "empty_with_format",
+    "get_npu_format",
+    "npu",
+    "npu_format_cast",
+    "npu_format_cast_",
+    "optim",
+    "profiler",
+    "testing",
+    "torchair",
+    "utils",
+    *_DTYPES,
+    *_OPERATORS,
+]
+
+for _name, _space in _OPERATORS.items():
+    globals()[_name] = getattr(_space, _name)
+globals().update(_DTYPES)

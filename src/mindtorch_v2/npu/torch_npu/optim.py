@@ -1,0 +1,49 @@
+"""The fused optimizers by their names: PyTorch's, which step all parameters of a device and dtype in one operator each."""
+
+import mindtorch_v2 as torch
+
+__all__ = ["NpuFusedAdam", "NpuFusedAdamW", "NpuFusedOptimizerBase", "NpuFusedSGD"]
+
+
+class NpuFusedOptimizerBase:
+    """The methods that the fused optimizers have beside PyTorch's."""
+
+    is_npu_fused_optimizer = True
+
+    def npu_fused_clip_grad_norm_(self, max_norm, norm_type=2.0):
+        """Clip the norm of all gradients together, and return what it was."""
+        parameters = [p for group in self.param_groups for p in group["params"]]
+        return torch.nn.utils.clip_grad_norm_(parameters, max_norm, norm_type)
+
+    def zero_grad(self, set_to_none=False) -> None:
+        """Set gradients to zero; to None only if asked to."""
+        super().zero_grad(set_to_none=set_to_none)  # type: ignore[misc]
+
+
+class NpuFusedAdam(NpuFusedOptimizerBase, torch.optim.Adam):
+    """`torch.optim.Adam`."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, foreach=True)
+
+
+class NpuFusedAdamW(NpuFusedOptimizerBase, torch.optim.AdamW):
+    """`torch.optim.AdamW`."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, foreach=True)
+
+
+class NpuFusedSGD(NpuFusedOptimizerBase, torch.optim.SGD):
+    """`torch.optim.SGD`."""
+
+    def __init__(self, params, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            momentum=momentum,
+            dampening=dampening,
+            weight_decay=weight_decay,
+            nesterov=nesterov,
+            foreach=True,
+        )

@@ -1,0 +1,55 @@
+"""Questions of tests about the device, and the tensors that they are given."""
+
+import functools
+import os
+import unittest
+
+import numpy as np
+
+import mindtorch_v2 as torch
+
+__all__ = ["SupportedDevices", "create_common_tensor", "get_npu_device", "set_npu_device"]
+
+
+def get_npu_device() -> str:
+    """The device that tests run on: npu:0, or what the environment variable SET_NPU_DEVICE names."""
+    return f"npu:{os.environ.get('SET_NPU_DEVICE', '0').removeprefix('npu:')}"
+
+
+def set_npu_device() -> None:
+    """Make `get_npu_device()` the current device."""
+    torch.npu.set_device(get_npu_device())
+
+
+class SupportedDevices:
+    """Decorator that skips a test, or every test of a class, on chips that a list of families does not name."""
+
+    def __init__(self, supported_list) -> None:
+        self.supported_list = supported_list
+
+    def _is_here(self) -> bool:
+        name = torch.npu.get_device_name(0)
+        return any(name.startswith(family) for family in self.supported_list)
+
+    def __call__(self, function):
+        if isinstance(function, type):
+            for name, each in list(vars(function).items()):
+                if name.startswith("test") and callable(each):
+                    setattr(function, name, self(each))
+            return function
+
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            if not self._is_here():
+                raise unittest.SkipTest(f"only for {', '.join(self.supported_list)}")
+            return function(*args, **kwargs)
+
+        return checked
+
+
+def create_common_tensor(item, minValue, maxValue, device=None) -> tuple:
+    """A random tensor on the CPU and the same on the device; `item` is (dtype of NumPy, format number, sizes)."""
+    dtype, _, shape = item
+    values = np.random.uniform(minValue, maxValue, shape).astype(dtype)
+    here = torch.from_numpy(values)
+    return here, here.to(device or get_npu_device())

@@ -1,0 +1,79 @@
+"""`TestCase`, which compares results of a device with those of NumPy or of the CPU, by relative precision."""
+
+import unittest
+
+import numpy as np
+
+import mindtorch_v2 as torch
+
+__all__ = ["TestCase", "run_tests"]
+
+
+def run_tests() -> None:
+    """Run the tests of the program that asks."""
+    unittest.main()
+
+
+def _array(value) -> tuple:
+    """A tensor, number or sequence as an array that NumPy can compare; and whether it had 16 bits."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        short = value.dtype in (torch.float16, torch.bfloat16)
+        return (value.float() if short else value).numpy(), short
+    array = np.asarray(value)
+    return array, array.dtype == np.float16
+
+
+class TestCase(unittest.TestCase):
+    """unittest's, with random seeds set before each test and comparisons of tensors."""
+
+    def setUp(self) -> None:
+        torch.manual_seed(0)
+        np.random.seed(0)
+
+    def assertRtolEqual(self, x, y, prec=1e-4, prec16=1e-3, auto_trans_dtype=False, message=None) -> None:
+        """Fail unless x is y: for all elements but a share of `prec`, the absolute or the relative difference is at most it.
+
+        `prec16` takes the place of `prec` where either has 16 bits. Lists and dictionaries are compared item by item. With
+        `auto_trans_dtype` values of different dtypes may be compared.
+        """
+        if isinstance(x, dict) and isinstance(y, dict):
+            self.assertEqual(list(x), list(y), message)
+            x, y = list(x.values()), list(y.values())
+        if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):
+            self.assertEqual(len(x), len(y), message)
+            for one, other in zip(x, y, strict=True):
+                self.assertRtolEqual(one, other, prec, prec16, auto_trans_dtype, message)
+            return
+        if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and not auto_trans_dtype:
+            self.assertEqual(x.dtype, y.dtype, message)
+        (ours, short), (theirs, also_short) = _array(x), _array(y)
+        self.assertEqual(ours.shape, theirs.shape, message)
+        allowed = prec16 if short or also_short else prec
+        if ours.size == 0:
+            return
+        a, b = (each.astype(np.complex128 if np.iscomplexobj(each) else np.float64) for each in (ours, theirs))
+        self.assertTrue(bool((np.isnan(a) == np.isnan(b)).all()), message or "one has NaN where the other has none")
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        with np.errstate(all="ignore"):
+            apart = np.abs(a - b)
+            wrong = ~same & ~(np.minimum(apart, apart / np.abs(b)) <= allowed)
+        if wrong.mean() > allowed:
+            worst = np.unravel_index(np.nanargmax(np.where(wrong, apart, 0)), wrong.shape) if wrong.ndim else ()
+            self.fail(
+                message
+                or f"{int(wrong.sum())} of {wrong.size} elements differ by more than {allowed}; the worst, at "
+                f"{tuple(map(int, worst))}, is {ours[worst]} and should be {theirs[worst]}"
+            )
+
+    def assertEqual(self, first, second, msg=None, **options) -> None:
+        """unittest's, for tensors and sequences of them too; `prec` or `atol` and `rtol` allow differences."""
+        if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+            atol, rtol = options.get("atol", options.get("prec")), options.get("rtol")
+            if (atol is None) != (rtol is None):
+                atol, rtol = atol or 0.0, rtol or 0.0
+            torch.testing.assert_close(
+                first, second, rtol=rtol, atol=atol, equal_nan=True, check_device=False, check_stride=False
+            )
+            return
+        super().assertEqual(first, second, msg)

@@ -1,0 +1,5 @@
+"""Questions about the installation."""
+
+from . import collect_env
+
+__all__ = ["collect_env"]

@@ -1,0 +1,35 @@
+"""Small questions about the device and its numbers."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import runtime as _runtime
+
+__all__ = ["get_soc_version", "is_support_inf_nan", "npu_check_overflow"]
+
+# The numbers that torch_npu gives the names of chips; two devices of a family differ by the order of these.
+_CHIPS = {
+    "Ascend910PremiumA": 100, "Ascend910ProA": 101, "Ascend910A": 102, "Ascend910ProB": 103, "Ascend910B": 104,
+    "Ascend310P1": 200, "Ascend310P2": 201, "Ascend310P3": 202, "Ascend310P4": 203, "Ascend310P5": 204,
+    "Ascend310P7": 205, "Ascend910B1": 220, "Ascend910B2": 221, "Ascend910B2C": 222, "Ascend910B3": 223,
+    "Ascend910B4": 224, "Ascend910B4-1": 225, "Ascend310B1": 240, "Ascend310B2": 241, "Ascend310B3": 242,
+    "Ascend310B4": 243, "Ascend910_9391": 250, "Ascend910_9392": 251, "Ascend910_9381": 252, "Ascend910_9382": 253,
+    "Ascend910_9372": 254, "Ascend910_9362": 255,
+}  # fmt: skip
+
+
+def get_soc_version():
+    """The number of the chip, 220 for Ascend910B1; RuntimeError for a chip that is not known."""
+    name = _runtime.get().soc_name().removesuffix("-emulated")
+    if name not in _CHIPS:
+        raise RuntimeError(f"get_soc_version(): the chip {name!r} has no number; known are {', '.join(_CHIPS)}")
+    return _CHIPS[name]
+
+
+def is_support_inf_nan():
+    """Whether the device keeps infinities and NaN, as those from Ascend910B1 on do."""
+    return get_soc_version() >= _CHIPS["Ascend910B1"]
+
+
+def npu_check_overflow(grad) -> bool:
+    """Whether a tensor, or a number, is infinite or NaN."""
+    value = grad.float().sum() if isinstance(grad, torch.Tensor) else torch.tensor(float(grad))
+    return not bool(torch.isfinite(value))

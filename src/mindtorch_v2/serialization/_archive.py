@@ -1,0 +1,251 @@
+"""The zip archive of a saved file: stored records, each aligned to 64 bytes so that it can be mapped.
+
+PyTorch's own layout: no compression, all names under one folder, ZIP64 end records, padding in the extra field.
+"""
+
+import contextlib
+import io
+import mmap
+import os
+import secrets
+import struct
+import zipfile
+import zlib
+
+ALIGNMENT = 64
+
+_LOCAL = struct.Struct("<4s5H3I2H")
+_CENTRAL = struct.Struct("<4s6H3I5H2I")
+_END64 = struct.Struct("<4sQ2H2I4Q")
+_LOCATOR = struct.Struct("<4sIQI")
+_END = struct.Struct("<4s4H2IH")
+_UTF8_NAMES = 0x0800
+_LIMIT = 0xFFFFFFFF
+
+_CORRUPT = (
+    "This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint "
+    "file is corrupted. This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the "
+    "file was modified after saving."
+)
+
+
+class ArchiveWriter:
+    """Writes records one after the other into a file object; `close` writes the directory."""
+
+    def __init__(self, file, folder, compute_crc32=True):
+        self._file = file
+        self._folder = folder
+        self._compute_crc32 = compute_crc32
+        self._position = 0
+        self._entries = []
+        # Folded from all records' checksums: two files with the same id hold the same.
+        self._fingerprint = 0
+
+    def _write(self, data) -> None:
+        self._file.write(data)
+        self._position += len(data) if isinstance(data, bytes) else data.nbytes
+
+    def write(self, name, data) -> None:
+        """Adds one record; `data` is bytes or a memory of bytes."""
+        view = memoryview(data).cast("B")
+        path = f"{self._folder}/{name}".encode()
+        size = view.nbytes
+        crc = zlib.crc32(view) if self._compute_crc32 else 0
+        self._fingerprint = zlib.crc32(path, zlib.crc32(crc.to_bytes(4, "little"), self._fingerprint))
+        start = self._position
+        # Sizes that do not fit go into a ZIP64 field; the padding is a field of PyTorch's own, "FB".
+        large = struct.pack("<2H2Q", 1, 16, size, size) if size >= _LIMIT else b""
+        padding = -(start + _LOCAL.size + len(path) + len(large) + 4) % ALIGNMENT
+        extra = large + struct.pack("<2sH", b"FB", padding) + b"Z" * padding
+        shown = _LIMIT if large else size
+        self._write(
+            _LOCAL.pack(
+                b"PK\x03\x04", 45 if large else 0, _UTF8_NAMES, 0, 0, 0, crc, shown, shown, len(path), len(extra)
+            )
+            + path
+            + extra
+        )
+        self._write(view)
+        self._entries.append((path, crc, size, start))
+
+    def close(self) -> None:
+        """Writes PyTorch's identification record and the directory."""
+        self.write(".data/serialization_id", b"%040d" % (self._fingerprint * 10**19 + len(self._entries)))
+        directory = self._position
+        for path, crc, size, start in self._entries:
+            extra = b""
+            if size >= _LIMIT:
+                extra += struct.pack("<2Q", size, size)
+            if start >= _LIMIT:
+                extra += struct.pack("<Q", start)
+            if extra:
+                extra = struct.pack("<2H", 1, len(extra)) + extra
+            shown = min(size, _LIMIT)
+            self._write(
+                _CENTRAL.pack(
+                    b"PK\x01\x02",
+                    0,
+                    45 if extra else 0,
+                    _UTF8_NAMES,
+                    0,
+                    0,
+                    0,
+                    crc,
+                    shown,
+                    shown,
+                    len(path),
+                    len(extra),
+                    0,
+                    0,
+                    0,
+                    0,
+                    min(start, _LIMIT),
+                )
+                + path
+                + extra
+            )
+        end = self._position
+        count, length = len(self._entries), end - directory
+        self._write(_END64.pack(b"PK\x06\x06", 44, 798, 45, 0, 0, count, count, length, directory))
+        self._write(_LOCATOR.pack(b"PK\x06\x07", 0, end, 1))
+        short = min(count, 0xFFFF)
+        self._write(_END.pack(b"PK\x05\x06", 0, 0, short, short, min(length, _LIMIT), min(directory, _LIMIT), 0))
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A new binary file that takes the place of `path` when the block ends well; else `path` stays as it was."""
+    path = os.path.realpath(os.fspath(path))
+    parent = os.path.dirname(path)
+    if not os.path.isdir(parent):
+        raise RuntimeError(f"Parent directory {parent} does not exist.")
+    if os.path.isdir(path):
+        raise RuntimeError(f"open file failed with strerror: Is a directory ({path})")
+    if os.path.exists(path) and not os.path.isfile(path):
+        # A device or a pipe cannot be replaced, only written to.
+        with open(path, "wb") as file:
+            yield file
+        return
+    aside = os.path.join(parent, f".{os.path.basename(path)}.{secrets.token_hex(8)}.part")
+    try:
+        with open(aside, "xb", buffering=1 << 20) as file:  # with the permissions of any new file
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(aside, os.stat(path).st_mode & 0o777)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except BaseException:  # an interrupt too leaves nothing behind
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise
+
+
+class ArchiveReader:
+    """Reads records by name from a seekable file object. RuntimeError, in PyTorch's words, for a damaged file."""
+
+    def __init__(self, file) -> None:
+        self._file = file
+        try:
+            self._zip = zipfile.ZipFile(file)
+        except (
+            zipfile.BadZipFile,
+            struct.error,
+            UnicodeDecodeError,
+            ValueError,
+            NotImplementedError,
+            EOFError,
+        ) as error:
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading zip archive: failed finding central directory. {_CORRUPT}"
+            ) from error
+        names = self._zip.namelist()
+        if not names or "/" not in names[0]:
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading zip archive: file in archive is not in a subdirectory: {names[:1]}"
+            )
+        self.folder = names[0].split("/", maxsplit=1)[0]
+        self._info = {}
+        for info in self._zip.infolist():
+            folder, _, name = info.filename.partition("/")
+            if folder == self.folder:
+                self._info[name] = info
+
+    def has(self, name) -> bool:
+        """Whether there is a record of that name."""
+        return name in self._info
+
+    def names(self) -> list:
+        """All records' names."""
+        return list(self._info)
+
+    def _found(self, name):
+        info = self._info.get(name)
+        if info is None:
+            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found. {_CORRUPT}")
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: compressed records are not supported")
+        return info
+
+    def size(self, name):
+        """A record's bytes."""
+        return self._found(name).file_size
+
+    def offset(self, name):
+        """Where a record's bytes begin in the file."""
+        info = self._found(name)
+        self._file.seek(info.header_offset)
+        header = self._file.read(_LOCAL.size)
+        if len(header) != _LOCAL.size or header[:4] != b"PK\x03\x04":
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: invalid header. {_CORRUPT}")
+        name_length, extra_length = _LOCAL.unpack(header)[-2:]
+        return info.header_offset + _LOCAL.size + name_length + extra_length
+
+    def read_into(self, name, memory) -> None:
+        """Fills a writable memory with a record of its size, and checks the record's checksum."""
+        info = self._found(name)
+        view = memoryview(memory).cast("B")
+        self._file.seek(self.offset(name))
+        done = 0
+        while done < view.nbytes:
+            count = _read_some(self._file, view[done:])
+            if not count:
+                raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed. {_CORRUPT}")
+            done += count
+        # Zero stands for a checksum that was not computed (`set_crc32_options(False)`).
+        if info.CRC and zlib.crc32(view) != info.CRC:
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: CRC-32 check failed. {_CORRUPT}")
+
+    def read(self, name):
+        """A record's bytes."""
+        size = self.size(name)
+        if size > self._length():
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed. {_CORRUPT}")
+        data = bytearray(size)
+        self.read_into(name, data)
+        return bytes(data)
+
+    def _length(self):
+        self._file.seek(0, io.SEEK_END)
+        return self._file.tell()
+
+    def check_extent(self, name):
+        """Raises RuntimeError unless the whole record lies in the file; returns where it begins."""
+        start = self.offset(name)
+        if start + self.size(name) > self._length():
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed. {_CORRUPT}")
+        return start
+
+
+def _read_some(file, view):
+    if hasattr(file, "readinto"):
+        return file.readinto(view)
+    data = file.read(view.nbytes)
+    view[: len(data)] = data
+    return len(data)
+
+
+def map_file(path, shared=False):
+    """The whole file as writable memory; writes reach the file only if `shared`."""
+    with open(path, "r+b" if shared else "rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)

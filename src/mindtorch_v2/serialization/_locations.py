@@ -1,0 +1,110 @@
+"""Where storages go when they are loaded: location tags of devices, and the forms of `map_location`."""
+
+import mindtorch_v2 as torch
+
+# (priority, tagger, deserializer), by priority. The first that answers decides.
+_package_registry: list = []
+
+
+def register_package(priority, tagger, deserializer) -> None:
+    """Registers a device: `tagger(storage) -> tag or None`, `deserializer(storage, tag) -> storage or None`.
+
+    Packages are asked in order of `priority`, lowest first.
+    """
+    _package_registry.append((priority, tagger, deserializer))
+    _package_registry.sort(key=lambda entry: entry[0])
+
+
+def location_tag(storage):
+    """The tag that a file keeps of a storage's device."""
+    for _, tagger, _ in _package_registry:
+        tag = tagger(storage)
+        if tag:
+            return tag
+    raise RuntimeError(f"don't know how to determine data location of {torch.typename(storage)}")
+
+
+def default_restore_location(storage, location):
+    """A storage, read into CPU memory, on the device that `location` names."""
+    for _, _, deserializer in _package_registry:
+        result = deserializer(storage, location)
+        if result is not None:
+            return result
+    raise RuntimeError(
+        f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
+    )
+
+
+def _is(location, device):
+    return location == device or location.startswith(f"{device}:")
+
+
+def _cpu_tag(storage):
+    return "cpu" if storage.device.type == "cpu" else None
+
+
+def _cpu_deserialize(storage, location):
+    return storage if location == "cpu" else None
+
+
+def _meta_tag(storage):
+    return "meta" if storage.device.type == "meta" else None
+
+
+def _meta_deserialize(storage, location):
+    return torch.UntypedStorage(storage.nbytes(), device="meta") if location == "meta" else None
+
+
+def _cuda_deserialize(storage, location) -> None:
+    """There is no CUDA: says so as PyTorch does on such machines."""
+    if _is(location, "cuda"):
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+            "storages to the CPU."
+        )
+
+
+def _device_tag(storage) -> str:
+    """Any other device is named by itself."""
+    return str(storage.device)
+
+
+def _device_deserialize(storage, location):
+    if _is(location, "npu"):
+        return storage.to(device=location)
+    return None
+
+
+register_package(10, _cpu_tag, _cpu_deserialize)
+register_package(20, lambda storage: None, _cuda_deserialize)
+register_package(22, _meta_tag, _meta_deserialize)
+register_package(30, _device_tag, _device_deserialize)
+
+
+def is_meta(map_location):
+    """Whether everything goes to the meta device, so that no data need be read."""
+    return (
+        map_location is not None
+        and not callable(map_location)
+        and not isinstance(map_location, dict)
+        and (str(map_location) == "meta")
+    )
+
+
+def restorer(map_location):
+    """The function `(storage, location) -> storage` that a `map_location` stands for."""
+    if map_location is None:
+        return default_restore_location
+    if isinstance(map_location, dict):
+        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+    if isinstance(map_location, (str, bytes)):
+        return lambda storage, _: default_restore_location(storage, map_location)
+    if isinstance(map_location, torch.device):
+        return lambda storage, _: default_restore_location(storage, str(map_location))
+
+    def restore(storage, location):
+        result = map_location(storage, location)
+        return default_restore_location(storage, location) if result is None else result
+
+    return restore

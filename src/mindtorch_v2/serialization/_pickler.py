@@ -1,0 +1,141 @@
+"""The pickler of saved files: storages go out of band, and our globals are named as PyTorch's."""
+
+import pickle
+import struct
+
+import mindtorch_v2 as torch
+
+_OWN = "mindtorch_v2"
+# What PyTorch keeps in another module than we do.
+_MOVED = {
+    ("mindtorch_v2._utils", "_rebuild_from_type_v2"): ("torch._tensor", "_rebuild_from_type_v2"),
+    ("mindtorch_v2._core.dtype", "Size"): ("torch", "Size"),
+    ("mindtorch_v2._core.storage", "UntypedStorage"): ("torch.storage", "UntypedStorage"),
+}
+_PLAIN = {int, float, bool, str, type(None)}
+# Below this the fast path costs more than it gains.
+_FAST_LENGTH = 64
+
+
+def public_name(obj, name=None):
+    """Under which `(module, name)` PyTorch knows one of our functions, classes or dtypes; None for strangers."""
+    if isinstance(obj, torch.dtype):
+        return "torch", str(obj).removeprefix("torch.")
+    name = name or getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
+    module = getattr(obj, "__module__", None)
+    if not isinstance(module, str) or name is None:
+        return None
+    if (module, name) in _MOVED:
+        return _MOVED[module, name]
+    if module == "torch":
+        return module, name
+    if module == _OWN or module.startswith(f"{_OWN}."):
+        if getattr(torch, name, None) is obj and module in (_OWN, f"{_OWN}._C"):
+            return "torch", name
+        return f"torch{module[len(_OWN) :]}", name
+    return None
+
+
+def stored(item) -> tuple | None:
+    """Of a storage that a file keeps: its memory, its class and length as files name them, its dtype. None for other objects."""
+    if isinstance(item, torch.storage.TypedStorage):
+        return item._untyped_storage, getattr(torch, item.pickle_storage_type()), item.size(), item.dtype
+    if isinstance(item, torch.UntypedStorage):
+        return item, torch.UntypedStorage, item.nbytes(), torch.uint8
+    return None
+
+
+class Pickler(pickle._Pickler):
+    """`persistent_id(storage)` is given by the caller.
+
+    Written in Python because the C pickler offers no way to name a global differently; long lists and dicts of plain
+    numbers and strings are still handed to the C one.
+    """
+
+    def __init__(self, file, protocol, persistent_id):
+        super().__init__(file, protocol=protocol)
+        self.persistent_id = persistent_id
+
+    dispatch = pickle._Pickler.dispatch.copy()
+
+    def reducer_override(self, obj):
+        if isinstance(obj, torch.dtype):
+            # The global `torch.float32`, not a call.
+            return str(obj).removeprefix("torch.")
+        return NotImplemented
+
+    def save_global(self, obj, name=None):
+        own = public_name(obj, name)
+        if own is None:
+            super().save_global(obj, name)
+            return
+        module, name = own
+        if self.proto >= 4:
+            self.save(module)
+            self.save(name)
+            self.write(pickle.STACK_GLOBAL)
+        elif "." in name:
+            raise pickle.PicklingError(f"Can't pickle {obj!r}: a class inside of another one needs protocol 4")
+        else:
+            self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    def save_type(self, obj):
+        if obj in (type(None), type(NotImplemented), type(...)):
+            super().save_type(obj)
+        else:
+            self.save_global(obj)
+
+    dispatch[type] = save_type  # type: ignore[assignment]
+    dispatch[type(torch.Tensor)] = save_type  # type: ignore[assignment]
+
+    def save_function(self, obj) -> None:
+        self.save_global(obj)
+
+    dispatch[type(public_name)] = save_function  # type: ignore[assignment]
+
+    def _save_plain(self, obj):
+        """Pickles a container of plain values with the C pickler, without memo, and strips its frame."""
+        payload = _fast_dumps(obj, self.proto)
+        self.write(payload)
+        self.memoize(obj)
+
+    def save_list(self, obj):
+        if len(obj) > _FAST_LENGTH and self.proto < 4 and set(map(type, obj)) <= _PLAIN:
+            self._save_plain(obj)
+        else:
+            super().save_list(obj)
+
+    dispatch[list] = save_list  # type: ignore[assignment]
+
+    def save_dict(self, obj):
+        if (
+            len(obj) > _FAST_LENGTH
+            and self.proto < 4
+            and set(map(type, obj)) <= _PLAIN
+            and set(map(type, obj.values())) <= _PLAIN
+        ):
+            self._save_plain(obj)
+        else:
+            super().save_dict(obj)
+
+    dispatch[dict] = save_dict  # type: ignore[assignment]
+
+
+class _Sink:
+    def __init__(self):
+        self.parts = []
+
+    def write(self, data) -> None:
+        self.parts.append(bytes(data))
+
+
+def _fast_dumps(obj, protocol):
+    """The opcodes of `obj` alone, without protocol header, memo and stop."""
+    sink = _Sink()
+    pickler = pickle.Pickler(sink, protocol)
+    pickler.fast = True
+    pickler.dump(obj)
+    payload = b"".join(sink.parts)
+    header = pickle.PROTO + struct.pack("<B", protocol) if protocol >= 2 else b""
+    return payload.removeprefix(header).removesuffix(pickle.STOP)

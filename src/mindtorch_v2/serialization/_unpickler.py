@@ -1,0 +1,64 @@
+"""Reading trusted pickles: PyTorch's global names lead to our functions and classes."""
+
+import functools
+import pickle
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _weights_only_unpickler
+
+
+class StorageType:
+    """Stands for a storage class that a file names: its dtype is all that loading needs."""
+
+    def __init__(self, name) -> None:
+        self.name = name
+        self.untyped = name == "UntypedStorage"
+        self.dtype = torch.uint8 if self.untyped else torch.storage._get_dtype_from_pickle_storage_type(name)
+
+    def __repr__(self) -> str:
+        return f"StorageType(dtype={self.dtype})"
+
+    __str__ = __repr__
+
+
+def text(value):
+    """A word of a file, which Python 2 wrote as bytes."""
+    return value.decode("ascii") if isinstance(value, bytes) else value
+
+
+def is_storage_name(module, name) -> bool:
+    """Whether a global names a storage class."""
+    return module in ("torch", "torch.storage", "torch.cuda") and name in (
+        "UntypedStorage",
+        *torch.storage._storage_type_to_dtype_map(),
+    )
+
+
+class TrustingUnpickler:
+    """Makes unpickler classes over a pickle module (`pickle` unless the caller brings another)."""
+
+    @staticmethod
+    @functools.cache
+    def over(pickle_module):
+        """A class `(file, persistent_load, **arguments)` that resolves `torch` to this package."""
+
+        class Unpickler((pickle_module or pickle).Unpickler):
+            def __init__(self, file, persistent_load, **arguments) -> None:
+                super().__init__(file, **arguments)
+                self._load_storage = persistent_load
+
+            def persistent_load(self, pid):
+                return self._load_storage(pid)
+
+            def find_class(self, module, name):
+                if is_storage_name(module, name):
+                    return StorageType(name)
+                path = _weights_only_unpickler._normalized(module, name)
+                known = _weights_only_unpickler._allowed().get(path) if path.startswith("torch") else None
+                if known is not None:
+                    return known
+                if module == "torch" or module.startswith("torch."):
+                    module = "mindtorch_v2" + module[len("torch") :]
+                return super().find_class(module, name)
+
+        return Unpickler

@@ -1,0 +1,157 @@
+"""Saving to and loading from the zip format: the pickle, one record for each storage, and a few that describe."""
+
+import io
+import pickle
+import sys
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _weights_only_unpickler
+from mindtorch_v2.serialization import _locations as locations
+from mindtorch_v2.serialization._pickler import Pickler, stored
+from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, text
+
+# Of the format; PyTorch reads up to 10.
+_VERSION = b"3\n"
+_MAX_VERSION = 10
+
+
+def write(obj, archive, pickle_module, protocol, byteorder_record=True):
+    """Writes `obj` into an open `ArchiveWriter`."""
+    storages = {}
+    keys = {}
+    dtypes = {}
+
+    def persistent_id(item) -> tuple | None:
+        found = stored(item)
+        if found is None:
+            return None
+        untyped, kind, count, dtype = found
+        if untyped.data_ptr():
+            if dtypes.setdefault(untyped.data_ptr(), dtype) != dtype:
+                raise RuntimeError(
+                    "Cannot save multiple tensors or storages that view the same data as different types"
+                )
+        key = keys.setdefault(untyped._cdata, str(len(keys)))
+        storages[key] = untyped
+        return "storage", kind, key, locations.location_tag(untyped), count
+
+    stream = io.BytesIO()
+    if pickle_module is pickle:
+        pickler = Pickler(stream, protocol, persistent_id)
+    else:
+
+        class ForeignPickler(pickle_module.Pickler):
+            def persistent_id(self, item):
+                return persistent_id(item)
+
+        pickler = ForeignPickler(stream, protocol=protocol)
+    pickler.dump(obj)
+    archive.write("data.pkl", stream.getvalue())
+    archive.write(".format_version", b"1")
+    archive.write(".storage_alignment", b"64")
+    if byteorder_record:
+        archive.write("byteorder", sys.byteorder.encode())
+    for key, storage in storages.items():
+        if storage.device.type != "cpu":
+            storage = storage.cpu()
+        archive.write(f"data/{key}", memoryview(storage) if storage.nbytes() else b"")
+    archive.write("version", _VERSION)
+    archive.close()
+
+
+def _check_version(archive) -> None:
+    if not archive.has("version"):
+        raise RuntimeError('Expected hasRecord("version") to be true, but got false.')
+    try:
+        version = int(archive.read("version"))
+    except ValueError:
+        raise RuntimeError("Attempted to read a PyTorch file whose version is not a number") from None
+    if version > _MAX_VERSION:
+        raise RuntimeError(
+            f"Attempted to read a PyTorch file with version {version}, but the maximum supported version for reading "
+            f"is {_MAX_VERSION}. The version of your PyTorch installation may be too old, please upgrade PyTorch to "
+            "latest version to mitigate this issue."
+        )
+
+
+def byte_order(archive):
+    """ "little" or "big": as the file says, or the default for files that do not."""
+    if archive.has("byteorder"):
+        order = archive.read("byteorder")
+        if order not in (b"little", b"big"):
+            raise ValueError(f"Unknown endianness type: {order.decode(errors='replace')}")
+        return order.decode()
+    default = torch.serialization.get_default_load_endianness()
+    if default in (None, torch.serialization.LoadEndianness.LITTLE):
+        return "little"
+    return "big" if default == torch.serialization.LoadEndianness.BIG else sys.byteorder
+
+
+class _Storages:
+    """Reads each storage of an archive once; the same key gives the same memory."""
+
+    def __init__(self, archive, map_location, mapping):
+        self.archive = archive
+        self.restore = locations.restorer(map_location)
+        self.skip = locations.is_meta(map_location)
+        self.mapping = mapping
+        self.swap = byte_order(archive) != sys.byteorder
+        self.loaded = {}
+
+    def load(self, kind, key, location, count):
+        dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
+        untyped = kind is torch.UntypedStorage or getattr(kind, "untyped", False)
+        if key not in self.loaded:
+            if not isinstance(count, int) or count < 0:
+                raise pickle.UnpicklingError(f"a storage's length must be a number, got {count!r}")
+            self.loaded[key] = self.restore(self._read(f"data/{key}", dtype, count), location)
+        storage = self.loaded[key]
+        if untyped:
+            return storage
+        return torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+
+    def _read(self, name, dtype, count):
+        size = count * dtype.itemsize
+        stored = self.archive.size(name)
+        if stored != size:
+            raise RuntimeError(
+                f"record size ({stored} bytes) does not match expected size ({size} bytes = {count} elements * "
+                f"{dtype.itemsize} bytes/element) for storage {name}"
+            )
+        # Before any memory is asked for: a damaged directory may claim any size.
+        start = self.archive.check_extent(name)
+        if self.skip:
+            return torch.UntypedStorage(size, device="meta")
+        if self.mapping is not None and size:
+            storage = torch.UntypedStorage.from_buffer(self.mapping[start : start + size])
+        else:
+            storage = torch.UntypedStorage(size)
+            if size:
+                self.archive.read_into(name, memoryview(storage))
+        if self.swap:
+            storage.byteswap(dtype)
+        return storage
+
+
+def read(archive, map_location, pickle_module, weights_only, mapping=None, **pickle_load_args):
+    """The object of an open `ArchiveReader`; storages lie in `mapping`, the mapped file, if it is given."""
+    _check_version(archive)
+    storages = _Storages(archive, map_location, mapping)
+
+    def persistent_load(pid):
+        if not isinstance(pid, tuple):
+            raise pickle.UnpicklingError(f"persistent_load id must be a tuple, got {type(pid)}")
+        tag = text(pid[0]) if pid else None
+        if tag != "storage" or len(pid) != 5:
+            raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage' but got '{tag}'")
+        _, kind, key, location, count = pid
+        if not isinstance(kind, StorageType) and kind is not torch.UntypedStorage:
+            raise pickle.UnpicklingError(f"expected a storage class, got {kind!r}")
+        return storages.load(kind, text(key), text(location), count)
+
+    stream = io.BytesIO(archive.read("data.pkl"))
+    if weights_only:
+        unpickler = _weights_only_unpickler.Unpickler(stream, encoding="utf-8")
+        unpickler.persistent_load = persistent_load
+        return unpickler.load()
+    return TrustingUnpickler.over(pickle_module)(stream, persistent_load, **pickle_load_args).load()

@@ -1,0 +1,449 @@
+"""The C++ headers that are written from the operators' schemas, and those that only carry PyTorch's file names.
+
+What is written by hand lies in `include/mindtorch`, installed with the package. The rest follows from the registry of
+this very installation, so it is made when it is first asked for and kept in the user's cache.
+"""
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import mindtorch_v2
+from mindtorch_v2 import _C
+from mindtorch_v2._operators.table.names import BOUND
+
+__all__ = ["cache_path", "generated_include_path", "installed_include_path", "library_path", "link_names_path"]
+
+_PACKAGE = Path(mindtorch_v2.__file__).parent
+
+# PyTorch's header -> ours that has what it declares.
+_FORWARDS = {
+    "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
+    "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
+    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h torch/headeronly/macros/Macros.h",
+    "mindtorch/python.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
+    "torch/csrc/autograd/python_variable.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
+    "mindtorch/library.h": "torch/library.h ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
+    "ATen/core/LegacyTypeDispatch.h c10/core/DispatchKey.h c10/core/DispatchKeySet.h ATen/core/stack.h "
+    "c10/core/impl/LocalDispatchKeySet.h ATen/core/boxing/KernelFunction.h ATen/core/op_registration/infer_schema.h "
+    "torch/csrc/jit/frontend/function_schema_parser.h ATen/core/function_schema.h",
+    "mindtorch/autograd.h": "torch/csrc/autograd/custom_function.h torch/csrc/autograd/function.h torch/csrc/autograd/variable.h "
+    "torch/csrc/autograd/autograd.h torch/csrc/autograd/grad_mode.h torch/csrc/autograd/VariableTypeUtils.h "
+    "torch/csrc/autograd/generated/variable_factories.h ATen/core/grad_mode.h c10/core/GradMode.h "
+    "ATen/core/VariableHooksInterface.h c10/core/InferenceMode.h",
+    "mindtorch/custom_class.h": "torch/custom_class.h torch/custom_class_detail.h",
+    "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h ATen/core/jit_type.h "
+    "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
+    "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
+    "mindtorch/dispatch.h": "ATen/Dispatch.h torch/headeronly/core/Dispatch.h",
+    "mindtorch/functions.h": "ATen/ATen.h ATen/Functions.h ATen/Operators.h ATen/NativeFunctions.h ATen/Tensor.h "
+    "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
+    "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h ATen/Config.h "
+    "ATen/Context.h ATen/Utils.h ATen/ExpandUtils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
+    "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
+    "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
+    "mindtorch/accessor.h": "ATen/core/TensorAccessor.h torch/headeronly/core/TensorAccessor.h",
+    "mindtorch/scalar.h": "c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
+    "mindtorch/types.h": "c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
+    "c10/core/MemoryFormat.h c10/core/ScalarTypeToTypeMeta.h c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h "
+    "c10/util/SmallVector.h c10/util/intrusive_ptr.h c10/util/irange.h c10/util/string_view.h c10/util/typeid.h "
+    "c10/core/SymInt.h c10/core/SymIntArrayRef.h c10/core/SymFloat.h c10/util/accumulate.h ATen/OpMathType.h "
+    "ATen/AccumulateType.h ATen/core/ScalarType.h torch/headeronly/core/ScalarType.h torch/headeronly/core/DeviceType.h "
+    "torch/headeronly/core/MemoryFormat.h torch/headeronly/core/Layout.h ATen/ArrayRef.h ATen/Device.h c10/util/DimVector.h",
+    "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
+    "c10/util/Float8_e5m2.h torch/headeronly/util/Half.h torch/headeronly/util/BFloat16.h ATen/NumericUtils.h",
+    "mindtorch/api.h": "c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
+    "torch/headeronly/util/Exception.h c10/util/Logging.h c10/util/Deprecated.h",
+}
+# PyTorch's headers whose content does not exist here: including one says so in one line.
+_MISSING = {
+    "torch::nn in C++": "torch/nn.h torch/nn/module.h torch/nn/functional.h",
+    "torch::optim in C++": "torch/optim.h",
+    "torch::data in C++": "torch/data.h",
+    "CUDA": "ATen/cuda/CUDAContext.h ATen/cuda/CUDABlas.h ATen/cuda/Exceptions.h c10/cuda/CUDAGuard.h c10/cuda/CUDAStream.h "
+    "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
+    "at::vec::Vectorized": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h",
+    "TensorIterator": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
+    "PyTorch's stable ABI": "torch/csrc/stable/library.h torch/csrc/stable/tensor.h torch/csrc/stable/ops.h "
+    "torch/csrc/stable/device.h torch/csrc/inductor/aoti_torch/c/shim.h",
+}
+
+_RESERVED = frozenset(
+    "and and_eq asm auto bitand bitor bool break case catch char class compl const continue default delete do double else enum "
+    "explicit export extern false float for friend goto if inline int long mutable namespace new not not_eq operator or or_eq "
+    "private protected public register return short signed sizeof static struct switch template this throw true try typedef "
+    "typeid typename union unsigned using virtual void volatile while xor xor_eq".split()
+)
+
+_ARGUMENTS = {
+    "Tensor": "const at::Tensor&",
+    "Tensor?": "const std::optional<at::Tensor>&",
+    "Tensor[]": "at::TensorList",
+    "Tensor?[]": "const c10::List<std::optional<at::Tensor>>&",
+    "int": "int64_t",
+    "int?": "std::optional<int64_t>",
+    "int[]": "at::IntArrayRef",
+    "int[]?": "at::OptionalIntArrayRef",
+    "float": "double",
+    "float?": "std::optional<double>",
+    "float[]": "at::ArrayRef<double>",
+    "float[]?": "std::optional<at::ArrayRef<double>>",
+    "bool": "bool",
+    "bool?": "std::optional<bool>",
+    "Scalar": "const at::Scalar&",
+    "Scalar?": "const std::optional<at::Scalar>&",
+    "Scalar[]": "at::ArrayRef<at::Scalar>",
+    "str": "std::string_view",
+    "str?": "std::optional<std::string_view>",
+    "ScalarType": "at::ScalarType",
+    "ScalarType?": "std::optional<at::ScalarType>",
+    "Layout": "at::Layout",
+    "Layout?": "std::optional<at::Layout>",
+    "Device": "at::Device",
+    "Device?": "std::optional<at::Device>",
+    "MemoryFormat": "at::MemoryFormat",
+    "MemoryFormat?": "std::optional<at::MemoryFormat>",
+    "Generator?": "std::optional<at::Generator>",
+}
+_OPTIONS = ["ScalarType?", "Layout?", "Device?", "bool?"]
+_OPTION_NAMES = ["dtype", "layout", "device", "pin_memory"]
+_ENUMS = {"torch.contiguous_format": "Contiguous", "torch.preserve_format": "Preserve", "torch.strided": "Strided"}
+_DTYPES = {"torch.int64": "Long", "torch.float32": "Float", "torch.float64": "Double", "torch.bool": "Bool"}
+
+
+def _default(type_text, value):
+    """The default of an argument as C++ writes it."""
+    if value is None:
+        return "{}" if type_text in ("Tensor?", "Scalar?") or "[" in type_text else "std::nullopt"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (tuple, list)):
+        return "{" + ", ".join(_default("", item) for item in value) + "}"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            return ("-" if value < 0 else "") + "std::numeric_limits<double>::infinity()"
+        return repr(value)
+    if str(value) in _ENUMS:
+        return f"at::{'Layout' if 'Layout' in type_text else 'MemoryFormat'}::{_ENUMS[str(value)]}"
+    if str(value) in _DTYPES:
+        return f"at::ScalarType::{_DTYPES[str(value)]}"
+    return str(value)
+
+
+class _Parameter:
+    """One parameter of a C++ function: its type, name, default, and the values it gives to the call."""
+
+    def __init__(self, cpp, name, default, values, written=False):
+        self.cpp, self.name, self.default, self.values, self.written = cpp, name, default, values, written
+
+
+def _parameter(argument):
+    text = argument["type"].replace("SymInt", "int")
+    name = argument["name"] + ("_" if argument["name"] in _RESERVED else "")
+    sized = re.fullmatch(r"(\w+)\[(\d+)\](\??)", text)
+    if sized:
+        kind, count, optional = sized.groups()
+        if kind == "bool":
+            cpp = f"std::array<bool, {count}>"
+            default = None
+            return _Parameter(f"const {cpp}&", name, default, [f"mindtorch::arg({name})"])
+        text = f"{kind}[]{optional}"
+    cpp = _ARGUMENTS.get(text)
+    if cpp is None:
+        return None
+    if argument["is_write"] and text == "Tensor":
+        cpp = "at::Tensor&"
+    default = _default(text, argument["default"]) if argument["has_default"] else None
+    if default is not None and text in ("int[]", "int[]?") and isinstance(argument["default"], int):
+        default = "{" + default + "}"
+    return _Parameter(cpp, name, default, [f"mindtorch::arg({name})"], argument["is_write"])
+
+
+def _trailing_defaults(parameters, name, callable_as):
+    """The parameter list. C++ has defaults at the end only, and none that makes a call fit two overloads.
+
+    `callable_as` are the names and types that calls so far may have; those of this function are added.
+    """
+    required = len(parameters)
+    callable_as.add((name, tuple(p.cpp for p in parameters)))
+    while required and parameters[required - 1].default is not None:
+        key = (name, tuple(p.cpp for p in parameters[: required - 1]))
+        if key in callable_as:
+            break
+        callable_as.add(key)
+        required -= 1
+    return ", ".join(
+        f"{p.cpp} {p.name}" + (f" = {p.default}" if i >= required else "") for i, p in enumerate(parameters)
+    )
+
+
+def _without_defaults(parameters):
+    return ", ".join(f"{p.cpp} {p.name}" for p in parameters)
+
+
+class _Function:
+    """The C++ functions that one operator gives."""
+
+    def __init__(self, handle, name):
+        self.handle = handle
+        self.name = name
+        self.parameters = []
+        self.usable = name.isidentifier() and name not in _RESERVED
+        for argument in handle.arguments:
+            parameter = _parameter(argument)
+            if parameter is None:
+                self.usable = False
+                return
+            parameter.kwarg_only = argument["kwarg_only"]
+            parameter.type_text = argument["type"]
+            self.parameters.append(parameter)
+        self.values = [value for p in self.parameters for value in p.values]
+        self.returns = [(r["type"], r["is_write"]) for r in handle.returns]
+        self.out = [p for p in self.parameters if p.written and p.kwarg_only]
+        self.writes = [p for p in self.parameters if p.written]
+        self.result = self._result()
+        self.usable = self.usable and self.result is not None
+
+    def _result(self):
+        """The C++ result type, and how a body makes it; None for what no type exists for."""
+        types = [t for t, _ in self.returns]
+        if not types:
+            return "void", "mindtorch::call_writing(ARGS, 0);"
+        if self.writes and all(written for _, written in self.returns):
+            count = len(types)
+            if count == 1:
+                return "at::Tensor&", f"mindtorch::call_writing(ARGS, 1);\n    return {self.writes[0].name};"
+            names = ", ".join(p.name for p in self.writes[:count])
+            tuple_type = "std::tuple<" + ", ".join(["at::Tensor&"] * count) + ">"
+            if count > len(self.writes):
+                return None
+            return tuple_type, f"mindtorch::call_writing(ARGS, {count});\n    return {tuple_type}({names});"
+        plain = {
+            "Tensor": ("at::Tensor", "call_tensor"),
+            "Tensor[]": ("std::vector<at::Tensor>", "call_tensors"),
+            "int": ("int64_t", "call_int"),
+            "SymInt": ("int64_t", "call_int"),
+            "bool": ("bool", "call_bool"),
+            "Scalar": ("at::Scalar", "call_scalar"),
+        }
+        if len(types) == 1:
+            if types[0] not in plain:
+                return None
+            cpp, call = plain[types[0]]
+            return cpp, f"return mindtorch::{call}(ARGS);"
+        if any(t not in ("Tensor", "Tensor[]") for t in types):
+            return None
+        cpp = "std::tuple<" + ", ".join(plain[t][0] for t in types) + ">"
+        parts = ", ".join(
+            f"mindtorch::{'tensor_of' if t == 'Tensor' else 'tensors_of'}(rets[{i}])" for i, t in enumerate(types)
+        )
+        return (
+            cpp,
+            f"mt_value rets[{len(types)}] = {{}};\n    mindtorch::call(ARGS, rets, {len(types)});\n    return {cpp}({parts});",
+        )
+
+    def body(self, values=None):
+        """Statements that call the operator."""
+        lines = [f'static mindtorch::Op op{{"aten::{self.handle.name}", "{self.handle.overload}"}};']
+        values = list(values or self.values)
+        for i, p in enumerate(self.parameters):
+            if p.cpp == "at::ArrayRef<at::Scalar>":
+                lines.append(f"const mindtorch::Scalars values_{p.name}({p.name});")
+                values[i] = f"values_{p.name}.value()"
+        count = len(values)
+        lines.append(f"mt_value args[] = {{{', '.join(values) or 'mt_value{}'}}};")
+        lines.append(self.result[1].replace("ARGS", f"op, args, {count}"))
+        return "\n    ".join(lines)
+
+    def with_options(self):
+        """The parameters with dtype, layout, device and pin_memory put together; None if they are not all there."""
+        texts = [p.type_text for p in self.parameters]
+        for i in range(len(texts) - 3):
+            if texts[i : i + 4] == _OPTIONS and [p.name for p in self.parameters[i : i + 4]] == _OPTION_NAMES:
+                options = _Parameter(
+                    "const at::TensorOptions&",
+                    "options",
+                    "{}" if all(p.default is not None for p in self.parameters[i : i + 4]) else None,
+                    [f"mindtorch::arg(options.{n}_opt())" for n in ("dtype", "layout", "device", "pinned_memory")],
+                )
+                return [*self.parameters[:i], options, *self.parameters[i + 4 :]]
+        return None
+
+
+def _functions(function, seen):
+    """Definitions in namespace at."""
+    parts = []
+
+    def define(name, parameters, body, defaults=True):
+        key = (name, tuple(p.cpp for p in parameters))
+        if key in seen:
+            return
+        declared = _trailing_defaults(parameters, name, seen) if defaults else _without_defaults(parameters)
+        seen.add(key)
+        parts.append(f"inline {function.result[0]} {name}({declared}) {{\n    {body}\n}}")
+
+    if function.out:
+        inputs = [p for p in function.parameters if p not in function.out]
+        define(f"{function.name}_out", [*function.out, *inputs], function.body())
+        define(f"{function.name}_outf", [*inputs, *function.out], function.body(), defaults=False)
+        return parts
+    options = function.with_options()
+    if options is not None:
+        values = [value for p in options for value in p.values]
+        given = "mindtorch::arg(memory_format)"
+        if given in values:  # as an argument, or among the options
+            both = "mindtorch::arg(memory_format ? memory_format : options.memory_format_opt())"
+            values[values.index(given)] = both
+        body = function.body(values)
+        if function.result[0] == "at::Tensor":
+            body = body.replace(
+                "return mindtorch::call_tensor(", "return mindtorch::with_options(mindtorch::call_tensor("
+            )
+            body = body[:-1] + ", options);"
+        define(function.name, options, body)
+        define(function.name, function.parameters, function.body(), defaults=False)
+    else:
+        define(function.name, function.parameters, function.body())
+    return parts
+
+
+def _methods(function, by_hand, seen):
+    """(declaration, definition) pairs of methods of Tensor."""
+    parameters = function.parameters
+    if not parameters or parameters[0].name != "self" or not parameters[0].cpp.endswith("at::Tensor&") or function.out:
+        return []
+    # PyTorch's C++ tensors have what Python's have, and what Python says otherwise: slice, index, alias.
+    public = not function.name.startswith("_") and not hasattr(mindtorch_v2, function.name)
+    if function.name in by_hand or not (hasattr(mindtorch_v2.Tensor, function.name) or public):
+        return []
+    pairs = []
+    lists = (
+        [function.with_options(), function.parameters] if function.with_options() is not None else [function.parameters]
+    )
+    for place, parameters in enumerate(lists):
+        rest = parameters[1:]
+        key = (function.name, tuple(p.cpp for p in rest))
+        if key in seen:
+            continue
+        declared = _trailing_defaults(rest, function.name, seen) if place == 0 else _without_defaults(rest)
+        seen.add(key)
+        result = function.result[0]
+        own = "const_cast<at::Tensor&>(*this)" if parameters[0].written else "*this"
+        call = ", ".join([own, *(p.name for p in rest)])
+        returned = "" if result == "void" else "return "
+        pairs.append(
+            (
+                f"{result} {function.name}({declared}) const;",
+                f"inline {result} Tensor::{function.name}({_without_defaults(rest)}) const {{ {returned}at::{function.name}({call}); }}",
+            )
+        )
+    return pairs
+
+
+def _names_by_hand(tensor_header):
+    """Methods that tensor.h declares itself."""
+    text = tensor_header[
+        tensor_header.index("class TensorBase {") : tensor_header.index("#include <mindtorch/generated/methods.h>")
+    ]
+    return set(re.findall(r"\b(\w+)\(", text)) - {"index", "index_put_"}
+
+
+def _names(handles):
+    """Operators with their names: first all own ones, then further ones (`alias` of the rows)."""
+    yield from ((handle, handle.name) for handle in handles)
+    for place in ("function", "method"):
+        for name, bound in BOUND[place].items():
+            yield from ((handle, name) for handle in bound if handle.name != name)
+
+
+def _operator_headers(handles):
+    by_hand = _names_by_hand((installed_include_path() / "mindtorch" / "tensor.h").read_text())
+    declarations, definitions, methods = [], [], []
+    seen, seen_methods = set(), set()
+    for function in (_Function(handle, name) for handle, name in _names(handles)):
+        if not function.usable:
+            continue
+        definitions += _functions(function, seen)
+        for declaration, definition in _methods(function, by_hand, seen_methods):
+            declarations.append(declaration)
+            methods.append(definition)
+    head = "// Written from the operators' schemas.\n"
+    functions = (
+        f"{head}#pragma once\nnamespace at {{\n"
+        + "\n".join(definitions)
+        + "\n"
+        + "\n".join(methods)
+        + "\n}  // namespace at\n"
+    )
+    return {
+        "mindtorch/generated/methods.h": head + "\n".join(declarations) + "\n",
+        "mindtorch/generated/functions.h": functions,
+    }
+
+
+def _files():
+    handles = sorted((h for h in _C._all_operators() if h.namespace == "aten"), key=lambda h: h.sequence)
+    files = _operator_headers(handles)
+    for target, names in _FORWARDS.items():
+        for name in names.split():
+            files[name] = f"#pragma once\n#include <{target}>\n"
+    for what, names in _MISSING.items():
+        for name in names.split():
+            files[name] = f'#error "<{name}>: mindtorch_v2 has no {what}; docs/cpp-operators.md lists what there is"\n'
+    for name in {h.name for h in handles}:
+        for suffix in ("", "_native", "_ops"):
+            files.setdefault(f"ATen/ops/{name}{suffix}.h", "#pragma once\n#include <mindtorch/functions.h>\n")
+    for name in ("c10", "torch", "torch_cpu", "torch_python"):
+        files[f"lib/lib{name}.so"] = f"INPUT({library_path() / 'libmindtorch_core.so'})\n"
+    return files
+
+
+def installed_include_path():
+    """The folder of the headers that are written by hand."""
+    installed = _PACKAGE / "include"
+    return installed if installed.is_dir() else _PACKAGE.parent.parent / "csrc" / "include"  # built in place
+
+
+def library_path():
+    """The folder of libmindtorch_core."""
+    return _PACKAGE / "_lib"
+
+
+def link_names_path():
+    """A folder in which the linker finds PyTorch's libraries by name: each stands for libmindtorch_core."""
+    return generated_include_path() / "lib"
+
+
+def cache_path():
+    """Where generated and precompiled headers are kept."""
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "mindtorch_v2"
+
+
+def generated_include_path():
+    """The folder of the generated headers; they are written if they do not lie there yet."""
+    key = hashlib.sha256(Path(__file__).read_bytes() + str(_PACKAGE).encode())
+    key.update((installed_include_path() / "mindtorch" / "tensor.h").read_bytes())
+    for handle in _C._all_operators():
+        if handle.namespace == "aten":
+            key.update(handle.schema.encode())
+    folder = cache_path() / f"include-{key.hexdigest()[:16]}"
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Written beside and moved into place: another process finds all of it or nothing.
+    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+        for name, text in _files().items():
+            path = Path(made) / "include" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        try:
+            os.rename(Path(made) / "include", folder)
+        except OSError:
+            if not folder.is_dir():
+                raise
+    return folder

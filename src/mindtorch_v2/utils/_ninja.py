@@ -1,0 +1,199 @@
+"""Building operator libraries with ninja and the system's C++ compiler."""
+
+import fcntl
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from mindtorch_v2.utils import _cpp_headers
+
+__all__ = [
+    "Lock",
+    "build_shared_library",
+    "compile_objects",
+    "compiler",
+    "core_library_folders",
+    "include_folders",
+    "system_folders",
+]
+
+
+def compiler():
+    """The C++ compiler as a list of words: $CXX, else c++; behind ccache where that is installed."""
+    words = shlex.split(os.environ.get("CXX", "c++"))
+    if not os.environ.get("TORCH_NO_COMPILER_WRAPPER"):
+        for wrapper in ("ccache", "sccache"):
+            if shutil.which(wrapper) and Path(words[0]).name not in (wrapper,):
+                return [wrapper, *words]
+    return words
+
+
+def include_folders():
+    """Folders of headers: those written by hand, and the generated ones."""
+    folders = [_cpp_headers.installed_include_path(), _cpp_headers.generated_include_path()]
+    return [str(folder) for folder in folders]
+
+
+def system_folders():
+    """Folders of headers that are not the user's: ours, pybind11's and Python's."""
+    try:
+        import pybind11  # only programs that compile need it
+    except ImportError:
+        own = []
+    else:
+        own = [pybind11.get_include()]
+    return [*include_folders(), *own, sysconfig.get_paths()["include"]]
+
+
+def core_library_folders():
+    """Where libmindtorch_core lies, and the names of PyTorch's libraries that stand for it."""
+    return [str(_cpp_headers.link_names_path()), str(_cpp_headers.library_path())]
+
+
+class Lock:
+    """A file that one process at a time holds. The kernel gives it up when that process ends, however it ends."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        self._file = open(self.path, "w")
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *exception):
+        self._file.close()
+
+
+def _escape(path):
+    return str(path).replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+
+
+def _ninja(folder, text, verbose, what):
+    path = folder / "build.ninja"
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+    if shutil.which("ninja") is None:
+        raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
+    command = ["ninja", "-v"]
+    if os.environ.get("MAX_JOBS", "").isdigit():
+        command += ["-j", os.environ["MAX_JOBS"]]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if verbose:
+        print(done.stdout, end="", flush=True)
+    if done.returncode:
+        raise RuntimeError(f"Error building extension '{what}': {_errors_first(done.stdout)}")
+
+
+def _errors_first(output):
+    """The compiler's output with its first error at the top: what a person has to read."""
+    lines = output.splitlines()
+    errors = [line for line in lines if re.search(r"\b(fatal )?error\b:|undefined reference", line)]
+    head = "\n".join(dict.fromkeys(errors[:8]))
+    return f"{head}\n\n{output}" if head else output
+
+
+def _first_include(path):
+    """The first header that a source includes, if nothing but comments stands before it."""
+    try:
+        text = Path(path).read_text(errors="replace")
+    except OSError:
+        return None
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S).lstrip()
+    found = re.match(r"#\s*include\s*<([^>]+)>", text)
+    return found.group(1) if found else None
+
+
+def _precompiled(flags, sources):
+    """A folder with `torch/extension.h` precompiled for these flags; None where it would not be used.
+
+    Most of what a small extension takes to compile is reading that header. GCC finds it by the name it is included
+    under, as long as that include comes first.
+    """
+    if not any(_first_include(source) == "torch/extension.h" for source in sources):
+        return None
+    words = compiler()
+    version = subprocess.run([*words, "-v"], capture_output=True, text=True).stderr
+    if "gcc version" not in version or os.environ.get("MINDTORCH_NO_PRECOMPILED_HEADER"):
+        return None
+    key = hashlib.sha256("\0".join([version, *flags, *system_folders()]).encode())
+    for header in sorted((_cpp_headers.installed_include_path() / "mindtorch").glob("*.h")):
+        key.update(header.read_bytes())
+    folder = _cpp_headers.cache_path() / f"precompiled-{key.hexdigest()[:16]}"
+    made = folder / "torch" / "extension.h.gch"
+    if made.exists():
+        return folder
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with Lock(folder / "lock"):
+        if not made.exists():
+            unfinished = made.with_suffix(f".{os.getpid()}")
+            header = _cpp_headers.generated_include_path() / "torch" / "extension.h"
+            includes = [word for path in system_folders() for word in ("-isystem", path)]
+            command = [*[w for w in words if w not in ("ccache", "sccache")], *flags, *includes]
+            done = subprocess.run(
+                [*command, "-x", "c++-header", str(header), "-o", str(unfinished)], capture_output=True
+            )
+            if done.returncode:
+                return None  # the extension's own compilation says what is wrong
+            unfinished.rename(made)
+    return folder
+
+
+def _compile_rules(name, flags, user_includes, sources, objects):
+    precompiled = _precompiled(flags, sources)
+    includes = [f"-I{folder}" for folder in user_includes]
+    includes += [word for folder in system_folders() for word in ("-isystem", folder)]
+    # With the precompiled header ccache would have to be told to trust it; the header is most of what it saves.
+    words = [w for w in compiler() if w not in ("ccache", "sccache")] if precompiled else compiler()
+    if precompiled:
+        includes.insert(0, f"-I{precompiled}")
+    command = shlex.join(
+        [*words, f"-DTORCH_EXTENSION_NAME={name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *includes, *flags]
+    )
+    lines = [
+        "ninja_required_version = 1.3",
+        "rule compile",
+        f"  command = {command.replace('$', '$$')} -MMD -MF $out.d -c $in -o $out",
+        "  depfile = $out.d",
+        "  deps = gcc",
+        "rule link",
+        "  command = $linker $in -o $out $flags",
+    ]
+    for source, made in zip(sources, objects):
+        lines.append(f"build {_escape(made)}: compile {_escape(os.path.abspath(source))}")
+    return lines
+
+
+def compile_objects(name, folder, sources, objects, flags, user_includes, verbose=False):
+    """Compile sources to objects, those that changed."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = _compile_rules(name, flags, user_includes, sources, [os.path.abspath(o) for o in objects])
+    _ninja(folder, "\n".join(lines) + "\n", verbose, name)
+
+
+def build_shared_library(name, folder, sources, flags, link_flags, user_includes, verbose=False, standalone=False):
+    """Compile and link; the path of the library, or of the program if `standalone`."""
+    folder = Path(folder)
+    flags = ["-fPIC", *([] if any(f.startswith("-std=") for f in flags) else ["-std=c++20"]), *flags]
+    stems = [re.sub(r"\W", "_", Path(s).stem) for s in sources]
+    objects = [f"{stem}{'' if stems.count(stem) == 1 else i}.o" for i, stem in enumerate(stems)]
+    result = folder / (name if standalone else f"{name}.so")
+    lines = _compile_rules(name, flags, user_includes, sources, objects)
+    link = [] if standalone else ["-shared"]
+    for library_folder in core_library_folders():
+        link += [f"-L{library_folder}", *([f"-Wl,-rpath,{library_folder}"] if standalone else [])]
+    link += ["-lmindtorch_core", *link_flags]
+    linker = [w for w in compiler() if w not in ("ccache", "sccache")]
+    lines += [
+        f"linker = {shlex.join(linker)}",
+        f"flags = {shlex.join(link).replace('$', '$$')}",
+        f"build {_escape(result.name)}: link {' '.join(map(_escape, objects))}",
+        f"default {_escape(result.name)}",
+    ]
+    _ninja(folder, "\n".join(lines) + "\n", verbose, name)
+    return str(result)

@@ -1,0 +1,116 @@
+"""One fact about an operator in one place: no list of operator names away from the rows, no behaviour by file name."""
+
+import ast
+import pathlib
+import re
+
+import pytest
+
+from mindtorch_v2._operators.table import ROWS
+
+pytestmark = pytest.mark.no_torch
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src" / "mindtorch_v2"
+MANY = 5  # so many names of operators in one place are a list of operators
+NAMES = {name for row in ROWS.values() for form in (row.handle, row.inplace, row.out) if form for name in
+         (form.name, f"{form.name}.{form.overload}", f"aten::{form.name}", f"aten::{form.name}.{form.overload}")}  # fmt: skip
+
+_COMPARISONS = "Python's comparisons, which tensors and numbers share"
+_DTYPES = "names of dtypes"
+_RULES = "a rule is registered for the operators of its family that have it; it is the rule's own file"
+# Lists that are no facts about operators, with the reason: file -> how many, why.
+ALLOWED = {
+    "_backends/ge/converters/arithmetic.py": (2, "converters: GE calls these as PyTorch does"),
+    "_backends/npu/ops/creation.py": (1, "a kernel of the back end, registered for the operators that it serves"),
+    "_backends/npu/ops/unary.py": (1, "kernels of the back end: CANN calls these as PyTorch does"),
+    "_behaviours/batched/index.py": (1, _RULES),
+    "_behaviours/batched/reduction.py": (1, _RULES),
+    "_behaviours/batched/view.py": (2, _RULES),
+    "_behaviours/functional/_call.py": (1, _RULES),
+    "_capture/_builtins.py": (1, _COMPARISONS),
+    "_capture/_operators.py": (2, _COMPARISONS),
+    "_core/dtype.py": (1, _DTYPES),
+    "_sizes/recorded.py": (1, _COMPARISONS),
+    "fx/_codegen.py": (1, "Python's operators as graphs print them"),
+    "fx/node.py": (1, "functions, not operators, that PyTorch's passes keep"),
+    "nn/init.py": (1, "names of layers and activations that `calculate_gain` takes"),
+    "storage.py": (1, _DTYPES),
+}
+
+
+def _strings(node: ast.AST) -> list[str]:
+    """The strings of a list, set, tuple, of a dict's keys, of a call's arguments, or the words of one string."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.split() if len(node.value) < 4000 else []
+    items: list = []
+    if isinstance(node, (ast.List, ast.Set, ast.Tuple)):
+        items = node.elts
+    elif isinstance(node, ast.Dict):
+        items = [key for key in node.keys if key]
+    elif isinstance(node, ast.Call):
+        items = node.args
+    return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+
+
+def _is_exports(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and target.id == "__all__"
+
+
+def _lists_of(text: str) -> list[int]:
+    """The lines of a source where a list of operators begins: names of rows for the most part."""
+    found = []
+    tree = ast.parse(text)
+    exports = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Assign) and _is_exports(node.targets[0])
+    }
+    for node in ast.walk(tree):
+        if id(node) in exports:
+            continue
+        strings = _strings(node)
+        named = sum(string in NAMES for string in strings)
+        if named >= MANY and named >= 0.75 * len(strings):
+            found.append(node.lineno)
+    return found
+
+
+def _sources() -> dict[str, str]:
+    return {
+        str(path.relative_to(SOURCE)): path.read_text("utf-8")
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path.relative_to(SOURCE).parts[0] != "_operators"
+    }
+
+
+def test_lists_of_operators_stand_in_rows() -> None:
+    """Facts that hold for some operators are words of their rows (`FactWords`), not a list elsewhere."""
+    wrong = {}
+    for name, text in _sources().items():
+        lines = _lists_of(text)
+        if len(lines) != ALLOWED.get(name, (0, ""))[0]:
+            wrong[name] = lines
+    assert not wrong
+
+
+def test_a_list_is_found() -> None:
+    assert _lists_of('CHEAP = frozenset("add sub mul div exp".split())') == [1]
+    assert _lists_of('CHEAP = {"add.Tensor", "sub.Tensor", "aten::mul", "div_", "exp"}') == [1]
+    assert _lists_of('CHEAP = {"add": 1, "sub": 2, "mul": 3, "div": 4, "exp": 5}') == [1]
+    assert _lists_of('"""A docstring on how to add a value to each of the rows."""') == []
+
+
+def test_the_row_knows_its_file_for_the_reader_only() -> None:
+    """Moving a row to another file changes nothing: its family names snapshots and is shown, no code decides by it."""
+    shown = {"ops.py"}  # torch.ops.explain says where a row stands
+    reads = re.compile(r"\brow\.family\b|\b\w+\.family\b|\.rpartition\(\"\.\"\)\[2\] in \{")
+    found = {name for name, text in _sources().items() if reads.search(text)}
+    for path in (SOURCE / "_operators").rglob("*.py"):
+        if path.name != "rows.py" and reads.search(path.read_text("utf-8")):
+            found.add(str(path.relative_to(SOURCE)))
+    assert found == shown
+
+
+def test_rules_stand_in_files_named_after_families() -> None:
+    """A family has one name, and that name is its file's name everywhere."""
+    families = {row.family for row in ROWS.values()}
+    files = {path.stem for path in (SOURCE / "_behaviours" / "batched").glob("[a-z]*.py")}
+    assert files and files <= families

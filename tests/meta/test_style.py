@@ -1,0 +1,51 @@
+"""The style of the sources that a machine can tell: docstrings, ignored rules of the linter."""
+
+import ast
+import pathlib
+import re
+import tomllib
+
+import pytest
+
+pytestmark = pytest.mark.no_torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("src", "tests", "tools", "benchmarks", "examples")
+FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+_KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _docstrings(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = ast.get_docstring(node) if isinstance(node, _KINDS) else None
+        if text:
+            yield node.body[0].lineno, text.strip()
+
+
+def test_docstrings_name_the_thing():
+    """They begin with a noun or a verb, not with "What"."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in FILES
+        for line, text in _docstrings(path)
+        if text.startswith("What ")
+    ]
+    assert wrong == []
+
+
+def test_each_exception_to_the_linter_has_a_reason():
+    """In the sources behind it in brackets, as in `# noqa: BLE001  (it is raised again)`; in pyproject.toml in a comment."""
+    bare = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in FILES
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if re.search(r"# noqa(?!: [A-Z0-9, ]+  \(.+\)| and)", line) and path != pathlib.Path(__file__)
+    ]
+    assert bare == []
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    ignored = tomllib.loads(text)["tool"]["ruff"]["lint"]["ignore"]
+    assert all(re.search(rf'"{rule}",  # \w', text) for rule in ignored)
+    section = text.partition("[tool.ruff.lint.per-file-ignores]\n")[2].partition("\n[")[0].split("\n")
+    reasons = [line.startswith("#") for line in section if line]
+    assert reasons[0]
+    assert "B023" not in ignored

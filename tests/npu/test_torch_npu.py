@@ -1,0 +1,96 @@
+"""`torch_npu` as programs import it: operators, formats, profiler, fused optimizers, test cases."""
+
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.npu import torch_npu
+from mindtorch_v2.npu.torch_npu.testing.testcase import TestCase
+
+
+def test_operators_are_those_of_torch_ops() -> None:
+    assert torch_npu.npu_rms_norm is torch.ops.npu.npu_rms_norm
+    assert torch_npu._npu_paged_attention is torch.ops.atb._npu_paged_attention
+    assert torch_npu.__version__ == "2.13.0" and torch_npu.float4_e2m1fn_x2 == 296
+
+
+def test_the_page_lists_the_operators() -> None:
+    tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "list_npu_operators.py"
+    done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_formats_are_remembered_and_change_no_number() -> None:
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    cast = torch_npu.npu_format_cast(x, 29)
+    assert torch_npu.get_npu_format(cast) == 29 == torch_npu.Format.FRACTAL_NZ and torch_npu.get_npu_format(x) == 2
+    assert cast.tolist() == x.tolist() and torch_npu.npu_format_cast(cast, cast) is cast
+    cast.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[1.0] * 3] * 2
+    assert torch_npu.get_npu_format(torch_npu.npu_format_cast_(torch.ones(2), cast)) == 29
+    with pytest.raises(RuntimeError, match=r"77 is no format; known are .*2 \(ND\)"):
+        torch_npu.npu_format_cast(x, 77)
+
+
+def test_the_profiler_writes_what_its_readers_look_for(tmp_path: pathlib.Path) -> None:
+    profiler = torch_npu.profiler
+    with profiler.profile(
+        activities=[profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.NPU],
+        schedule=profiler.schedule(0, 1, repeat=2),
+        on_trace_ready=profiler.tensorboard_trace_handler(str(tmp_path), "me"),
+        experimental_config=profiler._ExperimentalConfig(profiler_level=profiler.ProfilerLevel.Level1),
+    ) as running:
+        for _ in range(2):
+            torch.ones(3).sum()
+            running.step()
+    folders = sorted(tmp_path.iterdir())
+    assert len(folders) == 2 and all(f.name.startswith("me_") and f.name.endswith("_ascend_pt") for f in folders)
+    output = folders[0] / "ASCEND_PROFILER_OUTPUT"
+    assert json.loads((output / "trace_view.json").read_text("utf-8"))["traceEvents"]
+    with (output / "operator_details.csv").open(newline="", encoding="utf-8") as file:
+        assert {"aten::ones", "aten::sum"} <= {row["Name"] for row in csv.DictReader(file)}
+    with pytest.raises(RuntimeError, match="databases are not written"):
+        profiler._ExperimentalConfig(export_type=profiler.ExportType.Db)
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])
+def test_fused_optimizers_step_as_the_plain_ones(name: str) -> None:
+    courses = []
+    for kind in (getattr(torch_npu.optim, f"NpuFused{name}"), getattr(torch.optim, name)):
+        w = torch.tensor([1.0, -2.0], requires_grad=True)
+        optimizer = kind([w], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (w * w).sum().backward()
+            optimizer.step()
+        courses.append(w.tolist())
+    assert courses[0] == pytest.approx(courses[1], rel=1e-6)
+
+
+class Case(TestCase):
+    """A place for the comparisons."""
+
+    def runTest(self) -> None:
+        """Nothing: the methods are what is tried."""
+
+
+def test_comparisons_tell_right_from_wrong() -> None:
+    case = Case()
+    x = torch.linspace(1, 2, 50)
+    case.assertRtolEqual(x, x * (1 + 5e-5))
+    case.assertRtolEqual(x.half(), x.half() * 1.0005)
+    case.assertRtolEqual([x.numpy()], [x.numpy()])
+    case.assertRtolEqual(np.array([np.nan, 1.0]), np.array([np.nan, 1.0]))
+    for wrong in (x * 1.001, -x, x[:49], x.double(), x.clone().fill_(float("nan"))):
+        with pytest.raises(AssertionError):
+            case.assertRtolEqual(x, wrong)
+    with pytest.raises(
+        AssertionError, match=r"1 of 3 elements differ by more than 0.0001; the worst, at \(1,\), is 2.0"
+    ):
+        case.assertRtolEqual(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 3.0]))

@@ -1,0 +1,130 @@
+"""Files that an operator touches: in how many hand-written sources its name has to stand.
+
+    python tools/count_touched.py              # the distribution, by kind of operator
+    python tools/count_touched.py softplus     # the files of one operator
+    python tools/count_touched.py --record     # writes the operators above the bar to tests/snapshots/touched.json
+
+A name has to stand where an operator is stated or registered: the string of its row, of its kernel, of a rule or of a
+converter, an entry of a list, a function of its name in `nn.functional`. Calls (`aten.softplus(...)`) are uses, which a new
+operator has none of. Tests, type stubs, documentation and tables of data are not counted.
+
+Names such as "add" or "mean" are words of other things too: their count is too high. Those that a loop puts together from
+parts are counted where the whole name stands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import functools
+import importlib.util
+import json
+import pathlib
+import re
+import statistics
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "mindtorch_v2"
+RECORD = ROOT / "tests" / "snapshots" / "touched.json"
+# The most files that a new operator of a kind may touch.
+BARS = {"composite": 1, "native with a gradient": 2, "with a form in nn.functional": 2, "with an NPU kernel": 3}
+_WORD = re.compile(r"(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?$")
+_SCHEMA = re.compile(r"\s*(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?\(.*\)\s*->", re.S)
+_CPP_STRING = re.compile(r'"((?:aten::)?[A-Za-z_]\w*(?:\.\w+)?)"')
+
+
+def _docstrings(tree: ast.AST) -> set[int]:
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def names_in(text: str) -> list[str]:
+    """The operators that a string may name: itself, the words of a list, or the head of a schema."""
+    if match := _SCHEMA.match(text):
+        return [match[1]]
+    words = text.split()
+    found = [match[1] for word in words if (match := _WORD.match(word))]
+    return found if len(found) == len(words) else []
+
+
+def _python_names(path: pathlib.Path) -> Iterator[str]:
+    tree = ast.parse(path.read_text("utf-8"), str(path))
+    skipped = _docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            yield from names_in(node.value)
+        elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+            yield from names_in(str(node.values[0].value).partition("(")[0])
+    if "functional" in str(path.relative_to(PACKAGE)) and "nn" in path.relative_to(PACKAGE).parts:
+        yield from (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+@functools.cache
+def mentions() -> dict[str, set[str]]:
+    """Name -> the sources, relative to the root, in which it stands so."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for name in _python_names(path):
+            found[name].add(str(path.relative_to(ROOT)))
+    for path in sorted((ROOT / "csrc").rglob("*.cpp")):
+        for text in _CPP_STRING.findall(path.read_text("utf-8")):
+            found[text.removeprefix("aten::").partition(".")[0]].add(str(path.relative_to(ROOT)))
+    return found
+
+
+def files_of(name: str) -> set[str]:
+    """The sources in which an operator's name stands; that of its in-place form is its own."""
+    return mentions()[name] | mentions()[f"{name}_"]
+
+
+@functools.cache
+def kinds() -> dict[str, list[str]]:
+    """Kind -> the public operators of it that have a row."""
+    if importlib.util.find_spec("mindtorch_v2") is None:  # an installed one has libraries that the sources may lack
+        sys.path.insert(0, str(ROOT / "src"))
+    from mindtorch_v2._operators.table import ROWS
+
+    names: dict[str, set[str]] = {kind: set() for kind in BARS}
+    for row in ROWS.values():
+        name = row.handle.name
+        if name.startswith("_") or name.endswith(("_", "_backward", "_copy")):
+            continue
+        if any("/npu/ops/" in file for file in files_of(name)):
+            names["with an NPU kernel"].add(name)
+        elif any("/nn/" in file for file in files_of(name)) or "nn" in row.bind:
+            names["with a form in nn.functional"].add(name)
+        elif row.body is not None:
+            names["composite"].add(name)
+        elif row.grad:
+            names["native with a gradient"].add(name)
+    return {kind: sorted(found) for kind, found in names.items()}
+
+
+def above_the_bar() -> dict[str, list[str]]:
+    """Kind -> the operators that stand in more files than a new one of that kind may."""
+    return {kind: [name for name in names if len(files_of(name)) > BARS[kind]] for kind, names in kinds().items()}
+
+
+def main() -> None:
+    """Print what was asked for."""
+    parser = argparse.ArgumentParser(description="Files that an operator touches.")
+    parser.add_argument("names", nargs="*", help="operators to list the files of")
+    parser.add_argument("--record", action="store_true", help="record the operators above the bar")
+    given = parser.parse_args()
+    if given.record:
+        RECORD.write_text(json.dumps(above_the_bar(), indent=1) + "\n")
+    for name in given.names:
+        print(f"{name}:", *sorted(files_of(name)), sep="\n    ")
+    if given.names or given.record:
+        return
+    for kind, names in kinds().items():
+        counts = [len(files_of(name)) for name in names]
+        within = sum(count <= BARS[kind] for count in counts)
+        print(f"{kind}: {len(names)} operators, bar {BARS[kind]}, median {statistics.median(counts)}, {within} within")
+        print("   ", ", ".join(f"{many} in {files}" for files, many in sorted(Counter(counts).items())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""The house's order: the level of each module of the package, and its imports as they stand in the source.
+
+`tests/meta/test_layers.py` holds the imports to the levels; `tools/draw_map.py` draws them.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import pathlib
+from collections.abc import Iterator
+
+PACKAGE = "mindtorch_v2"
+SOURCE = pathlib.Path(__file__).resolve().parents[1] / "src" / PACKAGE
+
+TITLES = (
+    "native core and what stands on nothing else",
+    "dispatch",
+    "tensor, storage, autograd",
+    "operators",
+    "behaviours: handlers of keys",
+    "sizes, fake tensors, library",
+    "fx graphs",
+    "capture | put-off calls",
+    "lowered | back ends",
+    "public names, as a user would write them",
+    "programs as a whole",
+    "the package, assembled",
+)
+
+# Module or package -> its level; the longest name that fits decides. A new top-level entry has to be given one.
+LEVELS = {
+    "_C": 0, "_as_torch": 0, "version": 0,
+    **dict.fromkeys(
+        "_core.above _core.absent_devices _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.hooks _core.openmp "
+        "_core.stream _core.unavailable".split(),
+        0,
+    ),
+    # Public names of which the packages have higher levels: what these modules stand on is low, and others need them.
+    "utils._pytree": 0, "utils.weak": 0, "overrides": 5, "utils._python_dispatch": 5, "amp._state": 3, "amp.autocast_mode": 5,
+    "_dispatch": 1,
+    "_core": 2, "_tensor": 2,
+    "_operators": 3, "_ops": 3,
+    "_behaviours": 4,
+    "_sizes": 5, "_subclasses": 5, "library": 5, "_library": 5,
+    "fx": 6,
+    "_capture": 7, "_deferred": 7,
+    "_lowered": 8, "_backends": 8,
+    **dict.fromkeys(
+        "_VF __config__ _custom_ops _decomp _lobpcg _logging _lowrank _tensor_str _utils _weights_only_unpickler accelerator "
+        "amp ao autograd backends cpu cuda distributions fft func functional futures hub linalg masked mps mtia "
+        "multiprocessing nn npu ops optim profiler quasirandom random return_types serialization signal sparse special "
+        "storage testing torch_version types utils xpu".split(),
+        9,
+    ),
+    # They trace what they check or run, as a user would.
+    "_library.opcheck": 9, "_as_torch.torchvision": 9,
+    **dict.fromkeys(
+        "_dynamo _functorch _higher_order_ops compiler distributed export graph jit onnx torchair".split(), 10
+    ),
+    # GE by the names of torch.compile and torch_npu.
+    "_backends.ge.backend": 10, "_backends.ge.torch_compile": 10, "npu.torch_npu": 10,
+    "": 11, "__main__": 11, "_namespace": 11,
+}  # fmt: skip
+
+# Below this level the assembled package is not imported either; nor in these, whatever their level is.
+ROOT_FROM = 5
+ROOTLESS = ("library", "_library", "_backends.npu")
+
+# They never import each other.
+SIBLINGS = (
+    ("_behaviours.batched", "_behaviours.functional", "_behaviours.sparse"),
+    ("_capture", "_deferred"),
+    ("_lowered", "_backends.ge", "_backends.npu"),
+)
+
+# Imports that the rules above forbid -> why they are made.
+EXCEPTIONS = {
+    ("library", "_library.opcheck"): "`torch.library.opcheck` is public there; it is imported when it is called",
+    ("_backends.ge", "_backends.npu"): "GE runs on the device, the streams and the memory that the NPU back end has",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Import:
+    """One import in the source: from one module to another, dotted names below the package ("" is the package itself)."""
+
+    module: str
+    target: str
+    line: int
+    within_function: bool
+
+
+def name_of(path: pathlib.Path) -> str:
+    """The dotted name of a file's module below the package."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@functools.cache
+def modules() -> dict[str, pathlib.Path]:
+    """The modules of the package and their files."""
+    return {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def level_of(module: str) -> int | None:
+    """The level of a module; None where none is given."""
+    if not module:
+        return LEVELS[""]
+    parts = module.split(".")
+    known = (LEVELS.get(".".join(parts[:count])) for count in range(len(parts), 0, -1))
+    return next((level for level in known if level is not None), None)
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str | None:
+    """The module that a `from` import names, below the package; None for another package's."""
+    if node.level:
+        base = package.split(".") if package else []
+        base = base[: len(base) - (node.level - 1)]
+        return ".".join([*base, *([node.module] if node.module else [])])
+    name = node.module or ""
+    return name.partition(".")[2] if name.split(".")[0] == PACKAGE else None
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    """Whether it is an `if TYPE_CHECKING:`, of which nothing is imported."""
+    if not isinstance(node, ast.If):
+        return False
+    return isinstance(node.test, ast.Name | ast.Attribute) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def _named(node: ast.AST, package: str) -> list[str]:
+    """The modules that a statement or call imports, as far as the source says."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE]
+        return [name.partition(".")[2] for name in names]
+    if isinstance(node, ast.ImportFrom):
+        base = _absolute(node, package)
+        if base is None:
+            return []
+        full = [f"{base}.{alias.name}" if base else alias.name for alias in node.names]
+        return [name if name in modules() or name == "_C" else base for name in full]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+        given = node.args[0]
+        if isinstance(given, ast.Constant) and str(given.value).split(".")[0] == PACKAGE:
+            return [str(given.value).partition(".")[2]]
+    return []
+
+
+def _found(node: ast.AST, package: str, within: bool) -> Iterator[tuple[str, int, bool]]:
+    if _is_for_types(node):
+        return
+    for target in _named(node, package):
+        yield target, getattr(node, "lineno", 0), within
+    within = within or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    for child in ast.iter_child_nodes(node):
+        yield from _found(child, package, within)
+
+
+@functools.cache
+def imports(module: str) -> tuple[Import, ...]:
+    """The imports of a module, in functions as well."""
+    path = modules()[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    tree = ast.parse(path.read_text("utf-8"), str(path))
+    return tuple(Import(module, target, line, within) for target, line, within in _found(tree, package, False))
+
+
+def _within(module: str, part: str) -> bool:
+    return module == part or module.startswith(f"{part}.")
+
+
+def is_excepted(each: Import) -> bool:
+    """Whether an import is among the exceptions."""
+    return any(_within(each.module, module) and _within(each.target, target) for module, target in EXCEPTIONS)
+
+
+def wrong_with(each: Import) -> str | None:
+    """The rule that an import breaks, in words; None for one that keeps them. Exceptions are not looked at."""
+    level, other = level_of(each.module), level_of(each.target)
+    where = f"{each.module}:{each.line}"
+    if level is None or other is None:
+        return f"{where}: {each.target if level is not None else each.module} has no level"
+    if not each.target:
+        rootless = any(_within(each.module, part) for part in ROOTLESS) and level < 9
+        return f"{where} imports the assembled package" if level < ROOT_FROM or rootless else None
+    if other > level:
+        return f"{where} (level {level}) imports {each.target} (level {other})"
+    for group in SIBLINGS:
+        mine = next((part for part in group if _within(each.module, part)), None)
+        theirs = next((part for part in group if _within(each.target, part)), None)
+        if mine and theirs and mine != theirs:
+            return f"{where} imports {each.target}: {mine} and {theirs} are siblings"
+    return None
+
+
+def runs(module: str) -> dict[str, set[str]]:
+    """The modules that have to be there for a module: what it imports, and the packages around that."""
+    own = set(_ancestors(module)) | {module, ""}
+    found: dict[str, set[str]] = {}
+    for each in imports(module):
+        target = each.target
+        while target and target not in modules():
+            target = target.rpartition(".")[0]
+        for needed in (target, *_ancestors(target)):
+            if needed not in own or needed == target and needed not in ("", module):
+                found.setdefault(needed, set()).add(f"{each.module}:{each.line}")
+    return found
+
+
+def _ancestors(module: str) -> list[str]:
+    parts = module.split(".")
+    return [name for count in range(1, len(parts)) if (name := ".".join(parts[:count])) in modules()]
+
+
+def graph() -> dict[str, set[str]]:
+    """For each module but the assembled package the modules that it needs, functions' imports included."""
+    return {module: set(runs(module)) for module in modules() if module}
+
+
+def cycles(needs: dict[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one module."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+    for start in needs:
+        if start in number:
+            continue
+        walk: list[tuple[str, Iterator[str]]] = [(start, iter(sorted(needs[start])))]
+        number[start] = lowest[start] = len(number)
+        stack.append(start)
+        while walk:
+            module, rest = walk[-1]
+            for other in rest:
+                if other not in needs:
+                    continue
+                if other not in number:
+                    number[other] = lowest[other] = len(number)
+                    stack.append(other)
+                    walk.append((other, iter(sorted(needs[other]))))
+                    break
+                if other in stack:
+                    lowest[module] = min(lowest[module], number[other])
+            else:
+                walk.pop()
+                if walk:
+                    lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[module])
+                if lowest[module] == number[module]:
+                    place = stack.index(module)
+                    component, stack[place:] = stack[place:], []
+                    if len(component) > 1:
+                        found.append(sorted(component))
+    return found

@@ -1,0 +1,65 @@
+"""The areas that faults are planted in: which sources, and which folders of tests are asked first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "mindtorch_v2"
+
+
+# Its tests run in processes of their own, which do not see a planted fault.
+_ELSEWHERE = SOURCE / "nn" / "parallel"
+
+
+class Area(NamedTuple):
+    """Sources below the package, and the tests that are nearest to them."""
+
+    name: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    signatures: tuple[str, ...] = (  # tests that read defaults, and enter no function
+        "tests/surface/test_signatures.py",
+        "tests/surface/test_parameters.py",
+    )
+
+    def files(self) -> list[Path]:
+        """The source files of the area."""
+        found = [path for name in self.sources for path in SOURCE.glob(name)]
+        return sorted(path for path in found if path.suffix == ".py" and not path.is_relative_to(_ELSEWHERE))
+
+
+AREAS = (
+    Area("rows", ("_operators/native/*", "_operators/composite/*"), ("tests/ops",), ("tests/ops/test_bodies.py",)),
+    Area("operators", ("_operators/*", "_operators/table/*"), ("tests/ops", "tests/pytorch_port")),
+    Area("nn", ("nn/**/*",), ("tests/nn", "tests/pytorch_port", "tests/ops")),
+    Area("optim", ("optim/*", "optim/_schedules/*"), ("tests/optim",)),
+    Area("distributions", ("distributions/*",), ("tests/surface",)),
+    Area("func", ("func/*", "_behaviours/batched/*"), ("tests/surface/test_func.py", "tests/autograd")),
+    Area("autograd", ("_core/autograd/*", "autograd/*"), ("tests/autograd", "tests/pytorch_port")),
+    Area(
+        "serialization",
+        ("_serialization/*", "serialization.py", "_weights_only_unpickler.py"),
+        ("tests/serialization",),
+    ),
+)
+# Tests whose calls are watched. What starts processes of its own, or reads sources, says nothing about a planted fault.
+TESTS = (
+    "tests/ops",
+    "tests/nn",
+    "tests/optim",
+    "tests/amp",
+    "tests/autograd",
+    "tests/pytorch_port",
+    "tests/surface",
+    "tests/serialization",
+    "tests/functionalize",
+    "tests/sparse",
+    "tests/aot",
+    "tests/fx",
+    "tests/library",
+    "tests/utils",
+    "tests/test_random_state.py",
+    "tests/test_tensor_str.py",
+)
