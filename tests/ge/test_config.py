@@ -34,8 +34,12 @@ def test_a_config_of_another_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ge", "_ge_concrete_graph.ge_apis", "_ge_concrete_graph.fx2ge_converter", "configs.compiler_config"]
-)
+    "name",
+    [
+        "ge", "_ge_concrete_graph.ge_apis", "_ge_concrete_graph.fx2ge_converter", "configs.compiler_config",
+        "ge_concrete_graph.ge_graph", "ge_concrete_graph.ge_apis", "npu_fx_compiler", "core.utils",
+    ],
+)  # fmt: skip
 def test_names(name: str) -> None:
     importlib.import_module(f"mindtorch_v2.torchair.{name}")
 
@@ -63,6 +67,33 @@ def test_operators_and_attributes_by_name() -> None:
         _ = ge.Nope
     with pytest.raises(RuntimeError, match="while a graph is converted"):
         ge.Const(1)
+
+
+def test_names_of_earlier_versions() -> None:
+    from mindtorch_v2._backends.ge.graph import Graph
+    from mindtorch_v2.torchair.core._concrete_graph import ValuePack, _is_symlist
+    from mindtorch_v2.torchair.ge_concrete_graph import fx2ge_converter, ge_graph
+
+    with Graph("g") as graph:
+        assert ge_graph.get_default_ge_graph() is graph
+        assert [ge_graph.next_unique_name("Add") for _ in range(2)] == ["Add", "Add_1"]
+    with pytest.raises(RuntimeError, match="while a graph is converted"):
+        ge_graph.get_default_ge_graph()
+    left_out = ge_graph.get_invalid_desc()
+    assert left_out.attr["_is_unfed_optional"].b and left_out.dtype == 0
+    assert ge_graph.compat_as_bytes("sum") == b"sum" == ge_graph.compat_as_bytes(b"sum")
+    with pytest.raises(TypeError, match="Expected binary or unicode string, got 3"):
+        ge_graph.compat_as_bytes(3)  # type: ignore[arg-type]
+
+    def converter() -> None: ...
+
+    assert fx2ge_converter.declare_supported([])(converter) is converter
+    assert ValuePack(1).npu is None and not _is_symlist([1, 2]) and not _is_symlist("ab")
+    assert int(ge_graph.DataType.DT_INT4) == 29 and int(ge_graph.DataType.DT_MAX) == 42
+    with pytest.raises(TypeError, match="DT_INT4 is a name only"):
+        _ = ge_graph.DataType.DT_INT4.proto
+    with pytest.raises(NotImplementedError, match="torch.fx.replace_pattern"):
+        torchair.register_replacement(None, None, ())
 
 
 PROGRAM = """

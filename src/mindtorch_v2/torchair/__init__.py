@@ -7,8 +7,10 @@ from mindtorch_v2._backends.ge.backend import GEConversionError, dump, ge_compil
 from mindtorch_v2._backends.ge.lower import lower
 from mindtorch_v2._backends.ge.registry import register_fx_node_ge_converter
 
-from . import _ge_concrete_graph, configs, ge
+from . import _ge_concrete_graph, configs, core, ge, ge_concrete_graph, npu_fx_compiler
 from .configs.compiler_config import CompilerConfig
+from .core.utils import logger
+from .patterns import register_replacement
 
 __all__ = [
     "CompilerConfig",
@@ -18,6 +20,8 @@ __all__ = [
     "ge_compile",
     "get_compiler",
     "get_npu_backend",
+    "logger",
     "lower",
     "register_fx_node_ge_converter",
+    "register_replacement",
 ]

@@ -25,14 +25,41 @@ class DataType(enum.IntEnum):
     DT_DOUBLE = 11
     DT_BOOL = 12
     DT_STRING = 13
+    DT_DUAL_SUB_INT8 = 14
+    DT_DUAL_SUB_UINT8 = 15
     DT_COMPLEX64 = 16
     DT_COMPLEX128 = 17
+    DT_QINT8 = 18
+    DT_QINT16 = 19
+    DT_QINT32 = 20
+    DT_QUINT8 = 21
+    DT_QUINT16 = 22
+    DT_RESOURCE = 23
+    DT_STRING_REF = 24
+    DT_DUAL = 25
+    DT_VARIANT = 26
     DT_BF16 = 27
     DT_UNDEFINED = 28
+    DT_INT4 = 29
+    DT_UINT1 = 30
+    DT_INT2 = 31
+    DT_UINT2 = 32
+    DT_COMPLEX32 = 33
+    DT_HIFLOAT8 = 34
+    DT_FLOAT8_E5M2 = 35
+    DT_FLOAT8_E4M3FN = 36
+    DT_FLOAT8_E8M0 = 37
+    DT_FLOAT6_E3M2 = 38
+    DT_FLOAT6_E2M3 = 39
+    DT_FLOAT4_E2M1 = 40
+    DT_FLOAT4_E1M2 = 41
+    DT_MAX = 42
 
     @property
     def proto(self) -> int:
-        """The number in a TensorDescriptor."""
+        """The number in a TensorDescriptor. TypeError for a type that graphs do not hold here."""
+        if self.name not in ENUMS["DataType"]:
+            raise TypeError(f"{self.name} is a name only: graphs of this package hold no values of it")
         return ENUMS["DataType"][self.name]
 
     @classmethod
