@@ -41,7 +41,7 @@ def counted() -> list[Use]:
 
 
 def find(name: str) -> Any:
-    """What a dotted name means here, submodules imported on the way as programs would; AttributeError where it is missing."""
+    """Find the value of a dotted name, submodules imported on the way as programs would; AttributeError where it is missing."""
     root = next(each for each in _ROOTS if name == each or name.startswith(f"{each}."))
     value = importlib.import_module(_ROOTS[root])
     for part in name[len(root) + 1 :].split(".") if len(name) > len(root) else ():

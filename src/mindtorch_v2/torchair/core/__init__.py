@@ -1,4 +1,4 @@
-"""What programs take from the inside of torchair: its logger, and how it tells values of graphs apart."""
+"""Names from the inside of torchair: its logger, and how it tells values of graphs apart."""
 
 from . import _concrete_graph, utils
 
