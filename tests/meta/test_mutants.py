@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants.areas import AREAS, ROOT, SOURCE
+from tools.mutants.areas import AREAS, ROOT, SOURCE, TESTS, found
 from tools.mutants.judge import Outcome, outcome
 from tools.mutants.sites import planted, sites
 
@@ -56,8 +56,9 @@ def test_a_site_says_where_it_is() -> None:
 
 def test_areas_have_sources() -> None:
     for area in AREAS:
-        assert area.files(), area.name
-        assert all((ROOT / folder).exists() for folder in area.tests), area.name
+        assert [pattern for pattern in area.sources if not found(pattern)] == [], area.name
+        assert all((ROOT / folder).exists() for folder in (*area.tests, *area.signatures)), area.name
+    assert [name for name in TESTS if not (ROOT / name).exists()] == []
 
 
 ENDS = [

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy  # noqa: F401  (imported once, before processes are forked)
 import pytest  # noqa: F401  (likewise)
 
-from .areas import AREAS, ROOT, SOURCE, Area
+from .areas import AREAS, ROOT, SOURCE, TESTS, Area
 from .coverage import Coverage, collect
 from .judge import Mutant, Outcome, Verdict, is_inside, judge
 from .server import serve
@@ -44,7 +44,7 @@ def main() -> int:
         list(_only(options.only)) if options.only else _sample(options.areas, options.count, options.seed, equivalent)
     )
     print(f"{len(mutants)} mutants, seed {options.seed}", flush=True)
-    coverage = collect(options.jobs)
+    coverage = collect(options.jobs, options.tests or TESTS)
     verdicts = _judged(mutants, coverage, options.jobs)
     return _report(mutants, verdicts, equivalent)
 
@@ -58,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--areas", nargs="*", choices=[area.name for area in AREAS], help="where; everywhere by default"
     )
+    parser.add_argument("--tests", nargs="*", metavar="PATH", help="only these tests are asked: files or folders")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--only", metavar="FILE:LINE", help="every fault of a line, below src/mindtorch_v2")
     return parser.parse_args()

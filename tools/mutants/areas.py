@@ -13,6 +13,12 @@ SOURCE = ROOT / "src" / "mindtorch_v2"
 _ELSEWHERE = SOURCE / "nn" / "parallel"
 
 
+def found(pattern: str) -> list[Path]:
+    """The Python sources below the package that a pattern stands for."""
+    paths = SOURCE.glob(pattern)
+    return [path for path in paths if path.suffix == ".py" and not path.is_relative_to(_ELSEWHERE)]
+
+
 class Area(NamedTuple):
     """Sources below the package, and the tests that are nearest to them."""
 
@@ -26,8 +32,7 @@ class Area(NamedTuple):
 
     def files(self) -> list[Path]:
         """The source files of the area."""
-        found = [path for name in self.sources for path in SOURCE.glob(name)]
-        return sorted(path for path in found if path.suffix == ".py" and not path.is_relative_to(_ELSEWHERE))
+        return sorted(path for name in self.sources for path in found(name))
 
 
 AREAS = (
@@ -36,11 +41,11 @@ AREAS = (
     Area("nn", ("nn/**/*",), ("tests/nn", "tests/pytorch_port", "tests/ops")),
     Area("optim", ("optim/*", "optim/_schedules/*"), ("tests/optim",)),
     Area("distributions", ("distributions/*",), ("tests/surface",)),
-    Area("func", ("func/*", "_behaviours/batched/*"), ("tests/surface/test_func.py", "tests/autograd")),
+    Area("func", ("func/*", "_behaviours/batched/*"), ("tests/func", "tests/autograd", "tests/ops")),
     Area("autograd", ("_core/autograd/*", "autograd/*"), ("tests/autograd", "tests/pytorch_port")),
     Area(
         "serialization",
-        ("_serialization/*", "serialization.py", "_weights_only_unpickler.py"),
+        ("serialization/*", "_weights_only_unpickler.py"),
         ("tests/serialization",),
     ),
 )
@@ -51,6 +56,7 @@ TESTS = (
     "tests/optim",
     "tests/amp",
     "tests/autograd",
+    "tests/func",
     "tests/pytorch_port",
     "tests/surface",
     "tests/serialization",

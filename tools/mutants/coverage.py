@@ -54,10 +54,10 @@ class Coverage:
                 self.by_file.setdefault(functions[place][0], set()).add(test)
 
 
-def collect(jobs: int) -> Coverage:
-    """The coverage of all watched tests; what changed since the last time is run again."""
+def collect(jobs: int, tests: Sequence[str] = TESTS) -> Coverage:
+    """The coverage of these tests; what changed since the last time is run again."""
     _KEPT.mkdir(parents=True, exist_ok=True)
-    files = [str(path.relative_to(ROOT)) for path in _files()]
+    files = [str(path.relative_to(ROOT)) for path in _files(tests)]
     running: set[int] = set()
     for file in files:
         if _kept(file) is None:
@@ -104,8 +104,8 @@ def _at_import() -> set[tuple[str, int, str]]:
     return {(file, line, name) for file, line, name in found}
 
 
-def _files() -> Iterable[Path]:
-    for name in TESTS:
+def _files(tests: Sequence[str]) -> Iterable[Path]:
+    for name in tests:
         path = ROOT / name
         yield from (path,) if path.suffix == ".py" else sorted(path.glob("test_*.py"))
 
