@@ -16,7 +16,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
             repeated = tensors.keys() & each.keys()
             if repeated:
                 raise ValueError(
-                    f"{sorted(repeated)[0]} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+                    f"{sorted(repeated)} appeared in multiple dictionaries; behavior of functional call is ambiguous"
                 )
             tensors.update(each)
     else:

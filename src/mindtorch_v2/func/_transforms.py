@@ -178,7 +178,7 @@ def _argnums(argnums, args):
             raise RuntimeError("argnums must be non-empty")
         numbers = tuple(_check_argnum(a, len(args)) for a in argnums)
         if len(set(numbers)) != len(numbers):
-            raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+            raise RuntimeError(f"argnums elements must be unique, got {numbers}")
         return numbers
     raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
 
@@ -310,6 +310,15 @@ def vjp(func, *primals, has_aux=False) -> tuple:
     return plain, back
 
 
+def _check_real(api, kind, values) -> None:
+    """RuntimeError for a complex tensor: a Jacobian holds derivatives by real numbers."""
+    for place, value in enumerate(values):
+        if isinstance(value, torch.Tensor) and value.is_complex():
+            raise RuntimeError(
+                f"{api}: Expected all {kind} to be real but received complex tensor at flattened input idx: {place}"
+            )
+
+
 def _one_hots(like, count, start, size):
     """Rows `start` to `start + size` of the identity, in the shape of `like`: a basis of its space, one a row."""
     rows = torch.zeros((count, size), dtype=like.dtype, device=like.device)
@@ -338,9 +347,11 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     def wrapper(*args, **kwargs):
         numbers = _argnums(argnums, args)
         chosen = [args[n] for n in numbers]
+        _check_real("jacrev", "inputs", pytree.tree_leaves(chosen))
         made = vjp(lambda *given: func(*_with(args, numbers, given), **kwargs), *chosen, has_aux=has_aux)
         result, back = made[:2]
         outputs, out_spec = pytree.tree_flatten(result)
+        _check_real("jacrev", "outputs", outputs)
         rows = vmap(lambda *cotangents: back(out_spec.unflatten(list(cotangents))), chunk_size=chunk_size)(
             *_basis(outputs)
         )
@@ -433,6 +444,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         numbers = _argnums(argnums, args)
         chosen = tuple(args[n] for n in numbers)
         leaves, spec = pytree.tree_flatten(chosen)
+        _check_real("jacfwd", "inputs", leaves)
 
         def along(*directions):
             made = _jvp(
@@ -444,6 +456,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         made = vmap(along, out_dims=out_dims, randomness=randomness)(*_basis(leaves))
         columns = made[0]
         outputs, out_spec = pytree.tree_flatten(columns)
+        _check_real("jacfwd", "outputs", outputs)
         parts = []
         for output in outputs:
             start, part = 0, []
@@ -493,12 +506,15 @@ def linearize(func, *primals) -> tuple:
                     "of the corresponding primal."
                 )
         pairs = [(p, t) for p, t in zip(pulled, given) if p.requires_grad]
+        # A derivative of the result by the tangents is this function again.
+        recorded = torch.is_grad_enabled() and any(t.requires_grad for _, t in pairs)
         made = (
             torch.autograd.grad(
                 [p for p, _ in pairs],
                 seeds,
                 [t for _, t in pairs],
                 retain_graph=True,
+                create_graph=recorded,
                 allow_unused=True,
                 materialize_grads=True,
             )

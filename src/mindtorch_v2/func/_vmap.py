@@ -65,9 +65,7 @@ def _flat_arguments(func, in_dims, args) -> tuple:
     dims = [_check_dim(name, in_dims, leaf, dim) for leaf, dim in zip(leaves, dims)]
     all_sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims) if dim is not None]
     if not all_sizes:
-        raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input must be mapped over, all in_dims are None"
-        )
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(size != all_sizes[0] for size in all_sizes):
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {all_sizes} "

@@ -632,8 +632,8 @@ def key_get(obj, kp):
 
 
 def treespec_pprint(treespec) -> str:
-    """The text of a structure."""
-    return repr(treespec)
+    """The text of a structure: its containers, with an asterisk for each leaf."""
+    return repr(treespec.unflatten([_LEAF_SPEC] * treespec.num_leaves))
 
 
 def treespec_dumps(treespec, protocol=None):

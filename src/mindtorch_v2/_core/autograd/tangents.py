@@ -46,7 +46,14 @@ def tangent_of(tensor: Any, level: int) -> Any:
         return _C._tangent(tensor, level)
     whole, levels = found
     tangent = _C._tangent(whole, level)
-    return None if tangent is None else batched.hide_all(tangent, levels)
+    if tangent is None:
+        return None
+    for number in levels:
+        if number in batched.levels_of(tangent):
+            # A tangent for each slice met a tensor with slices: each tangent has moved all of them, and counts for its own.
+            tangent = batched.show(tangent, number, 0).diagonal(0, 0, 1).movedim(-1, 0)
+        tangent = batched.hide(tangent, 0, number)
+    return tangent
 
 
 def primal_of(tensor: Any, level: int) -> Any:
