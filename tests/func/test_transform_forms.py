@@ -348,6 +348,11 @@ def test_what_pytorch_refuses_or_gets_wrong() -> None:
     gradient, aux = grad(lambda a: (a.sum(), {"k": a * 2, "n": 3}), has_aux=True)(x)
     assert (gradient.tolist(), aux["k"].tolist(), aux["n"]) == ([1.0] * 3, [2.0, 4.0, 6.0], 3)
     value, moved, aux = jvp(lambda a: (a * 2, {"n": 3, "t": a}), (x,), (x,), has_aux=True)
-    assert (value.tolist(), moved.tolist(), aux["n"], aux["t"].tolist()) == ([2.0, 4.0, 6.0], [2.0, 4.0, 6.0], 3, [1.0, 2.0, 3.0])
+    assert (value.tolist(), moved.tolist(), aux["n"], aux["t"].tolist()) == (
+        [2.0, 4.0, 6.0],
+        [2.0, 4.0, 6.0],
+        3,
+        [1.0, 2.0, 3.0],
+    )
     with pytest.raises(RuntimeError, match=r"grad_output\[1\] has a shape of torch.Size\(\[1\]\) and output\[1\]"):
         vjp(lambda a: (a, a.sum()), x)[1]((x, torch.ones(1)))

@@ -138,7 +138,7 @@ def get_unsafe_globals_in_checkpoint(f) -> list:
         archive = _archive.ArchiveReader(file)
         found = _weights_only_unpickler.get_globals_in_pkl(io.BytesIO(archive.read("data.pkl")))
     allowed = set(_weights_only_unpickler._allowed()) | set(_weights_only_unpickler._user_globals)
-    normalized = {_weights_only_unpickler._normalized(*path.rpartition(".")[::2]): path for path in found}
+    normalized = {_weights_only_unpickler._normalized(*path.rpartition(".")[::2]): path for path in sorted(found)}
     return [path for name, path in normalized.items() if name not in allowed and path not in allowed]
 
 

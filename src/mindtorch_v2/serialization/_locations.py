@@ -84,12 +84,7 @@ register_package(30, _device_tag, _device_deserialize)
 
 def is_meta(map_location):
     """Whether everything goes to the meta device, so that no data need be read."""
-    return (
-        map_location is not None
-        and not callable(map_location)
-        and not isinstance(map_location, dict)
-        and (str(map_location) == "meta")
-    )
+    return isinstance(map_location, (str, torch.device)) and str(map_location) == "meta"
 
 
 def restorer(map_location):
