@@ -26,7 +26,8 @@ def _functions(body: Iterable[ast.AST], of_class: bool) -> Iterator[tuple[Functi
         if isinstance(node, Function):
             static = any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)
             yield node, of_class and not static
-        yield from _functions(ast.iter_child_nodes(node), isinstance(node, ast.ClassDef))
+        within = isinstance(node, ast.ClassDef) or (of_class and isinstance(node, ast.If))
+        yield from _functions(ast.iter_child_nodes(node), within)
 
 
 def is_public(function: Function) -> bool:

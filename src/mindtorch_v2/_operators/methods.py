@@ -20,7 +20,7 @@ def as_subclass(self: Any, cls: type) -> Any:
         view = aten.alias(self)
     finally:
         _C._disable_function_overrides(before)
-    made = _C.TensorBase._make_subclass(cls, view)  # type: ignore[attr-defined]
+    made = _C.TensorBase._make_subclass(cls, view)
     made._swap_contents(view)  # history and all; the class stays
     return made
 

@@ -5,6 +5,10 @@ Ascend NPUs. docs/distributed.md is the guide.
 """
 
 from mindtorch_v2.distributed import distributed_c10d
+from mindtorch_v2.distributed._errors import *
+from mindtorch_v2.distributed._groups import *
+from mindtorch_v2.distributed._objects import *
+from mindtorch_v2.distributed._operations import *
 from mindtorch_v2.distributed.distributed_c10d import *
 from mindtorch_v2.distributed.distributed_c10d import _all_gather_base, _reduce_scatter_base
 from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh

@@ -1,5 +1,9 @@
 """Neural networks: layers, their functions, initialization, and utilities."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from . import attention, functional, grad, init, modules, parallel, parameter, utils
 from .modules import *  # the layers, by modules.__all__
 from .modules.module import Module
@@ -7,7 +11,7 @@ from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 
-def factory_kwargs(kwargs):
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The `device`, `dtype` and `memory_format` of a layer's keyword arguments, also from a nested "factory_kwargs".
 
     Raises TypeError where there is anything else, or where a key stands in both.

@@ -1,6 +1,9 @@
 """`PackedSequence`: sequences of different lengths, one step after another."""
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -21,10 +24,16 @@ class PackedSequence(PackedSequence_):
 
     __module__ = "mindtorch_v2.nn.utils.rnn"  # where pickles look for it
 
-    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+    def __new__(
+        cls,
+        data: torch.Tensor,
+        batch_sizes: torch.Tensor | None = None,
+        sorted_indices: torch.Tensor | None = None,
+        unsorted_indices: torch.Tensor | None = None,
+    ) -> PackedSequence:
         return super().__new__(cls, *_packed_sequence_init_args(data, batch_sizes, sorted_indices, unsorted_indices))
 
-    def pin_memory(self):
+    def pin_memory(self) -> PackedSequence:
         """The same with pinned memory."""
         return type(self)(
             self.data.pin_memory(),
@@ -33,7 +42,7 @@ class PackedSequence(PackedSequence_):
             None if self.unsorted_indices is None else self.unsorted_indices.pin_memory(),
         )
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same with `data` moved or cast as `Tensor.to` does, and the indices moved along."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -46,7 +55,7 @@ class PackedSequence(PackedSequence_):
         ]
         return type(self)(data, self.batch_sizes, *moved)
 
-    def cuda(self, *args, **kwargs):
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same on a CUDA device."""
         ex = torch.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
         if ex.is_cuda:
@@ -54,7 +63,7 @@ class PackedSequence(PackedSequence_):
         kwargs["device"] = "cuda"
         return self.to(*args, **kwargs)
 
-    def cpu(self, *args, **kwargs):
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same on the CPU."""
         ex = torch.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
         if ex.device.type == "cpu":
@@ -62,44 +71,44 @@ class PackedSequence(PackedSequence_):
         kwargs["device"] = "cpu"
         return self.to(*args, **kwargs)
 
-    def double(self):
+    def double(self) -> PackedSequence:
         """The same as float64."""
         return self.to(dtype=torch.double)
 
-    def float(self):
+    def float(self) -> PackedSequence:
         """The same as float32."""
         return self.to(dtype=torch.float)
 
-    def half(self):
+    def half(self) -> PackedSequence:
         """The same as float16."""
         return self.to(dtype=torch.half)
 
-    def long(self):
+    def long(self) -> PackedSequence:
         """The same as int64."""
         return self.to(dtype=torch.long)
 
-    def int(self):
+    def int(self) -> PackedSequence:
         """The same as int32."""
         return self.to(dtype=torch.int)
 
-    def short(self):
+    def short(self) -> PackedSequence:
         """The same as int16."""
         return self.to(dtype=torch.short)
 
-    def char(self):
+    def char(self) -> PackedSequence:
         """The same as int8."""
         return self.to(dtype=torch.int8)
 
-    def byte(self):
+    def byte(self) -> PackedSequence:
         """The same as uint8."""
         return self.to(dtype=torch.uint8)
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
         """Whether `data` is on a CUDA device."""
         return self.data.is_cuda
 
-    def is_pinned(self):
+    def is_pinned(self) -> bool:
         """Whether `data` is in pinned memory."""
         return self.data.is_pinned()
 
@@ -124,7 +133,7 @@ def _packed_sequence_init_args(data, batch_sizes=None, sorted_indices=None, unso
     return data[0], data[1], sorted_indices, unsorted_indices
 
 
-def invert_permutation(permutation):
+def invert_permutation(permutation: torch.Tensor | None) -> torch.Tensor | None:
     """The permutation that undoes a given one, both 1-D tensors of indices; None for None."""
     if permutation is None:
         return None

@@ -1,11 +1,13 @@
 """The `reduction` argument of losses: its number for the operators, and the deprecated pair it replaces."""
 
+from __future__ import annotations
+
 import warnings
 
 _NUMBERS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
 
-def get_enum(reduction):
+def get_enum(reduction: str) -> int:
     """The operators' number for a reduction's name: 0 none, 1 mean, 2 sum."""
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
@@ -15,7 +17,7 @@ def get_enum(reduction):
         raise ValueError(f"{reduction} is not a valid value for reduction") from None
 
 
-def legacy_get_string(size_average, reduce, emit_warning=True):
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
     """The reduction's name that the deprecated `size_average` and `reduce` mean."""
     size_average = True if size_average is None else size_average
     reduce = True if reduce is None else reduce
@@ -32,6 +34,6 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     return ret
 
 
-def legacy_get_enum(size_average, reduce, emit_warning=True):
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
     """The operators' number for what the deprecated `size_average` and `reduce` mean."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -1,13 +1,15 @@
 """Sizes: one for each dimension from one for all, and their orders."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 
 
 def _ntuple(n, name="parse"):
     """Returns a function that makes a tuple of a sequence and `n` copies of anything else."""
 
-    def parse(x) -> tuple:
+    def parse(x: float | Sequence[float]) -> tuple:
         if isinstance(x, Iterable):
             return tuple(x)
         return tuple(repeat(x, n))

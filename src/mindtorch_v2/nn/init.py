@@ -1,8 +1,11 @@
 """Initialization of tensors in place, taking random numbers from the generator in PyTorch's order."""
 
+from __future__ import annotations
+
 import functools
 import math
 import warnings
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -47,17 +50,17 @@ _UNIT_GAIN = (
 )
 
 
-def _no_grad_uniform_(tensor, a, b, generator=None):
+def _no_grad_uniform_(tensor, a, b, generator=None) -> torch.Tensor:
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def _no_grad_normal_(tensor, mean, std, generator=None):
+def _no_grad_normal_(tensor, mean, std, generator=None) -> torch.Tensor:
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
-def _redrawn_until(tensor, draw, accepts):
+def _redrawn_until(tensor, draw, accepts) -> torch.Tensor:
     """Fills `tensor` with what `draw(t)` draws, whole tensors at a time, each element until it is accepted."""
     draw(tensor)
     open_places = ~accepts(tensor)
@@ -68,10 +71,10 @@ def _redrawn_until(tensor, draw, accepts):
     return tensor
 
 
-def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
+def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None) -> torch.Tensor:
     """Rejection sampling: from the normal distribution, or where that hits [a, b] seldom from the uniform one."""
 
-    def norm_cdf(x):
+    def norm_cdf(x: float) -> float:
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -91,7 +94,7 @@ def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
         # The density is highest at the mean, or at the bound next to it.
         mode = min(max(0.0, low), high)
 
-        def accepts(t):
+        def accepts(t: torch.Tensor) -> torch.Tensor:
             z = (t - mean) / std
             chance = torch.exp((mode * mode - z * z) / 2)
             return torch.empty_like(t).uniform_(0, 1, generator=generator) <= chance
@@ -99,17 +102,17 @@ def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
         return _redrawn_until(tensor, lambda t: t.uniform_(a, b, generator=generator), accepts)
 
 
-def _no_grad_fill_(tensor, val):
+def _no_grad_fill_(tensor, val) -> torch.Tensor:
     with torch.no_grad():
         return tensor.fill_(val)
 
 
-def _no_grad_zero_(tensor):
+def _no_grad_zero_(tensor) -> torch.Tensor:
     with torch.no_grad():
         return tensor.zero_()
 
 
-def calculate_gain(nonlinearity, param=None):
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The recommended gain for a nonlinearity, by its name in `functional`; `param` is leaky_relu's slope."""
     if nonlinearity in _UNIT_GAIN:
         return 1
@@ -130,37 +133,48 @@ def calculate_gain(nonlinearity, param=None):
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-def uniform_(tensor, a=0.0, b=1.0, generator=None):
+def uniform_(
+    tensor: torch.Tensor, a: float = 0.0, b: float = 1.0, generator: torch.Generator | None = None
+) -> torch.Tensor:
     """Fills with numbers uniform in [a, b)."""
     return _no_grad_uniform_(tensor, a, b, generator)
 
 
-def normal_(tensor, mean=0.0, std=1.0, generator=None):
+def normal_(
+    tensor: torch.Tensor, mean: float = 0.0, std: float = 1.0, generator: torch.Generator | None = None
+) -> torch.Tensor:
     """Fills with normal numbers of the given mean and standard deviation."""
     return _no_grad_normal_(tensor, mean, std, generator)
 
 
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+def trunc_normal_(
+    tensor: torch.Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
     """Fills with normal numbers, truncated to [a, b]; best where `a <= mean <= b`."""
     return _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=generator)
 
 
-def constant_(tensor, val):
+def constant_(tensor: torch.Tensor, val: float) -> torch.Tensor:
     """Fills with `val`."""
     return _no_grad_fill_(tensor, val)
 
 
-def ones_(tensor):
+def ones_(tensor: torch.Tensor) -> torch.Tensor:
     """Fills with one."""
     return _no_grad_fill_(tensor, 1.0)
 
 
-def zeros_(tensor):
+def zeros_(tensor: torch.Tensor) -> torch.Tensor:
     """Fills with zero."""
     return _no_grad_zero_(tensor)
 
 
-def eye_(tensor):
+def eye_(tensor: torch.Tensor) -> torch.Tensor:
     """Makes a matrix the identity."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -169,7 +183,7 @@ def eye_(tensor):
     return tensor
 
 
-def dirac_(tensor, groups=1):
+def dirac_(tensor: torch.Tensor, groups: int = 1) -> torch.Tensor:
     """Makes a convolution weight (3 to 5 dimensions) the identity on as many channels as possible, per group."""
     dimensions = tensor.ndimension()
     if dimensions not in (3, 4, 5):
@@ -194,7 +208,7 @@ def _calculate_fan_in_and_fan_out(tensor) -> tuple:
     return tensor.size(1) * receptive_field_size, tensor.size(0) * receptive_field_size
 
 
-def _calculate_correct_fan(tensor, mode):
+def _calculate_correct_fan(tensor, mode) -> int:
     mode = mode.lower()
     valid_modes = ["fan_in", "fan_out"]
     if mode not in valid_modes:
@@ -203,7 +217,7 @@ def _calculate_correct_fan(tensor, mode):
     return fan_in if mode == "fan_in" else fan_out
 
 
-def xavier_uniform_(tensor, gain=1.0, generator=None):
+def xavier_uniform_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
     """Fills uniformly so that variance is kept forward and backward (Glorot & Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
@@ -211,14 +225,14 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor, gain=1.0, generator=None):
+def xavier_normal_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
     """Fills normally so that variance is kept forward and backward (Glorot & Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return _no_grad_normal_(tensor, 0.0, std, generator)
 
 
-def _kaiming_std(tensor, a, mode, nonlinearity):
+def _kaiming_std(tensor, a, mode, nonlinearity) -> float:
     fan = _calculate_correct_fan(tensor, mode)
     gain = calculate_gain(nonlinearity, a)
     return gain / math.sqrt(fan)
@@ -228,7 +242,13 @@ def _warn_zero_element() -> None:
     warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
 
 
-def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_uniform_(
+    tensor: torch.Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
     """Fills uniformly so that variance is kept through the nonlinearity (He et al. 2015).
 
     `a` is the slope of leaky_relu; `mode` "fan_in" keeps the variance of the forward pass, "fan_out" of the backward.
@@ -240,7 +260,13 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_normal_(
+    tensor: torch.Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
     """Fills normally so that variance is kept through the nonlinearity (He et al. 2015)."""
     if 0 in tensor.shape:
         _warn_zero_element()
@@ -248,7 +274,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
     return _no_grad_normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def orthogonal_(tensor, gain=1, generator=None):
+def orthogonal_(tensor: torch.Tensor, gain: float = 1, generator: torch.Generator | None = None) -> torch.Tensor:
     """Fills with a (semi-)orthogonal matrix, trailing dimensions flattened (Saxe et al. 2013)."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -270,7 +296,9 @@ def orthogonal_(tensor, gain=1, generator=None):
     return tensor
 
 
-def sparse_(tensor, sparsity, std=0.01, generator=None):
+def sparse_(
+    tensor: torch.Tensor, sparsity: float, std: float = 0.01, generator: torch.Generator | None = None
+) -> torch.Tensor:
     """Fills a matrix normally, then sets a fraction `sparsity` of each column to zero (Martens 2010)."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -290,7 +318,7 @@ def _make_deprecate(meth):
     old_name = new_name[:-1]
 
     @functools.wraps(meth)
-    def deprecated_init(*args, **kwargs):
+    def deprecated_init(*args: Any, **kwargs: Any) -> torch.Tensor:
         warnings.warn(
             f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.",
             FutureWarning,

@@ -1,8 +1,16 @@
 """Parameters and buffers: the tensor subclasses that `Module` recognises by type."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "Parameter",
@@ -19,7 +27,7 @@ _disabled_torch_function_impl = torch._C._disabled_torch_function_impl
 class _ParameterMeta(type(torch.Tensor)):  # type: ignore[misc]
     """Lets a tensor of a user's subclass count as a parameter through its `_is_param` mark."""
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: object) -> bool:
         if super().__instancecheck__(instance):
             return True
         return cls is Parameter and isinstance(instance, torch.Tensor) and getattr(instance, "_is_param", False)
@@ -37,11 +45,11 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
     True
     """
 
-    def __new__(cls, data=None, requires_grad=True):
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = torch.empty(0)
         if type(data) is torch.Tensor or type(data) is Parameter:
-            return torch.Tensor._make_subclass(cls, data, requires_grad)
+            return cls._make_subclass(cls, data, requires_grad)
         # A subclass keeps its own type; the mark is what makes it a parameter.
         t = data.detach().requires_grad_(requires_grad)
         if type(t) is not type(data):
@@ -55,20 +63,20 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         t._is_param = True
         return t
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(self.data.clone(memory_format=torch.preserve_format), self.requires_grad)
         memo[id(self)] = result
         return result
 
-    def __repr__(self):
+    def __repr__(self) -> str:  # type: ignore[override]  # (without the text of the elements, as in PyTorch)
         return "Parameter containing:\n" + super().__repr__()
 
-    def __reduce_ex__(self, proto):
+    def __reduce_ex__(self, proto: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         state = torch._utils._get_obj_state(self)
         # Backward hooks are not saved; the empty dict keeps PyTorch's file format.
-        hooks = OrderedDict()
+        hooks: OrderedDict[Any, Any] = OrderedDict()
         if not state:
             return torch._utils._rebuild_parameter, (self.data, self.requires_grad, hooks)
         return torch._utils._rebuild_parameter_with_state, (self.data, self.requires_grad, hooks, state)
@@ -102,7 +110,13 @@ class UninitializedTensorMixin:
         torch.Tensor.get_device,
     ]
 
-    def materialize(self, shape, device=None, dtype=None):
+    if TYPE_CHECKING:
+        # Of the parameter or buffer that it is mixed into.
+        cls_to_become: Any
+        data: Any
+        requires_grad: Any
+
+    def materialize(self, shape: Sequence[int], device: Device | None = None, dtype: torch.dtype | None = None) -> None:
         """Allocates data of `shape` and turns this object into a plain parameter or buffer, in place."""
         if device is None:
             device = self.data.device
@@ -115,7 +129,7 @@ class UninitializedTensorMixin:
             self.__dict__.pop(mark, None)
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. "
             "This error usually happens in `load_state_dict` when trying to load "
@@ -123,7 +137,7 @@ class UninitializedTensorMixin:
             "Call `forward` to initialize the parameters before accessing their attributes."
         )
 
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. "
             "Call `forward` to initialize the parameters before calling "
@@ -133,14 +147,16 @@ class UninitializedTensorMixin:
     def __repr__(self) -> str:
         return f"<{self.__class__.__name__}>"
 
-    def __reduce_ex__(self, proto):
+    def __reduce_ex__(self, proto: Any) -> Any:
         return self.__class__, (self.requires_grad,)
 
     @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         # Property getters arrive as bound slot wrappers; they may read what needs no data.
         if func in cls._allowed_methods or func.__class__.__name__ == "method-wrapper":
-            return super().__torch_function__(func, types, args, kwargs or {})
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]  # (of the tensor that it is mixed into)
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. "
             "This error happens when you are using a `LazyModule` or "
@@ -150,7 +166,7 @@ class UninitializedTensorMixin:
         )
 
 
-def is_lazy(param) -> bool:
+def is_lazy(param: torch.Tensor | None) -> bool:
     """Whether `param` is a parameter or buffer that has no data yet."""
     return isinstance(param, UninitializedTensorMixin)
 
@@ -163,11 +179,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad=True, device=None, dtype=None):
+    def __new__(
+        cls, requires_grad: bool = True, device: Device | None = None, dtype: torch.dtype | None = None
+    ) -> Self:
         data = torch.empty(0, device=device, dtype=dtype)
-        return torch.Tensor._make_subclass(cls, data, requires_grad)
+        return cls._make_subclass(cls, data, requires_grad)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(self.requires_grad, self.data.device, self.data.dtype)
@@ -178,7 +196,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 class _BufferMeta(type(torch.Tensor)):  # type: ignore[misc]
     """Lets a tensor of a user's subclass count as a buffer through its `_is_buffer` mark."""
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: object) -> bool:
         if super().__instancecheck__(instance):
             return True
         return cls is Buffer and isinstance(instance, torch.Tensor) and getattr(instance, "_is_buffer", False)
@@ -192,7 +210,7 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
         persistent: whether the buffer is part of the module's state dict.
     """
 
-    def __new__(cls, data=None, *, persistent=True):
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = torch.empty(0)
         t = data.detach().requires_grad_(data.requires_grad)
@@ -208,9 +226,15 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # type: igno
 
     cls_to_become = torch.Tensor
 
-    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+        persistent: bool = True,
+    ) -> Self:
         data = torch.empty(0, device=device, dtype=dtype)
-        ret = torch.Tensor._make_subclass(cls, data, requires_grad)
+        ret = cls._make_subclass(cls, data, requires_grad)
         ret.persistent = persistent
         ret._is_buffer = True
         return ret

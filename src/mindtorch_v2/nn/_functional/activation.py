@@ -1,5 +1,7 @@
 """Activations. All take tensors of any shape and return the same shape, unless they say otherwise."""
 
+from __future__ import annotations
+
 import warnings
 
 import mindtorch_v2 as torch
@@ -21,7 +23,7 @@ __all__ = [
 
 
 @overridable
-def _threshold(input, threshold, value, inplace=False):
+def _threshold(input, threshold, value, inplace=False) -> torch.Tensor:
     """`x` where `x > threshold`, else `value`."""
     if inplace:
         return torch.threshold_(input, threshold, value)
@@ -32,7 +34,7 @@ threshold = _threshold
 
 
 @overridable
-def glu(input, dim=-1):
+def glu(input: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """`a * sigmoid(b)` with `a`, `b` the halves of the input along `dim`, which must be even."""
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
@@ -40,7 +42,7 @@ def glu(input, dim=-1):
 
 
 @overridable
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: torch.Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> torch.Tensor:
     """`x` clamped to [min_val, max_val]."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -50,23 +52,23 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 
 @overridable
-def tanhshrink(input):
+def tanhshrink(input: torch.Tensor) -> torch.Tensor:
     """`x - tanh(x)`."""
     return input - input.tanh()
 
 
 @overridable
-def softsign(input):
+def softsign(input: torch.Tensor) -> torch.Tensor:
     """`x / (1 + |x|)`."""
     return input / (input.abs() + 1)
 
 
-def tanh(input):
+def tanh(input: torch.Tensor) -> torch.Tensor:
     """The hyperbolic tangent."""
     return input.tanh()
 
 
-def sigmoid(input):
+def sigmoid(input: torch.Tensor) -> torch.Tensor:
     """`1 / (1 + exp(-x))`."""
     return input.sigmoid()
 
@@ -81,7 +83,9 @@ def _get_softmax_dim(name, ndim, stacklevel) -> int:
 
 
 @overridable
-def softmin(input, dim=None, _stacklevel=3, dtype=None):
+def softmin(
+    input: torch.Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
+) -> torch.Tensor:
     """`softmax(-x)` along `dim`; computed in `dtype` if given."""
     if dim is None:
         dim = _get_softmax_dim("softmin", input.dim(), _stacklevel)
@@ -89,7 +93,9 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 
 @overridable
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
+def softmax(
+    input: torch.Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
+) -> torch.Tensor:
     """`exp(x) / sum(exp(x))` along `dim`; computed in `dtype` if given."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim(), _stacklevel)
@@ -97,7 +103,9 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 
 @overridable
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+def log_softmax(
+    input: torch.Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
+) -> torch.Tensor:
     """`log(softmax(x))` along `dim`; computed in `dtype` if given."""
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim(), _stacklevel)
@@ -105,7 +113,9 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 
 @overridable
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def gumbel_softmax(
+    logits: torch.Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> torch.Tensor:
     """Samples of the Gumbel-softmax distribution (Jang et al. 2016); with `hard` one-hot, with soft gradients."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)

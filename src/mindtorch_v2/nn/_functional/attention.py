@@ -1,7 +1,10 @@
 """Attention."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable
@@ -19,7 +22,7 @@ def _none_or_dtype(input):
     raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
 
-def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
+def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True) -> torch.Tensor | None:
     """`mask` as numbers to add: a boolean one becomes -inf where it is True, else 0."""
     if mask is None:
         return None
@@ -47,7 +50,7 @@ def _require(condition, message) -> None:
         raise AssertionError(message)
 
 
-def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
+def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads) -> bool:
     """Whether the arguments are batched; raises where their dimensions do not fit together."""
     if query.dim() not in (2, 3):
         raise AssertionError(
@@ -122,7 +125,7 @@ def _with_column(mask):
     return None if mask is None else torch._C._nn.pad(mask, (0, 1))
 
 
-def _static_or_heads(static, x, name, bsz, num_heads, head_dim):
+def _static_or_heads(static, x, name, bsz, num_heads, head_dim) -> torch.Tensor:
     """Keys or values as `(bsz * num_heads, S, head_dim)`; given static ones are checked and taken."""
     if static is None:
         return x.view(x.shape[0], bsz * num_heads, head_dim).transpose(0, 1)
@@ -134,10 +137,10 @@ def _static_or_heads(static, x, name, bsz, num_heads, head_dim):
     return static
 
 
-def _checked_attn_mask(attn_mask, tgt_len, src_len, bsz, num_heads):
+def _checked_attn_mask(attn_mask, tgt_len, src_len, bsz, num_heads) -> torch.Tensor:
     """The attention mask as `(1 or bsz * num_heads, tgt_len, src_len)`."""
     if attn_mask.dim() == 2:
-        correct = (tgt_len, src_len)
+        correct: tuple[Any, ...] = (tgt_len, src_len)
         if attn_mask.shape != correct:
             raise RuntimeError(f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be {correct}.")
         return attn_mask.unsqueeze(0)
@@ -151,32 +154,32 @@ def _checked_attn_mask(attn_mask, tgt_len, src_len, bsz, num_heads):
 
 @overridable
 def multi_head_attention_forward(
-    query,
-    key,
-    value,
-    embed_dim_to_check,
-    num_heads,
-    in_proj_weight,
-    in_proj_bias,
-    bias_k,
-    bias_v,
-    add_zero_attn,
-    dropout_p,
-    out_proj_weight,
-    out_proj_bias,
-    training=True,
-    key_padding_mask=None,
-    need_weights=True,
-    attn_mask=None,
-    use_separate_proj_weight=False,
-    q_proj_weight=None,
-    k_proj_weight=None,
-    v_proj_weight=None,
-    static_k=None,
-    static_v=None,
-    average_attn_weights=True,
-    is_causal=False,
-):
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: torch.Tensor | None,
+    in_proj_bias: torch.Tensor | None,
+    bias_k: torch.Tensor | None,
+    bias_v: torch.Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: torch.Tensor,
+    out_proj_bias: torch.Tensor | None,
+    training: bool = True,
+    key_padding_mask: torch.Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: torch.Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: torch.Tensor | None = None,
+    k_proj_weight: torch.Tensor | None = None,
+    v_proj_weight: torch.Tensor | None = None,
+    static_k: torch.Tensor | None = None,
+    static_v: torch.Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """The forward of `MultiheadAttention`: queries `(L, N, E)`, keys and values `(S, N, *)`, or without `N`.
 
     Returns the output `(L, N, E)`, and with `need_weights` the weights `(N, L, S)`, not averaged over the heads

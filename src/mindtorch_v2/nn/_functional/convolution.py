@@ -1,5 +1,9 @@
 """Convolutions, linear maps and what they are made of: blocks, padding, shuffles."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable
 
@@ -13,7 +17,7 @@ __all__ = [
 
 
 @overridable
-def pad(input, pad, mode="constant", value=None):
+def pad(input: torch.Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> torch.Tensor:
     """Pads the last dimensions by `pad`, pairs of (before, after), last dimension first.
 
     `mode` is "constant" (with `value`, default 0), "reflect", "replicate" or "circular"; negative pads cut.
@@ -22,13 +26,26 @@ def pad(input, pad, mode="constant", value=None):
 
 
 @overridable
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> torch.Tensor:
     """Extracts sliding blocks: `(N, C, H, W)` or `(C, H, W)` to `(N, C * prod(kernel_size), L)`."""
     return torch._C._nn.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
 @overridable
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(
+    input: torch.Tensor,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> torch.Tensor:
     """Sums sliding blocks: `(N, C * prod(kernel_size), L)` or unbatched, to `(N, C, *output_size)`."""
     return torch._C._nn.col2im(
         input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride)

@@ -1,5 +1,7 @@
 """Dropout functions. All return their input if not `training`."""
 
+from __future__ import annotations
+
 import warnings
 
 import mindtorch_v2 as torch
@@ -21,7 +23,7 @@ def _check_probability(p) -> None:
 
 
 @overridable
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
     """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape."""
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -29,14 +31,16 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 @overridable
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: torch.Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> torch.Tensor:
     """Dropout that keeps mean and variance of SELU's activations; any shape."""
     _check_probability(p)
     return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 
 
 @overridable
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(
+    input: torch.Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> torch.Tensor:
     """`alpha_dropout` of whole channels: `(N, C, *)`."""
     _check_probability(p)
     if inplace:
@@ -44,7 +48,7 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     return torch.feature_alpha_dropout(input, p, training)
 
 
-def _feature_dropout(input, p, training, inplace, is_batched):
+def _feature_dropout(input, p, training, inplace, is_batched) -> torch.Tensor:
     if not is_batched:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
     result = torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
@@ -54,7 +58,7 @@ def _feature_dropout(input, p, training, inplace, is_batched):
 
 
 @overridable
-def dropout1d(input, p=0.5, training=True, inplace=False):
+def dropout1d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
     """Zeroes whole channels of `(N, C, L)` or `(C, L)`."""
     _check_probability(p)
     inp_dim = input.dim()
@@ -69,7 +73,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 
 @overridable
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
     """Zeroes whole channels of `(N, C, H, W)`."""
     _check_probability(p)
     inp_dim = input.dim()
@@ -96,7 +100,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 
 @overridable
-def dropout3d(input, p=0.5, training=True, inplace=False):
+def dropout3d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
     """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`."""
     _check_probability(p)
     inp_dim = input.dim()

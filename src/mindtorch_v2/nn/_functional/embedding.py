@@ -1,5 +1,7 @@
 """Look-ups in tables of vectors."""
 
+from __future__ import annotations
+
 import warnings
 
 import mindtorch_v2 as torch
@@ -17,7 +19,15 @@ def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type) -> None:
 
 
 @overridable
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> torch.Tensor:
     """The rows of `weight` `(V, D)` at the integers `input` `(*)`: `(*, D)`.
 
     The row at `padding_idx` gets no gradient. With `max_norm`, rows that are looked up are renormalized in place.
@@ -40,18 +50,18 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 @overridable
 def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: torch.Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: torch.Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> torch.Tensor:
     """Sums, means or maxima of bags of rows of `weight` `(V, D)`: `(bags, D)`.
 
     Bags are the rows of a 2-D `input`, or the stretches of a 1-D one that begin at `offsets`.

@@ -1,7 +1,11 @@
 """Losses. `reduction` is "none", "mean" or "sum"; `size_average` and `reduce` are its deprecated forms."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable
@@ -34,20 +38,20 @@ __all__ = [
 ]
 
 
-def _number(reduction, size_average=None, reduce=None):
+def _number(reduction, size_average=None, reduce=None) -> int:
     """The operators' number for a reduction."""
     if size_average is not None or reduce is not None:
         return _Reduction.legacy_get_enum(size_average, reduce)
     return _Reduction.get_enum(reduction)
 
 
-def _name(reduction, size_average=None, reduce=None):
+def _name(reduction, size_average=None, reduce=None) -> str:
     if size_average is not None or reduce is not None:
         return _Reduction.legacy_get_string(size_average, reduce)
     return reduction
 
 
-def _reduced(ret, reduction):
+def _reduced(ret, reduction) -> torch.Tensor:
     if reduction == "mean":
         return ret.mean()
     if reduction == "sum":
@@ -56,13 +60,21 @@ def _reduced(ret, reduction):
 
 
 @overridable
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: torch.Tensor | Sequence[int],
+    target_lengths: torch.Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> torch.Tensor:
     """Connectionist temporal classification loss: log-probabilities `(T, N, C)` or `(T, C)`."""
+    lengths: tuple[Any, Any] = (input_lengths, target_lengths)  # both tensors, or both sequences
     return torch.ctc_loss(
         log_probs,
         targets,
-        input_lengths,
-        target_lengths,
+        *lengths,
         blank,
         _Reduction.get_enum(reduction),
         zero_infinity,
@@ -70,7 +82,15 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 
 @overridable
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`."""
     number = _number(reduction, size_average, reduce)
     return torch._C._nn.nll_loss_nd(input, target, weight, number, ignore_index)
@@ -78,15 +98,15 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 @overridable
 def poisson_nll_loss(
-    input,
-    target,
-    log_input=True,
-    full=False,
-    size_average=None,
-    eps=1e-8,
-    reduce=None,
-    reduction="mean",
-):
+    input: torch.Tensor,
+    target: torch.Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """Negative log likelihood of counts under Poisson distributions with (log) rate `input`; any shape."""
     reduction = _name(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
@@ -95,7 +115,14 @@ def poisson_nll_loss(
 
 
 @overridable
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    var: torch.Tensor,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """Negative log likelihood under normal distributions of mean `input` and variance `var`, at least `eps`.
 
     `var` is a number or a tensor of the input's shape, or of it without the last dimension or with that as 1.
@@ -127,7 +154,14 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 @overridable
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> torch.Tensor:
     """Kullback-Leibler divergence, pointwise: log-probabilities and (with `log_target` log-)probabilities `(*)`.
 
     `reduction` "batchmean" divides the sum by the first dimension, as the mathematical definition wants.
@@ -151,15 +185,15 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 @overridable
 def cross_entropy(
-    input,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index=-100,
-    reduce=None,
-    reduction="mean",
-    label_smoothing=0.0,
-):
+    input: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> torch.Tensor:
     """Cross entropy of logits `(N, C, *)` or `(C)` with class indices `(N, *)` or `()`, or probabilities."""
     number = _number(reduction, size_average, reduce)
     return torch._C._nn.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
@@ -167,17 +201,17 @@ def cross_entropy(
 
 @overridable
 def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
+    input: torch.Tensor,
+    linear_weight: torch.Tensor,
+    target: torch.Tensor,
     *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
-    options=None,
-):
+    linear_bias: torch.Tensor | None = None,
+    weight: torch.Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> torch.Tensor:
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
     `linear_weight` is `(C, in_features)` or `(C, *, in_features)`, which gives logits `(N, C, *)`. Computation in
@@ -209,7 +243,14 @@ def linear_cross_entropy(
 
 
 @overridable
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`."""
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -224,8 +265,14 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 @overridable
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
+    input: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`."""
     number = _number(reduction, size_average, reduce)
     if not (target.size() == input.size()):
@@ -233,7 +280,7 @@ def binary_cross_entropy_with_logits(
     return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
 
 
-def _same_size(input, target):
+def _same_size(input, target) -> tuple[torch.Tensor, torch.Tensor]:
     """Input and target broadcast together, with a warning where that was needed."""
     if target.size() != input.size():
         warnings.warn(
@@ -252,7 +299,14 @@ def _check_weight(input, weight) -> None:
 
 
 @overridable
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> torch.Tensor:
     """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`."""
     input, target = _same_size(input, target)
     number = _number(reduction, size_average, reduce)
@@ -262,7 +316,13 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 
 @overridable
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: torch.Tensor | None = None,
+) -> torch.Tensor:
     """`0.5 * d**2` where `d = |x - y| < delta`, else `delta * (d - 0.5 * delta)`, times `weight`; shapes `(*)`.
 
     The weighted mean divides by the number of elements.
@@ -275,14 +335,21 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _reduced_checked(loss, reduction)
 
 
-def _reduced_checked(loss, reduction):
+def _reduced_checked(loss, reduction) -> torch.Tensor:
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
     return _reduced(loss, reduction)
 
 
 @overridable
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: torch.Tensor | None = None,
+) -> torch.Tensor:
     """`|x - y|`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
     reduction = _name(reduction, size_average, reduce)
     input, target = _same_size(input, target)
@@ -296,7 +363,14 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 
 @overridable
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: torch.Tensor | None = None,
+) -> torch.Tensor:
     """`(x - y)**2`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
     reduction = _name(reduction, size_average, reduce)
     input, target = _same_size(input, target)
@@ -310,7 +384,15 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 
 @overridable
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: torch.Tensor,
+    input2: torch.Tensor,
+    target: torch.Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`."""
     number = _number(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
@@ -322,25 +404,51 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 
 @overridable
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+def hinge_embedding_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`."""
     return torch.hinge_embedding_loss(input, target, margin, _number(reduction, size_average, reduce))
 
 
 @overridable
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1."""
     return torch._C._nn.multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 @overridable
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`."""
     return torch._C._nn.soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 @overridable
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """Mean over the last dimension of binary cross entropy with logits: `(N, C)`, targets 0 or 1."""
     reduction = _name(reduction, size_average, reduce)
     logsigmoid = torch._C._nn.log_sigmoid
@@ -355,13 +463,30 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 
 @overridable
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def cosine_embedding_loss(
+    input1: torch.Tensor,
+    input2: torch.Tensor,
+    target: torch.Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1: `(N, D)` or `(D)`."""
     return torch.cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
 
 
 @overridable
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multi_margin_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    p: float = 1,
+    margin: float = 1.0,
+    weight: torch.Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`."""
     number = _number(reduction, size_average, reduce)
     if p != 1 and p != 2:
@@ -373,17 +498,17 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 @overridable
 def triplet_margin_loss(
-    anchor,
-    positive,
-    negative,
-    margin=1.0,
-    p=2,
-    eps=1e-6,
-    swap=False,
-    size_average=None,
-    reduce=None,
-    reduction="mean",
-):
+    anchor: torch.Tensor,
+    positive: torch.Tensor,
+    negative: torch.Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`."""
     number = _number(reduction, size_average, reduce)
     if margin <= 0:
@@ -393,8 +518,15 @@ def triplet_margin_loss(
 
 @overridable
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
+    anchor: torch.Tensor,
+    positive: torch.Tensor,
+    negative: torch.Tensor,
+    *,
+    distance_function: Callable[..., Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> torch.Tensor:
     """`triplet_margin_loss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -1,47 +1,59 @@
 """Products of matrices."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import mindtorch_v2 as torch
 
 __all__ = ["grouped_mm", "scaled_grouped_mm", "scaled_mm"]
 
 
-def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+def grouped_mm(
+    mat_a: torch.Tensor,
+    mat_b: torch.Tensor,
+    *,
+    offs: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> torch.Tensor:
     """Matrix products of groups: rows of `mat_a` between the ends in `offs`, each by its own matrix of `mat_b`."""
     return torch._grouped_mm(mat_a, mat_b, offs=offs, bias=bias, out_dtype=out_dtype)
 
 
 def scaled_mm(
-    mat_a,
-    mat_b,
-    scale_a,
-    scale_recipe_a,
-    scale_b,
-    scale_recipe_b,
-    swizzle_a=None,
-    swizzle_b=None,
-    bias=None,
-    output_dtype=torch.bfloat16,
-    contraction_dim=(),
-    use_fast_accum=False,
-):
+    mat_a: torch.Tensor,
+    mat_b: torch.Tensor,
+    scale_a: torch.Tensor | list[torch.Tensor],
+    scale_recipe_a: Any,
+    scale_b: torch.Tensor | list[torch.Tensor],
+    scale_recipe_b: Any,
+    swizzle_a: Any = None,
+    swizzle_b: Any = None,
+    bias: torch.Tensor | None = None,
+    output_dtype: torch.dtype | None = torch.bfloat16,
+    contraction_dim: Sequence[int] = (),
+    use_fast_accum: bool = False,
+) -> torch.Tensor:
     """Not implemented: products of scaled 8-bit floating-point matrices."""
     raise NotImplementedError("nn.functional.scaled_mm is not implemented")
 
 
 def scaled_grouped_mm(
-    mat_a,
-    mat_b,
-    scale_a,
-    scale_recipe_a,
-    scale_b,
-    scale_recipe_b,
-    swizzle_a=None,
-    swizzle_b=None,
-    bias=None,
-    offs=None,
-    output_dtype=torch.bfloat16,
-    contraction_dim=(),
-    use_fast_accum=False,
-):
+    mat_a: torch.Tensor,
+    mat_b: torch.Tensor,
+    scale_a: torch.Tensor | list[torch.Tensor],
+    scale_recipe_a: Any,
+    scale_b: torch.Tensor | list[torch.Tensor],
+    scale_recipe_b: Any,
+    swizzle_a: Any = None,
+    swizzle_b: Any = None,
+    bias: torch.Tensor | None = None,
+    offs: torch.Tensor | None = None,
+    output_dtype: torch.dtype | None = torch.bfloat16,
+    contraction_dim: Sequence[int] = (),
+    use_fast_accum: bool = False,
+) -> torch.Tensor:
     """Not implemented: products of groups of scaled 8-bit floating-point matrices."""
     raise NotImplementedError("nn.functional.scaled_grouped_mm is not implemented")

@@ -1,5 +1,7 @@
 """Normalization functions."""
 
+from __future__ import annotations
+
 import math
 
 import mindtorch_v2 as torch
@@ -27,7 +29,16 @@ def _verify_spatial_size(size) -> None:
 
 
 @overridable
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(
+    input: torch.Tensor,
+    running_mean: torch.Tensor | None,
+    running_var: torch.Tensor | None,
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> torch.Tensor:
     """Normalizes each channel of `(N, C, *)`: by the batch's statistics if `training`, else by the running ones."""
     if training:
         _verify_batch_size(input.size())
@@ -36,15 +47,15 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 @overridable
 def instance_norm(
-    input,
-    running_mean=None,
-    running_var=None,
-    weight=None,
-    bias=None,
-    use_input_stats=True,
-    momentum=0.1,
-    eps=1e-5,
-):
+    input: torch.Tensor,
+    running_mean: torch.Tensor | None = None,
+    running_var: torch.Tensor | None = None,
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> torch.Tensor:
     """Normalizes each channel of each sample of `(N, C, *)`."""
     if use_input_stats:
         _verify_spatial_size(input.size())
@@ -52,7 +63,13 @@ def instance_norm(
 
 
 @overridable
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(
+    input: torch.Tensor,
+    num_groups: int,
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    eps: float = 1e-5,
+) -> torch.Tensor:
     """Normalizes over each of `num_groups` groups of channels of each sample of `(N, C, *)`."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
@@ -62,7 +79,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 
 @overridable
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(
+    input: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> torch.Tensor:
     """Divides `(N, C, *)` by `(k + alpha * mean square over size neighbouring channels) ** beta`."""
     dim = input.dim()
     if dim < 3:
@@ -84,7 +103,9 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 @overridable
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+def normalize(
+    input: torch.Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: torch.Tensor | None = None
+) -> torch.Tensor:
     """Divides by the p-norm along `dim`, but by no less than `eps`."""
     denom = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:

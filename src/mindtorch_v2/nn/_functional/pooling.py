@@ -1,6 +1,10 @@
 """Pooling functions. A size is an int, or one for each spatial dimension."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable, overridable_as
@@ -42,8 +46,14 @@ def _stride(stride):
 
 @overridable
 def max_pool1d_with_indices(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The maximum of each window and where it stands: `(N, C, L)` or `(C, L)`."""
     return torch.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
@@ -53,7 +63,15 @@ def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mod
     return torch.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool1d(
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window, with `return_indices` also where it stands: `(N, C, L)` or `(C, L)`."""
     function = max_pool1d_with_indices if return_indices else _max_pool1d
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -61,8 +79,14 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 @overridable
 def max_pool2d_with_indices(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The maximum of each window and where it stands: `(N, C, H, W)` or `(C, H, W)`."""
     return torch._C._nn.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
@@ -72,7 +96,15 @@ def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mod
     return torch.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool2d(
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window, with `return_indices` also where it stands: `(N, C, H, W)` or `(C, H, W)`."""
     function = max_pool2d_with_indices if return_indices else _max_pool2d
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -80,8 +112,14 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 @overridable
 def max_pool3d_with_indices(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The maximum of each window and where it stands: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     return torch._C._nn.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
@@ -91,7 +129,15 @@ def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mod
     return torch.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
-def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool3d(
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window, with `return_indices` also where it stands: `(N, C, D, H, W)`."""
     function = max_pool3d_with_indices if return_indices else _max_pool3d
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -105,7 +151,7 @@ def _check_unpool_output_size(output_size, dim) -> None:
         )
 
 
-def _unpool_output_size(input, kernel_size, stride, padding, output_size):
+def _unpool_output_size(input, kernel_size, stride, padding, output_size) -> list[int]:
     """The spatial size that unpooling gives; a given one must be less than a stride away from the default."""
     spatial = input.size()[-len(kernel_size) :]
     default_size = [(size - 1) * stride[d] + kernel_size[d] - 2 * padding[d] for d, size in enumerate(spatial)]
@@ -123,7 +169,14 @@ def _unpool_output_size(input, kernel_size, stride, padding, output_size):
 
 
 @overridable
-def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool1d(
+    input: torch.Tensor,
+    indices: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: int | Sequence[int] | None = None,
+) -> torch.Tensor:
     """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`."""
     kernel_size = _single(kernel_size)
     stride = _single(stride) if stride is not None else kernel_size
@@ -135,7 +188,14 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 
 @overridable
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(
+    input: torch.Tensor,
+    indices: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: int | Sequence[int] | None = None,
+) -> torch.Tensor:
     """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`."""
     kernel_size = _pair(kernel_size)
     stride = _pair(stride) if stride is not None else kernel_size
@@ -145,7 +205,14 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 
 @overridable
-def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool3d(
+    input: torch.Tensor,
+    indices: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: int | Sequence[int] | None = None,
+) -> torch.Tensor:
     """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     kernel_size = _triple(kernel_size)
     stride = _triple(stride) if stride is not None else kernel_size
@@ -154,35 +221,55 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return torch._C._nn.max_unpool3d(input, indices, output_size, stride, padding)
 
 
-def _lp_pool(avg_pool, input, norm_type, kernel_size, window, stride, ceil_mode):
+def _lp_pool(avg_pool, input, norm_type, kernel_size, window, stride, ceil_mode) -> torch.Tensor:
     """The p-norm of each window, from the mean of the p-th powers."""
     out = avg_pool(input.pow(norm_type), kernel_size, _stride(stride), 0, ceil_mode)
     return (torch.sign(out) * torch.relu(torch.abs(out))).mul(window).pow(1.0 / norm_type)
 
 
 @overridable
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(
+    input: torch.Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> torch.Tensor:
     """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
     window = _single(kernel_size)[0]
     return _lp_pool(torch.avg_pool1d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
 @overridable
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool2d(
+    input: torch.Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> torch.Tensor:
     """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
     window = math.prod(_pair(kernel_size))
     return _lp_pool(torch._C._nn.avg_pool2d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
 @overridable
-def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool3d(
+    input: torch.Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> torch.Tensor:
     """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     window = math.prod(_triple(kernel_size))
     return _lp_pool(torch._C._nn.avg_pool3d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
 
 @overridable
-def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
+def adaptive_max_pool1d_with_indices(
+    input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Max pooling to a given output size, and where the maxima stand: `(N, C, L)` or `(C, L)`."""
     return torch.adaptive_max_pool1d(input, output_size)
 
@@ -192,14 +279,16 @@ def _adaptive_max_pool1d(input, output_size, return_indices=False):
     return adaptive_max_pool1d_with_indices(input, output_size)[0]
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
     """Max pooling to a given output size: `(N, C, L)` or `(C, L)`."""
     function = adaptive_max_pool1d_with_indices if return_indices else _adaptive_max_pool1d
     return function(input, output_size, return_indices)
 
 
 @overridable
-def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
+def adaptive_max_pool2d_with_indices(
+    input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
     return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
 
@@ -209,14 +298,16 @@ def _adaptive_max_pool2d(input, output_size, return_indices=False):
     return adaptive_max_pool2d_with_indices(input, output_size)[0]
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
     """Max pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
     function = adaptive_max_pool2d_with_indices if return_indices else _adaptive_max_pool2d
     return function(input, output_size, return_indices)
 
 
 @overridable
-def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
+def adaptive_max_pool3d_with_indices(
+    input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
 
@@ -226,25 +317,27 @@ def _adaptive_max_pool3d(input, output_size, return_indices=False):
     return adaptive_max_pool3d_with_indices(input, output_size)[0]
 
 
-def adaptive_max_pool3d(input, output_size, return_indices=False):
+def adaptive_max_pool3d(input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
     """Max pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
     function = adaptive_max_pool3d_with_indices if return_indices else _adaptive_max_pool3d
     return function(input, output_size, return_indices)
 
 
 @overridable
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: torch.Tensor, output_size: int | Sequence[int]) -> torch.Tensor:
     """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
     return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 @overridable
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: torch.Tensor, output_size: int | Sequence[int]) -> torch.Tensor:
     """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
     return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
-def _fractional(dims, name, ntuple, input, kernel_size, output_size, output_ratio, random_samples):
+def _fractional(
+    dims, name, ntuple, input, kernel_size, output_size, output_ratio, random_samples
+) -> tuple[torch.Tensor, torch.Tensor]:
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     if output_size is None:
@@ -259,8 +352,13 @@ def _fractional(dims, name, ntuple, input, kernel_size, output_size, output_rati
 
 @overridable
 def fractional_max_pool2d_with_indices(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
     return _fractional(
         2, "fractional_max_pool2d", _pair, input, kernel_size, output_size, output_ratio, _random_samples
@@ -277,8 +375,13 @@ def _fractional_max_pool2d(
 
 
 def fractional_max_pool2d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: torch.Tensor | None = None,
+) -> Any:
     """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, H, W)` or `(C, H, W)`."""
     function = fractional_max_pool2d_with_indices if return_indices else _fractional_max_pool2d
     return function(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
@@ -286,8 +389,13 @@ def fractional_max_pool2d(
 
 @overridable
 def fractional_max_pool3d_with_indices(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Max pooling over windows of random places, and where the maxima stand: `(N, C, D, H, W)`."""
     return _fractional(
         3, "fractional_max_pool3d", _triple, input, kernel_size, output_size, output_ratio, _random_samples
@@ -304,8 +412,13 @@ def _fractional_max_pool3d(
 
 
 def fractional_max_pool3d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: torch.Tensor | None = None,
+) -> Any:
     """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, D, H, W)`."""
     function = fractional_max_pool3d_with_indices if return_indices else _fractional_max_pool3d
     return function(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)

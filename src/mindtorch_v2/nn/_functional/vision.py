@@ -1,9 +1,17 @@
 """Resizing and sampling of images."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable
+
+if TYPE_CHECKING:
+    from mindtorch_v2.jit._recorder import TracedSize
+
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES",
@@ -37,7 +45,7 @@ _UPSAMPLE = {
 }
 
 
-def _check_align_corners(mode, align_corners):
+def _check_align_corners(mode, align_corners) -> bool | None:
     """The value of `align_corners` for a mode that has it; None for the others, which must not be given one."""
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
@@ -87,14 +95,14 @@ def _output_size_and_factors(input, size, scale_factor) -> tuple:
 
 @overridable
 def interpolate(
-    input,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-    antialias=False,
-):
+    input: torch.Tensor,
+    size: int | Sequence[int | TracedSize] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> torch.Tensor:
     """Resizes the spatial dimensions of `(N, C, *)`, of which there are one to three, to a size or by a factor.
 
     `mode` is "nearest", "nearest-exact", "linear" (3-D input), "bilinear" and "bicubic" (4-D), "trilinear" (5-D)
@@ -141,13 +149,21 @@ def interpolate(
     return operator(input, output_size, align_corners, scale_factors)
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(
+    input: torch.Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> torch.Tensor:
     """Deprecated alias of `interpolate`."""
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input, size=None, scale_factor=None):
+def upsample_nearest(
+    input: torch.Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> torch.Tensor:
     """Deprecated: `interpolate` with mode "nearest"."""
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
@@ -155,7 +171,9 @@ def upsample_nearest(input, size=None, scale_factor=None):
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):
+def upsample_bilinear(
+    input: torch.Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> torch.Tensor:
     """Deprecated: `interpolate` with mode "bilinear" and aligned corners."""
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
@@ -174,7 +192,13 @@ def _warn_default_align_corners() -> None:
 
 
 @overridable
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(
+    input: torch.Tensor,
+    grid: torch.Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> torch.Tensor:
     """Samples `(N, C, H, W)` at the points `grid` `(N, H', W', 2)` in [-1, 1], or the 3-D analogue.
 
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` "zeros", "border" or "reflection".
@@ -202,7 +226,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
 
 @overridable
-def affine_grid(theta, size, align_corners=None):
+def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool | None = None) -> torch.Tensor:
     """The points that affine maps `theta` `(N, 2, 3)` give for an output of `size` `(N, C, H, W)`: `(N, H, W, 2)`.
 
     In three dimensions `(N, 3, 4)` and `(N, C, D, H, W)` give `(N, D, H, W, 3)`.

@@ -4,6 +4,11 @@ The choice is kept in the flags of `torch.backends.cuda`, where PyTorch keeps it
 same exact attention.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import contextlib
 from enum import IntEnum
 
@@ -47,7 +52,7 @@ _overrideable_enabled = True
 _priority = _DEFAULT_PRIORITY
 
 
-def _is_enabled(backend):
+def _is_enabled(backend) -> bool:
     if backend in _FLAGS:
         return getattr(torch.backends.cuda, f"{_FLAGS[backend]}_sdp_enabled")()
     return backend is SDPBackend.OVERRIDEABLE and _overrideable_enabled
@@ -71,7 +76,7 @@ def _sdpa_kernel(backends, set_priority=False) -> None:
 
 
 @contextlib.contextmanager
-def sdpa_kernel(backends, set_priority=False):
+def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
     """Within the context, `scaled_dot_product_attention` may choose only the given kernels (one or a list).
 
     With `set_priority` the order of the list is the order in which they are tried.

@@ -6,14 +6,21 @@ that skip blocks read it. The attention here computes every pair and asks the ma
 of `torch.compile`.
 """
 
+from __future__ import annotations
+
 import inspect
 import itertools
 import math
 import warnings
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.annotations import read_signature
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "BlockMask",
@@ -52,17 +59,17 @@ class AuxOutput(NamedTuple):
 # ---- mask functions ----
 
 
-def noop_mask(batch, head, token_q, token_kv):
+def noop_mask(batch: torch.Tensor, head: torch.Tensor, token_q: torch.Tensor, token_kv: torch.Tensor) -> torch.Tensor:
     """The mask function that masks nothing."""
     return batch.new_ones(size=(), dtype=torch.bool, device=batch.device)
 
 
-def or_masks(*mask_mods):
+def or_masks(*mask_mods: Any) -> Callable[..., Any]:
     """The mask function that lets through what any of the given ones does."""
     if not all(callable(arg) for arg in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
-    def or_mask(b, h, q_idx, kv_idx):
+    def or_mask(b: torch.Tensor, h: torch.Tensor, q_idx: torch.Tensor, kv_idx: torch.Tensor) -> torch.Tensor:
         result = b.new_zeros((), dtype=torch.bool)
         for mask in mask_mods:
             result = result | mask(b, h, q_idx, kv_idx)
@@ -71,12 +78,12 @@ def or_masks(*mask_mods):
     return or_mask
 
 
-def and_masks(*mask_mods):
+def and_masks(*mask_mods: Any) -> Callable[..., Any]:
     """The mask function that lets through what all of the given ones do."""
     if not all(callable(arg) for arg in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
-    def and_mask(b, h, q_idx, kv_idx):
+    def and_mask(b: torch.Tensor, h: torch.Tensor, q_idx: torch.Tensor, kv_idx: torch.Tensor) -> torch.Tensor:
         result = b.new_ones((), dtype=torch.bool)
         for mask in mask_mods:
             result = result & mask(b, h, q_idx, kv_idx)
@@ -101,7 +108,7 @@ def _positions(shape, device) -> list:
     return [torch.arange(n, device=device) for n in shape]
 
 
-def _takes_score(mod_fn):
+def _takes_score(mod_fn) -> bool:
     """Whether a function is one of scores (five arguments) rather than of masks (four)."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = read_signature(mod_fn).parameters.values()
@@ -111,7 +118,9 @@ def _takes_score(mod_fn):
     return count == 5
 
 
-def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
+def create_mask(
+    mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Device | None = None
+) -> torch.Tensor:
     """The mask `(B, H, Q_LEN, KV_LEN)` of a mask function, or of what a score function leaves above -inf.
 
     B and H None count as 1.
@@ -138,7 +147,7 @@ def _ordered(dense) -> tuple:
     return dense.sum(-1).to(torch.int32), columns.to(torch.int32).contiguous()
 
 
-def _dense(num_blocks, indices):
+def _dense(num_blocks, indices) -> torch.Tensor:
     """The reverse of `_ordered`: 1 where there is a block."""
     columns = indices.shape[-1]
     here = torch.arange(columns, device=indices.device) < num_blocks.unsqueeze(-1)
@@ -155,17 +164,17 @@ class BlockMask:
 
     def __init__(
         self,
-        seq_lengths,
-        kv_num_blocks,
-        kv_indices,
-        full_kv_num_blocks,
-        full_kv_indices,
-        q_num_blocks,
-        q_indices,
-        full_q_num_blocks,
-        full_q_indices,
-        BLOCK_SIZE=(_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE),
-        mask_mod=noop_mask,
+        seq_lengths: Sequence[int],
+        kv_num_blocks: torch.Tensor,
+        kv_indices: torch.Tensor,
+        full_kv_num_blocks: torch.Tensor | None,
+        full_kv_indices: torch.Tensor | None,
+        q_num_blocks: torch.Tensor | None,
+        q_indices: torch.Tensor | None,
+        full_q_num_blocks: torch.Tensor | None,
+        full_q_indices: torch.Tensor | None,
+        BLOCK_SIZE: tuple[int, int] = (_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE),
+        mask_mod: Callable[..., Any] = noop_mask,
     ) -> None:
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
@@ -186,44 +195,45 @@ class BlockMask:
     @classmethod
     def from_kv_blocks(
         cls,
-        kv_num_blocks,
-        kv_indices,
-        full_kv_num_blocks=None,
-        full_kv_indices=None,
-        BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE,
-        mask_mod=None,
-        seq_lengths=None,
-        compute_q_blocks=True,
-    ):
+        kv_num_blocks: torch.Tensor,
+        kv_indices: torch.Tensor,
+        full_kv_num_blocks: torch.Tensor | None = None,
+        full_kv_indices: torch.Tensor | None = None,
+        BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
+        mask_mod: Callable[..., Any] | None = None,
+        seq_lengths: Sequence[int] | None = None,
+        compute_q_blocks: bool = True,
+    ) -> BlockMask:
         """A mask from its blocks by row; those by column follow, unless `compute_q_blocks` is False."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         rows, columns = kv_indices.shape[-2:]
         lengths = (rows * size[0], columns * size[1]) if seq_lengths is None else seq_lengths
-        by_column = [None] * 4
+        by_column: list[Any] = [None] * 4
         if compute_q_blocks:
             by_column[:2] = _ordered(_dense(kv_num_blocks, kv_indices).mT)
             if full_kv_num_blocks is not None:
                 by_column[2:] = _ordered(_dense(full_kv_num_blocks, full_kv_indices).mT)
         by_row = (kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices)
-        return cls(lengths, *by_row, *by_column, size, noop_mask if mask_mod is None else mask_mod)
+        named: dict[str, Any] = {"BLOCK_SIZE": size, "mask_mod": noop_mask if mask_mod is None else mask_mod}
+        return cls(lengths, *by_row, *by_column, **named)
 
     @property
     def shape(self) -> tuple:
         """(B, H, queries, keys)."""
         return (*self.kv_indices.shape[:-2], *self.seq_lengths)
 
-    def numel(self):
+    def numel(self) -> int:
         """The number of pairs of positions."""
         return math.prod(self.shape)
 
-    def sparsity(self):
+    def sparsity(self) -> float:
         """The percentage of pairs that need not be computed; negative where the last blocks reach over the ends."""
         blocks = self.kv_num_blocks.sum()
         if self.full_kv_num_blocks is not None:
             blocks = blocks + self.full_kv_num_blocks.sum()
         return 100 * (1 - blocks.item() * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1] / self.numel())
 
-    def to_dense(self):
+    def to_dense(self) -> torch.Tensor:
         """1 for each block that is computed: (B, H, rows, columns)."""
         dense = _dense(self.kv_num_blocks, self.kv_indices)
         if self.full_kv_num_blocks is not None:
@@ -236,12 +246,13 @@ class BlockMask:
             self.q_num_blocks, self.q_indices, self.full_q_num_blocks, self.full_q_indices,
         )  # fmt: skip
 
-    def to(self, device):
+    def to(self, device: Device) -> BlockMask:
         """The mask on a device."""
-        moved = (None if t is None else t.to(device) for t in self._tensors())
-        return type(self)(self.seq_lengths, *moved, self.BLOCK_SIZE, self.mask_mod)
+        moved: list[Any] = [None if t is None else t.to(device) for t in self._tensors()]
+        named: dict[str, Any] = {"BLOCK_SIZE": self.BLOCK_SIZE, "mask_mod": self.mask_mod}
+        return type(self)(self.seq_lengths, *moved, **named)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> BlockMask:
         """The mask of some batches, heads and rows of blocks; the mask function is not one of it any more."""
         index = index if isinstance(index, tuple) else (index,)
         index = (*index, *[slice(None)] * 3)[:3]
@@ -249,16 +260,17 @@ class BlockMask:
             slice(i % n, i % n + 1) if isinstance(i, int) and -n <= i < n else i
             for i, n in zip(index, self.kv_num_blocks.shape, strict=False)
         )
-        by_row = (None if t is None else t[index] for t in self._tensors()[:4])
+        parts: list[Any] = [None if t is None else t[index] for t in self._tensors()[:4]]
+        blocks, places, full, full_places = parts
         return type(self).from_kv_blocks(
-            *by_row, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=_sliced_mask_mod, seq_lengths=self.seq_lengths
+            blocks, places, full, full_places, self.BLOCK_SIZE, _sliced_mask_mod, self.seq_lengths
         )
 
     def _adjust(self, new_q_len, new_kv_len):
         """The upper left corner of the mask, for shorter sequences."""
         rows, columns = -(-new_q_len // self.BLOCK_SIZE[0]), -(-new_kv_len // self.BLOCK_SIZE[1])
 
-        def corner(num_blocks, indices):
+        def corner(num_blocks: torch.Tensor | None, indices: torch.Tensor | None) -> tuple[Any, Any]:
             return (None, None) if indices is None else _ordered(_dense(num_blocks, indices)[..., :rows, :columns])
 
         return type(self).from_kv_blocks(
@@ -269,7 +281,7 @@ class BlockMask:
             seq_lengths=(new_q_len, new_kv_len),
         )
 
-    def to_string(self, grid_size=(20, 20), limit=4) -> str:
+    def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
         """A picture of the blocks of each batch and head, of up to `limit` of them; `grid_size` -1 shows every block."""
         dense = self.to_dense()
         *batches, rows, columns = dense.shape
@@ -305,16 +317,16 @@ class BlockMask:
 
 
 def create_block_mask(
-    mask_mod,
-    B,
-    H,
-    Q_LEN,
-    KV_LEN,
-    device=None,
-    BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE,
-    _compile=False,
-    separate_full_blocks=True,
-):
+    mask_mod: Callable[..., Any],
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: Device | None = None,
+    BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
+    _compile: bool = False,
+    separate_full_blocks: bool = True,
+) -> BlockMask:
     """The `BlockMask` of a mask function; B and H None count as 1 and stand for every batch and head.
 
     >>> mask = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 4, 4, BLOCK_SIZE=2)
@@ -330,8 +342,9 @@ def create_block_mask(
     blocks = mask.unflatten(-1, (-1, size[1])).unflatten(-3, (-1, size[0]))
     left = blocks.sum((-1, -3))
     whole = left == size[0] * size[1] if separate_full_blocks else torch.zeros_like(left, dtype=torch.bool)
-    by_row = [*_ordered((left > 0) & ~whole), *(_ordered(whole) if separate_full_blocks else (None, None))]
-    return BlockMask.from_kv_blocks(*by_row, BLOCK_SIZE=size, mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN))
+    partial, places = _ordered((left > 0) & ~whole)
+    full, full_places = _ordered(whole) if separate_full_blocks else (None, None)
+    return BlockMask.from_kv_blocks(partial, places, full, full_places, size, mask_mod, (Q_LEN, KV_LEN))
 
 
 # ---- the attention ----
@@ -383,18 +396,18 @@ def _check(query, key, value, block_mask, enable_gqa) -> None:
 
 
 def flex_attention(
-    query,
-    key,
-    value,
-    score_mod=None,
-    block_mask=None,
-    scale=None,
-    enable_gqa=False,
-    return_lse=False,
-    kernel_options=None,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Callable[..., Any] | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: dict[str, Any] | None = None,
     *,
-    return_aux=None,
-):
+    return_aux: AuxRequest | None = None,
+) -> tuple[torch.Tensor, torch.Tensor | AuxOutput] | torch.Tensor:
     """Attention `softmax(score_mod(query @ key.mT * scale)) @ value` over the pairs that the mask leaves.
 
     `query` (B, Hq, L, E), `key` (B, Hkv, S, E), `value` (B, Hkv, S, Ev) to (B, Hq, L, Ev); `scale` is 1 / sqrt(E) if None. A
@@ -434,9 +447,9 @@ def flex_attention(
     # A query that no pair is left for has -inf everywhere: its weights are 0, not NaN.
     weights = torch._safe_softmax(scores, -1)
     out = (weights @ value).to(query.dtype)
-    if not return_lse and return_aux is None:
-        return out
     if return_lse:
         return out, scores.logsumexp(-1)
+    if return_aux is None:
+        return out
     lse = scores.logsumexp(-1) if return_aux.lse else None
     return out, AuxOutput(lse, scores.amax(-1) if return_aux.max_scores else None)

@@ -1,10 +1,18 @@
 """Changes of a module's parameters and buffers as a whole: device, dtype, memory, gradients' flags."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 
 from ..parameter import Parameter
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 _TO_SIGNATURES = (
     "to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
@@ -20,7 +28,7 @@ _TO_SIGNATURES = (
 def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, copy=False, memory_format=None) -> tuple:
     """The arguments of `to` in any of its three forms, as `(device, dtype, non_blocking, memory_format)`."""
 
-    def invalid():
+    def invalid() -> TypeError:
         got = ", ".join(type(a).__name__ for a in given)
         return TypeError(_TO_SIGNATURES.format(got=got))
 
@@ -51,14 +59,14 @@ def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, c
 torch._C._nn._parse_to = _parse_to  # where libraries look for it
 
 
-def _conversion_flag(name):
+def _conversion_flag(name) -> bool:
     """A switch of `torch.__future__` that changes how parameters are replaced; off where it does not exist."""
     future = getattr(torch, "__future__", None)
     getter = getattr(future, name, None)
     return getter() if getter is not None else False
 
 
-def _can_share_identity(tensor, other):
+def _can_share_identity(tensor, other) -> bool:
     """Whether `tensor` may take `other`'s data over and stay the same object: both have data, or neither has."""
     return tensor.is_meta == other.is_meta and tensor.layout == other.layout
 
@@ -73,6 +81,10 @@ def _module_error_on_meta(error):
 
 class ConversionMethods:
     """The conversion side of `Module`."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the rest is the module's that it is mixed into
 
     def _replace(self, key, param, applied, overwrite, swap):
         """Puts `applied` in place of parameter `param`, as the same object where the tensors allow it."""
@@ -117,62 +129,63 @@ class ConversionMethods:
                 self._buffers[key] = fn(buf)
         return self
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[[torch.nn.Module], object]) -> Self:
         """Calls `fn` on every submodule and on this module, children first; returns self."""
         for module in self.children():
             module.apply(fn)
-        fn(self)
+        itself: Any = self
+        fn(itself)
         return self
 
-    def cuda(self, device=None):
+    def cuda(self, device: Device | None = None) -> Self:
         """Moves all parameters and buffers to CUDA device `device`, in place; returns self."""
         return self._apply(lambda t: t.cuda(device))
 
-    def ipu(self, device=None):
+    def ipu(self, device: Device | None = None) -> Self:
         """Moves all parameters and buffers to IPU device `device`, in place; returns self."""
         return self._apply(lambda t: t.ipu(device))
 
-    def xpu(self, device=None):
+    def xpu(self, device: Device | None = None) -> Self:
         """Moves all parameters and buffers to XPU device `device`, in place; returns self."""
         return self._apply(lambda t: t.xpu(device))
 
-    def mtia(self, device=None):
+    def mtia(self, device: Device | None = None) -> Self:
         """Moves all parameters and buffers to MTIA device `device`, in place; returns self."""
         return self._apply(lambda t: t.mtia(device))
 
-    def npu(self, device=None):
+    def npu(self, device: Device | None = None) -> Self:
         """Moves all parameters and buffers to NPU device `device`, in place; returns self."""
         return self._apply(lambda t: t.npu(device))
 
-    def cpu(self):
+    def cpu(self) -> Self:
         """Moves all parameters and buffers to the CPU, in place; returns self."""
         return self._apply(lambda t: t.cpu())
 
-    def type(self, dst_type):
+    def type(self, dst_type: torch.dtype | str) -> Self:
         """Casts all parameters and buffers to `dst_type` (a dtype or type name), in place; returns self."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def float(self):
+    def float(self) -> Self:
         """Casts all floating-point parameters and buffers to float32, in place; returns self."""
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
-    def double(self):
+    def double(self) -> Self:
         """Casts all floating-point parameters and buffers to float64, in place; returns self."""
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
-    def half(self):
+    def half(self) -> Self:
         """Casts all floating-point parameters and buffers to float16, in place; returns self."""
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
-    def bfloat16(self):
+    def bfloat16(self) -> Self:
         """Casts all floating-point parameters and buffers to bfloat16, in place; returns self."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
-    def to_empty(self, *, device, recurse=True):
+    def to_empty(self, *, device: Device, recurse: bool = True) -> Self:
         """Moves parameters and buffers to `device` without their values; returns self."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers, in place; returns self.
 
         Called as `to(device, dtype, non_blocking)`, `to(dtype, non_blocking)`, `to(tensor, non_blocking)` or
@@ -195,7 +208,7 @@ class ConversionMethods:
                     stacklevel=2,
                 )
 
-        def convert(t):
+        def convert(t: torch.Tensor) -> torch.Tensor:
             new_dtype = dtype if t.is_floating_point() or t.is_complex() else None
             try:
                 if convert_to_format is not None and t.dim() in (4, 5):
@@ -208,17 +221,17 @@ class ConversionMethods:
 
         return self._apply(convert)
 
-    def share_memory(self):
+    def share_memory(self) -> Self:
         """Moves all parameters and buffers to memory shared between processes; returns self."""
         return self._apply(lambda t: t.share_memory_())
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Sets `requires_grad` of all parameters; returns self."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drops the gradients of all parameters, or with `set_to_none=False` fills them with zero."""
         if getattr(self, "_is_replica", False):
             warnings.warn(

@@ -1,5 +1,9 @@
 """Autograd functions that layers use and that are no operators."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 
 
@@ -7,12 +11,12 @@ class BackwardHookFunction(torch.autograd.Function):
     """The identity on several tensors: one node through which all gradients of a module's inputs or outputs go."""
 
     @staticmethod
-    def forward(ctx, *args):
+    def forward(ctx: Any, *args: Any) -> tuple[torch.Tensor, ...]:
         ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
         return args
 
     @staticmethod
-    def backward(ctx, *args):
+    def backward(ctx: Any, *args: Any) -> tuple[torch.Tensor, ...]:
         return args
 
 
@@ -24,7 +28,7 @@ class CrossMapLRN2d(torch.autograd.Function):
     """
 
     @staticmethod
-    def _window_sum(x, before, after):
+    def _window_sum(x, before, after) -> torch.Tensor:
         """The sum over channels `c - before` to `c + after`, those outside counted as zero."""
         channels = x.size(1)
         total = torch.zeros_like(x)
@@ -35,7 +39,9 @@ class CrossMapLRN2d(torch.autograd.Function):
         return total
 
     @staticmethod
-    def forward(ctx, input, size, alpha=1e-4, beta=0.75, k=1):
+    def forward(
+        ctx: Any, input: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: int = 1
+    ) -> torch.Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         ctx.size, ctx.alpha, ctx.beta = size, alpha, beta
@@ -49,7 +55,7 @@ class CrossMapLRN2d(torch.autograd.Function):
         return output
 
     @staticmethod
-    def backward(ctx, grad_output) -> tuple:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple:
         input, output, scale = ctx.saved_tensors
         before = (ctx.size + 1) // 2
         summed = CrossMapLRN2d._window_sum(grad_output * output / scale, before, ctx.size - 1 - before)

@@ -4,9 +4,13 @@
 is the other way, and the only place that knows the order in which hooks run.
 """
 
+from __future__ import annotations
+
 import warnings
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils.hooks import BackwardHook, RemovableHandle
@@ -39,10 +43,10 @@ def _has_any_global_hook() -> bool:
 class LazyHooks:
     """An attribute of each module: an OrderedDict of its own, made when it is first asked for."""
 
-    def __set_name__(self, owner, name) -> None:
+    def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, module, owner=None):
+    def __get__(self, module: Any, owner: Any = None) -> OrderedDict:
         if module is None or "_parameters" not in module.__dict__:  # before Module.__init__() call
             what = f"type object {owner.__name__!r}" if module is None else f"{owner.__name__!r} object"
             raise AttributeError(f"{what} has no attribute {self.name!r}")
@@ -60,17 +64,17 @@ def _present(module, name):
 class _WrappedHook:
     """A hook that gets the module as first argument and holds it weakly, so that it can be pickled and copied."""
 
-    def __init__(self, hook, module=None):
+    def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
         self.__name__ = getattr(hook, "__name__", type(hook).__name__)
         self.__doc__ = getattr(hook, "__doc__", None)
-        self.__module__ = getattr(hook, "__module__", None)
+        self.__module__: Any = getattr(hook, "__module__", None)
         self.with_module = False
         if module is not None:
             self.module = weakref.ref(module)
             self.with_module = True
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> torch.Tensor | None:
         if not self.with_module:
             return self.hook(*args, **kwargs)
         module = self.module()
@@ -78,13 +82,13 @@ class _WrappedHook:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = {"hook": self.hook, "with_module": self.with_module}
         if self.with_module:
             state["module"] = self.module()
         return state
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.hook = state["hook"]
         self.with_module = state["with_module"]
         if self.with_module:
@@ -102,27 +106,29 @@ def _add(hooks, hook, *extra, prepend=False):
     return handle
 
 
-def register_module_buffer_registration_hook(hook):
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Adds a global hook called as `hook(module, name, buffer)` before a buffer is registered; it may replace it."""
     return _add(_global_buffer_registration_hooks, hook)
 
 
-def register_module_module_registration_hook(hook):
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Adds a global hook called as `hook(module, name, submodule)` before a submodule is; it may replace it."""
     return _add(_global_module_registration_hooks, hook)
 
 
-def register_module_parameter_registration_hook(hook):
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Adds a global hook called as `hook(module, name, param)` before a parameter is; it may replace it."""
     return _add(_global_parameter_registration_hooks, hook)
 
 
-def register_module_forward_pre_hook(hook):
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Adds a global hook called as `hook(module, args)` before every forward; it may return new arguments."""
     return _add(_global_forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
     """Adds a global hook called as `hook(module, args[, kwargs], output)` after every forward."""
     handle = _add(_global_forward_hooks, hook, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called)
     if with_kwargs:
@@ -132,7 +138,7 @@ def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     return handle
 
 
-def register_module_backward_hook(hook):
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Adds a global backward hook of the deprecated kind."""
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is True:
@@ -144,12 +150,12 @@ def register_module_backward_hook(hook):
     return _add(_global_backward_hooks, hook)
 
 
-def register_module_full_backward_pre_hook(hook):
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Adds a global hook called as `hook(module, grad_output)` before a module's gradients are computed."""
     return _add(_global_backward_pre_hooks, hook)
 
 
-def register_module_full_backward_hook(hook):
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Adds a global hook called as `hook(module, grad_input, grad_output)` after a module's gradients are computed."""
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is False:
@@ -165,7 +171,7 @@ def _as_tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
-def _first_tensor(result):
+def _first_tensor(result) -> torch.Tensor:
     """The tensor whose node the deprecated backward hooks are hung on."""
     while not isinstance(result, torch.Tensor):
         if isinstance(result, dict):
@@ -178,14 +184,20 @@ def _first_tensor(result):
 class HookMethods:
     """The hook side of `Module`."""
 
-    def register_full_backward_pre_hook(self, hook, prepend=False):
+    _is_full_backward_hook: bool | None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the rest is the module's that it is mixed into
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Adds `hook(module, grad_output)`, called before this module's gradients are computed.
 
         What it returns, if not None, replaces `grad_output`. Returns a handle with `remove()`.
         """
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_backward_hook(self, hook):
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Adds a backward hook of the deprecated kind, which sees the gradients of the last operator only."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(
@@ -195,7 +207,7 @@ class HookMethods:
         self._is_full_backward_hook = False
         return _add(self._backward_hooks, hook)
 
-    def register_full_backward_hook(self, hook, prepend=False):
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Adds `hook(module, grad_input, grad_output)`, called when gradients for the inputs are computed.
 
         What it returns, if not None, replaces `grad_input`. Returns a handle with `remove()`.
@@ -208,7 +220,9 @@ class HookMethods:
         self._is_full_backward_hook = True
         return _add(self._backward_hooks, hook, prepend=prepend)
 
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Adds `hook(module, args)`, or `hook(module, args, kwargs)`, called before `forward`.
 
         It may return new arguments: a value or tuple, or with `with_kwargs` a pair `(args, kwargs)`.
@@ -218,7 +232,9 @@ class HookMethods:
             self._forward_pre_hooks_with_kwargs[handle.id] = True
         return handle
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """Adds `hook(module, args, output)`, or `hook(module, args, kwargs, output)`, called after `forward`.
 
         What it returns, if not None, replaces the output. With `always_call` it runs also when forward raises.
@@ -238,12 +254,12 @@ class HookMethods:
 
     def _get_backward_hooks(self):
         """Returns `(full hooks, hooks of the deprecated kind)`, global ones first."""
-        full_backward_hooks = []
+        full_backward_hooks: list[Any] = []
         if _global_is_full_backward_hook is True:
             full_backward_hooks += _global_backward_hooks.values()
         if self._is_full_backward_hook is True:
             full_backward_hooks += _present(self, "_backward_hooks").values()
-        non_full_backward_hooks = []
+        non_full_backward_hooks: list[Any] = []
         if _global_is_full_backward_hook is False:
             non_full_backward_hooks += _global_backward_hooks.values()
         if self._is_full_backward_hook is False:
@@ -256,7 +272,7 @@ class HookMethods:
     def _maybe_warn_non_full_backward_hook(self, inputs, result, grad_fn) -> None:
         """Warns where hooks of the deprecated kind will not see this module's own gradients."""
 
-        def warn(message) -> None:
+        def warn(message: str) -> None:
             warnings.warn(message, FutureWarning, stacklevel=2)
 
         result = _as_tuple(result)
@@ -365,7 +381,7 @@ class HookMethods:
             self._run_always_called_hooks(called_always, args, kwargs, result)
             raise
 
-    def _run_always_called_hooks(self, done, args, kwargs, result):
+    def _run_always_called_hooks(self, done, args, kwargs, result) -> None:
         """After forward has raised: the `always_call` hooks that have not run yet; their errors become warnings."""
         always = {**_global_forward_hooks_always_called, **self._forward_hooks_always_called}
         for where, hooks in (("global module", _global_forward_hooks), ("module", _present(self, "_forward_hooks"))):

@@ -1,15 +1,22 @@
 """State dicts of modules: saving, loading, their hooks and versions."""
 
+from __future__ import annotations
+
 import itertools
 import warnings
 from collections import OrderedDict, namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils.hooks import RemovableHandle
 
 from ..parameter import Parameter, is_lazy
 from ._hooks import _WrappedHook
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.hooks import RemovableHandle as _RemovableHandle
+
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -30,7 +37,11 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 class StateDictMethods:
     """The state dict side of `Module`."""
 
-    def get_extra_state(self):
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the rest is the module's that it is mixed into
+
+    def get_extra_state(self) -> Any:
         """Extra state to keep in the state dict beside parameters and buffers; a subclass may define it."""
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called. "
@@ -38,7 +49,7 @@ class StateDictMethods:
             "to report this bug."
         )
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> Any:
         """Takes back what `get_extra_state` gave; a subclass that defines one defines both."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called. "
@@ -56,15 +67,15 @@ class StateDictMethods:
         self._state_dict_hooks[handle.id] = hook
         return handle
 
-    def register_state_dict_post_hook(self, hook):
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
         """Adds `hook(module, state_dict, prefix, local_metadata) -> None`, called after `state_dict`."""
         # The mark lets `state_dict` hold this kind to returning None; hooks of the private kind may replace the dict.
-        hook._from_public_api = True
+        hook._from_public_api = True  # type: ignore[attr-defined]  # (a mark on the user's function)
         handle = RemovableHandle(self._state_dict_hooks)
         self._state_dict_hooks[handle.id] = hook
         return handle
 
-    def register_state_dict_pre_hook(self, hook):
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
         """Adds `hook(module, prefix, keep_vars) -> None`, called before `state_dict`."""
         handle = RemovableHandle(self._state_dict_pre_hooks)
         self._state_dict_pre_hooks[handle.id] = hook
@@ -73,7 +84,7 @@ class StateDictMethods:
     def _has_extra_state(self) -> bool:
         return type(self).get_extra_state is not StateDictMethods.get_extra_state
 
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
+    def _save_to_state_dict(self, destination, prefix, keep_vars) -> None:
         """Writes this module's own entries (not those of its children) to `destination`."""
         for name, param in self._parameters.items():
             if param is not None:
@@ -84,7 +95,9 @@ class StateDictMethods:
         if self._has_extra_state():
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(
+        self, *args: Any, destination: OrderedDict | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> OrderedDict:
         """Returns an ordered dict of all parameters and persistent buffers, by dotted name.
 
         The tensors share memory with the module's; with `keep_vars` they are the parameters themselves. The dict's
@@ -103,7 +116,7 @@ class StateDictMethods:
             keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
         if destination is None:
             destination = OrderedDict()
-            destination._metadata = OrderedDict()
+            destination._metadata = OrderedDict()  # type: ignore[attr-defined]  # (a mark on an ordinary dictionary)
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -127,7 +140,7 @@ class StateDictMethods:
         self._load_state_dict_pre_hooks[handle.id] = _WrappedHook(hook, self if with_module else None)
         return handle
 
-    def register_load_state_dict_pre_hook(self, hook):
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
         """Adds a hook called before this module's entries are loaded.
 
         It is called as `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
@@ -135,7 +148,7 @@ class StateDictMethods:
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def register_load_state_dict_post_hook(self, hook):
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
         """Adds `hook(module, incompatible_keys)`, called after loading; it may change the lists in place."""
         handle = RemovableHandle(self._load_state_dict_post_hooks)
         self._load_state_dict_post_hooks[handle.id] = hook
@@ -189,7 +202,7 @@ class StateDictMethods:
 
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-    ):
+    ) -> None:
         """Loads this module's own entries (not those of its children); appends to the three lists what goes wrong."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -225,7 +238,9 @@ class StateDictMethods:
             elif name[0] not in local_state:
                 unexpected_keys.append(key)
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copies the entries of `state_dict` into this module's parameters and buffers, by name.
 
         Args:
@@ -237,13 +252,15 @@ class StateDictMethods:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        missing_keys, unexpected_keys, error_msgs = [], [], []
+        missing_keys: list[str] = []
+        unexpected_keys: list[str] = []
+        error_msgs: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
         state_dict = OrderedDict(state_dict)
         if metadata is not None:
-            state_dict._metadata = metadata
+            state_dict._metadata = metadata  # type: ignore[attr-defined]  # (a mark on an ordinary dictionary)
 
-        def load(module, local_state_dict, prefix="") -> None:
+        def load(module: Any, local_state_dict: Mapping[str, Any], prefix: str = "") -> None:
             local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local_metadata["assign_to_params_buffers"] = assign

@@ -3,7 +3,10 @@
 All take and return tensors of any shape `(*)`, unless they say otherwise.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
@@ -12,6 +15,10 @@ from .. import init
 from ..parameter import Parameter
 from .module import Module
 from .multihead_attention import MultiheadAttention
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "Threshold",
@@ -56,13 +63,13 @@ class Threshold(Module):
 
     __constants__ = ["threshold", "value", "inplace"]
 
-    def __init__(self, threshold, value, inplace=False) -> None:
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold = threshold
         self.value = value
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
@@ -74,14 +81,14 @@ class ReLU(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.relu(input, inplace=self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _inplace_text(self.inplace, "")
 
 
@@ -90,13 +97,13 @@ class RReLU(Module):
 
     __constants__ = ["lower", "upper", "inplace"]
 
-    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False) -> None:
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
         self.lower = lower
         self.upper = upper
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -108,7 +115,14 @@ class Hardtanh(Module):
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
         if min_value is not None:
             warnings.warn(
@@ -126,7 +140,7 @@ class Hardtanh(Module):
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
@@ -136,17 +150,17 @@ class Hardtanh(Module):
 class ReLU6(Hardtanh):
     """`min(max(0, x), 6)`."""
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _inplace_text(self.inplace, "")
 
 
 class Sigmoid(Module):
     """`1 / (1 + exp(-x))`."""
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(input)
 
 
@@ -155,18 +169,18 @@ class Hardsigmoid(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.hardsigmoid(input, self.inplace)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return torch.tanh(input)
 
 
@@ -175,14 +189,14 @@ class SiLU(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.silu(input, inplace=self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _inplace_text(self.inplace, "")
 
 
@@ -191,14 +205,14 @@ class Mish(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.mish(input, inplace=self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _inplace_text(self.inplace, "")
 
 
@@ -207,11 +221,11 @@ class Hardswish(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.hardswish(input, self.inplace)
 
 
@@ -220,12 +234,12 @@ class ELU(Module):
 
     __constants__ = ["alpha", "inplace"]
 
-    def __init__(self, alpha=1.0, inplace=False) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -237,12 +251,12 @@ class CELU(Module):
 
     __constants__ = ["alpha", "inplace"]
 
-    def __init__(self, alpha=1.0, inplace=False) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -254,14 +268,14 @@ class SELU(Module):
 
     __constants__ = ["inplace"]
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.selu(input, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _inplace_text(self.inplace, "")
 
 
@@ -270,11 +284,11 @@ class GLU(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=-1) -> None:
+    def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -286,11 +300,11 @@ class GELU(Module):
 
     __constants__ = ["approximate"]
 
-    def __init__(self, approximate="none") -> None:
+    def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
@@ -302,11 +316,11 @@ class Hardshrink(Module):
 
     __constants__ = ["lambd"]
 
-    def __init__(self, lambd=0.5) -> None:
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
@@ -318,12 +332,12 @@ class LeakyReLU(Module):
 
     __constants__ = ["negative_slope", "inplace"]
 
-    def __init__(self, negative_slope=1e-2, inplace=False) -> None:
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope = negative_slope
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
@@ -333,7 +347,7 @@ class LeakyReLU(Module):
 class LogSigmoid(Module):
     """`log(sigmoid(x))`."""
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.logsigmoid(input)
 
 
@@ -342,12 +356,12 @@ class Softplus(Module):
 
     __constants__ = ["beta", "threshold"]
 
-    def __init__(self, beta=1.0, threshold=20.0) -> None:
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
         self.threshold = threshold
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
@@ -359,11 +373,11 @@ class Softshrink(Module):
 
     __constants__ = ["lambd"]
 
-    def __init__(self, lambd=0.5) -> None:
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
@@ -375,7 +389,13 @@ class PReLU(Module):
 
     __constants__ = ["num_parameters"]
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
@@ -386,7 +406,7 @@ class PReLU(Module):
         """Sets the slopes to their initial value."""
         init.constant_(self.weight, self.init)
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -396,14 +416,14 @@ class PReLU(Module):
 class Softsign(Module):
     """`x / (1 + |x|)`."""
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
     """`x - tanh(x)`."""
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.tanhshrink(input)
 
 
@@ -412,16 +432,16 @@ class Softmin(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=None) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "dim"):
             self.dim = None
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
@@ -433,16 +453,16 @@ class Softmax(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=None) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "dim"):
             self.dim = None
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
@@ -452,7 +472,7 @@ class Softmax(Module):
 class Softmax2d(Module):
     """Softmax over the channels at each position: `(N, C, H, W)` or `(C, H, W)`."""
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)
@@ -463,16 +483,16 @@ class LogSoftmax(Module):
 
     __constants__ = ["dim"]
 
-    def __init__(self, dim=None) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "dim"):
             self.dim = None
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:

@@ -1,6 +1,10 @@
 """Adaptive softmax for large vocabularies (Grave et al. 2017)."""
 
+from __future__ import annotations
+
 from collections import namedtuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
@@ -8,6 +12,10 @@ from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
@@ -22,9 +30,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """
 
     def __init__(
-        self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         cutoffs = list(cutoffs)
         if len(cutoffs) == 0:
@@ -63,11 +78,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draws new values for the parameters."""
         self.head.reset_parameters()
-        for i2h, h2o in self.tail:
+        for projection in self.tail:
+            i2h, h2o = projection.children()
             i2h.reset_parameters()
             h2o.reset_parameters()
 
-    def forward(self, input_, target_):
+    def forward(self, input_: torch.Tensor, target_: torch.Tensor) -> _ASMoutput:
         """Returns `(output, loss)`: the log-probability of each target, and the mean of their negatives."""
         targ_dim = target_.dim()
         if targ_dim == 1:
@@ -125,7 +141,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             output = output.squeeze(0)
         return _ASMoutput(output, loss)
 
-    def _get_full_log_prob(self, input, head_output):
+    def _get_full_log_prob(self, input, head_output) -> torch.Tensor:
         """The log-probabilities of all classes, given the head's output."""
         out = input.new_empty((head_output.size(0), self.n_classes))
         head_logprob = F.log_softmax(head_output, dim=1)
@@ -135,11 +151,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             out[:, start_idx:stop_idx] = cluster_logprob + head_logprob[:, self.shortlist_size + i].unsqueeze(1)
         return out
 
-    def log_prob(self, input):
+    def log_prob(self, input: torch.Tensor) -> torch.Tensor:
         """Log-probabilities of all classes: `(N, in_features)` to `(N, n_classes)`."""
         return self._get_full_log_prob(input, self.head(input))
 
-    def predict(self, input):
+    def predict(self, input: torch.Tensor) -> torch.Tensor:
         """The most probable class of each input: `(N, in_features)` to `(N)`."""
         head_output = self.head(input)
         output = torch.argmax(head_output, dim=1)

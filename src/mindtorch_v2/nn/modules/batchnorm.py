@@ -1,5 +1,9 @@
 """Batch normalization layers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 
 from .. import functional as F
@@ -7,6 +11,11 @@ from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed._group import ProcessGroup
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "BatchNorm1d",
@@ -26,19 +35,24 @@ class _NormBase(Module):
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
 
+    # Tensors, or None where no statistics are tracked.
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        bias=True,
+        bias: bool = True,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -107,21 +121,21 @@ class _BatchNorm(_NormBase):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        bias=True,
+        bias: bool = True,
     ) -> None:
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
         )
 
-    def _average_factor(self):
+    def _average_factor(self) -> float:
         """The weight of the new statistics; counts the batch where statistics are tracked."""
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -131,7 +145,7 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         return factor
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         self._check_input_dim(input)
         factor = self._average_factor()
         # The batch's own statistics are used in training, and in evaluation where none are kept.
@@ -152,18 +166,21 @@ class _BatchNorm(_NormBase):
 class _LazyNormBase(LazyModuleMixin, _NormBase):
     """The base of the lazy normalization layers: `num_features` comes from dimension 1 of the first input."""
 
+    weight: Any
+    bias: Any
+
     def __init__(
         self,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        bias=True,
+        bias: bool = True,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         # The parent makes nothing yet.
         super().__init__(0, eps, momentum, False, False, **factory_kwargs, bias=bias)
         self.affine = affine
@@ -181,7 +198,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input: torch.Tensor) -> None:
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[1]
@@ -264,18 +281,21 @@ class SyncBatchNorm(_BatchNorm):
     In a program of one process it is `BatchNorm` for inputs of any dimension from 2 on.
     """
 
+    weight: Any
+    bias: Any
+
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        process_group=None,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: ProcessGroup | None = None,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        bias=True,
+        bias: bool = True,
     ) -> None:
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
@@ -290,7 +310,7 @@ class SyncBatchNorm(_BatchNorm):
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         self._check_input_dim(input)
         self._check_non_zero_input_channels(input)
         distributed = torch.distributed
@@ -300,7 +320,7 @@ class SyncBatchNorm(_BatchNorm):
         return super().forward(input)
 
     @classmethod
-    def convert_sync_batchnorm(cls, module, process_group=None):
+    def convert_sync_batchnorm(cls, module: Module, process_group: ProcessGroup | None = None) -> Module:
         """Returns `module` with every batch normalization layer replaced by a SyncBatchNorm of the same values."""
         output = module
         if isinstance(module, _BatchNorm):

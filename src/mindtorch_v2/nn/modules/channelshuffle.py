@@ -1,7 +1,15 @@
 """Channel shuffle."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import functional as F
 from .module import Module
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 __all__ = ["ChannelShuffle"]
 
@@ -11,11 +19,11 @@ class ChannelShuffle(Module):
 
     __constants__ = ["groups"]
 
-    def __init__(self, groups) -> None:
+    def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:

@@ -1,11 +1,14 @@
 """Containers: modules and parameters kept in sequences and mappings, so that they are registered."""
 
+from __future__ import annotations
+
 import operator
 import warnings
 from collections import OrderedDict
 from collections.abc import Container as AbstractContainer
-from collections.abc import Iterable, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain, islice
+from typing import Any, NoReturn, Self
 
 import mindtorch_v2 as torch
 
@@ -18,7 +21,7 @@ __all__ = ["Container", "Sequential", "ModuleList", "ModuleDict", "ParameterList
 class Container(Module):
     """Deprecated: a module with the given submodules and nothing else."""
 
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
             "`nn.Container` is deprecated. "
             "All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
@@ -30,7 +33,7 @@ class Container(Module):
             self.add_module(key, value)
 
 
-def _in_range(idx, size, message):
+def _in_range(idx, size, message) -> int:
     """`idx` as an index from 0 into `size` elements; negative ones count from the end."""
     idx = operator.index(idx)
     if not -size <= idx < size:
@@ -51,7 +54,7 @@ class Sequential(Module):
     )
     """
 
-    def __init__(self, *args) -> None:
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
             for key, module in args[0].items():
@@ -65,15 +68,15 @@ class Sequential(Module):
         size = len(self)
         return next(islice(iterator, _in_range(idx, size, f"index {operator.index(idx)} is out of range"), None))
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: slice | int) -> Any:
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
 
-    def __setitem__(self, idx, module) -> None:
+    def __setitem__(self, idx: int, module: Module) -> None:
         setattr(self, self._get_item_by_idx(self._modules.keys(), idx), module)
 
-    def __delitem__(self, idx):
+    def __delitem__(self, idx: slice | int) -> None:
         if isinstance(idx, slice):
             for key in list(self._modules.keys())[idx]:
                 delattr(self, key)
@@ -85,7 +88,7 @@ class Sequential(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Iterable[Module]) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         ret = Sequential()
@@ -93,13 +96,13 @@ class Sequential(Module):
             ret.append(layer)
         return ret
 
-    def pop(self, key):
+    def pop(self, key: int | slice) -> Module:
         """Removes and returns the module at `key`, an int or slice."""
         v = self[key]
         del self[key]
         return v
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Iterable[Module]) -> Self:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         offset = len(self)
@@ -113,17 +116,17 @@ class Sequential(Module):
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
-    def __mul__(self, other):
+    def __mul__(self, other: int) -> Sequential:
         self._check_factor(other)
         combined = Sequential()
         for module in chain.from_iterable([self] * other):
             combined.append(module)
         return combined
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: int) -> Sequential:
         return self.__mul__(other)
 
-    def __imul__(self, other):
+    def __imul__(self, other: int) -> Self:
         self._check_factor(other)
         modules = list(self)
         for _ in range(other - 1):
@@ -133,20 +136,20 @@ class Sequential(Module):
     def __dir__(self) -> list:
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def forward(self, input):
+    def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)
         return input
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         """Adds a module at the end; returns self."""
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index, module):
+    def insert(self, index: int, module: Module) -> Self:
         """Inserts a module before place `index`; returns self."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -160,7 +163,7 @@ class Sequential(Module):
         self._modules[str(index)] = module
         return self
 
-    def extend(self, sequential):
+    def extend(self, sequential: Iterable[Module]) -> Self:
         """Adds the modules of an iterable at the end; returns self."""
         for layer in sequential:
             self.append(layer)
@@ -170,7 +173,7 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list of modules, which are registered. It has no forward of its own."""
 
-    def __init__(self, modules=None) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self += modules
@@ -179,15 +182,15 @@ class ModuleList(Module):
         """The name of the module at place `idx`."""
         return str(_in_range(idx, len(self), f"index {operator.index(idx)} is out of range"))
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int | slice) -> Any:
         if isinstance(idx, slice):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
 
-    def __setitem__(self, idx, module) -> None:
+    def __setitem__(self, idx: int, module: Module) -> None:
         setattr(self, self._get_abs_string_index(idx), module)
 
-    def __delitem__(self, idx):
+    def __delitem__(self, idx: int | slice) -> None:
         if isinstance(idx, slice):
             for k in range(len(self._modules))[idx]:
                 delattr(self, str(k))
@@ -199,13 +202,13 @@ class ModuleList(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def __iadd__(self, modules):
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
         combined = ModuleList()
         for i, module in enumerate(chain(self, other)):
             combined.add_module(str(i), module)
@@ -233,24 +236,24 @@ class ModuleList(Module):
     def __dir__(self) -> list:
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def insert(self, index, module) -> None:
+    def insert(self, index: int, module: Module) -> None:
         """Inserts a module before place `index`."""
         for i in range(len(self._modules), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         """Adds a module at the end; returns self."""
         self.add_module(str(len(self)), module)
         return self
 
-    def pop(self, key):
+    def pop(self, key: int | slice) -> Module:
         """Removes and returns the module at `key`, an int or slice."""
         v = self[key]
         del self[key]
         return v
 
-    def extend(self, modules):
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Adds the modules of an iterable at the end; returns self."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
@@ -263,52 +266,52 @@ class ModuleList(Module):
 class ModuleDict(Module):
     """A mapping from names to modules, which are registered, in the order of insertion. It has no forward."""
 
-    def __init__(self, modules=None) -> None:
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Module:
         return self._modules[key]
 
-    def __setitem__(self, key, module) -> None:
+    def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
-    def __delitem__(self, key) -> None:
+    def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
 
-    def __contains__(self, key) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._modules
 
     def clear(self) -> None:
         """Removes all modules."""
         self._modules.clear()
 
-    def pop(self, key):
+    def pop(self, key: str) -> Module:
         """Removes and returns the module named `key`."""
         v = self[key]
         del self[key]
         return v
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """The names."""
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> ItemsView[str, Module]:
         """The pairs of name and module."""
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> ValuesView[Module]:
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules):
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Adds the modules of a mapping, or of an iterable of pairs."""
         if not isinstance(modules, AbstractContainer) and not isinstance(modules, Iterable):
             raise TypeError(
@@ -344,7 +347,7 @@ def _parameter_lines(items, type_name) -> str:
 class ParameterList(Module):
     """A list of values of which the tensors become parameters and are registered."""
 
-    def __init__(self, values=None) -> None:
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -354,7 +357,7 @@ class ParameterList(Module):
         """The name of the value at place `idx`."""
         return str(_in_range(idx, len(self), f"index {operator.index(idx)} is out of range"))
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int | slice) -> Any:
         if isinstance(idx, slice):
             out = self.__class__()
             for i in range(*idx.indices(len(self))):
@@ -362,7 +365,7 @@ class ParameterList(Module):
             return out
         return getattr(self, self._get_abs_string_index(idx))
 
-    def __setitem__(self, idx, param) -> None:
+    def __setitem__(self, idx: int, param: Any) -> None:
         # A plain tensor becomes a parameter, as in `append`.
         name = self._get_abs_string_index(idx)
         if isinstance(param, torch.Tensor) and not isinstance(param, Parameter):
@@ -372,23 +375,23 @@ class ParameterList(Module):
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self[i] for i in range(len(self)))
 
-    def __iadd__(self, parameters):
+    def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
 
     def __dir__(self) -> list:
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def append(self, value):
+    def append(self, value: Any) -> Self:
         """Adds a value at the end; returns self."""
         new_idx = len(self)
         self._size += 1
         self[new_idx] = value
         return self
 
-    def extend(self, values):
+    def extend(self, values: Iterable[Any]) -> Self:
         """Adds the values of an iterable (but not a tensor) at the end; returns self."""
         if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
@@ -396,23 +399,23 @@ class ParameterList(Module):
             self.append(value)
         return self
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _parameter_lines(enumerate(self), lambda p: p.dtype)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError("ParameterList should not be called.")
 
 
 class ParameterDict(Module):
     """A mapping from names to values of which the tensors become parameters and are registered."""
 
-    def __init__(self, parameters=None):
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | ParameterDict | None = None) -> None:
         super().__init__()
-        self._keys = {}
+        self._keys: dict[Any, Any] = {}
         if parameters is not None:
             self.update(parameters)
 
-    def _key_to_attr(self, key):
+    def _key_to_attr(self, key) -> str:
         if not isinstance(key, str):
             raise TypeError(
                 "Index given to ParameterDict cannot be used as a key as it is "
@@ -421,10 +424,10 @@ class ParameterDict(Module):
             )
         return key
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Any:
         return getattr(self, self._key_to_attr(key))
 
-    def __setitem__(self, key, value) -> None:
+    def __setitem__(self, key: str, value: Any) -> None:
         # The key is remembered in self._keys because values that are no tensors are plain attributes.
         self._keys[key] = None
         attr = self._key_to_attr(key)
@@ -432,27 +435,27 @@ class ParameterDict(Module):
             value = Parameter(value)
         setattr(self, attr, value)
 
-    def __delitem__(self, key) -> None:
+    def __delitem__(self, key: str) -> None:
         del self._keys[key]
         delattr(self, self._key_to_attr(key))
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 
-    def __reversed__(self):
+    def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
-    def copy(self):
+    def copy(self) -> ParameterDict:
         """A new ParameterDict with the same values."""
         return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
 
-    def __contains__(self, key) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._keys
 
-    def setdefault(self, key, default=None):
+    def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of `key`, which is set to `default` if it is absent."""
         if key not in self:
             self[key] = default
@@ -463,7 +466,7 @@ class ParameterDict(Module):
         for k in self._keys.copy():
             del self[k]
 
-    def pop(self, key):
+    def pop(self, key: str) -> Any:
         """Removes and returns the value of `key`."""
         v = self[key]
         del self[key]
@@ -478,27 +481,27 @@ class ParameterDict(Module):
         del self[k]
         return k, val
 
-    def get(self, key, default=None):
+    def get(self, key: str, default: Any = None) -> Any:
         """The value of `key`, or `default`."""
         return self[key] if key in self else default
 
-    def fromkeys(self, keys, default=None):
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new ParameterDict with the given keys, all of value `default`."""
         return ParameterDict((k, default) for k in keys)
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """The keys."""
         return self._keys.keys()
 
-    def items(self):
+    def items(self) -> Iterator[tuple[str, Any]]:
         """Yields the pairs of key and value."""
         return ((k, self[k]) for k in self._keys)
 
-    def values(self):
+    def values(self) -> Iterator[Any]:
         """Yields the values."""
         return (self[k] for k in self._keys)
 
-    def update(self, parameters):
+    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | ParameterDict) -> None:
         """Adds the values of a mapping (a plain one in the order of its sorted keys) or of an iterable of pairs."""
         if not isinstance(parameters, AbstractContainer) and not isinstance(parameters, Iterable):
             raise TypeError(
@@ -521,22 +524,22 @@ class ParameterDict(Module):
                     raise ValueError(f"ParameterDict update sequence element #{j} has length {len(p)}; 2 is required")
                 self[p[0]] = p[1]
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _parameter_lines(self.items(), torch.typename)
 
-    def __call__(self, input):
+    def __call__(self, input: Any) -> NoReturn:
         raise RuntimeError("ParameterDict should not be called.")
 
-    def __or__(self, other):
+    def __or__(self, other: Mapping[str, Any] | ParameterDict) -> ParameterDict:
         copy = self.copy()
         copy.update(other)
         return copy
 
-    def __ror__(self, other):
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
         copy = other.copy()
         copy.update(self)
         return copy
 
-    def __ior__(self, other):
+    def __ior__(self, other: Mapping[str, Any] | ParameterDict) -> Self:
         self.update(other)
         return self

@@ -1,6 +1,10 @@
 """Convolution layers."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
@@ -10,6 +14,10 @@ from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "Conv1d",
@@ -44,21 +52,21 @@ class _ConvNd(Module):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        transposed,
-        output_padding,
-        groups,
-        bias,
-        padding_mode,
-        device=None,
-        dtype=None,
-    ):
-        factory_kwargs = {"device": device, "dtype": dtype}
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -113,7 +121,7 @@ class _ConvNd(Module):
                 result[place + 1] = total - total // 2
         return result
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draws new values for the parameters, uniform in +-1/sqrt(channels in a group times kernel elements)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
@@ -122,7 +130,7 @@ class _ConvNd(Module):
                 bound = 1 / math.sqrt(fan_in)
                 init.uniform_(self.bias, -bound, bound)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         s = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         if self.padding != (0,) * len(self.padding):
             s += f", padding={self.padding}"
@@ -138,7 +146,7 @@ class _ConvNd(Module):
             s += f", padding_mode={self.padding_mode}"
         return s
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "padding_mode"):
             self.padding_mode = "zeros"
@@ -149,17 +157,17 @@ class _Conv(_ConvNd):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         ntuple = self._ntuple
         super().__init__(
@@ -178,14 +186,14 @@ class _Conv(_ConvNd):
             dtype=dtype,
         )
 
-    def _through(self, conv, input, weight, bias):
+    def _through(self, conv, input, weight, bias) -> torch.Tensor:
         """`conv` with the layer's arguments, and `pad` before it for the modes that convolutions do not know."""
         if self.padding_mode != "zeros":
             padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             return conv(padded, weight, bias, self.stride, self._ntuple(0), self.dilation, self.groups)
         return conv(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
 
@@ -197,7 +205,7 @@ class Conv1d(_Conv):
 
     _ntuple = staticmethod(_single)
 
-    def _conv_forward(self, input, weight, bias):
+    def _conv_forward(self, input, weight, bias) -> torch.Tensor:
         return self._through(F.conv1d, input, weight, bias)
 
 
@@ -209,7 +217,7 @@ class Conv2d(_Conv):
 
     _ntuple = staticmethod(_pair)
 
-    def _conv_forward(self, input, weight, bias):
+    def _conv_forward(self, input, weight, bias) -> torch.Tensor:
         return self._through(F.conv2d, input, weight, bias)
 
 
@@ -221,7 +229,7 @@ class Conv3d(_Conv):
 
     _ntuple = staticmethod(_triple)
 
-    def _conv_forward(self, input, weight, bias):
+    def _conv_forward(self, input, weight, bias) -> torch.Tensor:
         return self._through(F.conv3d, input, weight, bias)
 
 
@@ -230,18 +238,18 @@ class _ConvTransposeNd(_ConvNd):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
@@ -262,7 +270,7 @@ class _ConvTransposeNd(_ConvNd):
             dtype=dtype,
         )
 
-    def _through(self, conv, input, output_size):
+    def _through(self, conv, input, output_size) -> torch.Tensor:
         """`conv` with the layer's arguments and the output padding that gives `output_size`."""
         output_padding = self._output_padding(
             input, output_size, self.stride, self.padding, self.kernel_size, len(self.kernel_size), self.dilation
@@ -312,7 +320,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     _ntuple = staticmethod(_single)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: torch.Tensor, output_size: Sequence[int] | None = None) -> torch.Tensor:
         return self._through(F.conv_transpose1d, input, output_size)
 
 
@@ -324,7 +332,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     _ntuple = staticmethod(_pair)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: torch.Tensor, output_size: Sequence[int] | None = None) -> torch.Tensor:
         return self._through(F.conv_transpose2d, input, output_size)
 
 
@@ -336,19 +344,22 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     _ntuple = staticmethod(_triple)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: torch.Tensor, output_size: Sequence[int] | None = None) -> torch.Tensor:
         return self._through(F.conv_transpose3d, input, output_size)
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
     """The base of the lazy convolutions: `in_channels` comes from the first input."""
 
-    def reset_parameters(self):
+    weight: Any
+    bias: Any
+
+    def reset_parameters(self) -> None:
         # The parent draws values in its own __init__, when there is nothing to draw for yet.
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]  # (of the convolution that it is mixed into)
 
-    def initialize_parameters(self, input, *args, **kwargs):
+    def initialize_parameters(self, input: torch.Tensor, *args: Any, **kwargs: Any) -> None:
         if not self.has_uninitialized_params():
             return
         self.in_channels = self._get_in_channels(input)
@@ -363,7 +374,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
             self.bias.materialize((self.out_channels,))
         self.reset_parameters()
 
-    def _get_in_channels(self, input):
+    def _get_in_channels(self, input) -> int:
         num_dims_no_batch = len(self.kernel_size) + 1
         num_dims_batch = num_dims_no_batch + 1
         if input.dim() not in (num_dims_no_batch, num_dims_batch):
@@ -385,18 +396,18 @@ class _LazyConv(_LazyConvXdMixin):
 
     def __init__(
         self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         # The bias waits too; the parent would draw it now.
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, **factory_kwargs)
         self._make_lazy(out_channels, bias, factory_kwargs)
@@ -425,19 +436,19 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 
     def __init__(
         self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         # The bias waits too; the parent would draw it now.
         super().__init__(
             0,

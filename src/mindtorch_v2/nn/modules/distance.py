@@ -1,7 +1,15 @@
 """Distances and similarities as layers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import functional as F
 from .module import Module
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 __all__ = ["PairwiseDistance", "CosineSimilarity"]
 
@@ -11,13 +19,13 @@ class PairwiseDistance(Module):
 
     __constants__ = ["norm", "eps", "keepdim"]
 
-    def __init__(self, p=2.0, eps=1e-6, keepdim=False) -> None:
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
         self.norm = p
         self.eps = eps
         self.keepdim = keepdim
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
@@ -26,10 +34,10 @@ class CosineSimilarity(Module):
 
     __constants__ = ["dim", "eps"]
 
-    def __init__(self, dim=1, eps=1e-8) -> None:
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
         self.dim = dim
         self.eps = eps
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -1,6 +1,15 @@
 """Layers that join dimensions into one or split one into several."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from .module import Module
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 __all__ = ["Flatten", "Unflatten"]
 
@@ -15,12 +24,12 @@ class Flatten(Module):
 
     __constants__ = ["start_dim", "end_dim"]
 
-    def __init__(self, start_dim=1, end_dim=-1) -> None:
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim = start_dim
         self.end_dim = end_dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -32,7 +41,7 @@ class Unflatten(Module):
 
     __constants__ = ["dim", "unflattened_size"]
 
-    def __init__(self, dim, unflattened_size) -> None:
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
         if isinstance(dim, int):
             self._require_tuple_int(unflattened_size)
@@ -53,7 +62,7 @@ class Unflatten(Module):
                     f"at pos {idx}"
                 )
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:

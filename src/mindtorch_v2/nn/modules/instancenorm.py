@@ -1,9 +1,18 @@
 """Instance normalization layers."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
+
+if TYPE_CHECKING:
+    from ..._C import dtype
+    from ..._tensor import Tensor
+    from ...types import Device
+
 
 __all__ = [
     "InstanceNorm1d",
@@ -20,15 +29,15 @@ class _InstanceNorm(_NormBase):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Device | None = None,
+        dtype: dtype | None = None,
         *,
-        bias=True,
+        bias: bool = True,
     ) -> None:
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
@@ -40,10 +49,10 @@ class _InstanceNorm(_NormBase):
     def _get_no_batch_dim(self):
         raise NotImplementedError
 
-    def _handle_no_batch_input(self, input):
+    def _handle_no_batch_input(self, input) -> Tensor:
         return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
 
-    def _apply_instance_norm(self, input):
+    def _apply_instance_norm(self, input) -> Tensor:
         return F.instance_norm(
             input,
             self.running_mean,
@@ -81,7 +90,7 @@ class _InstanceNorm(_NormBase):
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         feature_dim = input.dim() - self._get_no_batch_dim()
         if input.size(feature_dim) != self.num_features:

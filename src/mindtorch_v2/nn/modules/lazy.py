@@ -1,5 +1,9 @@
 """The base of lazy modules: parameters that get their shapes from the first input."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 
 from ..parameter import is_lazy
@@ -15,12 +19,16 @@ class LazyModuleMixin:
 
     cls_to_become: type | None = None
 
-    def __init__(self, *args, **kwargs):
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the rest is the module's that it is mixed into
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
+    def _save_to_state_dict(self, destination, prefix, keep_vars) -> None:
         # A lazy parameter has nothing to detach; it goes as it is.
         for name, param in self._parameters.items():
             if param is not None:
@@ -29,7 +37,9 @@ class LazyModuleMixin:
             if buf is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = buf if is_lazy(buf) or keep_vars else buf.detach()
 
-    def _lazy_load_hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _lazy_load_hook(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ) -> None:
         """Gives lazy parameters the shapes of what is about to be loaded into them."""
         for name, param in (*self._parameters.items(), *self._buffers.items()):
             key = prefix + name
@@ -39,15 +49,15 @@ class LazyModuleMixin:
                     with torch.no_grad():
                         param.materialize(input_param.shape)
 
-    def initialize_parameters(self, *args, **kwargs):
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> Any:
         """Sets shapes and values from the first input; a subclass defines it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
 
-    def has_uninitialized_params(self):
+    def has_uninitialized_params(self) -> bool:
         """Whether any of this module's own parameters or buffers is still lazy."""
         return any(is_lazy(p) for p in (*self._parameters.values(), *self._buffers.values()))
 
-    def _infer_parameters(self, module, args, kwargs=None):
+    def _infer_parameters(self, module, args, kwargs=None) -> None:
         """The forward pre-hook: initializes, then removes the hooks and changes the class."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():

@@ -1,6 +1,9 @@
 """Linear layers."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
@@ -10,16 +13,20 @@ from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
 
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
+
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
     """Returns its input; takes and ignores any arguments."""
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input):
+    def forward(self, input: Any) -> Any:
         return input
 
 
@@ -36,8 +43,15 @@ class Linear(Module):
 
     __constants__ = ["in_features", "out_features"]
 
-    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
@@ -57,7 +71,7 @@ class Linear(Module):
             bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         # Parameters are found last as attributes. Where they are parametrized they are not in this dict.
         params = self._parameters
         try:
@@ -73,7 +87,14 @@ class Linear(Module):
 class NonDynamicallyQuantizableLinear(Linear):
     """The output projection of `MultiheadAttention`, named so that dynamic quantization passes it by."""
 
-    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(in_features, out_features, bias=bias, device=device, dtype=dtype)
 
 
@@ -82,8 +103,16 @@ class Bilinear(Module):
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
 
-    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
@@ -104,7 +133,7 @@ class Bilinear(Module):
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input1, input2):
+    def forward(self, input1: torch.Tensor, input2: torch.Tensor) -> torch.Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -118,9 +147,13 @@ class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` that takes `in_features` from its first input."""
 
     cls_to_become = Linear
+    weight: Any
+    bias: Any
 
-    def __init__(self, out_features, bias=True, device=None, dtype=None) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Device | None = None, dtype: torch.dtype | None = None
+    ) -> None:
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         # The bias waits too; the parent would draw it now.
         super().__init__(0, 0, False)
         self.weight = UninitializedParameter(**factory_kwargs)
@@ -132,7 +165,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input: torch.Tensor) -> None:
         if self.has_uninitialized_params():
             with torch.no_grad():
                 self.in_features = input.shape[-1]

@@ -3,10 +3,14 @@
 Its other sides are in `_hooks` (registration and running of hooks), `_state_dict` and `_conversion`.
 """
 
+from __future__ import annotations
+
 import itertools
 import sys
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 
@@ -38,6 +42,11 @@ from ._hooks import (
 )
 from ._state_dict import _EXTRA_STATE_KEY_SUFFIX, StateDictMethods, _IncompatibleKeys
 
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+    from mindtorch_v2.nn.modules.sparse import Embedding
+
+
 __all__ = [
     "register_module_forward_pre_hook",
     "register_module_forward_hook",
@@ -61,7 +70,7 @@ _PRIVATE_BUT_USED = (
 )
 
 
-def _addindent(s_, numSpaces):
+def _addindent(s_, numSpaces) -> str:
     """`s_` with every line but the first indented by `numSpaces`."""
     return s_.replace("\n", "\n" + numSpaces * " ")
 
@@ -111,7 +120,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     call_super_init = False
     _compiled_call_impl = None
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if self.call_super_init is False:
             if kwargs:
                 raise TypeError(
@@ -139,7 +148,8 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    forward = _forward_unimplemented
+    _modules: dict[str, Any]
+    forward: Callable[..., Any] = _forward_unimplemented
 
     # The call
 
@@ -163,7 +173,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
 
     _compiled_call_impl = None  # what `compile` made
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         own = self.__dict__
@@ -184,7 +194,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
     def _slow_forward(self, *input, **kwargs):
         return self.forward(*input, **kwargs)
 
-    def compile(self, *args, **kwargs) -> None:
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles this module's call in place; the arguments are those of `torch.compile`.
 
         Copies and pickles of the module are not compiled.
@@ -206,7 +216,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         if name not in self.__dict__[registry] and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
-    def register_buffer(self, name, tensor, persistent=True) -> None:
+    def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
         """Adds a buffer: state that is no parameter. If not `persistent`, it stays out of the state dict.
 
         `tensor` may be None, which is kept as a name without a value.
@@ -222,7 +232,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def register_parameter(self, name, param) -> None:
+    def register_parameter(self, name: str, param: torch.Tensor | None) -> None:
         """Adds a parameter; `param` may be None, which is kept as a name without a value."""
         self._check_name("parameter", "_parameters", name)
         if param is None:
@@ -242,7 +252,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             )
         self._parameters[name] = _through_hooks(_global_parameter_registration_hooks, self, name, param)
 
-    def add_module(self, name, module) -> None:
+    def add_module(self, name: str, module: Module | None) -> None:
         """Adds a submodule; `module` may be None, which is kept as a name without a value."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
@@ -256,11 +266,11 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             raise KeyError('module name can\'t be empty string ""')
         self._modules[name] = _through_hooks(_global_module_registration_hooks, self, name, module)
 
-    def register_module(self, name, module) -> None:
+    def register_module(self, name: str, module: Module | None) -> None:
         """Alias of `add_module`."""
         self.add_module(name, module)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         # Only names that are not ordinary attributes come here.
         own = self.__dict__
         if "_parameters" in own:
@@ -285,7 +295,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             own[registry].pop(name, None)
         own["_non_persistent_buffers_set"].discard(name)
 
-    def __setattr__(self, name, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         params = own.get("_parameters")
         if isinstance(value, Parameter):
@@ -323,7 +333,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             return
         super().__setattr__(name, value)
 
-    def _set_buffer(self, name, value, buffers):
+    def _set_buffer(self, name, value, buffers) -> None:
         """Assigns a `Buffer`, or a tensor or None to the name of a buffer."""
         if value is not None and not isinstance(value, torch.Tensor):
             raise TypeError(
@@ -333,13 +343,13 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         if isinstance(value, Buffer):
             if buffers is None:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
-            persistent = value.persistent
+            persistent = value.persistent  # type: ignore[attr-defined]  # (a mark that Buffer puts on its tensors)
             self._forget(name, "_parameters", "_modules")
             self.register_buffer(name, value, persistent)
         else:
             buffers[name] = _through_hooks(_global_buffer_registration_hooks, self, name, value)
 
-    def __delattr__(self, name) -> None:
+    def __delattr__(self, name: str) -> None:
         if name in self._parameters:
             del self._parameters[name]
         elif name in self._buffers:
@@ -350,14 +360,14 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         else:
             super().__delattr__(name)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         for name in _CALL_HOOKS:  # a copy has the same ones, and a pickle is for PyTorch as well
             getattr(self, name)
         state = self.__dict__.copy()
         state.pop("_compiled_call_impl", None)
         return state
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         own = self.__dict__
         own.update(state)
         # Absent from modules that were pickled before these existed.
@@ -376,7 +386,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
 
     # The tree
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> GraphModule | Module | Embedding:
         """The submodule with the dotted name `target`; AttributeError where there is none."""
         mod = self
         for item in target.split(".") if target != "" else ():
@@ -387,7 +397,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 raise AttributeError(f"`{item}` is not an nn.Module")
         return mod
 
-    def set_submodule(self, target, module, strict=False) -> None:
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Puts `module` at the dotted name `target`; with `strict` only where there is a submodule already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -401,7 +411,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter with the dotted name `target`; AttributeError where there is none."""
         module_path, _, param_name = target.rpartition(".")
         mod = self.get_submodule(module_path)
@@ -412,7 +422,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             raise AttributeError(f"`{param_name}` is not an nn.Parameter")
         return param
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> torch.Tensor:
         """The buffer with the dotted name `target`; AttributeError where there is none."""
         module_path, _, buffer_name = target.rpartition(".")
         mod = self.get_submodule(module_path)
@@ -435,12 +445,14 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                     seen.add(v)
                 yield module_prefix + ("." if module_prefix else "") + k, v
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yields the parameters, each once; of the children too with `recurse`."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """Yields `(dotted name, parameter)`."""
         yield from self._named_members(
             lambda module: module._parameters.items(),
@@ -449,23 +461,25 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             remove_duplicate=remove_duplicate,
         )
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[torch.Tensor]:
         """Yields the buffers, each once; of the children too with `recurse`."""
         for _, buf in self.named_buffers(recurse=recurse):
             yield buf
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, torch.Tensor]]:
         """Yields `(dotted name, buffer)`."""
         yield from self._named_members(
             lambda module: module._buffers.items(), prefix=prefix, recurse=recurse, remove_duplicate=remove_duplicate
         )
 
-    def children(self):
+    def children(self) -> Iterator[Any]:
         """Yields the immediate children, each once."""
         for _, module in self.named_children():
             yield module
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Any]]:
         """Yields `(name, child)` of the immediate children, each once."""
         memo = set()
         for name, module in self._modules.items():
@@ -473,12 +487,14 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 memo.add(module)
                 yield name, module
 
-    def modules(self, remove_duplicate=True):
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """Yields this module and all below it, each once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """Yields `(dotted name, module)` for this module and all below it."""
         if memo is None:
             memo = set()
@@ -492,7 +508,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 submodule_prefix = prefix + ("." if prefix else "") + name
                 yield from module.named_modules(memo, submodule_prefix, remove_duplicate)
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Self:
         """Sets training mode (or evaluation mode) on this module and all below it; returns self."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -501,13 +517,13 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Self:
         """Sets evaluation mode; the same as `train(False)`."""
         return self.train(False)
 
     # Text
 
-    def _get_name(self):
+    def _get_name(self) -> str:
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
@@ -545,13 +561,13 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
 class _WithGlobalHooks(ModuleType):
     """This file's own module. Programs clear the global hooks by assigning new dictionaries here: `_hooks` gets them too."""
 
-    def __setattr__(self, name, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_global_"):
             setattr(_hooks, name, value)
         super().__setattr__(name, value)
 
     @property
-    def _global_is_full_backward_hook(self):
+    def _global_is_full_backward_hook(self) -> bool | None:
         """Whether the global backward hooks are full ones; None before there are any."""
         return _hooks._global_is_full_backward_hook
 

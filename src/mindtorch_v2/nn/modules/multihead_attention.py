@@ -1,5 +1,9 @@
 """Multi-head attention."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 
 from .. import functional as F
@@ -7,6 +11,9 @@ from .. import init
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
 
 
 class MultiheadAttention(Module):
@@ -20,24 +27,24 @@ class MultiheadAttention(Module):
 
     def __init__(
         self,
-        embed_dim,
-        num_heads,
-        dropout=0.0,
-        bias=True,
-        add_bias_kv=False,
-        add_zero_attn=False,
-        kdim=None,
-        vdim=None,
-        batch_first=False,
-        device=None,
-        dtype=None,
-    ):
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
                 f"embed_dim and num_heads must be greater than 0,"
                 f" got embed_dim={embed_dim} and num_heads={num_heads} instead"
             )
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = kdim if kdim is not None else embed_dim
@@ -65,8 +72,8 @@ class MultiheadAttention(Module):
             self.register_parameter("in_proj_bias", None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **factory_kwargs)
         if add_bias_kv:
-            self.bias_k = Parameter(torch.empty((1, 1, embed_dim), **factory_kwargs))
-            self.bias_v = Parameter(torch.empty((1, 1, embed_dim), **factory_kwargs))
+            self.bias_k: Parameter | None = Parameter(torch.empty((1, 1, embed_dim), **factory_kwargs))
+            self.bias_v: Parameter | None = Parameter(torch.empty((1, 1, embed_dim), **factory_kwargs))
         else:
             self.bias_k = self.bias_v = None
         self.add_zero_attn = add_zero_attn
@@ -87,22 +94,22 @@ class MultiheadAttention(Module):
         if self.bias_v is not None:
             init.xavier_normal_(self.bias_v)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         # Absent from modules pickled by old versions, which had one width for all.
         state.setdefault("_qkv_same_embed_dim", True)
         super().__setstate__(state)
 
     def forward(
         self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        need_weights=True,
-        attn_mask=None,
-        average_attn_weights=True,
-        is_causal=False,
-    ):
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        key_padding_mask: torch.Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: torch.Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
         is_batched = query.dim() == 3
         key_padding_mask = F._canonical_mask(
             mask=key_padding_mask,
@@ -129,7 +136,7 @@ class MultiheadAttention(Module):
                     value = key
             else:
                 query, key, value = (x.transpose(1, 0) for x in (query, key, value))
-        separate = (
+        separate: dict[str, Any] = (
             {}
             if self._qkv_same_embed_dim
             else {
@@ -165,7 +172,9 @@ class MultiheadAttention(Module):
             return attn_output.transpose(1, 0), attn_output_weights
         return attn_output, attn_output_weights
 
-    def merge_masks(self, attn_mask, key_padding_mask, query) -> tuple:
+    def merge_masks(
+        self, attn_mask: torch.Tensor | None, key_padding_mask: torch.Tensor | None, query: torch.Tensor
+    ) -> tuple:
         """Returns `(merged mask, its kind)`: 0 attention mask, 1 padding mask, 2 both, None without masks."""
         mask_type = None
         merged_mask = None

@@ -3,9 +3,18 @@
 `padding` is an int for all sides, or a tuple, last dimension first: `(left, right, top, bottom, front, back)`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple, _pair, _quadruple
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 __all__ = [
     "CircularPad1d",
@@ -40,7 +49,7 @@ class _CircularPadNd(Module):
     def _check_input_dim(self, input):
         raise NotImplementedError
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         return F.pad(input, self.padding, "circular")
 
@@ -51,7 +60,7 @@ class _CircularPadNd(Module):
 class CircularPad1d(_CircularPadNd):
     """Pads with the values of the other end."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _pair(padding)
 
@@ -62,7 +71,7 @@ class CircularPad1d(_CircularPadNd):
 class CircularPad2d(_CircularPadNd):
     """Pads with the values of the other end."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _quadruple(padding)
 
@@ -73,7 +82,7 @@ class CircularPad2d(_CircularPadNd):
 class CircularPad3d(_CircularPadNd):
     """Pads with the values of the other end."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _sextuple(padding)
 
@@ -84,11 +93,11 @@ class CircularPad3d(_CircularPadNd):
 class _ConstantPadNd(Module):
     __constants__ = ["padding", "value"]
 
-    def __init__(self, value) -> None:
+    def __init__(self, value: float) -> None:
         super().__init__()
         self.value = value
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
@@ -98,7 +107,7 @@ class _ConstantPadNd(Module):
 class ConstantPad1d(_ConstantPadNd):
     """Pads with `value`."""
 
-    def __init__(self, padding, value) -> None:
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(value)
         self.padding = _pair(padding)
 
@@ -108,7 +117,7 @@ class ConstantPad2d(_ConstantPadNd):
 
     __constants__ = ["padding", "value"]
 
-    def __init__(self, padding, value) -> None:
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(value)
         self.padding = _quadruple(padding)
 
@@ -116,7 +125,7 @@ class ConstantPad2d(_ConstantPadNd):
 class ConstantPad3d(_ConstantPadNd):
     """Pads with `value`."""
 
-    def __init__(self, padding, value) -> None:
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(value)
         self.padding = _sextuple(padding)
 
@@ -124,7 +133,7 @@ class ConstantPad3d(_ConstantPadNd):
 class _ReflectionPadNd(Module):
     __constants__ = ["padding"]
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "reflect")
 
     def extra_repr(self) -> str:
@@ -134,7 +143,7 @@ class _ReflectionPadNd(Module):
 class ReflectionPad1d(_ReflectionPadNd):
     """Pads with the reflection of the input, the edge not repeated."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _pair(padding)
 
@@ -142,7 +151,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 class ReflectionPad2d(_ReflectionPadNd):
     """Pads with the reflection of the input, the edge not repeated."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _quadruple(padding)
 
@@ -150,7 +159,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 class ReflectionPad3d(_ReflectionPadNd):
     """Pads with the reflection of the input, the edge not repeated."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _sextuple(padding)
 
@@ -158,7 +167,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 class _ReplicationPadNd(Module):
     __constants__ = ["padding"]
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "replicate")
 
     def extra_repr(self) -> str:
@@ -168,7 +177,7 @@ class _ReplicationPadNd(Module):
 class ReplicationPad1d(_ReplicationPadNd):
     """Pads with the value at the edge."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _pair(padding)
 
@@ -176,7 +185,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 class ReplicationPad2d(_ReplicationPadNd):
     """Pads with the value at the edge."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _quadruple(padding)
 
@@ -184,7 +193,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 class ReplicationPad3d(_ReplicationPadNd):
     """Pads with the value at the edge."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _sextuple(padding)
 
@@ -192,7 +201,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 class ZeroPad1d(ConstantPad1d):
     """Pads with zero."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -202,7 +211,7 @@ class ZeroPad1d(ConstantPad1d):
 class ZeroPad2d(ConstantPad2d):
     """Pads with zero."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -212,7 +221,7 @@ class ZeroPad2d(ConstantPad2d):
 class ZeroPad3d(ConstantPad3d):
     """Pads with zero."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

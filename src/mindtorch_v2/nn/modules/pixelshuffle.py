@@ -1,7 +1,15 @@
 """Pixel shuffle: channels into space and back."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import functional as F
 from .module import Module
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
@@ -11,11 +19,11 @@ class PixelShuffle(Module):
 
     __constants__ = ["upscale_factor"]
 
-    def __init__(self, upscale_factor) -> None:
+    def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
@@ -27,11 +35,11 @@ class PixelUnshuffle(Module):
 
     __constants__ = ["downscale_factor"]
 
-    def __init__(self, downscale_factor) -> None:
+    def __init__(self, downscale_factor: int) -> None:
         super().__init__()
         self.downscale_factor = downscale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:

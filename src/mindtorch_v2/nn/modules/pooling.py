@@ -1,8 +1,17 @@
 """Pooling layers. A kernel size is an int, or one for each spatial dimension."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from .. import functional as F
 from .module import Module
 from .utils import _pair, _single, _triple
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 __all__ = [
     "MaxPool1d",
@@ -31,7 +40,15 @@ __all__ = [
 class _MaxPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
 
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = stride if stride is not None else kernel_size
@@ -50,7 +67,7 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """The maximum of each window: `(N, C, L)` or `(C, L)`; with `return_indices` also where it stands."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.max_pool1d(
             input,
             self.kernel_size,
@@ -65,7 +82,7 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The maximum of each window: `(N, C, H, W)` or `(C, H, W)`; with `return_indices` also where it stands."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.max_pool2d(
             input,
             self.kernel_size,
@@ -80,7 +97,7 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """The maximum of each window: `(N, C, D, H, W)` or `(C, D, H, W)`; with `return_indices` also where it stands."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.max_pool3d(
             input,
             self.kernel_size,
@@ -93,7 +110,12 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class _MaxUnpoolNd(Module):
-    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+    ) -> None:
         super().__init__()
         self.kernel_size = self._ntuple(kernel_size)
         self.stride = self._ntuple(stride if stride is not None else kernel_size)
@@ -108,7 +130,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
     _ntuple = staticmethod(_single)
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -117,7 +139,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
     _ntuple = staticmethod(_pair)
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -126,7 +148,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
     _ntuple = staticmethod(_triple)
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -140,7 +162,14 @@ class _AvgPoolNd(Module):
 class AvgPool1d(_AvgPoolNd):
     """The mean of each window: `(N, C, L)` or `(C, L)`."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
         super().__init__()
         self.kernel_size = _single(kernel_size)
         self.stride = _single(stride if stride is not None else kernel_size)
@@ -148,7 +177,7 @@ class AvgPool1d(_AvgPoolNd):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
@@ -157,12 +186,12 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
-        ceil_mode=False,
-        count_include_pad=True,
-        divisor_override=None,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
@@ -176,7 +205,7 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
 class AvgPool2d(_AvgPoolWithDivisor):
     """The mean of each window: `(N, C, H, W)` or `(C, H, W)`; `divisor_override` replaces the window's size."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(
             input,
             self.kernel_size,
@@ -191,7 +220,7 @@ class AvgPool2d(_AvgPoolWithDivisor):
 class AvgPool3d(_AvgPoolWithDivisor):
     """The mean of each window: `(N, C, D, H, W)` or `(C, D, H, W)`; `divisor_override` replaces the window's size."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(
             input,
             self.kernel_size,
@@ -202,7 +231,7 @@ class AvgPool3d(_AvgPoolWithDivisor):
             self.divisor_override,
         )
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("padding", 0)
         self.__dict__.setdefault("ceil_mode", False)
@@ -213,7 +242,12 @@ class _FractionalMaxPoolNd(Module):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
 
     def __init__(
-        self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+        self,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.kernel_size = self._ntuple(kernel_size)
@@ -234,7 +268,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
     _ntuple = staticmethod(_pair)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.fractional_max_pool2d(
             input,
             self.kernel_size,
@@ -250,7 +284,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
     _ntuple = staticmethod(_triple)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.fractional_max_pool3d(
             input,
             self.kernel_size,
@@ -264,7 +298,13 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 class _LPPoolNd(Module):
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False) -> None:
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.norm_type = norm_type
         self.kernel_size = kernel_size
@@ -281,28 +321,28 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
     """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
     """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ["output_size", "return_indices"]
 
-    def __init__(self, output_size, return_indices=False) -> None:
+    def __init__(self, output_size: int | Sequence[int], return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -314,28 +354,28 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Max pooling to a given output size: `(N, C, L)` or `(C, L)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Max pooling to a given output size: `(N, C, H, W)` or `(C, H, W)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Max pooling to a given output size: `(N, C, D, H, W)` or `(C, D, H, W)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ["output_size"]
 
-    def __init__(self, output_size) -> None:
+    def __init__(self, output_size: int | Sequence[int]) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -346,19 +386,19 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Mean pooling to a given output size: `(N, C, L)` or `(C, L)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Mean pooling to a given output size: `(N, C, H, W)` or `(C, H, W)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Mean pooling to a given output size: `(N, C, D, H, W)` or `(C, D, H, W)`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)

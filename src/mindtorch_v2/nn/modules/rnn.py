@@ -1,8 +1,11 @@
 """Recurrent layers and cells."""
 
+from __future__ import annotations
+
 import math
 import numbers
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
@@ -11,17 +14,21 @@ from .._packed import PackedSequence
 from ..parameter import Parameter
 from .module import Module
 
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
+
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
 
 # Rows of the weights for each hidden unit.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
-def _apply_permutation(tensor, permutation, dim=1):
+def _apply_permutation(tensor, permutation, dim=1) -> torch.Tensor:
     return tensor.index_select(dim, permutation)
 
 
-def apply_permutation(tensor, permutation, dim=1):
+def apply_permutation(tensor: torch.Tensor, permutation: torch.Tensor, dim: int = 1) -> torch.Tensor:
     """Deprecated: `tensor.index_select(dim, permutation)`."""
     warnings.warn(
         "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
@@ -52,17 +59,17 @@ class RNNBase(Module):
 
     def __init__(
         self,
-        mode,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        proj_size=0,
-        device=None,
-        dtype=None,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         self.mode = mode
@@ -79,8 +86,9 @@ class RNNBase(Module):
         self._init_flat_weights()
         self.reset_parameters()
 
-    def _check_arguments(self, dropout):
-        if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+    def _check_arguments(self, dropout: Any) -> None:
+        number = isinstance(dropout, numbers.Number)
+        if not number or not 0 <= dropout <= 1 or isinstance(dropout, bool):
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
@@ -111,7 +119,7 @@ class RNNBase(Module):
         if self.mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + self.mode)
 
-    def _make_weights(self, factory_kwargs):
+    def _make_weights(self, factory_kwargs) -> None:
         num_directions = 2 if self.bidirectional else 1
         gate_size = _GATES[self.mode] * self.hidden_size
         real_hidden_size = self.proj_size if self.proj_size > 0 else self.hidden_size
@@ -119,7 +127,10 @@ class RNNBase(Module):
         self._all_weights = []
         for layer in range(self.num_layers):
             layer_input_size = self.input_size if layer == 0 else real_hidden_size * num_directions
-            shapes = {"weight_ih": (gate_size, layer_input_size), "weight_hh": (gate_size, real_hidden_size)}
+            shapes: dict[str, tuple[int, ...]] = {
+                "weight_ih": (gate_size, layer_input_size),
+                "weight_hh": (gate_size, real_hidden_size),
+            }
             if self.bias:
                 shapes["bias_ih"] = shapes["bias_hh"] = (gate_size,)
             if self.proj_size > 0:
@@ -133,9 +144,9 @@ class RNNBase(Module):
                 self._all_weights.append(names)
 
     def _init_flat_weights(self) -> None:
-        self._flat_weights = [getattr(self, wn) if hasattr(self, wn) else None for wn in self._flat_weights_names]
+        self._flat_weights: list[Any] = [getattr(self, name, None) for name in self._flat_weights_names]
 
-    def __setattr__(self, attr, value) -> None:
+    def __setattr__(self, attr: str, value: Any) -> None:
         if "_flat_weights_names" in self.__dict__ and attr in self._flat_weights_names:
             # The list that the operator gets must follow when a weight is replaced.
             flat = self.__dict__.get("_flat_weights")
@@ -143,7 +154,7 @@ class RNNBase(Module):
                 flat[self._flat_weights_names.index(attr)] = value
         super().__setattr__(attr, value)
 
-    def flatten_parameters(self):
+    def flatten_parameters(self) -> None:
         """Does nothing here: weights need to be contiguous in one piece only for cuDNN."""
 
     def _apply(self, fn, recurse=True):
@@ -157,7 +168,7 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -stdv, stdv)
 
-    def check_input(self, input, batch_sizes):
+    def check_input(self, input: torch.Tensor, batch_sizes: torch.Tensor | None) -> None:
         """Raises where the input does not fit."""
         weight_dtype = self._flat_weights[0].dtype
         if input.dtype != weight_dtype and not torch.is_autocast_enabled(input.device.type):
@@ -178,13 +189,15 @@ class RNNBase(Module):
             return int(batch_sizes[0])
         return input.size(0) if self.batch_first else input.size(1)
 
-    def get_expected_hidden_size(self, input, batch_sizes) -> tuple:
+    def get_expected_hidden_size(self, input: torch.Tensor, batch_sizes: torch.Tensor | None) -> tuple:
         """The shape that the hidden state must have for `input`."""
         num_directions = 2 if self.bidirectional else 1
         size = self.proj_size if self.proj_size > 0 else self.hidden_size
         return self.num_layers * num_directions, self._batch_size(input, batch_sizes), size
 
-    def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}") -> None:
+    def check_hidden_size(
+        self, hx: torch.Tensor, expected_hidden_size: tuple[int, ...], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
         """Raises where the hidden state does not have the expected shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -195,18 +208,18 @@ class RNNBase(Module):
             for flat, name in zip(self._flat_weights, self._flat_weights_names, strict=True)
         )
 
-    def check_forward_args(self, input, hidden, batch_sizes) -> None:
+    def check_forward_args(self, input: torch.Tensor, hidden: Any, batch_sizes: torch.Tensor | None) -> None:
         """Raises where input or hidden state do not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def permute_hidden(self, hx, permutation):
+    def permute_hidden(self, hx: Any, permutation: torch.Tensor | None) -> Any:
         """The hidden state with its batch in another order; None means as it is."""
         if permutation is None:
             return hx
         return _apply_permutation(hx, permutation)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         s = f"{self.input_size}, {self.hidden_size}"
         if self.proj_size != 0:
             s += f", proj_size={self.proj_size}"
@@ -222,7 +235,7 @@ class RNNBase(Module):
             s += f", bidirectional={self.bidirectional}"
         return s
 
-    def __setstate__(self, d) -> None:
+    def __setstate__(self, d: dict[str, Any]) -> None:
         super().__setstate__(d)
         if "all_weights" in d:
             self._all_weights = d["all_weights"]
@@ -244,7 +257,7 @@ class RNNBase(Module):
     def _layer_arguments(self) -> tuple:
         return (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
 
-    def _zero_state(self, input, max_batch_size, size):
+    def _zero_state(self, input, max_batch_size, size) -> torch.Tensor:
         num_directions = 2 if self.bidirectional else 1
         return torch.zeros(
             self.num_layers * num_directions, max_batch_size, size, dtype=input.dtype, device=input.device
@@ -294,7 +307,7 @@ class RNN(RNNBase):
     `(layers * directions, N, hidden_size)`.
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if len(args) > 3:
@@ -310,7 +323,7 @@ class RNN(RNNBase):
             raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(mode, *args, **kwargs)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: torch.Tensor, hx: torch.Tensor | None = None) -> Any:
         function = torch.rnn_tanh if self.mode == "RNN_TANH" else torch.rnn_relu
         return self._run_single_state(function, input, hx, "RNN: Expected input to be 2D or 3D, got {}D tensor instead")
 
@@ -326,15 +339,15 @@ class LSTM(RNNBase):
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(self, input, batch_sizes) -> tuple:
+    def get_expected_cell_size(self, input: torch.Tensor, batch_sizes: torch.Tensor | None) -> tuple:
         """The shape that the cell state must have for `input`."""
         num_directions = 2 if self.bidirectional else 1
         return self.num_layers * num_directions, self._batch_size(input, batch_sizes), self.hidden_size
 
-    def check_forward_args(self, input, hidden, batch_sizes) -> None:
+    def check_forward_args(self, input: torch.Tensor, hidden: Any, batch_sizes: torch.Tensor | None) -> None:
         self.check_input(input, batch_sizes)
         self.check_hidden_size(
             hidden[0],
@@ -347,7 +360,7 @@ class LSTM(RNNBase):
             "Expected hidden[1] size {}, got {}",
         )
 
-    def permute_hidden(self, hx, permutation):
+    def permute_hidden(self, hx: Any, permutation: torch.Tensor | None) -> Any:
         if permutation is None:
             return hx
         return _apply_permutation(hx[0], permutation), _apply_permutation(hx[1], permutation)
@@ -359,7 +372,7 @@ class LSTM(RNNBase):
             self._zero_state(input, max_batch_size, self.hidden_size),
         )
 
-    def forward(self, input, hx=None):
+    def forward(self, input: torch.Tensor, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
             data, batch_sizes, sorted_indices, unsorted_indices = input
             if hx is None:
@@ -393,7 +406,8 @@ class LSTM(RNNBase):
                 )
             hx = (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
         self.check_forward_args(input, hx, None)
-        output, *hidden = torch.lstm(input, hx, *self._layer_arguments(), self.batch_first)
+        arguments: Any = (*self._layer_arguments(), self.batch_first)
+        output, *hidden = torch.lstm(input, hx, *arguments)
         if not is_batched:
             output = output.squeeze(batch_dim)
             hidden = [h.squeeze(1) for h in hidden]
@@ -403,12 +417,12 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units (Cho et al. 2014). Inputs and outputs as for `RNN`."""
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: torch.Tensor, hx: Any = None) -> Any:
         return self._run_single_state(torch.gru, input, hx, "GRU: Expected input to be 2D or 3D, got {}D instead")
 
 
@@ -417,8 +431,16 @@ class RNNCellBase(Module):
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -434,7 +456,7 @@ class RNNCellBase(Module):
             self.register_parameter("bias_hh", None)
         self.reset_parameters()
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         s = f"{self.input_size}, {self.hidden_size}"
         if self.bias is not True:
             s += f", bias={self.bias}"
@@ -456,7 +478,7 @@ class RNNCellBase(Module):
             if state.dim() not in (1, 2):
                 raise ValueError(f"{name}: Expected {state_name.format(i)} to be 1D or 2D, got {state.dim()}D instead")
 
-    def _zeros(self, input):
+    def _zeros(self, input) -> torch.Tensor:
         return torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
 
     def _weights(self) -> tuple:
@@ -468,11 +490,19 @@ class RNNCell(RNNCellBase):
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input, hx=None):
+    def forward(self, input: torch.Tensor, hx: torch.Tensor | None = None) -> Any:
         self._check(input, () if hx is None else (hx,), "hidden")
         is_batched = input.dim() == 2
         if not is_batched:
@@ -493,10 +523,17 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of an LSTM: input `(N, input_size)` or `(input_size)`, states `(h, c)`, each `(N, hidden_size)`."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: torch.Tensor, hx: tuple[torch.Tensor, torch.Tensor] | None = None) -> Any:
         self._check(input, () if hx is None else hx, "hx[{}]")
         is_batched = input.dim() == 2
         if not is_batched:
@@ -513,10 +550,17 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a GRU: input `(N, input_size)` or `(input_size)`, hidden `(N, hidden_size)`."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: torch.Tensor, hx: torch.Tensor | None = None) -> Any:
         self._check(input, () if hx is None else (hx,), "hidden")
         is_batched = input.dim() == 2
         if not is_batched:

@@ -1,7 +1,16 @@
 """Upsampling layers."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from .. import functional as F
 from .module import Module
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
@@ -14,10 +23,18 @@ class Upsample(Module):
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    def __init__(
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
         super().__init__()
         self.name = type(self).__name__
         self.size = size
+        self.scale_factor: float | tuple[float, ...] | None
         if isinstance(scale_factor, tuple):
             self.scale_factor = tuple(float(factor) for factor in scale_factor)
         else:
@@ -26,7 +43,7 @@ class Upsample(Module):
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(
             input,
             self.size,
@@ -36,11 +53,11 @@ class Upsample(Module):
             recompute_scale_factor=self.recompute_scale_factor,
         )
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         state.setdefault("recompute_scale_factor", True)
         super().__setstate__(state)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         if self.scale_factor is not None:
             info = "scale_factor=" + repr(self.scale_factor)
         else:
@@ -51,12 +68,16 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Nearest-neighbour upsampling of `(N, C, H, W)`."""
 
-    def __init__(self, size=None, scale_factor=None) -> None:
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, ...] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Bilinear upsampling of `(N, C, H, W)` with aligned corners."""
 
-    def __init__(self, size=None, scale_factor=None) -> None:
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, ...] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,6 +1,9 @@
 """Conversions of sizes that layers share, and the removal of a state dict's prefix."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
+from typing import Any
 
 from .._sizes import _list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple, _single, _triple
 
@@ -10,7 +13,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 _SIZES = (_list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple, _single, _triple)
 
 
-def consume_prefix_in_state_dict_if_present(state_dict, prefix) -> None:
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Removes `prefix` from the names in `state_dict` and in its metadata, in place."""
     for key in list(state_dict.keys()):
         if key.startswith(prefix):

@@ -1,6 +1,15 @@
 """Buckets of gradients, which are averaged over the ranks while the backward pass still runs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed._group import ProcessGroup
+
 
 FIRST_BUCKET_BYTES = 1 << 20  # the first one is small, so that communication begins early
 
@@ -8,28 +17,28 @@ FIRST_BUCKET_BYTES = 1 << 20  # the first one is small, so that communication be
 class GradBucket:
     """Some parameters' gradients in one flat tensor, as a communication hook gets it."""
 
-    def __init__(self, index, parameters, is_last) -> None:
+    def __init__(self, index: int, parameters: Sequence[torch.nn.Parameter], is_last: bool) -> None:
         self._index, self._parameters, self._is_last = index, parameters, is_last
         first = parameters[0]
         total = sum(parameter.numel() for parameter in parameters)
         self._buffer = torch.zeros(total, dtype=first.dtype, device=first.device)
         self.missing = len(parameters)
-        self.future = None  # of its averages
+        self.future: Any = None  # of its averages
         self._cut()
 
     def _cut(self) -> None:
         parts = self._buffer.split([parameter.numel() for parameter in self._parameters])
         self.views = [part.view(p.shape) for part, p in zip(parts, self._parameters, strict=True)]
 
-    def index(self):
+    def index(self) -> int:
         """Its number; the parameters that were registered last are in bucket 0."""
         return self._index
 
-    def buffer(self):
+    def buffer(self) -> torch.Tensor:
         """All gradients, one after the other."""
         return self._buffer
 
-    def set_buffer(self, buffer) -> None:
+    def set_buffer(self, buffer: torch.Tensor) -> None:
         """Put another flat tensor in place of the gradients."""
         self._buffer = buffer
         self._cut()
@@ -42,7 +51,7 @@ class GradBucket:
         """Whose gradients they are."""
         return list(self._parameters)
 
-    def is_last(self):
+    def is_last(self) -> bool:
         """Whether no bucket follows."""
         return self._is_last
 
@@ -57,10 +66,13 @@ class Reducer:
         as_views: whether gradients become views of the buckets.
     """
 
-    def __init__(self, parameters, group, bucket_bytes, as_views):
+    def __init__(
+        self, parameters: Sequence[torch.nn.Parameter], group: ProcessGroup | None, bucket_bytes: int, as_views: bool
+    ) -> None:
         self.parameters, self.group, self.as_views = parameters, group, as_views
         self.size = torch.distributed.get_world_size(group)
-        self.hook, self.hook_state = None, None
+        self.hook: Callable[..., Any] | None = None
+        self.hook_state: object = None
         self.buckets = self._fill(bucket_bytes)
         self.place = {
             id(parameter): (bucket, number)
@@ -69,13 +81,14 @@ class Reducer:
         }
         self.expecting = False  # whether hooks are to act
         self.begun = False  # whether one has, and not all are through
-        self.ready = set()
-        self.used = None  # for each parameter whether any rank used it, where that is looked for
+        self.ready: set[Any] = set()
+        self.used: torch.Tensor | None = None  # for each parameter whether any rank used it, where that is looked for
         for parameter in parameters:
             parameter.register_post_accumulate_grad_hook(self._arrived)
 
     def _fill(self, bucket_bytes):
-        groups, filling = [], {}
+        groups: list[list[Any]] = []
+        filling: dict[Any, Any] = {}
         for parameter in reversed(self.parameters):
             kind = parameter.dtype, parameter.device
             group, held = filling.setdefault(kind, ([], 0))
@@ -91,7 +104,7 @@ class Reducer:
 
     # ---- each pass ----
 
-    def prepare(self, outputs, find_unused):
+    def prepare(self, outputs: Any, find_unused: bool) -> None:
         """Expect the gradients of a backward pass from `outputs`.
 
         RuntimeError if those of the last one did not all come: some parameters were not used.
@@ -110,7 +123,7 @@ class Reducer:
                 if not flag:
                     self._mark(parameter)
 
-    def _unfinished(self):
+    def _unfinished(self) -> str:
         missing = [str(i) for i, parameter in enumerate(self.parameters) if id(parameter) not in self.ready]
         return (
             "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
@@ -155,19 +168,19 @@ class Reducer:
         if self.next == len(self.buckets):
             self._finish()
 
-    def _start(self, bucket):
+    def _start(self, bucket) -> None:
         if self.hook is not None:
             bucket.future = self.hook(self.hook_state, bucket)
         else:
             bucket.future = torch.distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True).get_future()
 
-    def _finish(self):
+    def _finish(self) -> None:
         """All buckets are under way: wait, and give the averages to the parameters."""
         self.expecting = self.begun = False
         if self.used is not None:
             torch.distributed.all_reduce(self.used, op=torch.distributed.ReduceOp.MAX, group=self.group)
-        used = [True] * len(self.parameters) if self.used is None else self.used.tolist()
-        used = {id(parameter): flag for parameter, flag in zip(self.parameters, used, strict=True)}
+        flags = [True] * len(self.parameters) if self.used is None else self.used.tolist()
+        used = {id(parameter): flag for parameter, flag in zip(self.parameters, flags, strict=True)}
         for bucket in self.buckets:
             averages = bucket.future.wait()
             if isinstance(averages, (list, tuple)):
@@ -187,7 +200,8 @@ class Reducer:
 
 def _reached(outputs):
     """The ids of the parameters from which the outputs were computed."""
-    reached, seen = set(), set()
+    reached: set[Any] = set()
+    seen = set()
     waiting = [tensor.grad_fn for tensor in tensors_in(outputs) if tensor.grad_fn is not None]
     reached.update(id(tensor) for tensor in tensors_in(outputs) if tensor.is_leaf)
     while waiting:
@@ -202,7 +216,7 @@ def _reached(outputs):
     return reached
 
 
-def tensors_in(value) -> list:
+def tensors_in(value: Any) -> list:
     """The tensors in what `forward` returned: in lists, tuples, dictionaries, dataclasses."""
     if isinstance(value, torch.Tensor):
         return [value]

@@ -1,8 +1,17 @@
 """`DataParallel`: one process, several devices; here at most one of them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 
 from ..modules.module import Module
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = ["DataParallel", "data_parallel"]
 
@@ -22,7 +31,7 @@ def _devices(device_ids):
     return devices
 
 
-def moved(value, device):
+def moved(value: Any, device: Device) -> Any:
     """The arguments that `forward` gets, with its tensors on the device."""
     if isinstance(value, torch.Tensor):
         return value.to(device)
@@ -42,7 +51,13 @@ class DataParallel(Module):
     devices raise NotImplementedError.
     """
 
-    def __init__(self, module, device_ids=None, output_device=None, dim=0) -> None:
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[int | torch.device] | None = None,
+        output_device: int | torch.device | None = None,
+        dim: int = 0,
+    ) -> None:
         super().__init__()
         self.module = module
         self.dim = dim
@@ -54,7 +69,7 @@ class DataParallel(Module):
         self.src_device_obj = devices[0]
         self.module.to(self.src_device_obj)
 
-    def forward(self, *inputs, **kwargs):
+    def forward(self, *inputs: torch.Tensor, **kwargs: Any) -> torch.Tensor:
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
         for tensor in (*self.module.parameters(), *self.module.buffers()):
@@ -66,7 +81,14 @@ class DataParallel(Module):
         return self.module(*moved(inputs, self.src_device_obj), **moved(kwargs, self.src_device_obj))
 
 
-def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[int | torch.device] | None = None,
+    output_device: int | torch.device | None = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
     """`module` called once as `DataParallel` would call it."""
     if not isinstance(inputs, tuple):
         inputs = () if inputs is None else (inputs,)

@@ -1,12 +1,20 @@
 """`DistributedDataParallel`: several processes train copies of one module, each on its part of the batch."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
 from ..modules.module import Module
 from ._reducer import Reducer
 from .data_parallel import moved
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed._group import ProcessGroup
+
 
 __all__ = ["DistributedDataParallel"]
 
@@ -46,22 +54,22 @@ class DistributedDataParallel(Module):
 
     def __init__(
         self,
-        module,
-        device_ids=None,
-        output_device=None,
-        dim=0,
-        broadcast_buffers=None,
-        init_sync=True,
-        process_group=None,
-        bucket_cap_mb=None,
-        find_unused_parameters=False,
-        check_reduction=False,
-        gradient_as_bucket_view=False,
-        static_graph=False,
+        module: Module,
+        device_ids: Sequence[int | torch.device] | None = None,
+        output_device: int | torch.device | None = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: ProcessGroup | None = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
         *,
-        mixed_precision=None,
-        device_mesh=None,
-        forward_sync_buffers=None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
         if process_group is not None and device_mesh is not None:
@@ -117,11 +125,11 @@ class DistributedDataParallel(Module):
             )
         return [torch.device("npu", each) if isinstance(each, int) else torch.device(each) for each in device_ids]
 
-    def _check_same_everywhere(self, learned):
+    def _check_same_everywhere(self, learned) -> None:
         """RuntimeError unless all ranks have parameters of the same number, shapes and dtypes."""
         own = [(list(parameter.shape), str(parameter.dtype)) for parameter in learned]
         size = torch.distributed.get_world_size(self.process_group)
-        all_of_them = [None] * size
+        all_of_them: list[Any] = [None] * size
         torch.distributed.all_gather_object(all_of_them, own, self.process_group)
         rank = torch.distributed.get_rank(self.process_group)
         for other, theirs in enumerate(all_of_them):
@@ -137,7 +145,7 @@ class DistributedDataParallel(Module):
                         f"sizes of the same param in process {other}: {yours[0]} ({yours[1]})."
                     )
 
-    def _copy_from_first(self, tensors):
+    def _copy_from_first(self, tensors) -> None:
         works = [
             torch.distributed.broadcast(tensor, group=self.process_group, group_src=0, async_op=True)
             for tensor in tensors
@@ -145,7 +153,7 @@ class DistributedDataParallel(Module):
         for work in works:
             work.wait()
 
-    def forward(self, *inputs, **kwargs):
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if self.require_forward_param_sync and self.forward_sync_buffers and self.modules_buffers:
             with torch.no_grad():
                 self._copy_from_first(self.modules_buffers)
@@ -159,12 +167,12 @@ class DistributedDataParallel(Module):
         return outputs
 
     @property
-    def broadcast_buffers(self):
+    def broadcast_buffers(self) -> bool:
         """Whether rank 0's buffers are copied to all before each forward pass."""
         return self.forward_sync_buffers
 
     @contextlib.contextmanager
-    def no_sync(self):
+    def no_sync(self) -> Iterator[None]:
         """Forward passes under it do not have their gradients averaged: they add up, until a pass outside of it."""
         before = self.require_backward_grad_sync
         self.require_backward_grad_sync = False
@@ -173,7 +181,7 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
-    def register_comm_hook(self, state, hook) -> None:
+    def register_comm_hook(self, state: object, hook: Callable[..., Any]) -> None:
         """Let `hook(state, bucket)` do what averages the gradients of a `GradBucket`.
 
         It returns a `torch.futures.Future` of the flat tensor of averages; torch.distributed.algorithms.ddp_comm_hooks has some.
@@ -184,7 +192,9 @@ class DistributedDataParallel(Module):
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self.reducer.hook, self.reducer.hook_state = hook, state
 
-    def join(self, divide_by_initial_world_size=True, enable=True, throw_on_early_termination=False):
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Any:
         """Not implemented: raises NotImplementedError. All ranks have to take the same number of steps."""
         raise NotImplementedError(
             "DistributedDataParallel.join is not implemented in mindtorch_v2: give all ranks the same number of batches"

@@ -1,11 +1,16 @@
 """Access to a module's tensors and submodules by dotted name, with the parents found once."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import mindtorch_v2 as torch
 
 _MISSING = object()
 
 
-def set_tensor(module, name, tensor) -> None:
+def set_tensor(module: torch.nn.Module, name: str, tensor: torch.Tensor | None) -> None:
     """Puts `tensor` in place of the module's own parameter or buffer `name`, without the rules of assignment."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
@@ -23,7 +28,9 @@ def set_tensor(module, name, tensor) -> None:
         setattr(module, name, tensor)
 
 
-def swap_tensor(module, name, tensor, allow_missing=False):
+def swap_tensor(
+    module: torch.nn.Module, name: str, tensor: torch.Tensor | None, allow_missing: bool = False
+) -> torch.Tensor:
     """Puts `tensor` in place of `name` (removes it where it is the missing mark) and returns what was there."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
@@ -56,7 +63,7 @@ def swap_tensor(module, name, tensor, allow_missing=False):
     return previous
 
 
-def swap_submodule(module, name, submodule):
+def swap_submodule(module: torch.nn.Module, name: str, submodule: torch.nn.Module) -> torch.nn.Module:
     """Puts `submodule` in place of the module's own child `name` and returns what was there."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
@@ -78,11 +85,11 @@ def swap_submodule(module, name, submodule):
 class NamedMemberAccessor:
     """The tensors and submodules below one module, by dotted name."""
 
-    def __init__(self, module):
+    def __init__(self, module: torch.nn.Module) -> None:
         self.module = module
-        self.memo = {}
+        self.memo: dict[Any, Any] = {}
 
-    def get_submodule(self, name):
+    def get_submodule(self, name: str) -> torch.nn.Module:
         """The submodule `name`; "" is the module itself."""
         if not name:
             return self.module
@@ -103,12 +110,12 @@ class NamedMemberAccessor:
         prefix, _, attr = path.rpartition(".")
         return self.get_submodule(prefix), attr
 
-    def swap_submodule(self, path, value):
+    def swap_submodule(self, path: str, value: torch.nn.Module) -> torch.nn.Module:
         """Puts `value` in place of the submodule `path` and returns what was there."""
         parent, attr = self._parent(path)
         return swap_submodule(parent, attr, value)
 
-    def get_tensor(self, name):
+    def get_tensor(self, name: str) -> torch.Tensor | None:
         """The tensor `name`."""
         parent, attr = self._parent(name)
         try:
@@ -119,12 +126,12 @@ class NamedMemberAccessor:
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")
         return tensor
 
-    def set_tensor(self, name, value) -> None:
+    def set_tensor(self, name: str, value: torch.Tensor) -> None:
         """Puts `value` in place of the tensor `name`."""
         parent, attr = self._parent(name)
         set_tensor(parent, attr, value)
 
-    def del_tensor(self, name) -> None:
+    def del_tensor(self, name: str) -> None:
         """Removes the tensor `name`."""
         parent, attr = self._parent(name)
         try:
@@ -132,38 +139,38 @@ class NamedMemberAccessor:
         except AttributeError as ex:
             raise AttributeError(f"{parent._get_name()} has no attribute `{name}`") from ex
 
-    def swap_tensor(self, name, value, allow_missing=False):
+    def swap_tensor(self, name: str, value: torch.Tensor, allow_missing: bool = False) -> torch.Tensor:
         """Puts `value` in place of the tensor `name` and returns what was there."""
         parent, attr = self._parent(name)
         return swap_tensor(parent, attr, value, allow_missing=allow_missing)
 
-    def get_tensors(self, names) -> list:
+    def get_tensors(self, names: Iterable[str]) -> list:
         """The tensors of the given names, a list."""
         return [self.get_tensor(name) for name in names]
 
-    def set_tensors(self, names, values) -> None:
+    def set_tensors(self, names: Iterable[str], values: Iterable[torch.Tensor]) -> None:
         """Puts the values in place of the tensors of the given names."""
         for name, value in zip(names, values, strict=True):
             self.set_tensor(name, value)
 
-    def set_tensors_dict(self, named_tensors) -> None:
+    def set_tensors_dict(self, named_tensors: dict[str, torch.Tensor]) -> None:
         """Puts the values of a mapping in place of the tensors of its names."""
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
-    def del_tensors(self, names) -> None:
+    def del_tensors(self, names: Iterable[str]) -> None:
         """Removes the tensors of the given names."""
         for name in names:
             self.del_tensor(name)
 
-    def swap_tensors(self, names, values, allow_missing=False) -> list:
+    def swap_tensors(self, names: Iterable[str], values: Iterable[torch.Tensor], allow_missing: bool = False) -> list:
         """Puts the values in place of the tensors and returns what was there, a list."""
         return [
             self.swap_tensor(name, value, allow_missing=allow_missing)
             for name, value in zip(names, values, strict=True)
         ]
 
-    def swap_tensors_dict(self, named_tensors, allow_missing=False) -> tuple:
+    def swap_tensors_dict(self, named_tensors: dict[str, torch.Tensor], allow_missing: bool = False) -> tuple:
         """Puts the values of a mapping in place; returns what was there as a dict, and the names without anything.
 
         Where one fails, those before it are put back.
@@ -184,25 +191,25 @@ class NamedMemberAccessor:
             raise
         return orig_named_tensors, missing_keys
 
-    def check_keys(self, keys) -> tuple:
+    def check_keys(self, keys: Iterable[str]) -> tuple:
         """`(missing, unexpected)` of the given names against those of the module's tensors, each sorted."""
         keys = set(keys)
         valid_keys = {name for name, _ in self.named_tensors(remove_duplicate=False)}
         return sorted(valid_keys - keys), sorted(keys - valid_keys)
 
-    def named_parameters(self, remove_duplicate=True):
+    def named_parameters(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.Tensor | None]]:
         """Yields `(name, parameter)`."""
         yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
 
-    def named_buffers(self, remove_duplicate=True):
+    def named_buffers(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.Tensor | None]]:
         """Yields `(name, buffer)`."""
         yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
 
-    def named_tensors(self, remove_duplicate=True):
+    def named_tensors(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.Tensor | None]]:
         """Yields `(name, tensor)` of parameters and buffers."""
         yield from self.named_parameters(remove_duplicate)
         yield from self.named_buffers(remove_duplicate)
 
-    def named_modules(self, remove_duplicate=True):
+    def named_modules(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.nn.Module]]:
         """Yields `(name, module)`."""
         yield from self.module.named_modules(remove_duplicate=remove_duplicate)

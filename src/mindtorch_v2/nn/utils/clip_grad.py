@@ -1,7 +1,11 @@
 """Clipping of gradients, by norm and by value, in place."""
 
+from __future__ import annotations
+
 import types
 import warnings
+from collections.abc import Iterable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils._foreach_utils import (
@@ -19,7 +23,7 @@ def _as_list(tensors) -> list:
     return list(tensors)
 
 
-def _use_foreach(foreach, tensors, device):
+def _use_foreach(foreach, tensors, device) -> torch.Tensor:
     """Whether to take the multi-tensor functions; `foreach` True insists on them."""
     if foreach is None:
         return _has_foreach_support(tensors, device)
@@ -29,14 +33,14 @@ def _use_foreach(foreach, tensors, device):
 
 
 @torch.no_grad()
-def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None) -> torch.Tensor:
     """The norm of all tensors as if they were one vector; a 0-d tensor on the first one's device."""
     tensors = _as_list(tensors)
     norm_type = float(norm_type)
     if len(tensors) == 0:
         return torch.tensor(0.0)
     first_device = tensors[0].device
-    norms = []
+    norms: list[Any] = []
     for (device, _), ([group], _) in _group_tensors_by_device_and_dtype([tensors]).items():
         if _use_foreach(foreach, group, device):
             norms.extend(torch._foreach_norm(group, norm_type))
@@ -73,7 +77,13 @@ def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None) -> No
 
 
 @torch.no_grad()
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm_(
+    parameters: torch.Tensor | Iterable[torch.Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> torch.Tensor:
     """Scales the gradients of `parameters` so that their norm as one vector is at most `max_norm`.
 
     Returns the norm before clipping, a 0-d tensor. With `error_if_nonfinite` a norm of nan or inf raises.
@@ -91,7 +101,13 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total_norm
 
 
-def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm(
+    parameters: torch.Tensor | Iterable[torch.Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> torch.Tensor:
     """Deprecated alias of `clip_grad_norm_`."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
@@ -102,7 +118,9 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 
 @torch.no_grad()
-def clip_grad_value_(parameters, clip_value, foreach=None) -> None:
+def clip_grad_value_(
+    parameters: torch.Tensor | Iterable[torch.Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
     """Clamps every gradient of `parameters` to [-clip_value, clip_value]."""
     clip_value = float(clip_value)
     grads = [p.grad for p in _as_list(parameters) if p.grad is not None]

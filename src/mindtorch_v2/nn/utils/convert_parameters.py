@@ -1,9 +1,13 @@
 """Parameters as one vector, and back."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 import mindtorch_v2 as torch
 
 
-def _check_param_device(param, old_param_device):
+def _check_param_device(param, old_param_device) -> int:
     """The device (its index, -1 for the CPU) that all parameters must share; TypeError where they do not."""
     device = param.get_device() if param.is_cuda else -1
     if old_param_device is not None and device != old_param_device:
@@ -11,7 +15,7 @@ def _check_param_device(param, old_param_device):
     return device
 
 
-def parameters_to_vector(parameters):
+def parameters_to_vector(parameters: Iterable[torch.Tensor]) -> torch.Tensor:
     """All parameters, flattened, in one 1-D tensor."""
     param_device = None
     vec = []
@@ -21,7 +25,7 @@ def parameters_to_vector(parameters):
     return torch.cat(vec)
 
 
-def vector_to_parameters(vec, parameters) -> None:
+def vector_to_parameters(vec: torch.Tensor, parameters: Iterable[torch.Tensor]) -> None:
     """Makes slices of the 1-D tensor `vec` the data of the parameters, in order."""
     if not isinstance(vec, torch.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")

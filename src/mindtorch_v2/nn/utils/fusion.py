@@ -1,5 +1,7 @@
 """Fusion of a batch normalization in evaluation mode into the layer before it."""
 
+from __future__ import annotations
+
 import copy
 
 import mindtorch_v2 as torch
@@ -12,7 +14,7 @@ def _check_eval(a, b) -> None:
         raise AssertionError("Fusion only for eval!")
 
 
-def fuse_conv_bn_eval(conv, bn, transpose=False):
+def fuse_conv_bn_eval(conv: torch.nn.Module, bn: torch.nn.Module, transpose: bool = False) -> torch.nn.Module:
     """A copy of `conv` that does what `conv` and then `bn` do; both must be in evaluation mode."""
     _check_eval(conv, bn)
     fused_conv = copy.deepcopy(conv)
@@ -31,7 +33,16 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     return fused_conv
 
 
-def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False) -> tuple:
+def fuse_conv_bn_weights(
+    conv_w: torch.Tensor,
+    conv_b: torch.Tensor | None,
+    bn_rm: torch.Tensor,
+    bn_rv: torch.Tensor,
+    bn_eps: float,
+    bn_w: torch.Tensor,
+    bn_b: torch.Tensor,
+    transpose: bool = False,
+) -> tuple:
     """The weight and bias of a convolution that includes the batch normalization, as parameters."""
     conv_weight_dtype = conv_w.dtype
     conv_bias_dtype = conv_b.dtype if conv_b is not None else conv_weight_dtype
@@ -53,7 +64,7 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
     )
 
 
-def fuse_linear_bn_eval(linear, bn):
+def fuse_linear_bn_eval(linear: torch.nn.Module, bn: torch.nn.Module) -> torch.nn.Module:
     """A copy of `linear` that does what `linear` and then `bn` do; both must be in evaluation mode."""
     _check_eval(linear, bn)
     fused_linear = copy.deepcopy(linear)
@@ -67,7 +78,15 @@ def fuse_linear_bn_eval(linear, bn):
     return fused_linear
 
 
-def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b) -> tuple:
+def fuse_linear_bn_weights(
+    linear_w: torch.Tensor,
+    linear_b: torch.Tensor | None,
+    bn_rm: torch.Tensor,
+    bn_rv: torch.Tensor,
+    bn_eps: float,
+    bn_w: torch.Tensor,
+    bn_b: torch.Tensor,
+) -> tuple:
     """The weight and bias of a linear layer that includes the batch normalization, as parameters."""
     linear_weight_dtype = linear_w.dtype
     linear_bias_dtype = linear_b.dtype if linear_b is not None else linear_weight_dtype

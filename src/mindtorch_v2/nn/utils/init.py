@@ -1,11 +1,17 @@
 """Making a module without initializing it."""
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
+if TYPE_CHECKING:
+    from mindtorch_v2.nn.modules.linear import Linear
 
-def skip_init(module_cls, *args, **kwargs):
+
+def skip_init(module_cls: type[Linear], *args: Any, **kwargs: Any) -> torch.nn.Module:
     """An instance of `module_cls` whose parameters and buffers are allocated and not initialized.
 
     The class's parameters must be made on the `device` that its `__init__` takes.

@@ -1,5 +1,7 @@
 """The memory format of convolutions' weights."""
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 
 
@@ -11,11 +13,11 @@ def _convert(module, memory_format, kinds):
     return module
 
 
-def convert_conv2d_weight_memory_format(module, memory_format):
+def convert_conv2d_weight_memory_format(module: torch.nn.Module, memory_format: torch.memory_format) -> torch.nn.Module:
     """Gives the weights of all 2-D convolutions in `module` the memory format; returns the module."""
     return _convert(module, memory_format, (torch.nn.Conv2d, torch.nn.ConvTranspose2d))
 
 
-def convert_conv3d_weight_memory_format(module, memory_format):
+def convert_conv3d_weight_memory_format(module: torch.nn.Module, memory_format: torch.memory_format) -> torch.nn.Module:
     """Gives the weights of all 3-D convolutions in `module` the memory format; returns the module."""
     return _convert(module, memory_format, (torch.nn.Conv3d, torch.nn.ConvTranspose3d))

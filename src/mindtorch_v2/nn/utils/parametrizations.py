@@ -1,11 +1,18 @@
 """Parametrizations that come with PyTorch: orthogonal, weight norm, spectral norm."""
 
+from __future__ import annotations
+
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 import mindtorch_v2 as torch
 
 from ..modules.module import Module
 from . import parametrize
+
+if TYPE_CHECKING:
+    pass
+
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -18,7 +25,7 @@ def _is_orthogonal(Q, eps=None):
     return torch.allclose(Q.mH @ Q, Id, atol=eps)
 
 
-def _make_orthogonal(A):
+def _make_orthogonal(A) -> torch.Tensor:
     """The Q of A's QR decomposition whose R has a positive diagonal."""
     X, tau = torch.geqrf(A)
     Q = torch.linalg.householder_product(X, tau)
@@ -27,7 +34,7 @@ def _make_orthogonal(A):
     return Q
 
 
-def _householder_product(A, tau):
+def _householder_product(A, tau) -> torch.Tensor:
     """The product of reflections of which A's strictly lower triangle holds the vectors; differentiable."""
     n, k = A.size(-2), A.size(-1)
     identity = torch.eye(n, k, dtype=A.dtype, device=A.device)
@@ -47,7 +54,7 @@ class _OrthMaps(Enum):
 class _Orthogonal(Module):
     """An orthogonal (or semi-orthogonal) matrix made from any matrix by one of three maps."""
 
-    def __init__(self, weight, orthogonal_map, *, use_trivialization=True) -> None:
+    def __init__(self, weight: torch.Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
         super().__init__()
         if weight.is_complex() and orthogonal_map == _OrthMaps.householder:
             raise ValueError("The householder parametrization does not support complex tensors.")
@@ -56,7 +63,7 @@ class _Orthogonal(Module):
         if use_trivialization:
             self.register_buffer("base", None)
 
-    def forward(self, X):
+    def forward(self, X: torch.Tensor) -> torch.Tensor:
         n, k = X.size(-2), X.size(-1)
         transposed = n < k
         if transposed:
@@ -86,7 +93,7 @@ class _Orthogonal(Module):
         return Q.mT if transposed else Q
 
     @torch.autograd.no_grad()
-    def right_inverse(self, Q):
+    def right_inverse(self, Q: torch.Tensor) -> torch.Tensor:
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
@@ -126,7 +133,9 @@ class _Orthogonal(Module):
         return A.mT if transpose else A
 
 
-def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
     """Makes a matrix parameter orthogonal (its rows or columns orthonormal); returns the module.
 
     `orthogonal_map` is "matrix_exp", "cayley" or "householder"; the default is the first for square and complex
@@ -153,18 +162,18 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
 class _WeightNorm(Module):
     """`g * v / |v|`, the norm over all dimensions but `dim`."""
 
-    def __init__(self, dim=0) -> None:
+    def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def forward(self, weight_g, weight_v):
+    def forward(self, weight_g: torch.Tensor, weight_v: torch.Tensor) -> torch.Tensor:
         return torch._weight_norm(weight_v, weight_g, self.dim)
 
-    def right_inverse(self, weight) -> tuple:
+    def right_inverse(self, weight: torch.Tensor) -> tuple:
         return torch.norm_except_dim(weight, 2, self.dim), weight
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Splits a parameter into magnitude (`original0`) and direction (`original1`); returns the module.
 
     `dim` is the dimension that keeps a magnitude for each entry; None is one magnitude for all.
@@ -188,7 +197,10 @@ def weight_norm(module, name="weight", dim=0):
 class _SpectralNorm(Module):
     """A matrix divided by its largest singular value, which power iteration estimates."""
 
-    def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12) -> None:
+    _u: torch.Tensor
+    _v: torch.Tensor
+
+    def __init__(self, weight: torch.Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:
@@ -217,14 +229,14 @@ class _SpectralNorm(Module):
         return weight.flatten(1)
 
     @torch.autograd.no_grad()
-    def _power_method(self, weight_mat, n_power_iterations):
+    def _power_method(self, weight_mat, n_power_iterations) -> None:
         # In place: replicas and copies of the module share the vectors.
         normalize = torch.nn.functional.normalize
         for _ in range(n_power_iterations):
             self._u = normalize(torch.mv(weight_mat, self._v), dim=0, eps=self.eps, out=self._u)
             self._v = normalize(torch.mv(weight_mat.H, self._u), dim=0, eps=self.eps, out=self._v)
 
-    def forward(self, weight):
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
         if weight.ndim == 1:
             return torch.nn.functional.normalize(weight, dim=0, eps=self.eps)
         weight_mat = self._reshape_weight_to_matrix(weight)
@@ -236,11 +248,13 @@ class _SpectralNorm(Module):
         sigma = torch.vdot(u, torch.mv(weight_mat, v))
         return weight / sigma
 
-    def right_inverse(self, value):
+    def right_inverse(self, value: torch.Tensor) -> torch.Tensor:
         return value
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
     """Divides a parameter, as a matrix, by its largest singular value; returns the module (Miyato et al. 2018).
 
     `dim` is the dimension that counts the outputs: by default 0, and 1 for transposed convolutions.

@@ -1,14 +1,21 @@
 """Parametrizations: parameters that are computed by modules from other parameters."""
 
+from __future__ import annotations
+
 import copyreg
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
 
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter
+
+if TYPE_CHECKING:
+    pass
+
 
 __all__ = [
     "cached",
@@ -26,7 +33,7 @@ _cache: dict = {}
 
 
 @contextmanager
-def cached():
+def cached() -> Iterator[None]:
     """Within the context, each parametrized tensor is computed once."""
     global _cache_enabled, _cache
     _cache_enabled += 1
@@ -57,7 +64,7 @@ class ParametrizationList(ModuleList):
     `original0`, `original1` and so on.
     """
 
-    def __init__(self, modules, original, unsafe=False):
+    def __init__(self, modules: Sequence[torch.nn.Module], original: torch.Tensor, unsafe: bool = False) -> None:
         if len(modules) == 0:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
@@ -123,7 +130,7 @@ class ParametrizationList(ModuleList):
                 f"enabled.\nunparametrized shape: {shape}\nparametrized shape: {Z.shape}"
             )
 
-    def right_inverse(self, value) -> None:
+    def right_inverse(self, value: torch.Tensor) -> None:
         """Sets the originals so that the parametrized tensor becomes `value`."""
         with torch.no_grad():
             for module in reversed(self):
@@ -161,7 +168,7 @@ class ParametrizationList(ModuleList):
                     )
                 _maybe_set(original_i, tensor)
 
-    def forward(self):
+    def forward(self) -> torch.Tensor:
         if self.is_tensor:
             x = self[0](self.original)
         else:
@@ -171,11 +178,11 @@ class ParametrizationList(ModuleList):
         return x
 
 
-def _inject_new_class(module):
+def _inject_new_class(module) -> None:
     """Gives the module a class of its own, on which properties can be put."""
     cls = module.__class__
 
-    def default_deepcopy(self, memo):
+    def default_deepcopy(self: torch.nn.Module, memo: dict[int, Any]) -> torch.nn.Module:
         # What copy.deepcopy does by default, for a class that has no __deepcopy__ of its own.
         obj = memo.get(id(self), None)
         if obj is not None:
@@ -183,12 +190,12 @@ def _inject_new_class(module):
         replica = self.__new__(self.__class__)
         memo[id(self)] = replica
         replica.__dict__ = deepcopy(self.__dict__, memo)
-        for slot in copyreg._slotnames(self.__class__):
+        for slot in copyreg._slotnames(self.__class__):  # type: ignore[attr-defined]  # (not in the stubs of the library)
             if hasattr(self, slot):
                 setattr(replica, slot, deepcopy(getattr(self, slot), memo))
         return replica
 
-    def getstate(self):
+    def getstate(self: torch.nn.Module) -> NoReturn:
         raise RuntimeError(
             "Serialization of parametrized modules is only "
             "supported through state_dict(). See:\n"
@@ -196,7 +203,7 @@ def _inject_new_class(module):
             "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
         )
 
-    members = {"__getstate__": getstate}
+    members: dict[str, Callable[..., Any]] = {"__getstate__": getstate}
     if not hasattr(cls, "__deepcopy__"):
         members["__deepcopy__"] = default_deepcopy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
@@ -207,7 +214,7 @@ def _inject_property(module, tensor_name) -> None:
     if hasattr(module, tensor_name):
         raise AssertionError(f"{tensor_name} should not be already registered")
 
-    def get_parametrized(self):
+    def get_parametrized(self: Any) -> torch.Tensor:
         if not _cache_enabled:
             return self.parametrizations[tensor_name]()
         key = (id(self), tensor_name)
@@ -217,13 +224,15 @@ def _inject_property(module, tensor_name) -> None:
             _cache[key] = tensor
         return tensor
 
-    def set_original(self, value) -> None:
+    def set_original(self: Any, value: torch.Tensor) -> None:
         self.parametrizations[tensor_name].right_inverse(value)
 
     setattr(module.__class__, tensor_name, property(get_parametrized, set_original))
 
 
-def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
+def register_parametrization(
+    module: torch.nn.Module, tensor_name: str, parametrization: torch.nn.Module, *, unsafe: bool = False
+) -> torch.nn.Module:
     """Makes `module.tensor_name` the result of `parametrization` on the parameter or buffer; returns the module.
 
     Several may be registered one after the other. Unless `unsafe`, shape and dtype must not change.
@@ -291,7 +300,7 @@ def _append_parametrization(module, tensor_name, parametrization, unsafe) -> Non
     module.parametrizations[tensor_name].unsafe |= unsafe
 
 
-def is_parametrized(module, tensor_name=None):
+def is_parametrized(module: torch.nn.Module, tensor_name: str | None = None) -> bool:
     """Whether the module has parametrizations, or has them on the given tensor."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
@@ -301,7 +310,9 @@ def is_parametrized(module, tensor_name=None):
     return tensor_name in parametrizations
 
 
-def remove_parametrizations(module, tensor_name, leave_parametrized=True):
+def remove_parametrizations(
+    module: torch.nn.Module, tensor_name: str, leave_parametrized: bool = True
+) -> torch.nn.Module:
     """Removes all parametrizations of a tensor, which stays as it is now, or else becomes the original again."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -334,14 +345,16 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     return module
 
 
-def type_before_parametrizations(module):
+def type_before_parametrizations(module: torch.nn.Module) -> type:
     """The module's class without regard to parametrizations."""
     if is_parametrized(module):
         return module.__class__.__bases__[0]
     return type(module)
 
 
-def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
+def transfer_parametrizations_and_params(
+    from_module: torch.nn.Module, to_module: torch.nn.Module, tensor_name: str | None = None
+) -> torch.nn.Module:
     """Gives `to_module` copies of the parametrizations of `from_module` (of one tensor, or of all) and originals."""
     if not is_parametrized(from_module):
         return to_module

@@ -4,9 +4,12 @@ A pruned parameter `name` is split into `name_orig`, the parameter, and the buff
 product, computed before each forward.
 """
 
+from __future__ import annotations
+
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -16,15 +19,17 @@ class BasePruningMethod(ABC):
 
     # The parameter that is pruned; `apply` sets it.
     _tensor_name: str
+    # "unstructured", "structured" or "global"; a subclass says which.
+    PRUNING_TYPE: str
 
-    def __call__(self, module, inputs) -> None:
+    def __call__(self, module: torch.nn.Module, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         """The mask for `t`, of its shape, given the mask that is already there."""
 
-    def apply_mask(self, module):
+    def apply_mask(self, module: torch.nn.Module) -> torch.Tensor:
         """The masked parameter."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
@@ -33,7 +38,14 @@ class BasePruningMethod(ABC):
         return mask.to(dtype=orig.dtype) * orig
 
     @classmethod
-    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+    def apply(
+        cls,
+        module: torch.nn.Module,
+        name: str,
+        *args: Any,
+        importance_scores: torch.Tensor | None = None,
+        **kwargs: Any,
+    ) -> BasePruningMethod:
         """Prunes `module.name`, on top of what is pruned there already; returns the method (or container of methods).
 
         `importance_scores`, of the parameter's shape, are ranked in place of its values.
@@ -79,7 +91,9 @@ class BasePruningMethod(ABC):
             raise
         return method
 
-    def prune(self, t, default_mask=None, importance_scores=None):
+    def prune(
+        self, t: torch.Tensor, default_mask: torch.Tensor | None = None, importance_scores: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """A pruned copy of the tensor `t`, no module involved."""
         if importance_scores is not None:
             if importance_scores.shape != t.shape:
@@ -89,7 +103,7 @@ class BasePruningMethod(ABC):
         default_mask = default_mask if default_mask is not None else torch.ones_like(t)
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
-    def remove(self, module) -> None:
+    def remove(self, module: torch.nn.Module) -> None:
         """Makes the pruning permanent: the parameter has its old name again, the mask is gone."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned            before pruning can be removed")
@@ -106,8 +120,8 @@ class BasePruningMethod(ABC):
 class PruningContainer(BasePruningMethod):
     """Several pruning methods on one parameter, each working on what those before it left."""
 
-    def __init__(self, *args) -> None:
-        self._pruning_methods = ()
+    def __init__(self, *args: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
         if not isinstance(args, Iterable):
             self._tensor_name = args._tensor_name
             self.add_pruning_method(args)
@@ -118,7 +132,7 @@ class PruningContainer(BasePruningMethod):
             for method in args:
                 self.add_pruning_method(method)
 
-    def add_pruning_method(self, method):
+    def add_pruning_method(self, method: BasePruningMethod | None) -> None:
         """Adds a method; it must be for the same parameter."""
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -133,15 +147,16 @@ class PruningContainer(BasePruningMethod):
     def __len__(self) -> int:
         return len(self._pruning_methods)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[BasePruningMethod]:
         return iter(self._pruning_methods)
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> BasePruningMethod:
         return self._pruning_methods[idx]
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         """The mask of the last method, on the entries (or channels) that the others left."""
-        method = self._pruning_methods[-1]
+        method: Any = self._pruning_methods[-1]
+        slc: Any
         mask = default_mask.to(dtype=t.dtype)
         if method.PRUNING_TYPE == "unstructured":
             slc = mask == 1
@@ -165,11 +180,11 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         return default_mask
 
     @classmethod
-    def apply(cls, module, name):
+    def apply(cls, module: torch.nn.Module, name: str) -> BasePruningMethod:  # type: ignore[override]  # (each takes its own arguments)
         return super().apply(module, name)
 
 
@@ -178,11 +193,11 @@ class RandomUnstructured(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount) -> None:
+    def __init__(self, amount: int | float) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         nparams_toprune = _compute_nparams_toprune(self.amount, t.nelement())
         _validate_pruning_amount(nparams_toprune, t.nelement())
         mask = default_mask.clone(memory_format=torch.contiguous_format)
@@ -193,7 +208,7 @@ class RandomUnstructured(BasePruningMethod):
         return mask
 
     @classmethod
-    def apply(cls, module, name, amount):
+    def apply(cls, module: torch.nn.Module, name: str, amount: int | float) -> BasePruningMethod:  # type: ignore[override]  # (each takes its own arguments)
         return super().apply(module, name, amount=amount)
 
 
@@ -202,11 +217,11 @@ class L1Unstructured(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount) -> None:
+    def __init__(self, amount: int | float) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         nparams_toprune = _compute_nparams_toprune(self.amount, t.nelement())
         _validate_pruning_amount(nparams_toprune, t.nelement())
         mask = default_mask.clone(memory_format=torch.contiguous_format)
@@ -216,11 +231,13 @@ class L1Unstructured(BasePruningMethod):
         return mask
 
     @classmethod
-    def apply(cls, module, name, amount, importance_scores=None):
+    def apply(  # type: ignore[override]  # (each takes its own arguments)
+        cls, module: torch.nn.Module, name: str, amount: int | float, importance_scores: torch.Tensor | None = None
+    ) -> BasePruningMethod:
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
-def _channel_mask(t, dim, kept):
+def _channel_mask(t, dim, kept) -> torch.Tensor:
     """The mask that is 1 at the indices `kept` along `dim`."""
     mask = torch.zeros_like(t)
     mask[(slice(None),) * (dim % t.dim()) + (kept,)] = 1
@@ -232,12 +249,12 @@ class RandomStructured(BasePruningMethod):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, dim=-1) -> None:
+    def __init__(self, amount: int | float, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         nchannels = t.shape[self.dim]
@@ -251,7 +268,7 @@ class RandomStructured(BasePruningMethod):
         return mask * default_mask.to(dtype=mask.dtype)
 
     @classmethod
-    def apply(cls, module, name, amount, dim=-1):
+    def apply(cls, module: torch.nn.Module, name: str, amount: int | float, dim: int = -1) -> BasePruningMethod:  # type: ignore[override]  # (each takes its own arguments)
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -260,13 +277,13 @@ class LnStructured(BasePruningMethod):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, n, dim=-1) -> None:
+    def __init__(self, amount: int | float, n: int, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
         self.n = n
         self.dim = dim
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         nchannels = t.shape[self.dim]
@@ -281,7 +298,15 @@ class LnStructured(BasePruningMethod):
         return mask * default_mask.to(dtype=mask.dtype)
 
     @classmethod
-    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+    def apply(  # type: ignore[override]  # (each takes its own arguments)
+        cls,
+        module: torch.nn.Module,
+        name: str,
+        amount: int | float,
+        n: int,
+        dim: int,
+        importance_scores: torch.Tensor | None = None,
+    ) -> BasePruningMethod:
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
 
@@ -290,10 +315,10 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask) -> None:
+    def __init__(self, mask: torch.Tensor) -> None:
         self.mask = mask
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} does not match self.mask shape {self.mask.shape}"
@@ -301,41 +326,55 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module, name, mask):
+    def apply(cls, module: torch.nn.Module, name: str, mask: torch.Tensor) -> BasePruningMethod:  # type: ignore[override]  # (each takes its own arguments)
         return super().apply(module, name, mask=mask)
 
 
-def identity(module, name):
+def identity(module: torch.nn.Module, name: str) -> torch.nn.Module:
     """Splits the parameter as pruning does, with a mask of ones; returns the module."""
     Identity.apply(module, name)
     return module
 
 
-def random_unstructured(module, name, amount):
+def random_unstructured(module: torch.nn.Module, name: str, amount: int | float) -> torch.nn.Module:
     """Prunes entries at random; returns the module."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
-def l1_unstructured(module, name, amount, importance_scores=None):
+def l1_unstructured(
+    module: torch.nn.Module, name: str, amount: int | float, importance_scores: torch.Tensor | None = None
+) -> torch.nn.Module:
     """Prunes the entries of the smallest magnitude; returns the module."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
-def random_structured(module, name, amount, dim):
+def random_structured(module: torch.nn.Module, name: str, amount: int | float, dim: int) -> torch.nn.Module:
     """Prunes channels along `dim` at random; returns the module."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
-def ln_structured(module, name, amount, n, dim, importance_scores=None):
+def ln_structured(
+    module: torch.nn.Module,
+    name: str,
+    amount: int | float,
+    n: int,
+    dim: int,
+    importance_scores: torch.Tensor | None = None,
+) -> torch.nn.Module:
     """Prunes the channels along `dim` of the smallest n-norm; returns the module."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
-def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs) -> None:
+def global_unstructured(
+    parameters: Iterable[tuple[torch.nn.Module, str]],
+    pruning_method: type[BasePruningMethod],
+    importance_scores: dict[tuple[torch.nn.Module, str], torch.Tensor] | None = None,
+    **kwargs: Any,
+) -> None:
     """Prunes entries of several parameters, `(module, name)` pairs, ranked together."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -369,13 +408,13 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
         pointer += num_param
 
 
-def custom_from_mask(module, name, mask):
+def custom_from_mask(module: torch.nn.Module, name: str, mask: torch.Tensor) -> torch.nn.Module:
     """Prunes by a given mask; returns the module."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
-def remove(module, name):
+def remove(module: torch.nn.Module, name: str) -> torch.nn.Module:
     """Makes the pruning of a parameter permanent; returns the module."""
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
@@ -385,7 +424,7 @@ def remove(module, name):
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 
-def is_pruned(module) -> bool:
+def is_pruned(module: torch.nn.Module) -> bool:
     """Whether any parameter of the module or below it is pruned."""
     for _, submodule in module.named_modules():
         for hook in submodule._forward_pre_hooks.values():
@@ -418,10 +457,10 @@ def _validate_structured_pruning(t) -> None:
         )
 
 
-def _compute_nparams_toprune(amount, tensor_size):
+def _compute_nparams_toprune(amount, tensor_size) -> int:
     """A number as it is, a fraction as a number of `tensor_size`."""
     if isinstance(amount, numbers.Integral):
-        return amount
+        return int(amount)
     return round(amount * tensor_size)
 
 
@@ -430,7 +469,7 @@ def _validate_pruning_dim(t, dim) -> None:
         raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
 
 
-def _compute_norm(t, n, dim):
+def _compute_norm(t, n, dim) -> torch.Tensor:
     """The n-norm of each channel along `dim`."""
     dims = list(range(t.dim()))
     if dim < 0:

@@ -1,6 +1,8 @@
 """Sequences of different lengths: padded, packed, and between the two."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import mindtorch_v2 as torch
 from mindtorch_v2.nn._packed import PackedSequence, PackedSequence_, invert_permutation  # noqa: F401  (PyTorch's names here)
@@ -17,7 +19,9 @@ __all__ = [
 ]
 
 
-def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+def pack_padded_sequence(
+    input: torch.Tensor, lengths: torch.Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Packs padded sequences `(T, B, *)`, with `batch_first` `(B, T, *)`, of the given lengths.
 
     Lengths must fall, unless `enforce_sorted` is False, which sorts the sequences.
@@ -36,7 +40,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     return PackedSequence(data, batch_sizes, sorted_indices, None)
 
 
-def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None) -> tuple:
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple:
     """The inverse of `pack_padded_sequence`: the padded sequences, in their first order, and their lengths.
 
     `total_length` is the length to pad to, not less than the longest sequence's.
@@ -60,7 +66,12 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     return padded_output, lengths
 
 
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+def pad_sequence(
+    sequences: Sequence[torch.Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> torch.Tensor:
     """Stacks sequences `(L_i, *)`, padded to the longest: `(T, B, *)`, with `batch_first` `(B, T, *)`.
 
     >>> import mindtorch_v2 as torch
@@ -75,7 +86,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     return torch._C._nn.pad_sequence(tuple(sequences), batch_first, padding_value, padding_side)
 
 
-def unpad_sequence(padded_sequences, lengths, batch_first=False) -> list:
+def unpad_sequence(padded_sequences: torch.Tensor, lengths: torch.Tensor, batch_first: bool = False) -> list:
     """The sequences `(L_i, *)` of padded ones, a list: the inverse of `pad_sequence`."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
@@ -83,13 +94,13 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False) -> list:
     return [seq[idx < length] for seq, length in zip(padded_sequences, lengths, strict=False)]
 
 
-def pack_sequence(sequences, enforce_sorted=True):
+def pack_sequence(sequences: list[torch.Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Packs sequences `(L_i, *)`, sorted by falling length unless `enforce_sorted` is False."""
     lengths = torch.as_tensor([v.size(0) for v in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences):
+def unpack_sequence(packed_sequences: PackedSequence) -> list[torch.Tensor]:
     """The sequences `(L_i, *)` of packed ones, a list: the inverse of `pack_sequence`."""
     padded_sequences, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded_sequences, lengths, batch_first=True)

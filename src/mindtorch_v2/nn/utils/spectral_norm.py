@@ -1,5 +1,11 @@
 """Spectral normalization by a forward pre-hook; `parametrizations.spectral_norm` is the newer form."""
 
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
 import mindtorch_v2 as torch
 
 __all__ = [
@@ -17,7 +23,7 @@ class SpectralNorm:
     # Version 1 keeps v as a buffer beside u.
     _version = 1
 
-    def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12) -> None:
+    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         self.name = name
         self.dim = dim
         if n_power_iterations <= 0:
@@ -27,13 +33,13 @@ class SpectralNorm:
         self.n_power_iterations = n_power_iterations
         self.eps = eps
 
-    def reshape_weight_to_matrix(self, weight):
+    def reshape_weight_to_matrix(self, weight: torch.Tensor) -> torch.Tensor:
         """The weight with `dim` first and all others joined."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *[d for d in range(weight.dim()) if d != self.dim])
         return weight.reshape(weight.size(0), -1)
 
-    def compute_weight(self, module, do_power_iteration):
+    def compute_weight(self, module: torch.nn.Module, do_power_iteration: bool) -> torch.Tensor:
         """The normalized weight; the estimates of the singular vectors are improved in place if asked."""
         normalize = torch.nn.functional.normalize
         weight = getattr(module, self.name + "_orig")
@@ -52,7 +58,7 @@ class SpectralNorm:
         sigma = torch.dot(u, torch.mv(weight_mat, v))
         return weight / sigma
 
-    def remove(self, module) -> None:
+    def remove(self, module: torch.nn.Module) -> None:
         """Makes the weight a parameter again."""
         with torch.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
@@ -62,7 +68,7 @@ class SpectralNorm:
         delattr(module, self.name + "_orig")
         module.register_parameter(self.name, torch.nn.Parameter(weight.detach()))
 
-    def __call__(self, module, inputs) -> None:
+    def __call__(self, module: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     def _solve_v_and_rescale(self, weight_mat, u, target_sigma):
@@ -72,7 +78,7 @@ class SpectralNorm:
         return v.mul_(target_sigma / torch.dot(u, torch.mv(weight_mat, v)))
 
     @staticmethod
-    def apply(module, name, n_power_iterations, dim, eps):
+    def apply(module: torch.nn.Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Makes the original, the vectors and the hooks; returns the hook."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
@@ -107,10 +113,19 @@ class SpectralNorm:
 class SpectralNormLoadStateDictPreHook:
     """Brings state dicts of version 0, which have no v, to version 1."""
 
-    def __init__(self, fn) -> None:
+    def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
-    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) -> None:
+    def __call__(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         fn = self.fn
         version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version", None)
         if version is not None and version >= 1:
@@ -140,10 +155,12 @@ class SpectralNormLoadStateDictPreHook:
 class SpectralNormStateDictHook:
     """Writes the version into the state dict's metadata."""
 
-    def __init__(self, fn) -> None:
+    def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
-    def __call__(self, module, state_dict, prefix, local_metadata) -> None:
+    def __call__(
+        self, module: torch.nn.Module, state_dict: OrderedDict, prefix: str, local_metadata: dict[str, Any]
+    ) -> None:
         versions = local_metadata.setdefault("spectral_norm", {})
         key = self.fn.name + ".version"
         if key in versions:
@@ -151,7 +168,13 @@ class SpectralNormStateDictHook:
         versions[key] = self.fn._version
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(
+    module: torch.nn.Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> torch.nn.Module:
     """Divides a parameter, as a matrix, by its largest singular value; returns the module (Miyato et al. 2018).
 
     `dim` is the dimension that counts the outputs: by default 0, and 1 for transposed convolutions.
@@ -163,7 +186,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     return module
 
 
-def remove_spectral_norm(module, name="weight"):
+def remove_spectral_norm(module: torch.nn.Module, name: str = "weight") -> torch.nn.Module:
     """Removes the spectral normalization of a parameter; returns the module."""
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:

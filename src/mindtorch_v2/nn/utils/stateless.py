@@ -1,9 +1,17 @@
 """Calling a module with other parameters and buffers than its own."""
 
+from __future__ import annotations
+
 import contextlib
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from ._named_member_accessor import NamedMemberAccessor
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ..modules.module import Module
+
 
 __all__ = ["functional_call"]
 
@@ -13,7 +21,7 @@ def _untie_named_tensors_map(module, parameters_and_buffers):
     all_named_tensors = {}
     all_named_tensors.update(module.named_parameters(remove_duplicate=False))
     all_named_tensors.update(module.named_buffers(remove_duplicate=False))
-    names_of = {}
+    names_of: dict[Any, Any] = {}
     for name, tensor in all_named_tensors.items():
         names_of.setdefault(tensor, set()).add(name)
     tied_names = {name: tied for tied in names_of.values() if len(tied) > 1 for name in tied}
@@ -62,7 +70,15 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
         parameters_and_buffers.update({k: now[k] for k in parameters_and_buffers if k in now})
 
 
-def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """Deprecated: `torch.func.functional_call`. Calls `module` with the given parameters and buffers, by name."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 "
@@ -74,7 +90,9 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def _functional_call(
+    module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
+) -> Tensor:
     """Calls `module(*args, **kwargs)` with the given parameters and buffers in place of its own."""
     if args is None:
         args = ()

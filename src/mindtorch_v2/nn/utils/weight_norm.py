@@ -1,6 +1,9 @@
 """Weight normalization by a forward pre-hook (deprecated; see `parametrizations.weight_norm`)."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
 
 import mindtorch_v2 as torch
 
@@ -12,18 +15,18 @@ __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
 class WeightNorm:
     """The hook: sets `name` to `name_g * name_v / |name_v|` before each forward."""
 
-    def __init__(self, name, dim) -> None:
+    def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
 
-    def compute_weight(self, module):
+    def compute_weight(self, module: torch.nn.Module) -> torch.Tensor:
         """The weight from its parts."""
         g = getattr(module, self.name + "_g")
         v = getattr(module, self.name + "_v")
         return torch._weight_norm(v, g, self.dim)
 
     @staticmethod
-    def apply(module, name, dim):
+    def apply(module: torch.nn.Module, name: str, dim: int | None) -> WeightNorm:
         """Splits the parameter and registers the hook, which is returned."""
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
@@ -47,7 +50,7 @@ class WeightNorm:
         module.register_forward_pre_hook(fn)
         return fn
 
-    def remove(self, module) -> None:
+    def remove(self, module: torch.nn.Module) -> None:
         """Makes the weight a parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
@@ -55,17 +58,17 @@ class WeightNorm:
         del module._parameters[self.name + "_v"]
         setattr(module, self.name, Parameter(weight.data))
 
-    def __call__(self, module, inputs) -> None:
+    def __call__(self, module: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: torch.nn.Module, name: str = "weight", dim: int | None = 0) -> torch.nn.Module:
     """Deprecated: splits a parameter into magnitude `name_g` and direction `name_v`; returns the module."""
     WeightNorm.apply(module, name, dim)
     return module
 
 
-def remove_weight_norm(module, name="weight"):
+def remove_weight_norm(module: torch.nn.Module, name: str = "weight") -> torch.nn.Module:
     """Removes the weight normalization of a parameter; returns the module."""
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
