@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 import warnings
 from typing import Any
 
@@ -115,6 +116,11 @@ def _device_module(kind: str) -> Any:
     return getattr(importlib.import_module(__package__), kind, None)
 
 
+def _is_tracing() -> bool:
+    recorder = sys.modules.get(f"{__package__}.jit._recorder")  # nobody records before it is imported
+    return recorder is not None and recorder.is_recording()
+
+
 def _operators() -> Any:
     from ._ops import ops
 
@@ -152,6 +158,7 @@ def _typed_storage(tensor: Tensor) -> Any:
 provide(
     companion_operators=_companion_operators,
     device_module=_device_module,
+    is_tracing=_is_tracing,
     operators=_operators,
     pinned_memory=_pinned_memory,
     reduced=_reduced,

@@ -6,6 +6,8 @@ import types
 
 import pytest
 
+from .stable_library import StableABI
+
 SOURCES = pathlib.Path(__file__).parent
 
 
@@ -22,8 +24,16 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return types.SimpleNamespace(torch=torch, module=module, cpp_extension=cpp_extension)
 
 
+@pytest.fixture(scope="session")
+def abi(request: pytest.FixtureRequest) -> StableABI:
+    """The C functions of the stable ABI; with --live also those of the real PyTorch."""
+    if request.config.getoption("--live"):
+        importlib.import_module("torch")  # a real one cannot be loaded after ours are visible
+    return StableABI("torch" if request.param == "live" else "mindtorch_v2")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With --live every check runs on both."""
-    if "built" in metafunc.fixturenames:
-        both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
-        metafunc.parametrize("built", both, indirect=True, scope="session")
+    both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
+    for fixture in {"abi", "built"} & set(metafunc.fixturenames):
+        metafunc.parametrize(fixture, both, indirect=True, scope="session")

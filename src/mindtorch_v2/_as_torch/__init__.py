@@ -68,11 +68,30 @@ def alias_loaded() -> None:
     """
     if not is_torch():
         return
+    _watch_extension_modules()
     below = _PACKAGE + "."
     for name, loaded in list(sys.modules.items()):
         if name.startswith(below):
             sys.modules.setdefault("torch" + name[len(_PACKAGE) :], loaded)
     _name_errors()
+
+
+def _watch_extension_modules() -> None:
+    """Let compiled modules that were made for PyTorch's stable ABI find what they ask for when they are imported."""
+    loader = importlib.machinery.ExtensionFileLoader
+    plain = loader.create_module
+    if plain.__module__ == __name__:  # done before
+        return
+
+    def create_module(self, spec):
+        if spec.name.partition(".")[0] in sys.stdlib_module_names:  # ctypes among them, which the rest needs
+            return plain(self, spec)
+        loading = importlib.import_module(f"{_PACKAGE}._core.loading")
+        loading.prepare_for(spec.origin)
+        with loading.reporting_failures():
+            return plain(self, spec)
+
+    loader.create_module = create_module  # type: ignore[method-assign]
 
 
 def _name_errors() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.above import above
 from mindtorch_v2._core.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -22,6 +23,11 @@ def _are_functorch_transforms_active() -> bool:
     return _C._change_transforms(0) > 0
 
 
+def _get_tracing_state() -> Any:
+    """True while torch.jit.trace records on this thread, else None."""
+    return above.is_tracing() or None
+
+
 def _log_api_usage_once(event: str) -> None:
     """Nothing: no use is counted here."""
 
@@ -37,6 +43,7 @@ for _value in (
     _disabled_torch_dispatch_impl,
     _disabled_torch_function_impl,
     _get_accelerator,
+    _get_tracing_state,
     _log_api_usage_once,
     PyTorchFileReader,
     PyTorchFileWriter,

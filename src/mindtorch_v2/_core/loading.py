@@ -6,7 +6,9 @@ import contextlib
 import ctypes
 from collections.abc import Iterator
 
-__all__ = ["load_failed", "load_shared_library", "reporting_failures"]
+from .stable_libraries import prepare_for
+
+__all__ = ["is_loading", "load_failed", "load_shared_library", "prepare_for", "reporting_failures"]
 
 _waiting: list[list] = []
 
@@ -31,7 +33,13 @@ def load_failed(exception: BaseException) -> bool:
     return bool(_waiting)
 
 
+def is_loading() -> bool:
+    """Whether somebody is there to raise what an initialiser reports."""
+    return bool(_waiting)
+
+
 def load_shared_library(path: str) -> ctypes.CDLL:
     """dlopen, with the errors of registrations raised; OSError if the file cannot be loaded."""
+    prepare_for(path)
     with reporting_failures():
         return ctypes.CDLL(path)

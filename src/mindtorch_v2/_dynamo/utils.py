@@ -1,10 +1,12 @@
 """Counters of what `torch.compile` did, and where it can."""
 
 import collections
+import functools
+import warnings
 
 from mindtorch_v2 import _C
 
-__all__ = ["counters", "is_compile_supported"]
+__all__ = ["counters", "is_compile_supported", "warn_once"]
 
 counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 """`counters["stats"]`: unique_graphs, calls_captured; `["frames"]`: total, ok; `["not_captured_whole"]` and
@@ -15,3 +17,9 @@ counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 def is_compile_supported(device_type) -> bool:
     """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
     return _C.device(device_type).type in ("cpu", "npu")
+
+
+@functools.cache
+def warn_once(msg: str, stacklevel: int = 1) -> None:
+    """Warn with a text, the first time that it is said."""
+    warnings.warn(msg, stacklevel=stacklevel + 1)

@@ -24,6 +24,7 @@ __all__ = [
     "define_class",
     "define_method",
     "fallback",
+    "forget_library",
     "implement",
     "library",
     "load_failed",
@@ -44,10 +45,17 @@ class _CompiledLibrary(Library):
 
 
 def library(kind, namespace, key, where):
-    """The Library of a block; it stays as long as the process."""
+    """The Library of a block; it stays until it is forgotten."""
     made = _CompiledLibrary(namespace, kind, key or "", where)
     _libraries.append(made)
     return made
+
+
+def forget_library(library: Any) -> None:
+    """Take back what a block registered."""
+    if library in _libraries:
+        _libraries.remove(library)
+    library._destroy()
 
 
 def define(library: Any, schema: str, tags: Any) -> Any:

@@ -1,0 +1,1 @@
+// Libraries that only carry a name: those that name them find what they need in libtorch_cpu.so.

@@ -1,0 +1,78 @@
+"""Functions that libtorch_cpu.so (csrc/stable) calls: what the stable ABI asks for and the boundary's table does not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mindtorch_v2 import _C
+from mindtorch_v2._core.above import above
+from mindtorch_v2._core.loading import is_loading
+
+from .compiled import forget_library
+
+__all__ = [
+    "current_device",
+    "current_stream",
+    "forget_library",
+    "generator_device",
+    "is_loading",
+    "item",
+    "parse_device",
+    "set_device",
+    "set_python_module",
+    "stream_handle",
+    "stream_id",
+    "tensor_of_class",
+]
+
+
+def set_python_module(library: Any, module: str, context: str) -> None:
+    """Note where fake kernels of this library's operators are to be found, for the message where one is missing."""
+    library.python_module = (module, context)
+
+
+def tensor_of_class(tensor: Any, cls: type) -> Any:
+    return tensor if type(tensor) is cls else tensor.as_subclass(cls)
+
+
+def item(tensor: _C.TensorBase) -> bool | int | float:
+    return tensor.item()
+
+
+# ---- devices ----
+
+
+def parse_device(text: str) -> _C.device:
+    return _C.device(text)
+
+
+def generator_device(generator: _C.Generator) -> _C.device:
+    return generator.device
+
+
+def _accelerator() -> Any:
+    accelerator = above.device_module("accelerator")
+    if not accelerator.is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return accelerator
+
+
+def current_device() -> int:
+    return _accelerator().current_device_index()
+
+
+def set_device(index: int) -> None:
+    _accelerator().set_device_index(index)
+
+
+def current_stream(index: int) -> Any:
+    return _accelerator().current_stream(index)
+
+
+def stream_id(stream: Any) -> int:
+    return stream.stream_id
+
+
+def stream_handle(stream: Any) -> int:
+    """The address of the device's own stream."""
+    return getattr(stream, f"{stream.device.type}_stream")
