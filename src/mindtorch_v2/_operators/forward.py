@@ -118,6 +118,9 @@ class _Call:
                 values.append(self.primals[name])
             elif match := RESULT.match(name):
                 values.append(self.results[int(match[1] or 0)])
+            elif name.endswith("_geometry"):
+                value = self.primals[name.removesuffix("_geometry")]
+                values.append((tuple(value.shape), value.stride(), value.storage_offset()))
             else:
                 value = self.primals[name.removesuffix("_sizes")]
                 values.append(value.shape if _is_tensor(value) else tuple(v.shape for v in value))

@@ -11,6 +11,8 @@ from ..table import S, T, aten, composite
 )
 def sum_to_size(self, size):
     size = tuple(size)
+    if not size:
+        return aten.sum(self)
     extra = self.dim() - len(size)
     if extra < 0 or any(n not in (1, m) for n, m in zip(size, self.shape[extra:], strict=True)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")

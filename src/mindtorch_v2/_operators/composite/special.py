@@ -3,6 +3,7 @@
 import math
 
 from ..table import S, T, aten, composite
+from ..table.writing import check_holds
 
 _ANOTHER_NAME = {
     "digamma": "digamma",
@@ -73,7 +74,9 @@ def special_logit(self, eps=None):
     tags="pointwise",
 )
 def polygamma_(self, n):
-    return aten.copy_(self, aten.polygamma(n, self.clone()))  # its gradient reads what is overwritten
+    result = aten.polygamma(n, self.clone())  # its gradient reads what is overwritten
+    check_holds(self, result)
+    return aten.copy_(self, result)
 
 
 @composite(

@@ -197,6 +197,7 @@ op(
     out_overload="Tensor_out",
     out_tags="generated",
     elementwise=True,
+    linear="self value",
     meta=rule("masked_fill", "self", "mask"),
     grad={
         "self": lambda grad, mask: grad.masked_fill(mask, 0),

@@ -102,8 +102,8 @@ def _as_strided_grad(grad, self_geometry, size, stride, storage_offset):
     return aten.as_strided(storage, sizes, strides, offset - first)
 
 
-def _as_strided_scatter_self(grad, src_sizes, size, stride, storage_offset):
-    return aten.as_strided_scatter(grad, grad.new_zeros(src_sizes), size, stride, storage_offset)
+def _as_strided_scatter_self(grad, size, stride, storage_offset):
+    return aten.as_strided_scatter(grad, grad.new_zeros(size), size, stride, storage_offset)
 
 
 def _as_strided_scatter_src(grad, self_geometry, size, stride, storage_offset):

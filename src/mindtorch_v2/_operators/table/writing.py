@@ -32,12 +32,17 @@ def class_name(dtype: Any) -> str:
     return _CLASSES.get(short, short)
 
 
-def fill(out: Any, value: Any) -> Any:
-    """Puts `value` into `out`, which takes its sizes; an `out` that held something warns, as PyTorch does."""
+def check_holds(out: Any, value: Any) -> None:
+    """RuntimeError where the kind of `value` is more than the dtype of `out` holds."""
     if not _C.can_cast(value.dtype, out.dtype):
         raise RuntimeError(
             f"result type {class_name(value.dtype)} can't be cast to the desired output type {class_name(out.dtype)}"
         )
+
+
+def fill(out: Any, value: Any) -> Any:
+    """Puts `value` into `out`, which takes its sizes; an `out` that held something warns, as PyTorch does."""
+    check_holds(out, value)
     if out.device != value.device:
         raise RuntimeError(f"Expected out tensor to have device {value.device}, but got {out.device} instead")
     if out.shape != value.shape:
@@ -61,7 +66,9 @@ def through_functional(functional: Callable, form: str) -> Callable:
         def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
             # What the functional form saves of its input must outlive the write.
             source = aten.clone(self) if self.requires_grad and _C.is_grad_enabled() else self
-            return aten.copy_(self, functional(source, *args, **kwargs))
+            result = functional(source, *args, **kwargs)
+            check_holds(self, result)
+            return aten.copy_(self, result)
 
         return in_place
 
