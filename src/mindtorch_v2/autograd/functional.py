@@ -48,8 +48,8 @@ def _inputs(values: Any, function: str, create_graph: bool) -> tuple[bool, tuple
     return many, tuple(x.detach().requires_grad_() for x in given)
 
 
-def _vector(v: Any, other: tuple, other_is_tuple: bool) -> tuple:
-    _, values = _as_tuple(v, "v", "the function")
+def _vector(v: Any, other: tuple, other_is_tuple: bool, function: str) -> tuple:
+    _, values = _as_tuple(v, "v", function)
     if len(values) != len(other):
         if other_is_tuple:
             raise RuntimeError(f"v is a tuple of invalid length: should be {len(other)} but got {len(values)}.")
@@ -67,6 +67,15 @@ def _strict_outputs(outputs: tuple) -> None:
             raise RuntimeError(
                 f"Output {place} of the user-provided function does not require gradients. The outputs must be computed in a "
                 "differentiable manner from the input when running in strict mode."
+            )
+
+
+def _strict_products(products: tuple) -> None:
+    for place, product in enumerate(products):
+        if not product.requires_grad:
+            raise RuntimeError(
+                f"The product for output {place} of the user-provided function is independent of the input. This is not "
+                "allowed in strict mode when create_graph=True."
             )
 
 
@@ -245,7 +254,7 @@ def _single(output: Any, function: str) -> Any:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if output.numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
-    return output.squeeze()  # type: ignore[attr-defined]
+    return output
 
 
 @enable_grad()
@@ -262,7 +271,7 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
             )
         seeds = (_op("ones_like")(outputs[0].detach()),)
     else:
-        seeds = _vector(v, outputs, many_out)
+        seeds = _vector(v, outputs, many_out, "vjp")
     found = _gradients(outputs, xs, seeds, create_graph, _INDEPENDENT if strict else "")
     return _result(outputs, many_out, create_graph), _result(found, many_in, create_graph)
 
@@ -279,13 +288,15 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
             )
         directions = (_op("ones_like")(xs[0].detach()),)
     else:
-        directions = _vector(v, xs, many_in)
+        directions = _vector(v, xs, many_in, "jvp")
     many_out, outputs = _as_tuple(func(*xs), None, "jvp")
     if strict:
         _strict_outputs(outputs)
     seeds = tuple(_op("zeros_like")(o.detach()).requires_grad_() for o in outputs)
     pulled = _gradients(outputs, xs, seeds, True, _INDEPENDENT if strict else "")
     pushed = _gradients(pulled, seeds, directions, create_graph)
+    if strict and create_graph:
+        _strict_products(pushed)
     return _result(outputs, many_out, create_graph), _result(pushed, many_out, create_graph)
 
 
@@ -293,7 +304,7 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
     """(output, vᵀ·Hessian) of a scalar function."""
     many_in, xs = _inputs(inputs, "vhp", create_graph)
-    directions = _directions(xs, v, many_in)
+    directions = _directions(xs, v, many_in, "vhp")
     output = _single(func(*xs), "vhp")
     first = _gradients((output,), xs, None, True, _INDEPENDENT if strict else "")
     found = _gradients(first, xs, directions, create_graph, _INDEPENDENT if strict else "")
@@ -304,18 +315,20 @@ def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
     """(output, Hessian·v) of a scalar function."""
     many_in, xs = _inputs(inputs, "hvp", create_graph)
-    directions = _directions(xs, v, many_in)
+    directions = _directions(xs, v, many_in, "hvp")
     output = _single(func(*xs), "hvp")
     first = _gradients((output,), xs, None, True, _INDEPENDENT if strict else "")
     seeds = tuple(_op("zeros_like")(x.detach()).requires_grad_() for x in xs)
     pulled = _gradients(first, xs, seeds, True, _INDEPENDENT if strict else "")
     found = _gradients(pulled, seeds, directions, create_graph)
+    if strict and create_graph:
+        _strict_products(found)
     return _result((output,), False, create_graph), _result(found, many_in, create_graph)
 
 
-def _directions(xs: tuple, v: Any, many: bool) -> tuple:
+def _directions(xs: tuple, v: Any, many: bool, function: str) -> tuple:
     if v is not None:
-        return _vector(v, xs, many)
+        return _vector(v, xs, many, function)
     if len(xs) != 1 or xs[0].numel() != 1:
         raise RuntimeError(
             "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
