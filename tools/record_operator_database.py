@@ -217,7 +217,7 @@ def _path(info, call, undefined):
 
 
 def _forms(info, call):
-    """What the method, the in-place form and `out=` give: "m" the same, "i" results or an error, "w" the same."""
+    """Answers of the method ("m": the same), the in-place form ("i": results or an error) and `out=` ("w": the same)."""
     found = {}
     plain = _plain(call)
     if not call["p"].startswith(".") and info.method_variant is not None:

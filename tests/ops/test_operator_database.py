@@ -147,7 +147,7 @@ def test_gradients_of_one_input(name: str) -> None:
 
 
 def _forward(call: Call) -> str | None:
-    """What the forward formula says of a direction, weighed, is what the gradients say of it."""
+    """Compare what the forward formula says of a direction, weighed, with what the gradients say of it."""
     made = Made(torch, call)
     results = made.differentiable()
     grads = first_order(torch, made)

@@ -124,7 +124,7 @@ def _decoded_tensor(torch: ModuleType, value: dict[str, Any]) -> Any:
 
 
 def flat(result: Any) -> list[Any]:
-    """What a call gives, lists and tuples and dictionaries looked into."""
+    """Results of a call, lists and tuples and dictionaries looked into."""
     if isinstance(result, list | tuple):
         return [item for part in result for item in flat(part)]
     if isinstance(result, dict):
