@@ -186,7 +186,7 @@ void batch_norm_shape(ShapeCall& c, const Tensor& input, const Tensor* weight, s
     MT_CHECK(!training || input.numel() > 0,
              "input tensor must have at least one element, but got input_sizes = ", input.sizes());
     const std::pair<const Tensor*, const char*> of_channels[] = {
-        {weight, "weight"}, {running_mean, "running_mean"}, {running_var, "running_var"}, {bias, "bias"}};
+        {running_mean, "running_mean"}, {running_var, "running_var"}, {weight, "weight"}, {bias, "bias"}};
     for (const auto& [t, name] : of_channels)
         MT_CHECK(!t || t->numel() == input.size(1), name, " should contain ", input.size(1), " elements not ",
                  t ? t->numel() : 0);

@@ -6,7 +6,9 @@ An expression is a line of Python over `torch`, `nn`, `F`, `D` and inputs that i
     i(4, 5)         whole numbers 0 to 4, four of them;  b(3) truth values;  z(2) complex numbers
 """
 
+import ast
 import math
+import textwrap
 import warnings
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -77,6 +79,39 @@ def outcome(torch: ModuleType, text: str, dtype: str = "float64", **names: Any) 
     except Exception as error:  # noqa: BLE001  (what PyTorch raises is what is expected)
         return type(error).__name__, " ".join(str(error).partition("\nException raised from")[0].split())
     return result, list(grads), torch.rand(1)
+
+
+def session(torch: ModuleType, text: str, **names: Any) -> list[Any]:
+    """Lines run one after the other, as at a prompt: what each expression comes to, what is raised and what is warned of."""
+    torch.manual_seed(0)
+    known = {
+        "torch": torch,
+        "nn": torch.nn,
+        "F": torch.nn.functional,
+        **{name: getattr(Inputs(torch, "float64"), name) for name in "xpzib"},
+        **names,
+    }
+    said: list[Any] = []
+    for statement in ast.parse(textwrap.dedent(text)).body:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            try:
+                if isinstance(statement, ast.Expr):
+                    said.append(eval(compile(ast.Expression(statement.value), "<session>", "eval"), known))
+                else:
+                    exec(compile(ast.Module([statement], []), "<session>", "exec"), known)
+            except Exception as error:  # noqa: BLE001  (what PyTorch raises is what is expected)
+                said.append([type(error).__name__, " ".join(str(error).split())])
+        said.append([f"{each.category.__name__}: {' '.join(str(each.message).split())}" for each in seen])
+        said.append(ast.unparse(statement).partition("\n")[0])
+    return said
+
+
+def check_session(text: str, rtol: float = 1e-6, atol: float = 1e-8, **names: Any) -> None:
+    """Assert that a session goes the same with both libraries."""
+    same(
+        lambda torch: session(torch, text, **{k: v(torch) if callable(v) else v for k, v in names.items()}), rtol, atol
+    )
 
 
 def _tensors(value: Any) -> list[Any]:

@@ -9,9 +9,7 @@ import mindtorch_v2 as torch
 
 __all__ = ["PackedSequence", "invert_permutation"]
 
-PackedSequence_ = namedtuple(
-    "PackedSequence_", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"], defaults=(None, None)
-)
+PackedSequence_ = namedtuple("PackedSequence_", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
 
 
 class PackedSequence(PackedSequence_):

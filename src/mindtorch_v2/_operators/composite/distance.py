@@ -6,6 +6,11 @@ from ... import _C
 from ..table import S, T, aten, class_name, composite
 
 
+def _at_least(size, eps):
+    """`size`, at least `eps`; the gradient goes through as if nothing were held back, as in PyTorch."""
+    return size + (size.clamp_min(eps) - size).detach()
+
+
 @composite(
     "cdist(Tensor x1, Tensor x2, float p=2.0, int? compute_mode=None) -> Tensor",
     "p-norm distances between the rows of two batches of matrices.",
@@ -28,8 +33,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {class_name(common)}")
     x1, x2 = aten.broadcast_tensors([x1.to(common), x2.to(common)])
-    size1 = aten.linalg_vector_norm(x1, 2, [dim], True).clamp_min(eps)
-    size2 = aten.linalg_vector_norm(x2, 2, [dim], True).clamp_min(eps)
+    size1 = _at_least(aten.linalg_vector_norm(x1, 2, [dim], True), eps)
+    size2 = _at_least(aten.linalg_vector_norm(x2, 2, [dim], True), eps)
     return ((x1 / size1) * (x2 / size2)).sum(dim)
 
 

@@ -59,6 +59,15 @@ def _reduced(ret, reduction) -> torch.Tensor:
     return ret
 
 
+def _no_gradient_by(weight: torch.Tensor | None, name: str, function: str) -> None:
+    """Raises where a gradient by `weight` is asked for, which the function has none of."""
+    if weight is not None and weight.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+            "This input cannot have requires_grad True."
+        )
+
+
 @overridable
 def ctc_loss(
     log_probs: torch.Tensor,
@@ -81,6 +90,10 @@ def ctc_loss(
     )
 
 
+def _nll_name(input: torch.Tensor) -> str:
+    return "nll_loss_forward" if input.dim() <= 2 else "nll_loss2d_forward"
+
+
 @overridable
 def nll_loss(
     input: torch.Tensor,
@@ -93,6 +106,7 @@ def nll_loss(
 ) -> torch.Tensor:
     """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`."""
     number = _number(reduction, size_average, reduce)
+    _no_gradient_by(weight, "weight", _nll_name(input))
     return torch._C._nn.nll_loss_nd(input, target, weight, number, ignore_index)
 
 
@@ -196,6 +210,8 @@ def cross_entropy(
 ) -> torch.Tensor:
     """Cross entropy of logits `(N, C, *)` or `(C)` with class indices `(N, *)` or `()`, or probabilities."""
     number = _number(reduction, size_average, reduce)
+    if not target.is_floating_point():
+        _no_gradient_by(weight, "weight", _nll_name(input))
     return torch._C._nn.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
 
@@ -259,6 +275,7 @@ def binary_cross_entropy(
             "deprecated. Please ensure they have the same size."
         )
     if weight is not None:
+        _no_gradient_by(weight, "weight", "binary_cross_entropy")
         weight = weight.expand(torch.broadcast_shapes(target.size(), weight.size()))
     return torch._C._nn.binary_cross_entropy(input, target, weight, number)
 
@@ -277,6 +294,8 @@ def binary_cross_entropy_with_logits(
     number = _number(reduction, size_average, reduce)
     if not (target.size() == input.size()):
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    _no_gradient_by(weight, "weight", "binary_cross_entropy_with_logits")
+    _no_gradient_by(pos_weight, "pos_weight", "binary_cross_entropy_with_logits")
     return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
 
 
@@ -437,6 +456,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> torch.Tensor:
     """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`."""
+    _no_gradient_by(target, "target", "soft_margin_loss")
     return torch._C._nn.soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
@@ -493,6 +513,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    _no_gradient_by(weight, "weight", "multi_margin_loss")
     return torch._C._nn.multi_margin_loss(input, target, p, margin, weight, number)
 
 

@@ -157,14 +157,13 @@ def _unpool_output_size(input, kernel_size, stride, padding, output_size) -> lis
     default_size = [(size - 1) * stride[d] + kernel_size[d] - 2 * padding[d] for d, size in enumerate(spatial)]
     if output_size is None:
         return default_size
-    output_size = list(output_size)
     if len(output_size) == len(kernel_size) + 2:
         output_size = output_size[2:]
     _check_unpool_output_size(output_size, len(kernel_size))
     for d, size in enumerate(output_size):
         low, high = default_size[d] - stride[d], default_size[d] + stride[d]
         if not low < size < high:
-            raise ValueError(f'invalid output_size "{tuple(output_size)}" (dim {d} must be between {low} and {high})')
+            raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {low} and {high})')
     return output_size
 
 

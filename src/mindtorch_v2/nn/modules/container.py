@@ -338,7 +338,7 @@ def _parameter_lines(items, type_name) -> str:
             lines.append(f"  ({k}): Object of type: {type(p).__name__}")
             continue
         size_str = "x".join(str(size) for size in p.size())
-        device_str = "" if p.device.type == "cpu" else f" ({p.device})"
+        device_str = "" if p.device.type in ("cpu", "meta") else f" ({p.device})"
         kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
         lines.append(f"  ({k}): {kind} containing: [{type_name(p)} of size {size_str}{device_str}]")
     return "\n".join(lines)

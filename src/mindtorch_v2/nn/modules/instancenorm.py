@@ -70,7 +70,7 @@ class _InstanceNorm(_NormBase):
         version = local_metadata.get("version", None)
         # Before 0.4 these layers kept running statistics by default.
         if version is None and not self.track_running_stats:
-            stats_keys = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
+            stats_keys = [prefix + name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if stats_keys:
                 names = " and ".join(f'"{k}"' for k in stats_keys)
                 klass = self.__class__.__name__
@@ -85,7 +85,7 @@ class _InstanceNorm(_NormBase):
                     f"the documentation of {klass} for details."
                 )
                 for key in stats_keys:
-                    state_dict.pop(prefix + key)
+                    state_dict.pop(key)
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 from .._sizes import _list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple, _single, _triple
@@ -19,15 +18,6 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)
     if hasattr(state_dict, "_metadata"):
-        # An OrderedDict keeps the order in which names were put; so does the metadata after renaming.
-        renamed = OrderedDict()
-        for key, value in state_dict._metadata.items():
-            if key in (prefix.rstrip("."), prefix):
-                key = ""
-            elif key.startswith(prefix):
-                key = key[len(prefix) :]
-            elif key == "":
-                continue
-            renamed[key] = value
-        state_dict._metadata.clear()
-        state_dict._metadata.update(renamed)
+        for key in list(state_dict._metadata):
+            if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
+                state_dict._metadata[key[len(prefix) :]] = state_dict._metadata.pop(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -82,6 +82,13 @@ def swap_submodule(module: torch.nn.Module, name: str, submodule: torch.nn.Modul
     return previous
 
 
+def _check_lengths(names: Collection[str], values: Collection[Any]) -> None:
+    if len(names) != len(values):
+        raise AssertionError(
+            f"names and values must have the same length, got {len(names)} names and {len(values)} values"
+        )
+
+
 class NamedMemberAccessor:
     """The tensors and submodules below one module, by dotted name."""
 
@@ -144,12 +151,13 @@ class NamedMemberAccessor:
         parent, attr = self._parent(name)
         return swap_tensor(parent, attr, value, allow_missing=allow_missing)
 
-    def get_tensors(self, names: Iterable[str]) -> list:
+    def get_tensors(self, names: Collection[str]) -> list:
         """The tensors of the given names, a list."""
         return [self.get_tensor(name) for name in names]
 
-    def set_tensors(self, names: Iterable[str], values: Iterable[torch.Tensor]) -> None:
+    def set_tensors(self, names: Collection[str], values: Collection[torch.Tensor]) -> None:
         """Puts the values in place of the tensors of the given names."""
+        _check_lengths(names, values)
         for name, value in zip(names, values, strict=True):
             self.set_tensor(name, value)
 
@@ -158,13 +166,16 @@ class NamedMemberAccessor:
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
-    def del_tensors(self, names: Iterable[str]) -> None:
+    def del_tensors(self, names: Collection[str]) -> None:
         """Removes the tensors of the given names."""
         for name in names:
             self.del_tensor(name)
 
-    def swap_tensors(self, names: Iterable[str], values: Iterable[torch.Tensor], allow_missing: bool = False) -> list:
+    def swap_tensors(
+        self, names: Collection[str], values: Collection[torch.Tensor], allow_missing: bool = False
+    ) -> list:
         """Puts the values in place of the tensors and returns what was there, a list."""
+        _check_lengths(names, values)
         return [
             self.swap_tensor(name, value, allow_missing=allow_missing)
             for name, value in zip(names, values, strict=True)
@@ -191,7 +202,7 @@ class NamedMemberAccessor:
             raise
         return orig_named_tensors, missing_keys
 
-    def check_keys(self, keys: Iterable[str]) -> tuple:
+    def check_keys(self, keys: Collection[str]) -> tuple:
         """`(missing, unexpected)` of the given names against those of the module's tensors, each sorted."""
         keys = set(keys)
         valid_keys = {name for name, _ in self.named_tensors(remove_duplicate=False)}

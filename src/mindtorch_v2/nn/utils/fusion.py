@@ -69,7 +69,10 @@ def fuse_linear_bn_eval(linear: torch.nn.Module, bn: torch.nn.Module) -> torch.n
     _check_eval(linear, bn)
     fused_linear = copy.deepcopy(linear)
     if not (linear.out_features == bn.num_features or bn.num_features == 1):
-        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, "
+            f"got linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
+        )
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
     fused_linear.weight, fused_linear.bias = fuse_linear_bn_weights(

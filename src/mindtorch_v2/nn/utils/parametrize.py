@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -75,7 +75,8 @@ class ParametrizationList(ModuleList):
             new = original
             for module in reversed(self):
                 if hasattr(module, "right_inverse"):
-                    new = module.right_inverse(new)
+                    with suppress(NotImplementedError):  # the original stays as it is, and cannot be assigned to
+                        new = module.right_inverse(new)
         if not isinstance(new, torch.Tensor) and not isinstance(new, Sequence):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
@@ -158,8 +159,8 @@ class ParametrizationList(ModuleList):
                 original_i = getattr(self, f"original{i}")
                 if not isinstance(tensor, torch.Tensor):
                     raise ValueError(
-                        f"`right_inverse` must return a sequence of tensors. "
-                        f"Got element {i} of type {type(tensor).__name__}"
+                        "'right_inverse' must return a sequence of tensors or reference-type opaques. "
+                        f"Got element {i} of type {type(tensor).__name__}."
                     )
                 if original_i.dtype != tensor.dtype:
                     raise ValueError(
@@ -355,7 +356,7 @@ def type_before_parametrizations(module: torch.nn.Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: torch.nn.Module, to_module: torch.nn.Module, tensor_name: str | None = None
 ) -> torch.nn.Module:
-    """Gives `to_module` copies of the parametrizations of `from_module` (of one tensor, or of all) and originals."""
+    """Gives `to_module` the parametrizations of `from_module` (of one tensor, or of all) and their originals; they are shared."""
     if not is_parametrized(from_module):
         return to_module
     names = from_module.parametrizations if tensor_name is None else [tensor_name]
@@ -363,7 +364,7 @@ def transfer_parametrizations_and_params(
         if not hasattr(to_module, name):
             setattr(to_module, name, Parameter(getattr(from_module, name)))
         for parametrization in from_module.parametrizations[name]:
-            register_parametrization(to_module, name, deepcopy(parametrization))
+            register_parametrization(to_module, name, parametrization)
         source = from_module.parametrizations[name]
         target = to_module.parametrizations[name]
         if hasattr(source, "original"):

@@ -62,7 +62,8 @@ class BasePruningMethod(ABC):
         if importance_scores is not None:
             if importance_scores.shape != orig.shape:
                 raise AssertionError(
-                    f"importance_scores should have the same shape as parameter                 {name} of {module}"
+                    f"importance_scores should have the same shape as parameter {name} of {module}, "
+                    f"got {importance_scores.shape} vs {orig.shape}"
                 )
         else:
             importance_scores = orig
@@ -97,7 +98,9 @@ class BasePruningMethod(ABC):
         """A pruned copy of the tensor `t`, no module involved."""
         if importance_scores is not None:
             if importance_scores.shape != t.shape:
-                raise AssertionError("importance_scores should have the same shape as tensor t")
+                raise AssertionError(
+                    f"importance_scores should have the same shape as tensor t, got {importance_scores.shape} vs {t.shape}"
+                )
         else:
             importance_scores = t
         default_mask = default_mask if default_mask is not None else torch.ones_like(t)
@@ -321,7 +324,7 @@ class CustomFromMask(BasePruningMethod):
     def compute_mask(self, t: torch.Tensor, default_mask: torch.Tensor) -> torch.Tensor:
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
-                f"default_mask shape {default_mask.shape} does not match self.mask shape {self.mask.shape}"
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
             )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 

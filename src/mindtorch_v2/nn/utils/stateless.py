@@ -43,11 +43,10 @@ def _untie_named_tensors_map(module, parameters_and_buffers):
 @contextlib.contextmanager
 def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, strict=False, stack_weights=False):
     """Within the context, the module has the given parameters and buffers."""
-    if tie_weights:
-        parameters_and_buffers = _untie_named_tensors_map(module, parameters_and_buffers)
+    given = _untie_named_tensors_map(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     accessor = NamedMemberAccessor(module)
     if strict:
-        missing_keys, unexpected_keys = accessor.check_keys(parameters_and_buffers)
+        missing_keys, unexpected_keys = accessor.check_keys(given)
         error_msgs = []
         if unexpected_keys:
             error_msgs.append(f"Unexpected key(s): {', '.join(map(repr, unexpected_keys))}.")
@@ -59,7 +58,7 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
             )
     original = {}
     try:
-        original, _ = accessor.swap_tensors_dict(parameters_and_buffers, allow_missing=True)
+        original, _ = accessor.swap_tensors_dict(given, allow_missing=True)
         yield
     finally:
         if stack_weights:
