@@ -121,7 +121,8 @@ def _single_tensor_adam(
         else:
             update_moments(exp_avg, exp_avg_sq, grad, beta1, beta2)
 
-        step = step_t if as_tensors else _get_value(step_t)
+        # The counter of this step, which the next one must not change in its graph.
+        step = step_t.clone() if differentiable else step_t if capturable else _get_value(step_t)
         beta1_now, beta2_now = (beta1, beta2) if as_tensors else (_get_value(beta1), _get_value(beta2))
         step_size = lr / (1 - beta1_now**step)
         bias_correction2_sqrt = (1 - beta2_now**step) ** 0.5

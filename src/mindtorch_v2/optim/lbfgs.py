@@ -22,7 +22,7 @@ def _cubic_minimum(a, b, bounds=None):
     low, high = bounds if bounds is not None else (min(a.t, b.t), max(a.t, b.t))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1**2 - a.slope * b.slope
-    if square < 0:
+    if not square >= 0:  # NaN comes of losses that are infinite
         return (low + high) / 2.0
     d2 = square.sqrt() if isinstance(square, torch.Tensor) else square**0.5
     if a.t <= b.t:

@@ -49,9 +49,7 @@ def get_swa_multi_avg_fn():
     @torch.no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged) -> None:
         if _is_lerpable(averaged_param_list[0]):
-            weight = 1 / (num_averaged + 1)
-            weight = weight.item() if isinstance(weight, torch.Tensor) else weight
-            torch._foreach_lerp_(averaged_param_list, current_param_list, weight)
+            torch._foreach_lerp_(averaged_param_list, current_param_list, 1 / (num_averaged + 1))
         else:
             for averaged, current in zip(averaged_param_list, current_param_list, strict=True):
                 averaged.add_(((current - averaged) / (num_averaged + 1)).to(averaged.dtype))
