@@ -57,12 +57,13 @@ class SequentialLR(_Composed):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Each part made its first step when it was created: take all back, then let the first one make its own.
+        # Each part made its first step when it was created: take all back, then let the one whose turn is first make its own.
         for group in optimizer.param_groups:
             _update_param_group_val(group, "lr", group["initial_lr"])
         self.recursive_undo()
-        self._schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
+        first = self._schedulers[bisect_right(self._milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched=None) -> None:
         """Takes back the step that each part, and each part's part, made when it was created."""
