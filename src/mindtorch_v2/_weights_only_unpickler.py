@@ -235,7 +235,7 @@ class Unpickler:
 
 
 def _proto(u) -> None:
-    u.proto = u._read(1)[0]
+    u.proto = ord(u._read(1))
     if u.proto != 2:
         warnings.warn(
             f"Detected pickle protocol {u.proto} in the checkpoint, which was not the default pickle protocol used by "
@@ -401,12 +401,12 @@ def _text(value):
 
 
 def _long1(u) -> None:
-    size = u._read(1)[0]
+    size = ord(u._read(1))
     u.stack.append(int.from_bytes(u._read(size), "little", signed=True))
 
 
 def _short_binstring(u) -> None:
-    raw = u._read(u._read(1)[0])
+    raw = u._read(ord(u._read(1)))
     # Python 2's strings: text where the caller says so.
     u.stack.append(raw if u.encoding == "bytes" else raw.decode(u.encoding, "strict"))
 
@@ -454,22 +454,22 @@ _HANDLERS = {
     b"N": lambda u: u.stack.append(None),
     b"\x89": lambda u: u.stack.append(False),
     b"\x88": lambda u: u.stack.append(True),
-    b"K": lambda u: u.stack.append(u._read(1)[0]),
+    b"K": lambda u: u.stack.append(ord(u._read(1))),
     b"M": lambda u: u.stack.append(_unpack(u, "<H")),
     b"J": lambda u: u.stack.append(_unpack(u, "<i")),
     b"\x8a": _long1,
     b"G": lambda u: u.stack.append(_unpack(u, ">d")),
     b"X": lambda u: u.stack.append(_decode(u, _unpack(u, "<I"))),
-    b"\x8c": lambda u: u.stack.append(_decode(u, u._read(1)[0])),
+    b"\x8c": lambda u: u.stack.append(_decode(u, ord(u._read(1)))),
     b"U": _short_binstring,
-    b"h": lambda u: _memoized(u, u._read(1)[0]),
+    b"h": lambda u: _memoized(u, ord(u._read(1))),
     b"j": lambda u: _memoized(u, _unpack(u, "<I")),
-    b"q": lambda u: _put(u, u._read(1)[0]),
+    b"q": lambda u: _put(u, ord(u._read(1))),
     b"r": lambda u: _put(u, _unpack(u, "<I")),
     b"\x94": lambda u: _put(u, len(u.memo)),
     b"\x95": lambda u: u._read(8) and None,
     b"B": lambda u: u.stack.append(u._read(_unpack(u, "<I"))),
-    b"C": lambda u: u.stack.append(u._read(u._read(1)[0])),
+    b"C": lambda u: u.stack.append(u._read(ord(u._read(1)))),
 }
 
 

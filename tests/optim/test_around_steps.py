@@ -355,7 +355,15 @@ def test_where_counters_are_loaded_to(settings: dict[str, Any]) -> None:
         other.load_state_dict(saved)
         state = other.state[param]
         own = state["own"]
-        return state["step"], own["deep"], own["list"], own["pair"], other.state["other"], state["exp_avg"]
+        unfused = torch.optim.RAdam([param])  # its groups say nothing of fused steps
+        unfused.load_state_dict(
+            {
+                "state": {0: {"step": torch.tensor(3.0, dtype=torch.float64)}},
+                "param_groups": unfused.state_dict()["param_groups"],
+            }
+        )
+        where = unfused.state[param]["step"]
+        return state["step"], own["deep"], own["list"], own["pair"], other.state["other"], state["exp_avg"], where
 
     same(program, 1e-6)
 

@@ -568,3 +568,41 @@ def test_updates_of_batch_norms() -> None:
         return found
 
     same(program, 1e-6)
+
+
+def test_decays_of_sparse_gradients() -> None:
+    def program(torch: ModuleType) -> Any:
+        found = []
+        for name in ("Adagrad", "SGD"):
+            for settings in ({"weight_decay": 0.1}, {"weight_decay": 0.1, "foreach": False}):
+                param = torch.arange(8.0, dtype=torch.float64).reshape(4, 2).requires_grad_()
+                param.grad = torch.sparse_coo_tensor(
+                    torch.tensor([[3, 1]]), torch.ones(2, 2, dtype=torch.float64), (4, 2)
+                )
+                optimizer = getattr(torch.optim, name)([param], **settings)
+                found.append((_said(optimizer.step), param.detach().clone()))
+        return found
+
+    same(program, 1e-9)
+
+
+@pytest.mark.parametrize("name", ["Adafactor", "Adam", "NAdam", "ASGD", "Rprop", "Adamax"])
+def test_numbers_that_are_none(name: str) -> None:
+    def program(torch: ModuleType) -> Any:
+        found = []
+        for values, slopes in (
+            ([NAN, 1.0], [1.0, 1.0]),
+            ([1.0, 1.0], [NAN, 1.0]),
+            ([float("inf"), 1.0], [1.0, 1.0]),
+            ([1.0, 1.0], [float("inf"), 0.0]),
+            ([0.0, 0.0], [0.0, 0.0]),
+        ):
+            param = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+            optimizer = getattr(torch.optim, name)([param], foreach=False)
+            for _ in range(2):
+                param.grad = torch.tensor(slopes, dtype=torch.float64)
+                optimizer.step()
+            found.append((param, [value for _, value in sorted(optimizer.state[param].items())]))
+        return found
+
+    same(program, 1e-9)

@@ -3,7 +3,7 @@
 import types
 
 import mindtorch_v2 as torch
-from mindtorch_v2._behaviours.batched import VmapInfo, active_levels, in_vmap
+from mindtorch_v2._behaviours.batched import VmapInfo, active_levels, in_place_of
 from mindtorch_v2._core.autograd import batched
 from mindtorch_v2._core.autograd.function import Function, _set_vmapped
 from mindtorch_v2.utils import _pytree as pytree
@@ -61,10 +61,11 @@ def _vmapped(cls, args):
 class _SlicedContext:
     """The context that a generated rule shows to the Function's own methods: its tensors are one slice's."""
 
-    def __init__(self, ctx, level, in_jvp=False) -> None:
+    def __init__(self, ctx, level, in_jvp=False, outputs=()) -> None:
         self.__dict__["_ctx"] = ctx
         self.__dict__["_level"] = level
         self.__dict__["_in_jvp"] = in_jvp
+        self.__dict__["_outputs"] = dict(outputs)  # id of one slice's result -> all slices'
 
     def _show(self, tensors) -> tuple:
         level = self._level
@@ -100,7 +101,7 @@ class _SlicedContext:
         )
 
     def mark_non_differentiable(self, *tensors) -> None:
-        shown = self._ctx._outputs_by_slice
+        shown = self._outputs
         self._ctx.mark_non_differentiable(*(shown[id(t)] for t in tensors if id(t) in shown))
 
     def set_materialize_grads(self, value) -> None:
@@ -128,7 +129,7 @@ def _generated(cls, level, in_dims, whole):
         return [batched.hide(a, 0, number) if dim == 0 else a for a, dim in zip(inputs, in_dims)]
 
     def forward(*inputs):
-        with in_vmap(level.size, level.randomness) as own:
+        with in_place_of(level) as own:
             made = cls.forward(*wrap_inputs(inputs, own.number))
             many[:] = [isinstance(made, tuple)]
             out_mapped[:] = [_is_mapped(o, own) for o in _as_tuple(made)]
@@ -139,19 +140,18 @@ def _generated(cls, level, in_dims, whole):
 
     def setup_context(ctx, inputs, output) -> None:
         ctx.by_user = types.SimpleNamespace()
-        with in_vmap(level.size, level.randomness) as own:
+        with in_place_of(level) as own:
             outputs = [batched.hide(o, 0, own.number) if m else o for o, m in zip(_as_tuple(output), out_mapped)]
-            ctx._outputs_by_slice = {id(o): whole_o for o, whole_o in zip(outputs, _as_tuple(output))}
+            by_slice = [(id(o), all_of_it) for o, all_of_it in zip(outputs, _as_tuple(output))]
             cls.setup_context(
-                _SlicedContext(ctx, own),
+                _SlicedContext(ctx, own, outputs=by_slice),
                 tuple(wrap_inputs(inputs, own.number)),
                 tuple(outputs) if many[0] else outputs[0],
             )
-            del ctx._outputs_by_slice
 
     def sliced(ctx, method, values, mapped, in_jvp=False) -> tuple:
         """The method on one slice's values; its results whole, with whether they differ from slice to slice."""
-        with in_vmap(level.size, level.randomness) as own:
+        with in_place_of(level) as own:
             given = [batched.hide(v, 0, own.number) if m and v is not None else v for v, m in zip(values, mapped)]
             made = _as_tuple(method(_SlicedContext(ctx, own, in_jvp), *given))
             found = [_is_mapped(g, own) for g in made]

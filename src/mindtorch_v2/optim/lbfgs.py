@@ -231,7 +231,7 @@ class LBFGS(Optimizer):
             iteration += 1
             state["n_iter"] += 1
             direction = self._direction(state, grad, group["history_size"])
-            state["prev_flat_grad"] = grad.clone(memory_format=torch.contiguous_format)
+            state["prev_flat_grad"] = grad.clone()
             previous_loss = loss
             t = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
             state.update(d=direction, t=t, prev_loss=previous_loss)

@@ -24,9 +24,9 @@ from . import (  # each registers its rules
     view,
 )
 from ._call import RULES, VmapInfo, register_composites, register_shared
-from ._levels import active_levels, current, in_vmap
+from ._levels import active_levels, current, in_place_of, in_vmap
 
 register_shared()
 register_composites()
 
-__all__ = ["RULES", "VmapInfo", "active_levels", "current", "in_vmap"]
+__all__ = ["RULES", "VmapInfo", "active_levels", "current", "in_place_of", "in_vmap"]

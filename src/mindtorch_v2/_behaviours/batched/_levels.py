@@ -24,6 +24,7 @@ class Level(NamedTuple):
 class _State(threading.local):
     def __init__(self) -> None:
         self.stack: list[Level] = []
+        self.set_aside: list[Level] = []
 
 
 _state = _State()
@@ -42,7 +43,7 @@ def current() -> Level:
 
 def size_of(number: int) -> int:
     """How many slices the level has; raises RuntimeError for a tensor that outlived its vmap."""
-    for level in _state.stack:
+    for level in (*_state.stack, *_state.set_aside):
         if level.number == number:
             return level.size
     raise RuntimeError("a tensor that vmap made is used after the end of its vmap: it stands for no single slice")
@@ -62,6 +63,19 @@ def in_vmap(size: int, randomness: str) -> Iterator[Level]:
         _C._change_transforms(-1)
         _C._set_tls_keys(include, exclude)
         _state.stack.pop()
+
+
+@contextmanager
+def in_place_of(level: Level) -> Iterator[Level]:
+    """A level of its own, for what runs inside, in place of ``level`` and of those within it."""
+    whole, before = _state.stack, _state.set_aside
+    place = whole.index(level) if level in whole else len(whole)
+    _state.stack, _state.set_aside = whole[:place], [*before, *whole[place:]]
+    try:
+        with in_vmap(level.size, level.randomness) as own:
+            yield own
+    finally:
+        _state.stack, _state.set_aside = whole, before
 
 
 @contextmanager

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._operators.table import aten
 from ._call import Batch, rule
 from ._shared import _in_place
 
 
-@rule("copy_", "fill_.Tensor")
+@rule("copy_")
 def _copy(batch: Batch, op: Any, values: list) -> Any:
     target, source, *rest = values
     return _in_place(batch, op, [target, source, *rest], max(target.dim(), source.dim()))
 
 
-@rule("copy", "fill.Tensor")
+@rule("fill_.Tensor", "copy", "fill.Tensor")
 def _filled(batch: Batch, op: Any, values: list) -> Any:
     """New memory for every slice, as what is written may differ among them where ``self`` does not."""
     x, source, *rest = values
-    if op.form == "inplace":
-        return x.copy_(source, *rest)
-    if op.name == "fill" and source.dim():
+    if op.name.startswith("fill") and source.dim():
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {source.dim()} dimensions."
         )
+    if op.form == "inplace":
+        return x.copy_(source, *rest)
     return batch.wrap(batch.full(x).clone()).copy_(source, *rest)

@@ -17,7 +17,12 @@ def _embedding(batch: Batch, op: Any, values: list) -> Any:
     table = batch.flat(weight)
     count, rows, width = table.shape
     step = (aten.arange(count, device=table.device) * rows).reshape(count, *(1,) * indices.dim())
-    return batch.unflat(op(table.reshape(count * rows, width), batch.flat(indices) + step, -1, *rest[1:]))
+    places = batch.flat(indices)
+    made = op(table.reshape(count * rows, width), places + step, -1, *rest[1:])
+    padding = rest[0]
+    if padding >= 0:  # each slice has such a row, and none of them a gradient
+        made = aten.where((places != padding).unsqueeze(-1), made, made.detach())
+    return batch.unflat(made)
 
 
 @rule("embedding_dense_backward")

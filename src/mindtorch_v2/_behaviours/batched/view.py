@@ -49,7 +49,7 @@ def _expand(batch: Batch, op: Any, values: list) -> Any:
     x, size, implicit = values
     if len(size) < x.dim():
         raise RuntimeError(
-            f"expand(torch.{x.dtype}{{{list(x.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            f"expand: the number of sizes provided ({len(size)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({x.dim()})"
         )
     return batch.wrap(op(lined_up(batch, x, len(size)), [*batch.sizes, *size], implicit=implicit))

@@ -18,7 +18,6 @@ class _PerGroupFunctions(LRScheduler):
     """One function of the epoch per group. Callable objects are saved by their attributes, functions not at all."""
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1) -> None:
-        self.optimizer = optimizer
         if isinstance(lr_lambda, (list, tuple)):
             if len(lr_lambda) != len(optimizer.param_groups):
                 raise ValueError(f"Expected {len(optimizer.param_groups)} lr_lambdas, but got {len(lr_lambda)}")
