@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._operators.table import aten
 from ._call import Batch, rule
 from ._shared import _in_place
 
