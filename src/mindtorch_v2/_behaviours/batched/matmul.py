@@ -30,9 +30,7 @@ def _mm(batch: Batch, op: Any, values: list) -> Any:
 def _matmul_rule(batch: Batch, op: Any, values: list) -> Any:
     a, b = values
     if a.dim() == 0 or b.dim() == 0:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {a.dim()}D and {b.dim()}D"
-        )
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.dim()}D and {b.dim()}D")
     row, column = a.dim() == 1, b.dim() == 1
     made = _multiplied(batch, a.unsqueeze(0) if row else a, b.unsqueeze(-1) if column else b)
     made = made.squeeze(-1) if column else made
