@@ -1,4 +1,4 @@
-"""What lies around an optimizer's step: states of older versions, gradient scalers, counters on devices, the fused step, subclasses."""
+"""Parts around an optimizer's step: states of older versions, gradient scalers, counters on devices, the fused step, subclasses."""
 
 import io
 import warnings
@@ -67,7 +67,7 @@ def _said(call: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_groups_that_lack_settings(name: str) -> None:
-    """What a version saved that did not have them yet."""
+    """Groups as a version saved them that did not have the settings yet."""
 
     def program(torch: ModuleType) -> Any:
         found = []
@@ -585,7 +585,7 @@ def test_grad_mode_is_put_back() -> None:
 
 @pytest.mark.parametrize("name", [name for name in STEPPED if name not in ("Adafactor", "Muon", "SGD")])
 def test_lists_of_complex_parameters(name: str) -> None:
-    """What `_init_group` tells subclasses."""
+    """The word of `_init_group` to subclasses."""
     torch = mindtorch_v2
     for dtype, expected in (("float32", False), ("complex64", True)):
         param = _param(torch, 2, dtype=dtype)
