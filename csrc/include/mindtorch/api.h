@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mindtorch/boundary.h>
+#include <mindtorch/stable/check.h>
 
 #include <dlfcn.h>
 
@@ -272,7 +273,6 @@ void warn(const char* category, const char* file, int line, const A&... parts) {
     MINDTORCH_CHECK_AS(MT_ERROR_NOT_IMPLEMENTED, condition, ##__VA_ARGS__)
 #define TORCH_CHECK_ARG(condition, n, ...) TORCH_CHECK(condition, "invalid argument " #n ": ", ##__VA_ARGS__)
 #define TORCH_CHECK_IF_NOT_ON_CUDA(condition, ...) TORCH_CHECK(condition, ##__VA_ARGS__)
-#define STD_TORCH_CHECK(condition, ...) TORCH_CHECK(condition, ##__VA_ARGS__)
 #define MINDTORCH_CHECK_OP(a, b, op, ...)                                                                          \
     do {                                                                                                           \
         const auto& mindtorch_a = (a);                                                                             \

@@ -22,7 +22,7 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
-    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h torch/headeronly/macros/Macros.h",
+    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h",
     "mindtorch/python.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
     "torch/csrc/autograd/python_variable.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
     "mindtorch/library.h": "torch/library.h ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
@@ -37,25 +37,42 @@ _FORWARDS = {
     "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h ATen/core/jit_type.h "
     "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
-    "mindtorch/dispatch.h": "ATen/Dispatch.h torch/headeronly/core/Dispatch.h",
+    "mindtorch/dispatch.h": "ATen/Dispatch.h",
     "mindtorch/functions.h": "ATen/ATen.h ATen/Functions.h ATen/Operators.h ATen/NativeFunctions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h ATen/Config.h "
     "ATen/Context.h ATen/Utils.h ATen/ExpandUtils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
-    "mindtorch/accessor.h": "ATen/core/TensorAccessor.h torch/headeronly/core/TensorAccessor.h",
+    "mindtorch/accessor.h": "ATen/core/TensorAccessor.h",
     "mindtorch/scalar.h": "c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
     "mindtorch/types.h": "c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
     "c10/core/MemoryFormat.h c10/core/ScalarTypeToTypeMeta.h c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h "
     "c10/util/SmallVector.h c10/util/intrusive_ptr.h c10/util/irange.h c10/util/string_view.h c10/util/typeid.h "
     "c10/core/SymInt.h c10/core/SymIntArrayRef.h c10/core/SymFloat.h c10/util/accumulate.h ATen/OpMathType.h "
-    "ATen/AccumulateType.h ATen/core/ScalarType.h torch/headeronly/core/ScalarType.h torch/headeronly/core/DeviceType.h "
-    "torch/headeronly/core/MemoryFormat.h torch/headeronly/core/Layout.h ATen/ArrayRef.h ATen/Device.h c10/util/DimVector.h",
+    "ATen/AccumulateType.h ATen/core/ScalarType.h ATen/ArrayRef.h ATen/Device.h c10/util/DimVector.h",
     "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
-    "c10/util/Float8_e5m2.h torch/headeronly/util/Half.h torch/headeronly/util/BFloat16.h ATen/NumericUtils.h",
+    "c10/util/Float8_e5m2.h ATen/NumericUtils.h",
     "mindtorch/api.h": "c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
-    "torch/headeronly/util/Exception.h c10/util/Logging.h c10/util/Deprecated.h",
+    "c10/util/Logging.h c10/util/Deprecated.h",
+    # What needs no library of ours when it runs: the stable ABI.
+    "mindtorch/stable/c.h": "torch/csrc/inductor/aoti_torch/c/shim.h torch/csrc/stable/c/shim.h torch/csrc/stable/version.h "
+    "torch/csrc/inductor/aoti_torch/generated/c_shim_aten.h torch/headeronly/version.h",
+    "mindtorch/stable/check.h": "torch/headeronly/util/Exception.h",
+    "mindtorch/stable/headeronly.h": "torch/headeronly/core/ScalarType.h torch/headeronly/core/DeviceType.h "
+    "torch/headeronly/core/MemoryFormat.h torch/headeronly/core/Layout.h torch/headeronly/core/TensorAccessor.h "
+    "torch/headeronly/util/Half.h torch/headeronly/util/BFloat16.h torch/headeronly/util/complex.h "
+    "torch/headeronly/util/Float8_e4m3fn.h torch/headeronly/util/Float8_e5m2.h torch/headeronly/util/HeaderOnlyArrayRef.h "
+    "torch/headeronly/util/shim_utils.h torch/headeronly/macros/Macros.h torch/headeronly/macros/Export.h "
+    "torch/headeronly/util/Metaprogramming.h torch/headeronly/util/TypeTraits.h",
+    "mindtorch/stable/dispatch.h": "torch/headeronly/core/Dispatch.h torch/headeronly/core/Dispatch_v2.h",
+    "mindtorch/stable/objects.h": "torch/csrc/stable/tensor.h torch/csrc/stable/tensor_struct.h torch/csrc/stable/tensor_inl.h "
+    "torch/csrc/stable/device.h torch/csrc/stable/device_struct.h torch/csrc/stable/device_inl.h torch/csrc/stable/macros.h "
+    "torch/csrc/stable/accelerator.h torch/csrc/stable/generator.h torch/csrc/stable/generator_struct.h "
+    "torch/csrc/stable/generator_inl.h torch/csrc/inductor/aoti_torch/utils.h",
+    "mindtorch/stable/values.h": "torch/csrc/stable/stableivalue_conversions.h",
+    "mindtorch/stable/library.h": "torch/csrc/stable/library.h",
+    "mindtorch/stable/ops.h": "torch/csrc/stable/ops.h",
 }
 # PyTorch's headers whose content does not exist here: including one says so in one line.
 _MISSING = {
@@ -66,8 +83,6 @@ _MISSING = {
     "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
     "at::vec::Vectorized": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h",
     "TensorIterator": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
-    "PyTorch's stable ABI": "torch/csrc/stable/library.h torch/csrc/stable/tensor.h torch/csrc/stable/ops.h "
-    "torch/csrc/stable/device.h torch/csrc/inductor/aoti_torch/c/shim.h",
 }
 
 _RESERVED = frozenset(
@@ -397,8 +412,10 @@ def _files():
     for name in {h.name for h in handles}:
         for suffix in ("", "_native", "_ops"):
             files.setdefault(f"ATen/ops/{name}{suffix}.h", "#pragma once\n#include <mindtorch/functions.h>\n")
+    # A library names what it calls: our core, or for the stable ABI alone libtorch_cpu.so, and then it runs with PyTorch too.
+    both = f"AS_NEEDED({library_path() / 'libmindtorch_core.so'} {library_path() / 'stable' / 'libtorch_cpu.so'})"
     for name in ("c10", "torch", "torch_cpu", "torch_python"):
-        files[f"lib/lib{name}.so"] = f"INPUT({library_path() / 'libmindtorch_core.so'})\n"
+        files[f"lib/lib{name}.so"] = f"INPUT({both})\n"
     return files
 
 
@@ -414,7 +431,7 @@ def library_path():
 
 
 def link_names_path():
-    """A folder in which the linker finds PyTorch's libraries by name: each stands for libmindtorch_core."""
+    """A folder in which the linker finds PyTorch's libraries by name: each stands for those of ours that are called."""
     return generated_include_path() / "lib"
 
 

@@ -51,7 +51,7 @@ def system_folders():
 
 
 def core_library_folders():
-    """Where libmindtorch_core lies, and the names of PyTorch's libraries that stand for it."""
+    """Where libmindtorch_core lies, and the names of PyTorch's libraries that stand for ours."""
     return [str(_cpp_headers.link_names_path()), str(_cpp_headers.library_path())]
 
 
@@ -187,7 +187,7 @@ def build_shared_library(name, folder, sources, flags, link_flags, user_includes
     link = [] if standalone else ["-shared"]
     for library_folder in core_library_folders():
         link += [f"-L{library_folder}", *([f"-Wl,-rpath,{library_folder}"] if standalone else [])]
-    link += ["-lmindtorch_core", *link_flags]
+    link += ["-ltorch", *link_flags]
     linker = [w for w in compiler() if w not in ("ccache", "sccache")]
     lines += [
         f"linker = {shlex.join(linker)}",

@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from mindtorch_v2._core.loading import reporting_failures
+from mindtorch_v2._core.loading import prepare_for, reporting_failures
 from mindtorch_v2._ops import ops
 from mindtorch_v2.utils import _cpp_headers, _ninja
 
@@ -223,6 +223,7 @@ def load(
 
 def _import(name, path):
     spec = importlib.util.spec_from_file_location(name, path)
+    prepare_for(path)
     with reporting_failures():
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -301,7 +302,7 @@ def CppExtension(name, sources, *args, **kwargs):
 
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", ()), *include_paths()]
     kwargs["library_dirs"] = [*kwargs.get("library_dirs", ()), *library_paths()]
-    kwargs["libraries"] = [*kwargs.get("libraries", ()), "mindtorch_core"]
+    kwargs["libraries"] = [*kwargs.get("libraries", ()), "torch"]
     kwargs["language"] = "c++"
     return setuptools.Extension(name, list(sources), *args, **kwargs)
 

@@ -14,22 +14,26 @@
 
 #define AOTI_TORCH_EXPORT __attribute__((visibility("default")))
 
-/* How the version of a library is written: major, minor, patch from the highest byte on. */
+/* A version is a number: major, minor, patch from the highest byte on. */
+#define MINDTORCH_STABLE_VERSION(major, minor, patch) (major##ULL << 56 | minor##ULL << 48 | patch##ULL << 40)
 #define TORCH_VERSION_MAJOR 2
 #define TORCH_VERSION_MINOR 13
 #define TORCH_VERSION_PATCH 0
-#define TORCH_ABI_VERSION \
-    ((uint64_t)TORCH_VERSION_MAJOR << 56 | (uint64_t)TORCH_VERSION_MINOR << 48 | (uint64_t)TORCH_VERSION_PATCH << 40)
-/* The oldest PyTorch that a library is to run with: functions that came later are not used by the C++ headers. */
+#define TORCH_ABI_VERSION MINDTORCH_STABLE_VERSION(2, 13, 0)
+#define TORCH_VERSION_2_10_0 MINDTORCH_STABLE_VERSION(2, 10, 0)
+#define TORCH_VERSION_2_11_0 MINDTORCH_STABLE_VERSION(2, 11, 0)
+#define TORCH_VERSION_2_12_0 MINDTORCH_STABLE_VERSION(2, 12, 0)
+#define TORCH_VERSION_2_13_0 MINDTORCH_STABLE_VERSION(2, 13, 0)
+/* The oldest PyTorch that a library is to run with: the C++ headers use no function that came later. */
 #ifdef TORCH_TARGET_VERSION
 #define TORCH_FEATURE_VERSION TORCH_TARGET_VERSION
 #else
 #define TORCH_FEATURE_VERSION TORCH_ABI_VERSION
 #endif
-#define TORCH_VERSION_2_10_0 ((uint64_t)2 << 56 | (uint64_t)10 << 48)
-#define TORCH_VERSION_2_11_0 ((uint64_t)2 << 56 | (uint64_t)11 << 48)
-#define TORCH_VERSION_2_12_0 ((uint64_t)2 << 56 | (uint64_t)12 << 48)
-#define TORCH_VERSION_2_13_0 ((uint64_t)2 << 56 | (uint64_t)13 << 48)
+#if TORCH_FEATURE_VERSION < TORCH_VERSION_2_10_0
+#error "TORCH_TARGET_VERSION: libraries for PyTorch before 2.10 cannot be made"
+#endif
+#define MINDTORCH_STABLE_SINCE(minor) (TORCH_FEATURE_VERSION >= MINDTORCH_STABLE_VERSION(2, minor, 0))
 
 typedef int32_t AOTITorchError;
 #define AOTI_TORCH_SUCCESS 0
