@@ -28,6 +28,7 @@ class Area(NamedTuple):
     signatures: tuple[str, ...] = (  # tests that read defaults, and enter no function
         "tests/surface/test_signatures.py",
         "tests/surface/test_parameters.py",
+        "tests/surface/test_declarations.py",
     )
 
     def files(self) -> list[Path]:

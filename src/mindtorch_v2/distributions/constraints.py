@@ -110,7 +110,11 @@ class _IndependentConstraint(Constraint):
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims) -> None:
         if not isinstance(base_constraint, Constraint):
-            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint)}")
+            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        if not isinstance(reinterpreted_batch_ndims, int):
+            raise AssertionError(
+                f"reinterpreted_batch_ndims must be an int, got {type(reinterpreted_batch_ndims).__name__}"
+            )
         if reinterpreted_batch_ndims < 0:
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.base_constraint = base_constraint
@@ -141,7 +145,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
     def __init__(self, base_constraint) -> None:
         if not isinstance(base_constraint, Constraint):
-            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint)}")
+            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
         super().__init__()
 
@@ -395,14 +399,21 @@ def _check_dim(dim, value):
         raise AssertionError(f"dim {dim} out of range for value with {value.dim()} dimensions")
 
 
+def _constraints(given) -> list:
+    found = list(given)
+    if not all(isinstance(each, Constraint) for each in found):
+        raise AssertionError("All elements of cseq must be Constraint instances")
+    return found
+
+
 class _Cat(Constraint):
     """One constraint for each stretch of dimension `dim`; `lengths` are those of the stretches."""
 
     def __init__(self, cseq, dim=0, lengths=None) -> None:
-        self.cseq = list(cseq)
+        self.cseq = _constraints(cseq)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
-            raise AssertionError("cat: expected one length for each constraint")
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
         self.dim = dim
         super().__init__()
 
@@ -427,7 +438,7 @@ class _Stack(Constraint):
     """One constraint for each index of dimension `dim`."""
 
     def __init__(self, cseq, dim=0) -> None:
-        self.cseq = list(cseq)
+        self.cseq = _constraints(cseq)
         self.dim = dim
         super().__init__()
 

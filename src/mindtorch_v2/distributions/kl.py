@@ -1,6 +1,7 @@
 """Kullback-Leibler divergences between pairs of distributions."""
 
 import math
+import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions.bernoulli import Bernoulli
@@ -32,7 +33,7 @@ from mindtorch_v2.distributions.wishart import Wishart, _digamma_sum
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_formulas: dict = {}
+_KL_REGISTRY: dict = {}  # formulas by pairs of classes
 
 
 def register_kl(type_p, type_q):
@@ -42,7 +43,7 @@ def register_kl(type_p, type_q):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def decorate(formula):
-        _formulas[type_p, type_q] = formula
+        _KL_REGISTRY[type_p, type_q] = formula
         return formula
 
     return decorate
@@ -51,18 +52,27 @@ def register_kl(type_p, type_q):
 def kl_divergence(p, q):
     """KL(p || q) = E_p[log p - log q], of the batch's shape.
 
-    The most specific registered pair of classes is taken. Raises NotImplementedError if there is none.
+    The most specific registered pair of classes is taken, with a warning where that is more than one. Raises NotImplementedError if there is none.
 
     >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
     tensor(0.5000)
     """
-    matches = [pair for pair in _formulas if isinstance(p, pair[0]) and isinstance(q, pair[1])]
+    matches = [pair for pair in _KL_REGISTRY if isinstance(p, pair[0]) and isinstance(q, pair[1])]
     if not matches:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}"
         )
     ranks = {pair: (type(p).__mro__.index(pair[0]), type(q).__mro__.index(pair[1])) for pair in matches}
-    return _formulas[min(matches, key=ranks.get)](p, q)
+    by_p = min(matches, key=lambda pair: ranks[pair])
+    by_q = min(matches, key=lambda pair: ranks[pair][::-1])
+    if _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
+        warnings.warn(
+            f"Ambiguous kl_divergence({type(p).__name__}, {type(q).__name__}). "
+            f"Please register_kl({by_p[0].__name__}, {by_q[1].__name__})",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return _KL_REGISTRY[by_p](p, q)
 
 
 @register_kl(Bernoulli, Bernoulli)
