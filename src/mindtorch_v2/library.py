@@ -17,6 +17,7 @@ from mindtorch_v2._library.definition import AUTOCAST_KEYS, CustomOpDef, autocas
 from mindtorch_v2._library.fake import get_ctx
 from mindtorch_v2._library.infer import infer_schema
 from mindtorch_v2._library.names import find_handle, qualified, split_name
+from mindtorch_v2._library.native_functions import from_ctypes, from_tvm_ffi
 from mindtorch_v2._library.opcheck import OpCheckError, opcheck
 from mindtorch_v2._library.registration import ONLY_RECORDING, Library, define, fallthrough_kernel, fragment, impl
 from mindtorch_v2._library.registration import scoped_library as _scoped_library  # noqa: F401  (public under this name)
@@ -29,6 +30,8 @@ __all__ = [
     "custom_op",
     "define",
     "fallthrough_kernel",
+    "from_ctypes",
+    "from_tvm_ffi",
     "get_ctx",
     "get_kernel",
     "impl",

@@ -1,4 +1,5 @@
 // DLPack in both directions: capsules that hand memory over without a copy.
+#include <memory>
 #include <string>
 
 #include "../autograd.h"
@@ -6,50 +7,18 @@
 #include "../gil.h"
 #include "../sparse.h"
 #include "deferred.h"
+#include "dlpack.h"
 #include "tensor_new.h"
 
 namespace mt {
 namespace {
 
-// The protocol's structures, as its specification lays them out.
-struct DLDevice {
-    int32_t device_type;
-    int32_t device_id;
-};
-struct DLDataType {
-    uint8_t code;
-    uint8_t bits;
-    uint16_t lanes;
-};
-struct DLTensor {
-    void* data;
-    DLDevice device;
-    int32_t ndim;
-    DLDataType dtype;
-    int64_t* shape;
-    int64_t* strides;
-    uint64_t byte_offset;
-};
-struct DLManagedTensor {
-    DLTensor dl_tensor;
-    void* manager_ctx;
-    void (*deleter)(DLManagedTensor*);
-};
-struct DLPackVersion {
-    uint32_t major;
-    uint32_t minor;
-};
-struct DLManagedTensorVersioned {
-    DLPackVersion version;
-    void* manager_ctx;
-    void (*deleter)(DLManagedTensorVersioned*);
-    uint64_t flags;
-    DLTensor dl_tensor;
-};
+using namespace dlpack;
 
 enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
-constexpr int32_t kCpu = 1;
+constexpr int32_t kCpu = 1, kOther = 12;  // 12: devices that the protocol has no number for, NPUs among them
 constexpr int32_t kMostDims = 1024;
+constexpr DLPackVersion kVersion = {1, 0};
 constexpr uint64_t kReadOnly = 1;  // of a versioned tensor's flags
 
 // The protocol asks for Python's BufferError.
@@ -108,6 +77,19 @@ DType dtype_of_dl(DLDataType t) {
     }
 }
 
+DLDevice dl_device(Device d) {
+    if (d.is_cpu()) return {kCpu, 0};
+    if (d.type != DeviceType::NPU) buffer_error("Cannot pack tensors on " + device_name(d));
+    return {kOther, std::max<int32_t>(d.index, 0)};
+}
+Device device_of_dl(DLDevice d) {
+    if (d.device_type == kCpu) return Device();
+    MT_CHECK(d.device_type == kOther && d.device_id >= 0 && d.device_id < 128,
+             "a tensor in host memory or on an NPU was expected, got DLPack device type ", d.device_type, ", number ",
+             d.device_id);
+    return {DeviceType::NPU, static_cast<int8_t>(d.device_id)};
+}
+
 // What a capsule of ours keeps alive: the storage, and room for the sizes.
 struct Exported {
     Storage* storage;
@@ -118,6 +100,8 @@ void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
     settle_all();  // what was put off would see what others write
     if (is_sparse(t)) buffer_error("Can't export tensors with layout other than torch.strided");
     check_data(t);
+    d.device = dl_device(t.device);
+    d.dtype = dl_type(t.dtype);
     e->storage = t.storage;
     note_export(e->storage);
     e->sizes.assign(t.sizes());
@@ -126,9 +110,7 @@ void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
     for (int64_t i = 0; i < e->sizes.size(); i++)
         if (e->sizes[i] < 2) e->strides[i] = 1;
     d.data = t.numel() ? t.raw() : nullptr;
-    d.device = {kCpu, 0};
     d.ndim = t.ndim;
-    d.dtype = dl_type(t.dtype);
     d.shape = e->sizes.data();
     d.strides = e->strides.data();
     d.byte_offset = 0;
@@ -183,9 +165,7 @@ void warn_read_only() {
 template <class Managed>
 TensorRef import_managed(Managed* m) {
     DLTensor& d = m->dl_tensor;
-    MT_CHECK(d.device.device_type == kCpu,
-             "from_dlpack(): only tensors in host memory can be imported, got DLPack device type ",
-             d.device.device_type);
+    const Device device = device_of_dl(d.device);
     DType dtype = dtype_of_dl(d.dtype);
     MT_CHECK(d.ndim >= 0 && d.ndim <= kMostDims && (d.ndim == 0 || d.shape), "from_dlpack(): expected at most ",
              kMostDims, " dimensions and their sizes, got ndim=", d.ndim, d.shape ? "" : " and no shape");
@@ -203,11 +183,109 @@ TensorRef import_managed(Managed* m) {
         MT_CHECK(s >= 0, "from_dlpack(): negative strides are not supported, got ", IntSpan(strides));
     size_t bytes = count ? storage_bytes_needed(sizes, strides, itemsize(dtype), 0) : 0;
     Storage* storage =
-        storage_wrap(static_cast<char*>(d.data) + d.byte_offset, bytes, Device(), m, release_foreign<Managed>);
+        storage_wrap(static_cast<char*>(d.data) + d.byte_offset, bytes, device, m, release_foreign<Managed>);
     TensorRef t = from_storage(storage, 0, sizes, strides, dtype);
     storage->drop();
     return t;
 }
+
+template <class Managed>
+Managed* new_managed(const Tensor& t) {
+    auto e = std::make_unique<Exported>();
+    auto m = std::make_unique<Managed>();
+    fill_dl(m->dl_tensor, t, e.get());
+    m->manager_ctx = e.release();
+    m->deleter = delete_managed<Managed>;
+    return m.release();
+}
+
+// ---- the same as C functions, for libraries that call them without Python's protocol in between ----
+
+template <class F>
+int with_python_error(F&& body) noexcept {
+    HoldGil held;
+    return guarded<int>(-1, [&] {
+        body();
+        return 0;
+    });
+}
+const Tensor& tensor_argument(void* o) {
+    PyObject* object = static_cast<PyObject*>(o);
+    MT_CHECK_TYPE(tensor_check(object), "a torch.Tensor was expected, got ", Py_TYPE(object)->tp_name);
+    return as_tensor(object);
+}
+
+int exchange_allocate(DLTensor* like, DLManagedTensorVersioned** out, void* context,
+                      void (*set_error)(void*, const char* kind, const char* text)) {
+    HoldGil held;
+    try {
+        DType dtype = dtype_of_dl(like->dtype);
+        TensorRef t = empty(IntSpan(like->shape, like->ndim), dtype, device_of_dl(like->device));
+        *out = new_managed<DLManagedTensorVersioned>(*t);
+        (*out)->version = kVersion;
+        return 0;
+    } catch (...) {
+        raise_to_python();
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyObject* text = value ? PyObject_Str(value) : nullptr;
+        const char* said = text ? PyUnicode_AsUTF8(text) : nullptr;
+        set_error(context, type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "RuntimeError",
+                  said ? said : "a tensor could not be allocated");
+        PyErr_Clear();
+        Py_XDECREF(text);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+        return -1;
+    }
+}
+int exchange_export(void* o, DLManagedTensorVersioned** out) {
+    return with_python_error([&] {
+        *out = new_managed<DLManagedTensorVersioned>(tensor_argument(o));
+        (*out)->version = kVersion;
+    });
+}
+int exchange_import(DLManagedTensorVersioned* m, void** out) {
+    return with_python_error([&] {
+        if (m->version.major > 1)
+            buffer_error(concat("unsupported DLPack version ", m->version.major, ".", m->version.minor));
+        if (m->flags & kReadOnly) warn_read_only();
+        *out = import_managed(m).release()->py();
+    });
+}
+// Borrowed, as long as the tensor lives and keeps its shape.
+int exchange_view(void* o, DLTensor* out) {
+    return with_python_error([&] {
+        const Tensor& t = tensor_argument(o);
+        settle_all();
+        if (is_sparse(t)) buffer_error("Can't export tensors with layout other than torch.strided");
+        check_data(t);
+        *out = {t.numel() ? t.raw() : nullptr,
+                dl_device(t.device),
+                t.ndim,
+                dl_type(t.dtype),
+                const_cast<int64_t*>(t.dims_),
+                const_cast<int64_t*>(t.dims_) + t.ndim,
+                0};
+    });
+}
+int exchange_stream(int32_t device_type, int32_t device_id, void** out) {
+    *out = nullptr;
+    if (device_type == kCpu) return 0;
+    return with_python_error([&] {
+        PyObject* module = PyImport_ImportModule("mindtorch_v2._library.stable");
+        PyObject* address = module ? PyObject_CallMethod(module, "current_stream_handle", "i", device_id) : nullptr;
+        Py_XDECREF(module);
+        if (!address) throw PythonError();
+        *out = PyLong_AsVoidPtr(address);
+        Py_DECREF(address);
+        if (PyErr_Occurred()) throw PythonError();
+    });
+}
+
+const DLPackExchangeAPI exchange = {{kVersion, nullptr}, exchange_allocate, exchange_export,
+                                    exchange_import,     exchange_view,     exchange_stream};
 
 }  // namespace
 
@@ -219,20 +297,12 @@ void check_exportable(const Tensor& t) {
 PyObject* tensor_to_dlpack(Tensor& t, bool versioned) {
     check_exportable(t);
     dl_type(t.dtype);
-    Exported* e = new Exported;
     if (versioned) {
-        auto* m = new DLManagedTensorVersioned{};
-        m->version = {1, 0};
-        m->manager_ctx = e;
-        m->deleter = delete_managed<DLManagedTensorVersioned>;
-        fill_dl(m->dl_tensor, t, e);
+        auto* m = new_managed<DLManagedTensorVersioned>(t);
+        m->version = kVersion;
         return PyCapsule_New(m, kNameVersioned, destroy_versioned);
     }
-    auto* m = new DLManagedTensor{};
-    m->manager_ctx = e;
-    m->deleter = delete_managed<DLManagedTensor>;
-    fill_dl(m->dl_tensor, t, e);
-    return PyCapsule_New(m, kName, destroy_plain);
+    return PyCapsule_New(new_managed<DLManagedTensor>(t), kName, destroy_plain);
 }
 
 TensorRef tensor_from_dlpack(PyObject* capsule) {
@@ -252,6 +322,10 @@ TensorRef tensor_from_dlpack(PyObject* capsule) {
     TensorRef t = import_managed(m);
     PyCapsule_SetName(capsule, "used_dltensor");
     return t;
+}
+
+PyObject* dlpack_exchange_api() {
+    return PyCapsule_New(const_cast<DLPackExchangeAPI*>(&exchange), "dlpack_exchange_api", nullptr);
 }
 
 }  // namespace mt

@@ -31,5 +31,6 @@ PyObject* item_of(const Tensor& t, int64_t element_offset);  // the element as a
 void check_exportable(const Tensor& t);  // BufferError if its memory cannot be handed over
 PyObject* tensor_to_dlpack(Tensor& t, bool versioned);
 TensorRef tensor_from_dlpack(PyObject* capsule);
+PyObject* dlpack_exchange_api();  // a capsule of C functions, which other libraries look for on the class
 
 }  // namespace mt

@@ -6,6 +6,7 @@
 #include "../sparse.h"
 #include "indexing.h"
 #include "subclass.h"
+#include "tensor_new.h"
 #include "types.h"
 
 #include <cstdlib>
@@ -516,6 +517,10 @@ bool init_tensor_type(PyObject* module) {
         if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(g_base_type), m->ml_name, d) < 0) return false;
         Py_DECREF(d);
     }
+    PyObject* api = dlpack_exchange_api();
+    if (!api || PyObject_SetAttrString(reinterpret_cast<PyObject*>(g_base_type), "__dlpack_c_exchange_api__", api) < 0)
+        return false;
+    Py_DECREF(api);
     return PyModule_AddFunctions(module, functions) == 0;
 }
 

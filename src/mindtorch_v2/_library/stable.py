@@ -13,6 +13,7 @@ from .compiled import forget_library
 __all__ = [
     "current_device",
     "current_stream",
+    "current_stream_handle",
     "forget_library",
     "generator_device",
     "is_loading",
@@ -76,3 +77,7 @@ def stream_id(stream: Any) -> int:
 def stream_handle(stream: Any) -> int:
     """The address of the device's own stream."""
     return getattr(stream, f"{stream.device.type}_stream")
+
+
+def current_stream_handle(index: int) -> int:
+    return stream_handle(current_stream(index))
