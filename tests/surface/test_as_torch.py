@@ -228,7 +228,7 @@ def test_installed_metadata_satisfies_requirements(tmp_path):
     code = f"""
         import importlib.metadata, pathlib, sys
         from mindtorch_v2._as_torch import distribution as d
-        d._folder = lambda: pathlib.Path({str(tmp_path)!r}) / f"torch-{{d.LOCAL_VERSION}}.dist-info"
+        d._site = lambda: pathlib.Path({str(tmp_path)!r})
         d._installed = lambda: []
         d.install()
         sys.path.insert(0, {str(tmp_path)!r})
@@ -237,6 +237,35 @@ def test_installed_metadata_satisfies_requirements(tmp_path):
         d.remove()
         """
     assert output(code=code) == "2.13.0+mindtorch 5"
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_version_of_the_metadata_can_be_chosen(tmp_path):
+    """For packages that ask for another version; torch.__version__ says the one whose behaviour there is."""
+    code = f"""
+        import importlib.metadata, os, pathlib, sys
+        from mindtorch_v2._as_torch import distribution as d
+        d._site = lambda: pathlib.Path({str(tmp_path)!r})
+        d._installed = d._written
+        d.install()
+        os.environ["MINDTORCH_TORCH_VERSION"] = "2.14.1"
+        d.install()
+        print(*os.listdir({str(tmp_path)!r}))
+        d.remove()
+        import mindtorch_v2
+        mindtorch_v2.as_torch()
+        print(importlib.metadata.version("torch"), mindtorch_v2.__version__)
+        os.environ["MINDTORCH_TORCH_VERSION"] = "newest"
+        try:
+            d.install()
+        except ValueError as error:
+            print(error)
+        """
+    assert output(code=code).splitlines() == [
+        "torch-2.14.1+mindtorch.dist-info",
+        "2.14.1 2.13.0",
+        "MINDTORCH_TORCH_VERSION: a version of numbers and dots was expected, 2.13.0, got 'newest'",
+    ]
     assert not any(tmp_path.iterdir())
 
 

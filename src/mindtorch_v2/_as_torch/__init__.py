@@ -17,6 +17,8 @@ TORCH_VERSION = "2.13.0"
 """The PyTorch version whose behaviour this package has; what `torch.__version__` and the metadata say."""
 
 VARIABLE = "MINDTORCH_AS_TORCH"
+VERSION_VARIABLE = "MINDTORCH_TORCH_VERSION"
+"""A version for the metadata alone, for packages that ask for another one than is told: `torch.__version__` stays."""
 _PACKAGE = "mindtorch_v2"
 # What PyTorch's distribution brings, and what stands for it.
 _OWN = {"torch": _PACKAGE, "functorch": f"{_PACKAGE}._functorch.names"}
@@ -26,8 +28,19 @@ _COMPANIONS = {"torchair": "mindtorch_v2.torchair", "torch_npu": "mindtorch_v2.n
 NPU_VARIABLE = "MINDTORCH_AS_TORCH_NPU"
 
 
-def distribution_metadata(version=TORCH_VERSION) -> str:
+def metadata_version() -> str:
+    """The version that the metadata tells; ValueError if the variable holds none."""
+    version = os.environ.get(VERSION_VARIABLE) or TORCH_VERSION
+    if not all(part.isdecimal() for part in version.split(".")):
+        raise ValueError(
+            f"{VERSION_VARIABLE}: a version of numbers and dots was expected, {TORCH_VERSION}, got {version!r}"
+        )
+    return version
+
+
+def distribution_metadata(version: str | None = None) -> str:
     """The core metadata (PEP 566) of the distribution `torch`, as text."""
+    version = version or metadata_version()
     return (
         "Metadata-Version: 2.1\n"
         "Name: torch\n"
