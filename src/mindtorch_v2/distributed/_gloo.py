@@ -10,6 +10,7 @@ import time
 from concurrent.futures import Future as Outcome
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import groups
 from mindtorch_v2.distributed._arguments import (
     check_exchanged,
     check_gathered,
@@ -53,12 +54,18 @@ class ProcessGroupGloo:
     """
 
     name = "gloo"
+    SUM = RedOpType.SUM  # for those below who combine by it
 
     def __init__(self, store, rank, size, timeout) -> None:
         self.rank, self.size, self.timeout = rank, size, timeout
         self._mesh = Mesh(store, rank, size, timeout.total_seconds())
         self._numbers = itertools.count()
         self._worker = Worker()
+
+    def get_hccl_comm_name(self, rank):
+        """The name by which fused operators take this group; `rank` is this process', as it was for HCCL."""
+        check_root("ProcessGroup::get_hccl_comm_name", rank, self.size)
+        return groups.name_of(self)
 
     # ---- collectives: each returns a Work ----
 

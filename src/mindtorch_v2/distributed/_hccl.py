@@ -10,7 +10,7 @@ import os
 from concurrent.futures import Future as Outcome
 
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.npu import hccl
+from mindtorch_v2._backends.npu import groups, hccl
 from mindtorch_v2.distributed._arguments import (
     check_exchanged,
     check_gathered,
@@ -47,12 +47,18 @@ class ProcessGroupHCCL:
     """
 
     name = "hccl"
+    SUM = RedOpType.SUM  # for those below who combine by it
 
     def __init__(self, store, rank, size, timeout):
         self.rank, self.size, self.timeout = rank, size, timeout
         self._store = store
         self._communicators = {}
         self._library = None
+
+    def get_hccl_comm_name(self, rank):
+        """The name by which fused operators take this group; `rank` is this process', as it was for HCCL."""
+        check_root("ProcessGroup::get_hccl_comm_name", rank, self.size)
+        return groups.name_of(self)
 
     # ---- collectives: each returns a Work ----
 
