@@ -120,3 +120,17 @@ def npu_scatter_nd_update_(self, indices, updates):
 )
 def npu_scatter_nd_update(self, indices, updates):
     return aten.index_put(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))
+
+
+@composite(
+    "npu::npu_scatter_pa_cache.value(Tensor key, Tensor slot_mapping, *, Tensor? compress_lens=None, Tensor? "
+    "compress_seq_offsets=None, Tensor? seq_lens=None, Tensor(a!) key_cache) -> Tensor(a!)",
+    "Keys of tokens written to their slots of a paged cache.",
+    explicit=True,
+)
+def npu_scatter_pa_cache(key, slot_mapping, *, compress_lens=None, compress_seq_offsets=None, seq_lens=None, key_cache):
+    operator = "npu_scatter_pa_cache"
+    operator = "npu_scatter_pa_cache"
+    require_absent(operator, compress_lens=compress_lens, compress_seq_offsets=compress_seq_offsets, seq_lens=seq_lens)
+    _put(operator, key, key_cache, slot_mapping)
+    return key_cache

@@ -9,6 +9,7 @@ from .quantization import quantized, quantized_by_row
 
 npu = namespace("npu")
 _INT32, _INT64 = DTYPES["int32"], DTYPES["int64"]
+_LATE = 1 << 31  # behind every expert
 
 
 def _inverse(order):
@@ -124,32 +125,6 @@ def npu_moe_token_unpermute_grad(
     return aten.index_copy(longest, 0, places, spread)[:count].to(permuted_tokens.dtype), dprobs
 
 
-@composite(
-    "npu::npu_moe_token_permute_with_routing_map(Tensor tokens, Tensor routing_map, *, Tensor? probs=None, "
-    "int? num_out_tokens=None, bool drop_and_pad=False) -> (Tensor, Tensor, Tensor)",
-    "Tokens ordered by expert, then token, as a (tokens, experts) map of booleans says; their weights; their numbers.",
-)
-def npu_moe_token_permute_with_routing_map(
-    tokens, routing_map, *, probs=None, num_out_tokens=None, drop_and_pad=False
-) -> tuple:
-    operator = "npu_moe_token_permute_with_routing_map"
-    require(not drop_and_pad, operator, "drop_and_pad must be False")
-    by_expert = routing_map.to(DTYPES["bool"]).transpose(0, 1)
-    order = aten.nonzero(by_expert)[:, 1]
-    if num_out_tokens:
-        require(
-            order.numel() == num_out_tokens,
-            operator,
-            f"num_out_tokens is {num_out_tokens}, but the map sends {order.numel()}",
-        )
-    permuted = aten.index_select(tokens, 0, order)
-    if probs is None:
-        chosen = aten.empty([0], dtype=tokens.dtype, device=tokens.device)
-    else:
-        chosen = aten.masked_select(probs.transpose(0, 1), by_expert)
-    return permuted, chosen, order.to(_INT32)
-
-
 # ---- gating ----
 
 
@@ -248,6 +223,27 @@ def npu_moe_compute_expert_tokens(sorted_expert_for_source_row, num_expert):
     return aten.searchsorted(sorted_expert_for_source_row, experts, right=True).to(_INT32)
 
 
+def _with_capacity(operator, flat, order, experts, capacity) -> tuple:
+    """The rows that their experts have room for, their slots, and of each row its slot, -1 without one."""
+    require(capacity > 0, operator, f"drop_pad_mode 1 takes a positive expert_capacity, but it is {capacity}")
+    by_expert = aten.index_select(flat, 0, order)
+    sizes = aten.bincount(by_expert, minlength=experts)
+    within = aten.arange(order.numel(), device=flat.device) - aten.index_select(
+        aten.cumsum(sizes, 0) - sizes, 0, by_expert
+    )
+    kept = aten.nonzero(within < capacity).flatten()
+    rows = aten.index_select(order, 0, kept)
+    slots = aten.index_select(by_expert, 0, kept) * capacity + aten.index_select(within, 0, kept)
+    places = aten.full([flat.numel()], -1, dtype=_INT64, device=flat.device)
+    return rows, slots, places.scatter_(0, rows, slots)
+
+
+def _padded(values, slots, count):
+    """Values at their slots among `count`, zeros elsewhere."""
+    made = aten.zeros([count, *values.shape[1:]], dtype=values.dtype, device=values.device)
+    return aten.index_copy(made, 0, slots, values)
+
+
 @composite(
     "npu::npu_moe_init_routing_v2(Tensor x, Tensor expert_idx, *, Tensor? scale=None, Tensor? offset=None, "
     "int active_num=-1, int expert_capacity=-1, int expert_num=-1, int drop_pad_mode=0, int expert_tokens_num_type=0, "
@@ -264,7 +260,7 @@ def npu_moe_init_routing_v2(
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_init_routing_v2"
     require_absent(operator, x_dtype=x_dtype)
-    require_choice(operator, "drop_pad_mode", drop_pad_mode, (0,))
+    require_choice(operator, "drop_pad_mode", drop_pad_mode, (0, 1))
     require_choice(operator, "quant_mode", quant_mode, (-1, 0, 1))
     require_choice(operator, "row_idx_type", row_idx_type, (0, 1))
     require_choice(operator, "expert_tokens_num_type", expert_tokens_num_type, (0, 1, 2))
@@ -278,15 +274,18 @@ def npu_moe_init_routing_v2(
     k = expert_idx.shape[1]
     flat = expert_idx.flatten().to(_INT64)
     active = (flat >= first) & (flat < last)
-    order = aten.argsort(aten.where(active, flat, expert_num), dim=0, stable=True)
+    # Rows of other experts come last: those of later ones by their numbers, then those of earlier ones.
+    order = aten.argsort(aten.where(flat < first, _LATE, flat), dim=0, stable=True)
     taken = int(active.sum())
-    kept = order[:taken]
-    if row_idx_type == 0:
-        places = aten.full([flat.numel()], -1, dtype=_INT64, device=x.device)
-        places = places.scatter_(0, kept, aten.arange(taken, device=x.device))
+    counts = aten.bincount(flat[active] - first, minlength=last - first)
+    if drop_pad_mode == 1:
+        rows, filled, places = _with_capacity(operator, flat, order, expert_num, expert_capacity)
     else:
-        places = aten.constant_pad_nd(kept, [0, flat.numel() - taken], -1)
-    rows = kept if active_num <= 0 else kept[:active_num]
+        rows, filled = order[:taken] if active_num <= 0 else order[: min(active_num, taken)], None
+        places = order
+        if row_idx_type == 0:
+            places = aten.full([flat.numel()], -1, dtype=_INT64, device=x.device)
+            places = places.scatter_(0, order[:taken], aten.arange(taken, device=x.device))
     token = rows // k
     expanded, scales = aten.index_select(x, 0, token), aten.empty([0], dtype=DTYPES["float32"], device=x.device)
     expert = aten.index_select(flat, 0, rows) - first
@@ -294,13 +293,16 @@ def npu_moe_init_routing_v2(
         smooth = None if scale is None else aten.index_select(scale, 0, expert if scale.shape[0] > 1 else expert * 0)
         expanded, scales = quantized_by_row(operator, wide(expanded) if smooth is None else wide(expanded) * smooth)
     elif quant_mode == 0:
-        expanded = quantized(operator, expanded, scale, offset, False, None)
+        empty = expanded.numel() == 0
+        expanded = expanded.to(DTYPES["int8"]) if empty else quantized(operator, expanded, scale, offset, False, None)
     elif scale is not None:
         scales = aten.index_select(scale, 0, token)
-    counts = aten.bincount(flat[active] - first, minlength=last - first)
-    if expert_tokens_num_type == 0:
+    if filled is not None:
+        expanded = _padded(expanded, filled, expert_num * expert_capacity).reshape(expert_num, expert_capacity, -1)
+        scales = scales if scales.numel() == 0 else _padded(scales, filled, expert_num * expert_capacity)
+    if drop_pad_mode == 0 and expert_tokens_num_type == 0:
         counts = aten.cumsum(counts, 0)
-    elif expert_tokens_num_type == 2:
+    elif drop_pad_mode == 0 and expert_tokens_num_type == 2:
         present = aten.nonzero(counts).flatten()
         pairs = aten.stack([present + first, counts[present]], 1)
         counts = aten.constant_pad_nd(pairs, [0, 0, 0, expert_num - present.numel()], 0)

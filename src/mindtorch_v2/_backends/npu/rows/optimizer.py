@@ -1,6 +1,8 @@
-"""A step of AdamW as one operator, and sampling from the likeliest."""
+"""A step of AdamW, or of Adam, as one operator, and sampling from the likeliest."""
 
 from __future__ import annotations
+
+import math
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
@@ -76,3 +78,31 @@ def npu_top_k_top_p(logits, p=None, k=None):
         hidden = hidden | low
     kept = aten.masked_fill(values, hidden, float("-inf"))
     return aten.scatter(kept, -1, order, kept)
+
+
+@composite(
+    "npu::npu_apply_adam.out(Scalar beta1_power, Scalar beta2_power, Scalar lr, Scalar beta1, Scalar beta2, Scalar "
+    "epsilon, Tensor grad, bool? use_locking, bool? use_nesterov, *, Tensor(a!) var, Tensor(b!) m, Tensor(c!) v) -> "
+    "(Tensor(a!), Tensor(b!), Tensor(c!))",
+    "One step of Adam on var and its moments m and v, in place; the powers are those of this step.",
+    explicit=True,
+)
+def npu_apply_adam(
+    beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, use_locking, use_nesterov, *, var, m, v,
+) -> tuple:  # fmt: skip
+    operator = "npu_apply_adam"
+    operator = "npu_apply_adam"
+    for name, x in (("m", m), ("v", v), ("grad", grad)):
+        require(
+            x.shape == var.shape,
+            operator,
+            f"{name} must have the sizes of var, {list(var.shape)}, but it has {list(x.shape)}",
+        )
+    g = wide(grad)
+    first = wide(m) * beta1 + g * (1 - beta1)
+    second = wide(v) * beta2 + g * g * (1 - beta2)
+    rate = lr * math.sqrt(1 - beta2_power) / (1 - beta1_power)
+    ahead = first * beta1 + g * (1 - beta1) if use_nesterov else first
+    for target, value in ((m, first), (v, second), (var, wide(var) - rate * ahead / (aten.sqrt(second) + epsilon))):
+        aten.copy_(target, value)
+    return var, m, v

@@ -149,11 +149,11 @@ def _grouped(x, weight, group_list, lists, kinds, output_dtype):
         dtype = x[0].dtype
     else:
         dtype = DTYPES[dtype_named(operator, output_dtype, _RESULTS)]
-    if group_type == _ALL_APART:
+    if group_type == _ALL_APART or (group_type == _BY_ROWS and len(x) > 1):
         require(
             len(x) == len(weight),
             operator,
-            f"group_type -1 takes as many x as weights, but there are {len(x)} and {len(weight)}",
+            f"several x take as many weights, but there are {len(x)} and {len(weight)}",
         )
         extras = _Extras(bias, scale, antiquant_scale, antiquant_offset, per_token_scale, False)
         results = [extras.product(x[i], weight[i], i, slice(None), dtype) for i in range(len(x))]

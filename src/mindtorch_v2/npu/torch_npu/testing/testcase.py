@@ -63,7 +63,7 @@ class TestCase(unittest.TestCase):
             self.fail(
                 message
                 or f"{int(wrong.sum())} of {wrong.size} elements differ by more than {allowed}; the worst, at "
-                f"{tuple(map(int, worst))}, is {ours[worst]} and should be {theirs[worst]}"
+                f"{tuple(map(int, worst))}, is {ours[worst]} in the first and {theirs[worst]} in the second"
             )
 
     def assertEqual(self, first, second, msg=None, **options) -> None:

@@ -1,0 +1,318 @@
+"""Products of 8-bit numbers with what programs do to them next: scales, gates, and rounding again."""
+
+from __future__ import annotations
+
+from ...._core.dtype import DTYPES
+from ...._operators.table import aten, composite
+from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .product import _ends, _permuted
+from .quantization import _stored, dtype_named, packed_int4, quantized_by_row, scale_of
+
+_FLOAT32 = DTYPES["float32"]
+
+
+def _exact(x, weight):
+    """The product of 8-bit matrices, as sums of int32 hold it, in float32."""
+    return aten.matmul(x.to(DTYPES["float64"]), weight.to(DTYPES["float64"])).to(_FLOAT32)
+
+
+def _gated(x, left_is_active=True):
+    """silu of one half times the other."""
+    left, right = aten.chunk(x, 2, -1)
+    return aten.silu(left) * right if left_is_active else aten.silu(right) * left
+
+
+def _groups(operator, x, weight, group_list, kind) -> list:
+    """The weights, and the first and last row of each."""
+    weights = list(weight[0]) if len(weight) == 1 and weight[0].dim() == 3 else list(weight)
+    ends = _ends(operator, group_list, kind, len(weights))
+    require(ends[-1] <= x.shape[0], operator, f"group_list ends at row {ends[-1]}, but x has {x.shape[0]} rows")
+    return list(zip(weights, [0, *ends[:-1]], ends, strict=True))
+
+
+def _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, kind) -> tuple:
+    require_dtype(operator, "x", x, ("int8",))
+    groups = _groups(operator, x, weight, group_list, kind)
+    scales = list(weight_scale[0]) if len(weight_scale) == 1 and weight_scale[0].dim() > 1 else list(weight_scale)
+    require(
+        len(scales) == len(groups),
+        operator,
+        f"weight_scale must have a row for each of the {len(groups)} groups, but it has {len(scales)}",
+    )
+    width = groups[0][0].shape[-1] // 2
+    made = [
+        aten.zeros([x.shape[0], width], dtype=DTYPES["int8"], device=x.device),
+        aten.zeros([x.shape[0]], dtype=_FLOAT32, device=x.device),
+    ]
+    for (matrix, first, last), scale in zip(groups, scales, strict=True):
+        if first == last:
+            continue
+        require_dtype(operator, "weight", matrix, ("int8",))
+        rows = _exact(x[first:last], matrix) * wide(scale) * wide(x_scale[first:last]).reshape(-1, 1)
+        for target, part in zip(made, quantized_by_row(operator, _gated(rows)), strict=True):
+            aten.copy_(target[first:last], part)
+    return tuple(made)
+
+
+@composite(
+    "npu::npu_grouped_matmul_swiglu_quant(Tensor x, Tensor weight, Tensor group_list, Tensor weight_scale, Tensor "
+    "x_scale, *, Tensor? bias=None, Tensor? offset=None) -> (Tensor, Tensor, Tensor)",
+    "Runs of 8-bit rows by their groups' matrices and both scales, gated (silu of the first half times the second), "
+    "rounded to int8 by their largest; those, their scales, and an empty offset.",
+    explicit=True,
+    grad=no_gradient("npu_grouped_matmul_swiglu_quant", "weight_scale", "x_scale"),
+)
+def npu_grouped_matmul_swiglu_quant(x, weight, group_list, weight_scale, x_scale, *, bias=None, offset=None) -> tuple:
+    operator = "npu_grouped_matmul_swiglu_quant"
+    require_absent(operator, bias=bias, offset=offset)
+    y, scale = _swiglu_quant(operator, x, [weight], group_list, [weight_scale], x_scale, 0)
+    return y, scale, aten.empty([0], dtype=_FLOAT32, device=x.device)
+
+
+@composite(
+    "npu::npu_grouped_matmul_swiglu_quant_v2(Tensor x, Tensor[] weight, Tensor[] weight_scale, Tensor x_scale, "
+    "Tensor group_list, *, Tensor? smooth_scale=None, Tensor[]? weight_assist_matrix=None, Tensor? bias=None, int? "
+    "dequant_mode=0, int? dequant_dtype=0, int? quant_mode=0, int? quant_dtype=1, int? group_list_type=0, int[]? "
+    "tuning_config=None, int? x_dtype=None, int? weight_dtype=None, int? weight_scale_dtype=None, int? "
+    "x_scale_dtype=None) -> (Tensor, Tensor)",
+    "npu_grouped_matmul_swiglu_quant with lists of matrices and scales, and ends or counts of rows.",
+    explicit=True,
+    grad=no_gradient("npu_grouped_matmul_swiglu_quant_v2", "x_scale"),
+)
+def npu_grouped_matmul_swiglu_quant_v2(
+    x, weight, weight_scale, x_scale, group_list, *, smooth_scale=None, weight_assist_matrix=None, bias=None,
+    dequant_mode=0, dequant_dtype=0, quant_mode=0, quant_dtype=1, group_list_type=0, tuning_config=None, x_dtype=None,
+    weight_dtype=None, weight_scale_dtype=None, x_scale_dtype=None,
+) -> tuple:  # fmt: skip
+    operator = "npu_grouped_matmul_swiglu_quant_v2"
+    require_absent(
+        operator, smooth_scale=smooth_scale, weight_assist_matrix=weight_assist_matrix, bias=bias,
+        x_dtype=x_dtype, weight_dtype=weight_dtype, weight_scale_dtype=weight_scale_dtype,
+        x_scale_dtype=x_scale_dtype,
+    )  # fmt: skip
+    for name, value, allowed in (
+        ("dequant_mode", dequant_mode, (0, None)), ("quant_mode", quant_mode, (0, None)), ("quant_dtype", quant_dtype, (1, None)),
+    ):  # fmt: skip
+        require_choice(operator, name, value, allowed)
+    return _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, group_list_type or 0)
+
+
+@composite(
+    "npu::npu_dequant_swiglu_quant(Tensor x, *, Tensor? weight_scale=None, Tensor? activation_scale=None, Tensor? "
+    "bias=None, Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? group_index=None, bool "
+    "activate_left=False, int quant_mode=0, int? dst_type=None, int? round_mode=None, int? activate_dim=None, int "
+    "swiglu_mode=0, float clamp_limit=7.0, float glu_alpha=1.702, float glu_bias=1.0) -> (Tensor, Tensor)",
+    "int32 sums times a scale a column (of each group) and one a row, or floating numbers; gated; rounded to int8 by "
+    "their largest (quant_mode 1), or by given scales and offsets (0).",
+    explicit=True,
+    grad=no_gradient("npu_dequant_swiglu_quant", "x"),
+)
+def npu_dequant_swiglu_quant(
+    x, *, weight_scale=None, activation_scale=None, bias=None, quant_scale=None, quant_offset=None, group_index=None,
+    activate_left=False, quant_mode=0, dst_type=None, round_mode=None, activate_dim=None, swiglu_mode=0,
+    clamp_limit=7.0, glu_alpha=1.702, glu_bias=1.0,
+) -> tuple:  # fmt: skip
+    operator = "npu_dequant_swiglu_quant"
+    operator = "npu_dequant_swiglu_quant"
+    require_choice(operator, "quant_mode", quant_mode, (0, 1))
+    require_choice(operator, "dst_type", dst_type, (None, 1))
+    require_choice(operator, "round_mode", round_mode, (None, 0))
+    require(
+        activate_dim in (None, -1, x.dim() - 1),
+        operator,
+        f"activate_dim must be the last one, but it is {activate_dim}",
+    )
+    require_choice(operator, "swiglu_mode", swiglu_mode, (0, 1))
+    whole = not x.dtype.is_floating_point
+    require(not whole or weight_scale is not None, operator, "an x of int32 takes weight_scale")
+    rows = x.reshape(-1, x.shape[-1])
+    counts = [rows.shape[0]] if group_index is None else [int(n) for n in group_index.tolist()]
+    require(
+        sum(counts) <= rows.shape[0], operator, f"group_index sums to {sum(counts)}, but x has {rows.shape[0]} rows"
+    )
+
+    def of_group(parameter, group, columns):
+        values = wide(parameter)
+        values = values.reshape(-1, columns) if values.numel() % columns == 0 else values.reshape(-1, 1)
+        return values[min(group, values.shape[0] - 1)]
+
+    made = [
+        aten.zeros([rows.shape[0], rows.shape[1] // 2], dtype=DTYPES["int8"], device=x.device),
+        aten.zeros([rows.shape[0] if quant_mode == 1 else 1], dtype=_FLOAT32, device=x.device),
+    ]
+    start = 0
+    for group, count in enumerate(counts):
+        part, at = rows[start : start + count], slice(start, start + count)
+        start += count
+        if whole:
+            first = bias is not None and bias.dtype == DTYPES["int32"]
+            part = (
+                part + bias.reshape(-1, rows.shape[1])[min(group, bias.numel() // rows.shape[1] - 1)] if first else part
+            )
+            part = wide(part) * of_group(weight_scale, group, rows.shape[1])
+            if activation_scale is not None:
+                part = part * wide(activation_scale).reshape(-1, 1)[at]
+            part = part if bias is None or first else part + of_group(bias, group, rows.shape[1])
+        part = wide(part)
+        if swiglu_mode == 0:
+            y = _gated(part, activate_left)
+        else:
+            active, other = part[:, ::2].clamp(max=clamp_limit), part[:, 1::2].clamp(-clamp_limit, clamp_limit)
+            y = active * aten.sigmoid(glu_alpha * active) * (other + glu_bias)
+        if quant_mode == 1:
+            y = y if quant_scale is None else y * of_group(quant_scale, group, y.shape[1])
+            for target, values in zip(made, quantized_by_row(operator, y), strict=True):
+                aten.copy_(target[at], values)
+            continue
+        y = y if quant_scale is None else y / of_group(quant_scale, group, y.shape[1])
+        y = y if quant_offset is None else y + of_group(quant_offset, group, y.shape[1])
+        aten.copy_(made[0][at], _stored(y, "int8"))
+    return made[0].reshape(*x.shape[:-1], rows.shape[1] // 2), made[1].reshape(
+        x.shape[:-1]
+    ) if quant_mode == 1 else made[1]
+
+
+@composite(
+    "npu::npu_quant_grouped_matmul_dequant(Tensor x, Tensor quantized_weight, Tensor weight_scale, Tensor "
+    "group_list, *, Tensor? bias=None, Tensor? x_scale=None, Tensor? x_offset=None, Tensor? smooth_scale=None, str? "
+    "quant_mode='pertoken') -> Tensor",
+    "Runs of rows, rounded to int8 by row or tensor, by their groups' 8-bit matrices (transposed), times both scales.",
+    explicit=True,
+    grad=no_gradient("npu_quant_grouped_matmul_dequant", "x"),
+)
+def npu_quant_grouped_matmul_dequant(
+    x, quantized_weight, weight_scale, group_list, *, bias=None, x_scale=None, x_offset=None, smooth_scale=None,
+    quant_mode="pertoken",
+):  # fmt: skip
+    operator = "npu_quant_grouped_matmul_dequant"
+    require_absent(operator, bias=bias, x_offset=x_offset)
+    require_choice(operator, "quant_mode", quant_mode, ("pertoken", "pertensor"))
+    require_dtype(operator, "x", x, HALF_AND_FLOAT)
+    require(
+        quantized_weight.dim() == 3 and quantized_weight.shape[1] == weight_scale.shape[1],
+        operator,
+        f"quantized_weight must be (groups, N, K) with N as in weight_scale, {weight_scale.shape[1]}, but its sizes are "
+        f"{list(quantized_weight.shape)}",
+    )
+    y = wide(x) if smooth_scale is None else wide(x) * wide(smooth_scale)
+    if x_scale is not None:
+        scale = wide(x_scale).reshape(-1, 1)
+        rows = _stored(y / scale, "int8")
+    else:
+        require(quant_mode == "pertoken", operator, "quant_mode 'pertensor' takes x_scale")
+        rows, scale = quantized_by_row(operator, y)
+        scale = scale.reshape(-1, 1)
+    made = aten.zeros([x.shape[0], weight_scale.shape[1]], dtype=x.dtype, device=x.device)
+    for group, (matrix, first, last) in enumerate(_groups(operator, x, [quantized_weight], group_list, 0)):
+        product = _exact(rows[first:last], matrix.transpose(0, 1)) * wide(weight_scale[group])
+        aten.copy_(made[first:last], product * (scale if scale.numel() == 1 else scale[first:last]))
+    return made
+
+
+@composite(
+    "npu::npu_transpose_quant_batchmatmul(Tensor x1, Tensor x2, int dtype, *, Tensor? bias=None, Tensor? "
+    "x1_scale=None, Tensor? x2_scale=None, int[]? group_sizes=None, int[]? perm_x1=None, int[]? perm_x2=None, int[]? "
+    "perm_y=None, int? batch_split_factor=1, int? x1_dtype=None, int? x2_dtype=None) -> Tensor",
+    "The product of two permuted batches of 8-bit matrices, times scales of rows and columns, permuted.",
+    explicit=True,
+    grad=no_gradient("npu_transpose_quant_batchmatmul", "x1", "x2"),
+)
+def npu_transpose_quant_batchmatmul(
+    x1, x2, dtype, *, bias=None, x1_scale=None, x2_scale=None, group_sizes=None, perm_x1=None, perm_x2=None,
+    perm_y=None, batch_split_factor=1, x1_dtype=None, x2_dtype=None,
+):  # fmt: skip
+    operator = "npu_transpose_quant_batchmatmul"
+    require_absent(operator, bias=bias, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype)
+    require_choice(operator, "batch_split_factor", batch_split_factor, (1, None))
+    for name, x in (("x1", x1), ("x2", x2)):
+        require(x.dim() == 3, operator, f"{name} must have 3 dimensions, but it has {x.dim()}")
+        require_dtype(operator, name, x, ("int8", "float8_e5m2", "float8_e4m3fn"))
+    y = _exact(_permuted(wide(x1), perm_x1), _permuted(wide(x2), perm_x2))
+    if x1_scale is not None:
+        y = y * wide(x1_scale).reshape(-1, 1)
+    if x2_scale is not None:
+        y = y * scale_of(x2_scale)
+    name = dtype_named(operator, dtype, ("float16", "bfloat16", "float32"))
+    return aten.contiguous(_permuted(y, perm_y)).to(DTYPES[name])
+
+
+@composite(
+    "npu::npu_add_quant_matmul_(Tensor(a!) self, Tensor x1, Tensor x2, Tensor x2_scale, *, Tensor? x1_scale=None, "
+    "int[]? group_sizes=None, int? x1_dtype=None, int? x2_dtype=None, int? x1_scale_dtype=None, int? "
+    "x2_scale_dtype=None) -> Tensor(a!)",
+    "Adds the product of 8-bit matrices, times scales, to `self`.",
+    explicit=True,
+)
+def npu_add_quant_matmul_(
+    self, x1, x2, x2_scale, *, x1_scale=None, group_sizes=None, x1_dtype=None, x2_dtype=None, x1_scale_dtype=None,
+    x2_scale_dtype=None,
+):  # fmt: skip
+    operator = "npu_add_quant_matmul_"
+    require_absent(
+        operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
+        x2_scale_dtype=x2_scale_dtype,
+    )  # fmt: skip
+    y = _exact(wide(x1), wide(x2)) * wide(x2_scale)
+    y = y if x1_scale is None else y * wide(x1_scale).reshape(-1, 1)
+    return aten.add_(self, y.to(self.dtype))
+
+
+@composite(
+    "npu::npu_add_quant_gmm_(Tensor(a!) self, Tensor x1, Tensor x2, Tensor x2_scale, Tensor group_list, *, Tensor? "
+    "x1_scale=None, int? group_list_type=0, int[]? group_sizes=None, int? x1_dtype=None, int? x2_dtype=None, int? "
+    "x1_scale_dtype=None, int? x2_scale_dtype=None) -> Tensor(a!)",
+    "Adds the products over runs of rows, x1[:, rows] @ x2[rows], of 8-bit numbers times scales of the group, to "
+    "`self` (groups, M, N).",
+    explicit=True,
+)
+def npu_add_quant_gmm_(
+    self, x1, x2, x2_scale, group_list, *, x1_scale=None, group_list_type=0, group_sizes=None, x1_dtype=None,
+    x2_dtype=None, x1_scale_dtype=None, x2_scale_dtype=None,
+):  # fmt: skip
+    operator = "npu_add_quant_gmm_"
+    require_absent(
+        operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
+        x2_scale_dtype=x2_scale_dtype,
+    )  # fmt: skip
+    ends = _ends(operator, group_list, group_list_type or 0, self.shape[0])
+    for group, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        y = _exact(wide(x1[:, first:last]), wide(x2[first:last])) * wide(x2_scale[group])
+        aten.add_(self[group], (y if x1_scale is None else y * wide(x1_scale[group])).to(self.dtype))
+    return self
+
+
+@composite(
+    "npu::npu_kronecker_quant(Tensor x, Tensor kronecker_p1, Tensor kronecker_p2, float? clip_ratio=None, int? "
+    "dst_dtype=None, float? dst_type_max=None) -> (Tensor out, Tensor quant_scale)",
+    "kronecker_p1 @ x @ kronecker_p2 for each matrix of x, rounded to 4 bits, eight to an int32, by its largest "
+    "element times clip_ratio; and the scales.",
+    explicit=True,
+    grad=no_gradient("npu_kronecker_quant", "x", "kronecker_p1", "kronecker_p2"),
+)
+def npu_kronecker_quant(x, kronecker_p1, kronecker_p2, clip_ratio=None, dst_dtype=None, dst_type_max=None) -> tuple:
+    operator = "npu_kronecker_quant"
+    operator = "npu_kronecker_quant"
+    require(x.dim() == 3, operator, f"x must have 3 dimensions, but it has {x.dim()}")
+    require_choice(operator, "dst_dtype", dst_dtype, (None, 3))
+    require(not dst_type_max, operator, f"dst_type_max must be 0, but it is {dst_type_max}")
+    ratio = 1.0 if clip_ratio is None else clip_ratio
+    require(0 < ratio <= 1, operator, f"clip_ratio must be above 0 and at most 1, but it is {ratio}")
+    y = wide(aten.matmul(kronecker_p1, aten.matmul(x, kronecker_p2)))
+    scale = y.abs().amax([1, 2]) / (7.0 * ratio)
+    safe = aten.where(scale == 0, 1, scale)
+    rounded = aten.clamp(aten.round(y / safe.reshape(-1, 1, 1)), -8, 7)
+    return packed_int4(rounded), scale.to(_FLOAT32)
+
+
+@composite(
+    "npu::npu_matmul_compress_dequant(Tensor x1, Tensor x2, Tensor compress_index, Tensor bias, Tensor scale, *, "
+    "Tensor? offsetW=None, int? offsetX=None) -> Tensor",
+    "Raises NotImplementedError: how its weights are compressed is not documented.",
+    explicit=True,
+    grad=no_gradient("npu_matmul_compress_dequant", "x1", "bias"),
+)
+def npu_matmul_compress_dequant(x1, x2, compress_index, bias, scale, *, offsetW=None, offsetX=None):
+    raise NotImplementedError(
+        "npu_matmul_compress_dequant(): the form of compressed weights is not documented, so that there is no definition of it "
+        "here; npu_quant_matmul takes the weights as they were before"
+    )
