@@ -12,7 +12,7 @@ LEAST = {
     "contrib": 0.0,
     "dtype": 100.0,
     "module": 32.7,
-    "op": 83.4,
+    "op": 95.7,
     "other": 15.0,
     "profiler": 94.8,
     "torch.npu": 96.7,

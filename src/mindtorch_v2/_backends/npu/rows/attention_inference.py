@@ -336,6 +336,7 @@ def npu_incre_flash_attention(
     "float scale_value, Tensor block_table, Tensor context_lens, Tensor(a!) out, *, Tensor? workspace=None) -> ()",
     "Single tokens over paged caches, written to `out`.",
     explicit=True,
+    devices={"context_lens": "host"},
 )
 def _npu_paged_attention(
     query,
@@ -366,6 +367,7 @@ def _npu_paged_attention(
     "int num_heads, int num_kv_heads, Tensor(a!) out) -> ()",
     "Packed prompts with an additive mask, written to `out`.",
     explicit=True,
+    devices={"seq_len": "host"},
 )
 def _npu_flash_attention(query, key, value, mask, seq_len, scale_value, num_heads, num_kv_heads, out) -> None:
     everything = Masking("_npu_flash_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)

@@ -40,6 +40,7 @@ def _prompts(operator, query, key, value, seq_len, scale, heads, out, mask=None)
     "num_heads, int num_kv_heads, Tensor(a!) out) -> ()",
     "Packed prompts without a mask, written to `out`.",
     explicit=True,
+    devices={"seq_len": "host"},
 )
 def _npu_flash_attention_unpad(query, key, value, seq_len, scale_value, num_heads, num_kv_heads, out) -> None:
     _prompts("_npu_flash_attention_unpad", query, key, value, seq_len, scale_value, num_heads, out)
@@ -50,6 +51,7 @@ def _npu_flash_attention_unpad(query, key, value, seq_len, scale_value, num_head
     "int num_heads, int num_kv_heads, *, int? kernel_type=0, Tensor(a!) out) -> ()",
     "_npu_flash_attention_unpad with the kind of its kernel, which changes no number here.",
     explicit=True,
+    devices={"seq_len": "host"},
 )
 def _npu_flash_attention_unpad_v2(
     query, key, value, seq_len, scale_value, num_heads, num_kv_heads, *, kernel_type=0, out,
@@ -62,6 +64,7 @@ def _npu_flash_attention_unpad_v2(
     "scale_value, int num_heads, int num_kv_heads, *, int? mask_type=3, Tensor(a!) out) -> ()",
     "Packed prompts with a compressed additive mask, by rows or in blocks of 16 columns, written to `out`.",
     explicit=True,
+    devices={"seq_len": "host"},
 )
 def _npu_flash_attention_v3(
     query, key, value, mask, seq_len, scale_value, num_heads, num_kv_heads, *, mask_type=3, out,
@@ -108,6 +111,7 @@ def _mixed(operator, query, caches, block_table, context_lens, mask, seq_len, he
     "Tensor(a!) out) -> ()",
     "Prompts and single tokens in one packed batch over paged caches with an additive mask, written to `out`.",
     explicit=True,
+    devices={"seq_len": "host", "context_lens": "host"},
 )
 def _npu_paged_attention_splitfuse(
     query, key_cache, value_cache, block_table, context_lens, mask, seq_len, num_kv_heads, num_heads, scale_value,
@@ -126,6 +130,7 @@ def _npu_paged_attention_splitfuse(
     "mask_type=5, Tensor(a!) out) -> ()",
     "_npu_paged_attention_splitfuse whose mask may be compressed, or in blocks of 16 columns.",
     explicit=True,
+    devices={"seq_len": "host", "context_lens": "host"},
 )
 def _npu_paged_attention_splitfuse_v2(
     query, key_cache, value_cache, block_table, context_lens, mask, seq_len, num_kv_heads, num_heads, scale_value, *,
@@ -167,6 +172,7 @@ def _no_workspace(like):
     "int num_heads, float scale_value, Tensor block_table, Tensor context_lens, Tensor(a!) out) -> Tensor",
     "The memory that _npu_paged_attention asks for beforehand: none here.",
     explicit=True,
+    devices={"context_lens": "host"},
 )
 def _npu_paged_attention_get_workspace(
     query, key_cache, value_cache, num_kv_heads, num_heads, scale_value, block_table, context_lens, out,

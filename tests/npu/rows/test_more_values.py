@@ -1,0 +1,384 @@
+"""Rows of inference and of 8-bit products against loops and NumPy in double precision."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch_v2 as torch
+
+npu, atb = torch.ops.npu, torch.ops.atb
+
+
+@pytest.fixture
+def numbers() -> np.random.Generator:
+    return np.random.default_rng(21)
+
+
+def tensor(array: Any, dtype: Any = None) -> torch.Tensor:
+    return torch.tensor(np.asarray(array)) if dtype is None else torch.tensor(np.asarray(array), dtype=dtype)
+
+
+def close(ours: torch.Tensor, theirs: Any, tolerance: float = 1e-10) -> None:
+    np.testing.assert_allclose(ours.detach().to(torch.float64).numpy(), theirs, rtol=tolerance, atol=tolerance)
+
+
+def silu(x: np.ndarray) -> np.ndarray:
+    return x / (1 + np.exp(-x))
+
+
+def rounded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in 8 bits by their largest element, and the scales."""
+    scale = np.abs(y).max(-1) / 127
+    return np.rint(y / scale[:, None]), scale
+
+
+def off_by_one_at_most(ours: torch.Tensor, theirs: np.ndarray) -> None:
+    """Rounding in float32 and in double may part at ties."""
+    apart = np.abs(ours.numpy().astype(int) - theirs)
+    assert apart.max() <= 1 and apart.mean() < 0.01
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_gated_grouped_products_in_eight_bits(numbers: np.random.Generator, as_list: bool) -> None:
+    x, w = numbers.integers(-128, 128, (9, 6)), numbers.integers(-128, 128, (3, 6, 8))
+    by_column, by_row = numbers.random((3, 8)) * 1e-3, numbers.random(9)
+    args = tensor(x, torch.int8), tensor(w, torch.int8), tensor(by_column, torch.float32), tensor(by_row, torch.float32)
+    if as_list:
+        y, scale = npu.npu_grouped_matmul_swiglu_quant_v2(
+            args[0], list(args[1]), list(args[2]), args[3], tensor([2, 0, 5]), group_list_type=1
+        )
+    else:
+        y, scale, offset = npu.npu_grouped_matmul_swiglu_quant(args[0], args[1], tensor([2, 2, 7]), args[2], args[3])
+        assert offset.numel() == 0
+    for group, rows in ((0, slice(0, 2)), (2, slice(2, 7))):
+        product = (x[rows] @ w[group]) * by_column[group] * by_row[rows, None]
+        values, scales = rounded(silu(product[:, :4]) * product[:, 4:])
+        off_by_one_at_most(y[rows], values)
+        close(scale[rows], scales, 1e-5)
+    assert y[7:].count_nonzero() == 0 and scale[7:].tolist() == [0.0, 0.0]
+
+
+def test_scaled_gates_in_eight_bits(numbers: np.random.Generator) -> None:
+    x, by_column, by_row = numbers.integers(-99, 99, (5, 8)), numbers.random((2, 8)), numbers.random(5)
+    bias = numbers.integers(-9, 9, (2, 8))
+    group = np.repeat([0, 1], [2, 3])
+    plain = (x + bias[group]) * by_column[group] * by_row[:, None]
+    given = {
+        "weight_scale": tensor(by_column), "activation_scale": tensor(by_row), "bias": tensor(bias, torch.int32),
+        "group_index": tensor([2, 3]),
+    }  # fmt: skip
+    y, scale = npu.npu_dequant_swiglu_quant(tensor(x, torch.int32), quant_mode=1, activate_left=True, **given)
+    values, scales = rounded(silu(plain[:, :4]) * plain[:, 4:])
+    off_by_one_at_most(y, values)
+    close(scale, scales, 1e-5)
+    y, _ = npu.npu_dequant_swiglu_quant(tensor(x, torch.int32), quant_mode=1, **given)
+    off_by_one_at_most(y, rounded(silu(plain[:, 4:]) * plain[:, :4])[0])
+    x = numbers.normal(size=(5, 8)) * 9
+    y, _ = npu.npu_dequant_swiglu_quant(
+        tensor(x), quant_scale=tensor([0.5]), quant_offset=tensor([3.0]), swiglu_mode=1, clamp_limit=4.0
+    )
+    active, other = np.minimum(x[:, ::2], 4), np.clip(x[:, 1::2], -4, 4)
+    gated = active / (1 + np.exp(-1.702 * active)) * (other + 1)
+    off_by_one_at_most(y, np.clip(np.rint(gated / 0.5 + 3), -128, 127))
+
+
+def test_rows_rounded_before_a_grouped_product(numbers: np.random.Generator) -> None:
+    x, w, scale = numbers.normal(size=(6, 8)), numbers.integers(-128, 128, (2, 5, 8)), numbers.random((2, 5))
+    out = npu.npu_quant_grouped_matmul_dequant(tensor(x), tensor(w, torch.int8), tensor(scale), tensor([4, 6]))
+    values, by_row = rounded(x)
+    expected = np.concatenate([values[:4] @ w[0].T * scale[0], values[4:] @ w[1].T * scale[1]]) * by_row[:, None]
+    close(out, expected, 1e-5)
+
+
+def test_products_added_in_place(numbers: np.random.Generator) -> None:
+    a, b = numbers.integers(-9, 9, (4, 6)), numbers.integers(-9, 9, (6, 5))
+    total = torch.ones(4, 5)
+    npu.npu_add_quant_matmul_(
+        total, tensor(a, torch.int8), tensor(b, torch.int8), tensor([0.5]), x1_scale=tensor([2.0])
+    )
+    close(total, a @ b + 1.0)
+    total = torch.ones(2, 4, 5)
+    scales = tensor(numbers.random((2, 5)))
+    npu.npu_add_quant_gmm_(total, tensor(a, torch.int8), tensor(b, torch.int8), scales, tensor([2, 6]))
+    for group, rows in ((0, slice(0, 2)), (1, slice(2, 6))):
+        close(total[group], a[:, rows] @ b[rows] * scales[group].numpy() + 1, 1e-5)
+    C = torch.ones(6, 5)
+    atb._npu_matmul_add_fp32(tensor(a.T, torch.float16).T.contiguous(), torch.ones(4, 5, dtype=torch.float16), C)
+    close(C, a.T @ np.ones((4, 5)) + 1)
+
+
+def test_batches_between_permutations(numbers: np.random.Generator) -> None:
+    a, b = numbers.integers(-9, 9, (3, 2, 6)), numbers.integers(-9, 9, (2, 6, 5))
+    by_row, by_column = numbers.random(3), numbers.random(5)
+    out = npu.npu_transpose_quant_batchmatmul(
+        tensor(a, torch.int8), tensor(b, torch.int8), 6, x1_scale=tensor(by_row), x2_scale=tensor(by_column),
+        perm_x1=[1, 0, 2], perm_y=[1, 0, 2],
+    )  # fmt: skip
+    expected = np.einsum("mbk,bkn->mbn", a, b) * by_row[:, None, None] * by_column
+    assert out.dtype == torch.float32
+    close(out, expected, 1e-5)
+
+
+def test_products_from_both_sides_in_four_bits(numbers: np.random.Generator) -> None:
+    x, left, right = (numbers.normal(size=size) for size in ((2, 4, 8), (4, 4), (8, 8)))
+    packed, scale = npu.npu_kronecker_quant(tensor(x), tensor(left), tensor(right), 0.9)
+    y = left @ x @ right
+    by = np.abs(y).max((1, 2)) / (7 * 0.9)
+    close(scale, by, 1e-6)
+    words = packed.numpy().astype(np.int64)
+    nibbles = (words[..., None] >> np.arange(0, 32, 4)) & 15
+    values = np.where(nibbles > 7, nibbles - 16, nibbles).reshape(2, 4, 8)
+    assert values.tolist() == np.clip(np.rint(y / by[:, None, None]), -8, 7).tolist()
+    with pytest.raises(NotImplementedError, match="not documented"):
+        npu.npu_matmul_compress_dequant(tensor(x), tensor(x), tensor(x), tensor(x), tensor(x))
+
+
+@pytest.mark.parametrize("mode", ["Norm", "PA", "PA_BLK_BNSD", "PA_NZ"])
+def test_norm_rotation_and_cache(numbers: np.random.Generator, mode: str) -> None:
+    kv, gamma, angle = numbers.normal(size=(2, 1, 5, 48)), numbers.normal(size=32), numbers.normal(size=(2, 1, 5, 16))
+    cos, sin = np.cos(angle), np.sin(angle)
+    if mode == "Norm":
+        caches = [torch.zeros(2, 1, 7, width, dtype=torch.float64) for width in (16, 32)]
+        index = np.array([[3, 4, 0, -1, 6], [0, 1, 2, 3, 4]])
+    else:
+        caches = [torch.zeros(4, 4, 1, width, dtype=torch.float64) for width in (16, 32)]
+        index = np.array([4, 12, 0, 8]) if "BLK" in mode else np.array([3, 4, 0, -1, 6, 8, 9, 10, 11, 12])
+    *_, k, c = npu.npu_kv_rmsnorm_rope_cache(
+        tensor(kv), tensor(gamma), tensor(cos), tensor(sin), tensor(index), *caches, cache_mode=mode, is_output_kv=True
+    )
+    plain = kv[..., :32] / np.sqrt((kv[..., :32] ** 2).mean(-1, keepdims=True) + 1e-5) * gamma
+    halves = np.concatenate([kv[..., 32::2], kv[..., 33::2]], -1)
+    turned = halves * cos + np.concatenate([-halves[..., 8:], halves[..., :8]], -1) * sin
+    close(k, turned)
+    close(c, plain)
+    for cache, rows in zip(caches, (turned, plain), strict=True):
+        width = rows.shape[-1]
+        expected = np.zeros(cache.shape)
+        flat = expected.reshape(2, 7, width) if mode == "Norm" else expected.reshape(16, width)
+        for b in range(2):
+            for t in range(5):
+                if mode == "Norm":
+                    if index[b, t] >= 0:
+                        flat[b, index[b, t]] = rows[b, 0, t]
+                    continue
+                slot = index[2 * b + t // 4] + t % 4 if "BLK" in mode else index[5 * b + t]
+                if slot < 0:
+                    continue
+                if mode == "PA_NZ":
+                    expected.reshape(4, width // 16, 4, 16)[slot // 4, :, slot % 4] = rows[b, 0, t].reshape(-1, 16)
+                else:
+                    flat[slot] = rows[b, 0, t]
+        close(cache, expected)
+
+
+def test_the_way_of_tokens_to_latent_attention(numbers: np.random.Generator) -> None:
+    x, dq, dkv = numbers.normal(size=(3, 8)), numbers.normal(size=(8, 6)), numbers.normal(size=(8, 20))
+    uq, uk = numbers.normal(size=(6, 2 * (5 + 4))), numbers.normal(size=(2, 5, 16))
+    gammas, angle = (numbers.normal(size=6), numbers.normal(size=16)), numbers.normal(size=(3, 4))
+    caches = [torch.zeros(2, 4, 1, width, dtype=torch.float64) for width in (16, 4)]
+    given = [tensor(each) for each in (x, dq, uq, uk, dkv, *gammas, np.sin(angle), np.cos(angle))]
+    slots = tensor([5, 0, 2])
+    query, query_turned, kv, kr, _ = npu.npu_mla_prolog_v2(*given, slots, *caches)
+
+    def norm(y: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+        return y / np.sqrt((y * y).mean(-1, keepdims=True) + 1e-5) * gamma
+
+    def turn(y: np.ndarray, cos: np.ndarray, sin: np.ndarray) -> np.ndarray:
+        halves = np.concatenate([y[..., ::2], y[..., 1::2]], -1)
+        return halves * cos + np.concatenate([-halves[..., 2:], halves[..., :2]], -1) * sin
+
+    both = (norm(x @ dq, gammas[0]) @ uq).reshape(3, 2, 9)
+    cos, sin = np.cos(angle), np.sin(angle)
+    close(query, np.einsum("tnd,ndh->tnh", both[..., :5], uk))
+    close(query_turned, turn(both[..., 5:], cos[:, None], sin[:, None]))
+    low = x @ dkv
+    for cache, rows in ((kv, norm(low[:, :16], gammas[1])), (kr, turn(low[:, 16:], cos, sin))):
+        expected = np.zeros((8, rows.shape[1]))
+        expected[[5, 0, 2]] = rows
+        close(cache.reshape(8, -1), expected)
+    again = [torch.zeros_like(cache) for cache in caches]
+    newer, _, _, normalised, _ = npu.npu_mla_prolog_v3(*given, *again, cache_index=slots, query_norm_flag=True)
+    assert newer.equal(query) and again[0].equal(kv) and again[1].equal(kr)
+    close(normalised, norm(x @ dq, gammas[0]))
+
+
+def test_the_delta_rule_token_by_token(numbers: np.random.Generator) -> None:
+    lengths = [70, 130]
+    q, k = (numbers.normal(size=(200, 2, 8)) / 3 for _ in range(2))
+    v, beta, g = numbers.normal(size=(200, 4, 6)), numbers.random((200, 4)), -numbers.random((200, 4)) / 5
+    state = numbers.normal(size=(2, 4, 6, 8))
+    out, last = npu.npu_chunk_gated_delta_rule(
+        *map(tensor, (q, k, v)), beta=tensor(beta), initial_state=tensor(state), scale=0.4, g=tensor(g),
+        actual_seq_lengths=tensor(lengths, torch.int32),
+    )  # fmt: skip
+    expected, start = np.empty_like(v), 0
+    for b, length in enumerate(lengths):
+        for t in range(start, start + length):
+            for n in range(4):
+                S, key = np.exp(g[t, n]) * state[b, n], k[t, n // 2]
+                state[b, n] = S + beta[t, n] * np.outer(v[t, n] - S @ key, key)
+                expected[t, n] = state[b, n] @ q[t, n // 2] * 0.4
+        start += length
+    close(out, expected, 1e-9)
+    close(last, state, 1e-9)
+
+
+def test_packed_prompts_and_mixed_batches(numbers: np.random.Generator) -> None:
+    lengths, heads = [3, 5], 4
+    q, k, v = (numbers.normal(size=(8, n, 8)) for n in (heads, 2, 2))
+    causal = np.triu(np.full((16, 16), -1e4), 1)
+
+    def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, shift: Any) -> np.ndarray:
+        s = np.einsum("qnd,knd->nqk", q, k.repeat(heads // k.shape[1], 1)) * 0.3 + shift
+        e = np.exp(s - s.max(-1, keepdims=True))
+        return np.einsum("nqk,knd->qnd", e / e.sum(-1, keepdims=True), v.repeat(heads // v.shape[1], 1))
+
+    sizes = torch.tensor(lengths, dtype=torch.int32)
+    spans = [slice(0, 3), slice(3, 8)]
+    out = torch.zeros(8, heads, 8, dtype=torch.float64)
+    atb._npu_flash_attention_unpad(*map(tensor, (q, k, v)), sizes, 0.3, heads, 2, out)
+    close(out, np.concatenate([attended(q[a], k[a], v[a], 0) for a in spans]))
+    blocks = causal.reshape(16, 1, 16).transpose(1, 0, 2)[None]
+    atb._npu_flash_attention_v3(*map(tensor, (q, k, v)), tensor(blocks), sizes, 0.3, heads, 2, out=out)
+    close(
+        out, np.concatenate([attended(q[a], k[a], v[a], causal[: a.stop - a.start, : a.stop - a.start]) for a in spans])
+    )
+    caches, table = numbers.normal(size=(2, 6, 4, 2, 8)), np.array([[0, 1, 0], [3, 5, 2]])
+    context = [6, 9]
+    for name in ("_npu_paged_attention_splitfuse", "_npu_paged_attention_splitfuse_v2"):
+        getattr(atb, name)(
+            tensor(q), *map(tensor, caches), tensor(table, torch.int32), torch.tensor(context, dtype=torch.int32),
+            tensor(causal), sizes, 2, heads, 0.3, out=out,
+        )  # fmt: skip
+        expected = []
+        for i, (a, length) in enumerate(zip(spans, context, strict=True)):
+            rows = [cache[table[i]].reshape(12, 2, 8)[:length] for cache in caches]
+            expected.append(attended(q[a], *rows, causal[length - (a.stop - a.start) : length, :length]))
+        close(out, np.concatenate(expected))
+
+
+def test_inference_into_the_callers_tensors() -> None:
+    q, k = torch.randn(2, 3, 8), torch.randn(2, 5, 8)
+    wanted, lse = npu.npu_fused_infer_attention_score(q, k, k, num_heads=2, scale=0.5, softmax_lse_flag=True)
+    out, logs = torch.empty_like(wanted), torch.empty_like(lse)
+    workspace = npu._npu_fused_infer_attention_score_get_max_workspace(q, k, k, num_heads=2)
+    made = npu.npu_fused_infer_attention_score.out(
+        q, k, k, num_heads=2, scale=0.5, softmax_lse_flag=True, workspace=workspace, attention_out=out, softmax_lse=logs
+    )
+    assert made[0] is out and out.equal(wanted) and logs.equal(lse)
+    with pytest.raises(RuntimeError, match="attention_out must have 48 elements"):
+        npu.npu_fused_infer_attention_score_v2.out(
+            q, k, k, num_query_heads=2, attention_out=torch.empty(3), softmax_lse=torch.empty(0)
+        )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_packing_without_loss(dtype: Any) -> None:
+    x = torch.randn(7, 9).to(dtype)
+    x[0, :3] = torch.tensor([float("nan"), float("inf"), -0.0])
+    size, count = x.element_size(), x.numel()
+    pdf = torch.zeros(256, dtype=torch.int32)
+    mantissa = torch.zeros(-(-count * (size - 1) // size), dtype=dtype)
+    fixed, var = torch.zeros(20, dtype=dtype), torch.zeros(count, dtype=dtype)
+    npu.npu_hans_encode.out(x, True, False, pdf=pdf, mantissa=mantissa, fixed=fixed, var=var)
+    assert pdf.sum() == count
+    back = npu.npu_hans_decode.out(mantissa, fixed, var, pdf, False, out=torch.empty_like(x))
+    assert back.view(torch.uint8).equal(x.view(torch.uint8))
+    with pytest.raises(RuntimeError, match="out must have the 63 numbers that were packed, but it has 4"):
+        npu.npu_hans_decode.out(mantissa, fixed, var, pdf, False, out=torch.empty(4, dtype=dtype))
+
+
+def test_a_step_of_adam(numbers: np.random.Generator) -> None:
+    g, w = numbers.normal(size=4), numbers.normal(size=4)
+    var, m, v = tensor(w), torch.zeros(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
+    npu.npu_apply_adam.out(0.9, 0.999, 0.1, 0.9, 0.999, 1e-8, tensor(g), False, False, var=var, m=m, v=v)
+    parameter = torch.tensor(w, requires_grad=True)
+    parameter.grad = tensor(g)
+    torch.optim.Adam([parameter], lr=0.1).step()
+    close(var, parameter.detach().numpy(), 1e-6)
+    close(m, 0.1 * g)
+    close(v, 0.001 * g * g)
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "TND"])
+def test_attention_in_two_parts_of_its_heads(numbers: np.random.Generator, layout: str) -> None:
+    whole = [numbers.normal(size=(6, 2, 6)) for _ in range(2)]
+    v = numbers.normal(size=(6, 2, 4))
+    q, k = (tensor(x if layout == "TND" else x.transpose(1, 0, 2)[None]) for x in whole)
+    value = tensor(v if layout == "TND" else v.transpose(1, 0, 2)[None])
+    lengths = {"actual_seq_qlen": [6], "actual_seq_kvlen": [6]} if layout == "TND" else {}
+    made = npu.npu_fusion_attention_v2(
+        q[..., :4], k[..., :4], value, 2, layout, query_rope=q[..., 4:], key_rope=k[..., 4:], scale=0.4, **lengths
+    )
+    assert made[0].equal(npu.npu_fusion_attention(q, k, value, 2, layout, scale=0.4, **lengths)[0])
+    s = np.einsum("qnd,knd->nqk", *whole) * 0.4
+    e = np.exp(s - s.max(-1, keepdims=True))
+    expected = np.einsum("nqk,knd->qnd", e / e.sum(-1, keepdims=True), v)
+    close(made[0], expected if layout == "TND" else expected.transpose(1, 0, 2)[None])
+
+
+def test_a_mask_of_dropout_is_the_one_that_attention_draws(numbers: np.random.Generator) -> None:
+    q = tensor(numbers.normal(size=(1, 2, 6, 4)))
+    mask = npu._npu_dropout_gen_mask(q, [1, 2, 6, 6], 0.4, 77, 0)
+    assert mask.dtype == torch.uint8 and mask.numel() == 16
+    ours = npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.6, dropout_mask=mask, seed=77)[0]
+    assert ours.equal(npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.6, seed=77)[0])
+    full = npu._npu_dropout_gen_mask(q, [17, 19], 0.0, 1, 0)
+    assert full.numel() == 48 and full[:40].tolist() == [255] * 40 and full[40:].tolist() == [7] + [0] * 7
+
+
+def test_rows_beyond_what_experts_have_room_for(numbers: np.random.Generator) -> None:
+    x, experts = numbers.normal(size=(6, 3)), numbers.integers(0, 4, (6, 2))
+    out, places, counts, _ = npu.npu_moe_init_routing_v2(
+        tensor(x), tensor(experts, torch.int32), expert_num=4, expert_capacity=2, drop_pad_mode=1,
+        expert_tokens_num_type=1, expert_tokens_num_flag=True,
+    )  # fmt: skip
+    expected, slots, held = np.zeros((4, 2, 3)), [-1] * 12, [0] * 4
+    for place, expert in enumerate(experts.flatten()):
+        if held[expert] < 2:
+            expected[expert, held[expert]] = x[place // 2]
+            slots[place] = expert * 2 + held[expert]
+        held[expert] += 1
+    assert out.numpy().tolist() == expected.tolist() and places.tolist() == slots and counts.tolist() == held
+    _, order, _, _ = npu.npu_moe_init_routing_v2(
+        tensor(x), tensor(experts, torch.int32), expert_num=4, active_expert_range=[1, 3], row_idx_type=1
+    )
+    keys = [9 if e < 1 else e for e in experts.flatten()]
+    assert order.tolist() == sorted(range(12), key=lambda i: keys[i])
+
+
+def test_a_convolution_that_reads_where_it_is_told(numbers: np.random.Generator) -> None:
+    x, w, bias = numbers.normal(size=(1, 4, 5, 6)), numbers.normal(size=(2, 4, 3, 3)), numbers.normal(size=2)
+    offset = numbers.normal(size=(1, 3, 2, 3, 3, 3, 3))  # columns, rows, factors; groups; kernel; results
+    out, read = npu.npu_deformable_conv2d(
+        tensor(x), tensor(w), tensor(offset.reshape(1, 54, 3, 3)), tensor(bias), [3, 3], [1, 1, 2, 2], [1, 1, 1, 1],
+        deformable_groups=2,
+    )  # fmt: skip
+    assert read.shape == (1, 4, 9, 9)
+
+    def at(c: int, row: float, column: float) -> float:
+        total, top, left = 0.0, int(np.floor(row)), int(np.floor(column))
+        for i in (top, top + 1):
+            for j in (left, left + 1):
+                if 0 <= i < 5 and 0 <= j < 6:
+                    total += x[0, c, i, j] * (1 - abs(row - i)) * (1 - abs(column - j))
+        return total
+
+    expected = np.zeros((2, 3, 3)) + bias[:, None, None]
+    for i, j, c, a, b in np.ndindex(3, 3, 4, 3, 3):
+        column, row, factor = offset[0, :, c // 2, a, b, i, j]
+        value = at(c, 2 * i - 1 + a + row, 2 * j - 1 + b + column) * factor
+        assert abs(read[0, c, 3 * i + a, 3 * j + b].item() - value) < 1e-9
+        expected[:, i, j] += w[:, c, a, b] * value
+    close(out[0], expected)
+    plain = torch.zeros(1, 54, 3, 3, dtype=torch.float64)
+    plain[:, 36:] = 1
+    same = npu.npu_deformable_conv2d(
+        tensor(x), tensor(w), plain, None, [3, 3], [1, 1, 2, 2], [1, 1, 1, 1], deformable_groups=2
+    )[0]
+    close(same, npu.npu_conv2d(tensor(x), tensor(w), None, [2, 2], [1, 1], [1, 1], 1).numpy())
+    with pytest.raises(RuntimeError, match="offset must have 54 channels"):
+        npu.npu_deformable_conv2d(
+            tensor(x), tensor(w), plain[:, 1:], None, [3, 3], [1, 1, 2, 2], [1, 1, 1, 1], deformable_groups=2
+        )
