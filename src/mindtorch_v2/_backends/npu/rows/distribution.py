@@ -76,7 +76,8 @@ def _spans(counts, ranks) -> list[int]:
 def _turned(counts, first, second) -> list[int]:
     """Numbers of rows that lie by `first`, then `second` (runs of these sizes), in the order `second`, then `first`."""
     sizes = counts.reshape(first, second).tolist()
-    starts, start = [], 0
+    starts: list[list[int]] = []
+    start = 0
     for row in sizes:
         starts.append([])
         for size in row:

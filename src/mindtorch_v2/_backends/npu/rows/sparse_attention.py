@@ -39,7 +39,7 @@ def _runs(operator, query, layout_query, q_lengths, keys, layout_key, k_lengths,
         require(q_lengths is not None, operator, "layout TND takes actual_seq_lengths_query, the ends of the sequences")
         ends = _whole_numbers(q_lengths)
         spans = list(zip([0, *ends[:-1]], ends, strict=True))
-        places = [(slice(a, b), b - a) for a, b in spans]
+        places: list[tuple[Any, int]] = [(slice(a, b), b - a) for a, b in spans]
     else:
         lengths = [query.shape[1]] * query.shape[0] if q_lengths is None else _whole_numbers(q_lengths)
         places = [((i, slice(0, n)), n) for i, n in enumerate(lengths)]
