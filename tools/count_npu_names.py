@@ -1,6 +1,6 @@
 """Which names that Ascend's programs use are there: a table by kind, from the counts in tests/snapshots/names/torch_npu_uses.tsv.
 
-python tools/count_npu_names.py             the table: names and uses, those that resolve, the share of the uses
+python tools/count_npu_names.py             the table: names and uses, those that resolve, how many raise when used, the share of the uses
 python tools/count_npu_names.py --missing   and every name that does not resolve
 """
 
@@ -67,22 +67,30 @@ def resolves(use: Use) -> bool:
     )
 
 
+def raises(use: Use) -> bool:
+    """Whether the name is there only to say that what it stands for is not."""
+    with contextlib.suppress(AttributeError, RuntimeError):
+        return "is not implemented in mindtorch_v2" in (getattr(find(use.name), "__doc__", None) or "")
+    return False
+
+
 def table() -> dict[str, dict[str, int]]:
-    """By kind: names, those that resolve, uses, those of names that resolve."""
+    """By kind: names, those that resolve, uses, those of names that resolve, and those of names that raise when used."""
     found: dict[str, dict[str, int]] = {}
     for use in counted():
-        numbers = found.setdefault(use.kind, {"names": 0, "there": 0, "uses": 0, "uses_there": 0})
+        numbers = found.setdefault(use.kind, {"names": 0, "there": 0, "uses": 0, "uses_there": 0, "raise": 0})
         there = resolves(use)
         numbers["names"] += 1
         numbers["there"] += there
         numbers["uses"] += use.uses
         numbers["uses_there"] += use.uses * there
+        numbers["raise"] += use.uses * raises(use)
     return found
 
 
 def main() -> None:
     """Print the table."""
-    print(f"{'kind':12}{'names':>8}{'there':>8}{'uses':>8}{'there':>8}{'share':>9}")
+    print(f"{'kind':12}{'names':>8}{'there':>8}{'uses':>8}{'there':>8}{'raise':>8}{'share':>9}")
     for kind, numbers in sorted(table().items()):
         share = 100 * numbers["uses_there"] / numbers["uses"]
         print(f"{kind:12}" + "".join(f"{number:8}" for number in numbers.values()) + f"{share:8.1f}%")

@@ -293,6 +293,11 @@ int8: _dtype
 legacy_contiguous_format: Any
 long: _dtype
 nonzero: Any
+qint32: Any
+qint8: Any
+quint2x4: Any
+quint4x2: Any
+quint8: Any
 short: _dtype
 sparse_compressed_tensor: Any
 sparse_coo_tensor: Any

@@ -49,6 +49,15 @@ class ProcessGroupHCCL:
     name = "hccl"
     SUM = RedOpType.SUM  # for those below who combine by it
 
+    class Options:
+        """Options of a group as programs fill them in; the configuration is kept and has no effect."""
+
+        def __init__(self) -> None:
+            self.hccl_config: dict = {}
+            self.is_high_priority_stream = False
+            self.global_ranks_in_group: list = []
+            self.group_id = ""
+
     def __init__(self, store, rank, size, timeout):
         self.rank, self.size, self.timeout = rank, size, timeout
         self._store = store

@@ -35,7 +35,8 @@ from mindtorch_v2._backends.npu.stream import (
     set_stream,
 )
 
-from . import amp, memory, mstx, npu_config, random, utils
+from . import _recovery, amp, memory, mstx, npu_config, random, utils
+from ._absent import NAMES as _ABSENT
 from ._typed import (
     BFloat16Tensor,
     BoolTensor,
@@ -76,6 +77,8 @@ from .random import (
     set_rng_state,
     set_rng_state_all,
 )
+from .switches import *
+from .switches import __all__ as _SWITCHES
 from .utils import get_soc_version
 
 __all__ = [
@@ -165,7 +168,10 @@ __all__ = [
     "synchronize",
     "tensor_ptr",
     "utils",
+    *(name for name in _ABSENT if not name.startswith("_")),
+    *_SWITCHES,
 ]
+globals().update(_ABSENT)
 
 OutOfMemoryError = NPUOutOfMemoryError
 NPUDeviceProperties = namedtuple("NPUDeviceProperties", "name total_memory cube_core_num vector_core_num L2_cache_size")
@@ -174,6 +180,12 @@ NPUDeviceProperties = namedtuple("NPUDeviceProperties", "name total_memory cube_
 def init() -> None:
     """Start the runtime and register the device's kernels; nothing if that was done. RuntimeError without CANN."""
     _backend.load()
+
+
+def _lazy_call(callback, **options) -> None:
+    """Call a function once the device is there, which it is for this call."""
+    init()
+    callback()
 
 
 def is_initialized():

@@ -7,6 +7,9 @@ from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu.stream import device_index
 
+from ._absent import NAMES as _ABSENT
+from ._absent import OF_MEMORY as _OF_MEMORY
+
 __all__ = [
     "empty_cache",
     "max_memory_allocated",
@@ -23,6 +26,10 @@ __all__ = [
     "reset_max_memory_cached",
     "reset_peak_memory_stats",
 ]
+globals().update(_OF_MEMORY)
+globals().update(
+    {name: _ABSENT[name] for name in ("MemPool", "NPUPluggableAllocator", "change_current_allocator", "use_mem_pool")}
+)
 
 
 def _allocator(device):

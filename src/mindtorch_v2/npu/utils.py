@@ -5,14 +5,14 @@ from mindtorch_v2._backends.npu import runtime as _runtime
 
 __all__ = ["get_soc_version", "is_support_inf_nan", "npu_check_overflow"]
 
-# The numbers that torch_npu gives the names of chips; two devices of a family differ by the order of these.
+# The numbers that torch_npu gives the names of chips (its csrc/core/npu/NpuVariables.h, August 2026).
 _CHIPS = {
     "Ascend910PremiumA": 100, "Ascend910ProA": 101, "Ascend910A": 102, "Ascend910ProB": 103, "Ascend910B": 104,
     "Ascend310P1": 200, "Ascend310P2": 201, "Ascend310P3": 202, "Ascend310P4": 203, "Ascend310P5": 204,
     "Ascend310P7": 205, "Ascend910B1": 220, "Ascend910B2": 221, "Ascend910B2C": 222, "Ascend910B3": 223,
     "Ascend910B4": 224, "Ascend910B4-1": 225, "Ascend310B1": 240, "Ascend310B2": 241, "Ascend310B3": 242,
     "Ascend310B4": 243, "Ascend910_9391": 250, "Ascend910_9392": 251, "Ascend910_9381": 252, "Ascend910_9382": 253,
-    "Ascend910_9372": 254, "Ascend910_9362": 255,
+    "Ascend910_9372": 254, "Ascend910_9362": 255, "Ascend910_9363": 256, "Ascend950": 260,
 }  # fmt: skip
 
 

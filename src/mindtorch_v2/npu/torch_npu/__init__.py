@@ -8,12 +8,14 @@ from mindtorch_v2 import npu, ops, torchair
 from mindtorch_v2._as_torch import TORCH_VERSION as __version__
 from mindtorch_v2._operators.table import rows_of
 
-from . import optim, profiler, testing, utils
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+
+from . import _C, atb, contrib, dynamo, multiprocessing, op_plugin, optim, profiler, testing, utils
 from .formats import Format, empty_with_format, get_npu_format, npu_format_cast, npu_format_cast_
 
 ops.npu.npu_rms_norm  # noqa: B018  (defines the operators)
 _OPERATORS = {row.handle.name: getattr(ops, space) for space in ("npu", "atb") for row in rows_of(space).values()}
-# The numbers by which operators take dtypes that PyTorch's C++ does not number.
+# The numbers by which operators take dtypes that PyTorch's C++ does not number: 256 and ACL's number of the type.
 _DTYPES = {
     "hifloat8": 290,
     "float8_e5m2": 291,
@@ -26,11 +28,18 @@ _DTYPES = {
 __all__ = [
     "Format",
     "__version__",
+    "HiFloat8Tensor",
+    "atb",
+    "contrib",
+    "dynamo",
     "empty_with_format",
+    "empty_with_swapped_memory",
     "get_npu_format",
+    "multiprocessing",
     "npu",
     "npu_format_cast",
     "npu_format_cast_",
+    "op_plugin",
     "optim",
     "profiler",
     "testing",
@@ -43,3 +52,9 @@ __all__ = [
 for _name, _space in _OPERATORS.items():
     globals()[_name] = getattr(_space, _name)
 globals().update(_DTYPES)
+
+HiFloat8Tensor = unavailable_class("torch_npu.HiFloat8Tensor")
+HiFloat8Tensor.to_hifloat8 = unavailable_function("torch_npu.HiFloat8Tensor.to_hifloat8")
+empty_with_swapped_memory = unavailable_function(
+    "torch_npu.empty_with_swapped_memory", "torch.empty(..., pin_memory=True) is memory of the host that copies fast"
+)

@@ -2,13 +2,14 @@
 
 import functools
 import os
+import re
 import unittest
 
 import numpy as np
 
 import mindtorch_v2 as torch
 
-__all__ = ["SupportedDevices", "create_common_tensor", "get_npu_device", "set_npu_device"]
+__all__ = ["SkipIfNotGteCANNVersion", "SupportedDevices", "create_common_tensor", "get_npu_device", "set_npu_device"]
 
 
 def get_npu_device() -> str:
@@ -42,6 +43,30 @@ class SupportedDevices:
         def checked(*args, **kwargs):
             if not self._is_here():
                 raise unittest.SkipTest(f"only for {', '.join(self.supported_list)}")
+            return function(*args, **kwargs)
+
+        return checked
+
+
+class SkipIfNotGteCANNVersion:
+    """Decorator that skips a test on a CANN before a version, "8.3.RC1" say.
+
+    The version compared is CANN's, from the environment of the toolkit; the emulator has none, and skips nothing.
+    """
+
+    def __init__(self, base_version, module="CANN") -> None:
+        self.base_version, self.module = base_version, module
+
+    @staticmethod
+    def _parts(version) -> list:
+        return [int(each) for each in re.findall(r"\d+", version)]
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            here = os.environ.get("ASCEND_TOOLKIT_VERSION", "")
+            if here and self._parts(here) < self._parts(self.base_version):
+                raise unittest.SkipTest(f"only for {self.module} from {self.base_version} on, not {here}")
             return function(*args, **kwargs)
 
         return checked

@@ -1,5 +1,26 @@
-"""Questions about the installation."""
+"""Questions about the installation, counts of operations, and names of what this package does not have."""
 
-from . import collect_env
+from mindtorch_v2._core.unavailable import unavailable_names
 
-__all__ = ["collect_env"]
+from . import collect_env, cpp_extension, flops_count, profiler
+from .collect_env import get_cann_version
+from .flops_count import FlopsCounter
+from .threads import reset_thread_affinity, set_thread_affinity
+
+__all__ = [
+    "FlopsCounter",
+    "collect_env",
+    "cpp_extension",
+    "flops_count",
+    "get_cann_version",
+    "profiler",
+    "reset_thread_affinity",
+    "set_thread_affinity",
+]
+globals().update(
+    unavailable_names(
+        "torch_npu.utils",
+        functions="get_part_combined_tensor is_combined_tensor_valid npu_combine_tensors patch_getenv register_asd_hook "
+        "save_async set_asd_loss_scale",
+    )
+)

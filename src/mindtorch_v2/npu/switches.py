@@ -1,0 +1,196 @@
+"""Switches of torch_npu that are kept and can be read back, and what is asked of autocast and of overflow by older names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import stream as _stream
+
+__all__ = [
+    "CubeMathType",
+    "ExternalEvent",
+    "SyncLaunchStream",
+    "are_compatible_impl_enabled",
+    "clear_npu_overflow_flag",
+    "current_blas_handle",
+    "disable_deterministic_with_backward",
+    "enable_deterministic_with_backward",
+    "get_allocator_backend",
+    "get_amp_supported_dtype",
+    "get_autocast_dtype",
+    "get_mm_bmm_format_nd",
+    "get_npu_overflow_flag",
+    "get_per_process_memory_fraction",
+    "get_sync_debug_mode",
+    "host_empty_cache",
+    "is_autocast_enabled",
+    "native_device",
+    "reset_accumulated_memory_stats",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_deterministic_level",
+    "set_mm_bmm_format_nd",
+    "set_sync_debug_mode",
+    "use_compatible_impl",
+]
+
+native_device = "npu"  # the device's name, as older programs ask for it
+_kept: dict[str, Any] = {"mm_bmm_format_nd": True, "compatible_impl": False}
+
+
+class CubeMathType:
+    """Numbers for how the matrix unit may round operands. FORCE_GRP_ACC_FOR_FP32 is refused where it is set."""
+
+    KEEP_DTYPE = 0
+    ALLOW_FP32_DOWN_PRECISION = 1
+    USE_FP16 = 2
+    USE_HF32 = 3
+    FORCE_GRP_ACC_FOR_FP32 = 4
+
+
+class SyncLaunchStream(_stream.Stream):
+    """A stream; its work is handed to the device by the thread that asks for it, as that of every stream here."""
+
+
+class ExternalEvent(_stream.Event):
+    """An event whose record comes from outside of a captured graph.
+
+    It works between streams as any event. To wait for it, or to reset it, while a graph is captured raises
+    NotImplementedError: a recorded wait that each replay renews is not there yet.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def wait(self, stream: Any = None) -> None:
+        """Let later work on a stream (the current one) wait for the event."""
+        self._outside("wait for")
+        super().wait(stream)
+
+    def reset(self, stream: Any = None) -> None:
+        """Forget the record, behind what the stream has to do."""
+        self._outside("reset")
+        (_stream.current_stream() if stream is None else stream).synchronize()
+        if self.npu_event:
+            _stream.state.get().runtime.destroy_event(self.npu_event)
+            self.npu_event = 0
+
+    @staticmethod
+    def _outside(verb: str) -> None:
+        if torch.npu.is_current_stream_capturing():
+            raise NotImplementedError(
+                f"torch.npu.ExternalEvent: to {verb} it while a graph is captured is not supported; update the graph's "
+                "tasks before it is replayed"
+            )
+
+
+def set_mm_bmm_format_nd(nd: bool) -> None:
+    """Keep whether matrix products keep the plain layout, which they always do here; TypeError for what is no bool."""
+    if not isinstance(nd, bool):
+        raise TypeError(f"mm_bmm_format_nd must be a bool, not {type(nd).__name__}")
+    _kept["mm_bmm_format_nd"] = nd
+
+
+def get_mm_bmm_format_nd() -> bool:
+    """The last value of `set_mm_bmm_format_nd`; True at first."""
+    return _kept["mm_bmm_format_nd"]
+
+
+def use_compatible_impl(is_enable: bool) -> None:
+    """Keep whether operators should act as PyTorch's where torch_npu's own ways differ; here they always do."""
+    _kept["compatible_impl"] = bool(is_enable)
+
+
+def are_compatible_impl_enabled() -> bool:
+    """The last value of `use_compatible_impl`; False at first."""
+    return _kept["compatible_impl"]
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Keep "default" (0), the only mode there is; NotImplementedError for "warn" and "error"."""
+    if debug_mode not in (0, "default"):
+        raise NotImplementedError(
+            "torch.npu.set_sync_debug_mode: waits of the host are not told; only 'default' is there"
+        )
+
+
+def get_sync_debug_mode() -> int:
+    """0: waits of the host are not told."""
+    return 0
+
+
+def set_deterministic_level(level: int) -> None:
+    """Ask for deterministic operators (1, 2) or not (0), as `torch.use_deterministic_algorithms` does."""
+    if level not in (0, 1, 2):
+        raise ValueError(f"set_deterministic_level(): level must be 0, 1 or 2, but it is {level}")
+    torch.use_deterministic_algorithms(level > 0)
+
+
+def enable_deterministic_with_backward(tensor: Any) -> Any:
+    """The tensor; deterministic operators are asked for from here on, forward and backward."""
+    torch.use_deterministic_algorithms(True)
+    return tensor
+
+
+def disable_deterministic_with_backward(tensor: Any) -> Any:
+    """The tensor; deterministic operators are no longer asked for."""
+    torch.use_deterministic_algorithms(False)
+    return tensor
+
+
+def get_npu_overflow_flag() -> bool:
+    """False: infinities and NaN are kept, and no flag is raised in their stead."""
+    return False
+
+
+def clear_npu_overflow_flag() -> None:
+    """Do nothing, as there is no flag."""
+
+
+def current_blas_handle() -> None:
+    """None, as torch_npu returns: the device has no such handle."""
+
+
+def get_amp_supported_dtype() -> list:
+    """The dtypes that autocast computes in."""
+    return [torch.float16, torch.bfloat16]
+
+
+def is_autocast_enabled() -> bool:
+    """Whether autocast is on for NPUs."""
+    return torch.is_autocast_enabled("npu")
+
+
+def set_autocast_enabled(enable: bool) -> None:
+    """Turn autocast on or off for NPUs."""
+    torch.set_autocast_enabled("npu", enable)
+
+
+def get_autocast_dtype() -> torch.dtype:
+    """The dtype that autocast computes in on NPUs."""
+    return torch.get_autocast_dtype("npu")
+
+
+def set_autocast_dtype(dtype: torch.dtype) -> None:
+    """Choose the dtype that autocast computes in on NPUs."""
+    torch.set_autocast_dtype("npu", dtype)
+
+
+def get_allocator_backend() -> str:
+    """The name of the allocator: native."""
+    return "native"
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """1: a process may take all of a device's memory."""
+    return 1.0
+
+
+def host_empty_cache() -> None:
+    """Do nothing: page-locked memory is given back when its tensors go."""
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Do nothing but check the device: counts over time are not kept."""
+    _stream.device_index(device)

@@ -1,0 +1,41 @@
+"""Names of torch_npu's native part that programs ask for."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu.graph import TaskGroup as _NPUTaskGroupHandle
+from mindtorch_v2._core.unavailable import unavailable_names
+from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
+
+__all__ = ["_NPUTaskGroupHandle", "_distributed_c10d"]
+
+_distributed_c10d = types.SimpleNamespace(ProcessGroupHCCL=ProcessGroupHCCL)
+_OPTIONS = {"ALLOW_INTERNAL_FORMAT": lambda: "enable" if torch.npu.config.allow_internal_format else "disable"}
+
+
+def _npu_getOption(name: str) -> str | None:
+    """The value of an option as torch_npu keeps it; None for one that was not set."""
+    return _OPTIONS.get(name, lambda: None)()
+
+
+def _npu_get_soc_version() -> int:
+    """The number of the chip."""
+    return torch.npu.get_soc_version()
+
+
+def _npu_setStream(stream_id: int, device_index: int, device_type: int = 0) -> None:
+    """Make a stream, by its handle, the current one."""
+    torch.npu.set_stream(torch.npu.Stream(device_index, handle=stream_id))
+
+
+def _weak_ref_tensor(tensor: Any) -> Any:
+    """Another tensor over the same memory; it keeps that memory as any tensor does."""
+    return tensor.detach()
+
+
+globals().update(
+    unavailable_names("torch_npu._C", functions="_npu_releasePool _storage_Use_Count _npu_createPool _npu_shutdown")
+)

@@ -1,0 +1,5 @@
+"""Tensors of NPUs between processes."""
+
+from . import reductions
+
+__all__ = ["reductions"]

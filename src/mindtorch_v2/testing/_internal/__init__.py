@@ -1,0 +1,1 @@
+"""Means of PyTorch's own tests that programs import as well."""

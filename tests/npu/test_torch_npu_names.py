@@ -1,0 +1,149 @@
+"""Names of torch_npu beside its operators: what they do, or what they say that is not there."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import libraries
+from mindtorch_v2.npu import torch_npu
+from mindtorch_v2.testing._internal.common_utils import TestCase, instantiate_parametrized_tests, parametrize, subtest
+
+
+def test_quantised_types_are_names_and_numbers() -> None:
+    names = ["qint8", "quint8", "qint32", "quint4x2", "quint2x4"]
+    assert [repr(getattr(torch, name)) for name in names] == [f"torch.{name}" for name in names]
+    x = torch.tensor([[1.0, -2.6]])
+    out = torch_npu.npu_quantize(x, torch.tensor([0.5]), None, torch.qint8, -1)
+    assert out.tolist() == [[2, -5]] and out.dtype == torch.int8
+    packed, _ = torch_npu.npu_dynamic_quant(torch.randn(2, 8), dst_type=torch.quint4x2)
+    assert packed.shape == (2, 1) and packed.dtype == torch.int32
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "npu.stop_device", "npu.MemPool", "npu.memory._record_memory_history", "contrib.module.ROIAlign",
+        "contrib.function.roll", "utils.npu_combine_tensors", "profiler.dynamic_profile.step",
+        "multiprocessing.reductions.rebuild_npu_tensor", "utils.cpp_extension.NpuExtension", "HiFloat8Tensor.to_hifloat8",
+    ],
+)  # fmt: skip
+def test_names_without_means_say_so(name: str) -> None:
+    value = torch_npu
+    for part in name.split("."):
+        value = getattr(value, part)
+    with pytest.raises(NotImplementedError, match=f"{name.rpartition('.')[2]} is not implemented in mindtorch_v2"):
+        value()
+
+
+def test_switches_are_kept_and_refused() -> None:
+    npu = torch.npu
+    assert npu.native_device == "npu" and npu.get_sync_debug_mode() == 0 and npu.get_mm_bmm_format_nd()
+    npu.set_mm_bmm_format_nd(False)
+    assert not npu.get_mm_bmm_format_nd()
+    npu.set_mm_bmm_format_nd(True)
+    with pytest.raises(TypeError, match="must be a bool, not int"):
+        npu.set_mm_bmm_format_nd(1)  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError, match="only 'default' is there"):
+        npu.set_sync_debug_mode("error")
+    npu.set_deterministic_level(1)
+    assert torch.are_deterministic_algorithms_enabled()
+    npu.set_deterministic_level(0)
+    assert not torch.are_deterministic_algorithms_enabled()
+    with pytest.raises(ValueError, match="must be 0, 1 or 2, but it is 3"):
+        npu.set_deterministic_level(3)
+    npu.set_autocast_dtype(torch.bfloat16)
+    assert npu.get_autocast_dtype() == torch.bfloat16 and not npu.is_autocast_enabled()
+    npu.set_autocast_dtype(torch.float16)
+
+
+def test_operations_are_counted_between_start_and_stop() -> None:
+    counter = torch_npu.utils.FlopsCounter()
+    a = torch.ones(2, 3)
+    counter.start()
+    a @ a.T
+    counter.pause()
+    a @ a.T
+    counter.resume()
+    a @ a.T
+    assert counter.get_flops() == [2 * 2 * 3 * 2 * 2] * 2
+    counter.stop()
+    assert counter.get_flops() == [0, 0]
+
+
+def test_modules_of_contrib() -> None:
+    x = torch.randn(4, 3)
+    assert torch_npu.contrib.Swish()(x).equal(torch.nn.functional.silu(x))
+    assert torch_npu.contrib.module.SiLU is torch.nn.SiLU
+    path = torch_npu.contrib.NpuDropPath(0.5)
+    kept = path(torch.ones(1000, 2))
+    assert set(kept[:, 0].tolist()) == {0.0, 2.0} and kept[:, 0].equal(kept[:, 1])
+    assert path.eval()(x) is x
+
+
+@instantiate_parametrized_tests
+class Several(TestCase):
+    """Tests for several values."""
+
+    @parametrize("n", [1, 2])
+    @parametrize("dtype, ok", [(torch.float32, True), subtest((torch.int64, False), "whole")])
+    def test_values(self, n: int, dtype: torch.dtype, ok: bool) -> None:
+        """A comparison of tensors."""
+        self.assertEqual(torch.ones(n, dtype=dtype) / 2, torch.full((n,), 0.5))
+        self.assertEqual(dtype.is_floating_point, ok)
+
+
+def test_the_tests_were_made() -> None:
+    names = {name for name in vars(Several) if name.startswith("test")}
+    assert names == {
+        f"test_values_{which}_n_{n}" for which in ("dtype_float32_ok_True", "whole") for n in (1, 2)
+    } or names == {f"test_values_n_{n}_{which}" for which in ("dtype_float32_ok_True", "whole") for n in (1, 2)}
+    with pytest.raises(AssertionError):
+        Several("run").assertEqual(torch.ones(2), torch.zeros(2))
+
+
+MOVED = """
+import warnings
+warnings.simplefilter("ignore")
+import torch
+import torch_npu
+from torch_npu.contrib import transfer_to_npu
+assert torch.cuda.is_available() and torch.cuda.device_count() == 1
+x = torch.ones(2, device="cuda")
+y = torch.tensor([1.0, 2.0]).cuda() + x.to("cuda:0").to(torch.device("cuda"))
+layer = torch.nn.Linear(2, 2).to("cuda")
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    z = layer(y)
+assert isinstance(torch.autocast, type) and z.dtype == torch.bfloat16
+torch.save({"y": y}, "y.pt")
+loaded = torch.load("y.pt", map_location={"cuda:0": "cpu"})["y"]
+print(x.device, y.is_cuda, z.device, next(layer.parameters()).device, torch.zeros_like(z, device="cpu").device)
+import torch.cuda
+torch.cuda.synchronize()
+"""
+
+
+def test_programs_for_cuda_run_on_npus(tmp_path: pathlib.Path) -> None:
+    if not (libraries.EMULATOR / "lib64" / "libascendcl.so").exists():
+        pytest.skip("the emulator is not built")
+    (tmp_path / "moved.py").write_text(MOVED)
+    command = [
+        sys.executable,
+        "-m",
+        "mindtorch_v2.npu",
+        "emulate",
+        "--",
+        sys.executable,
+        "-m",
+        "mindtorch_v2",
+        "moved.py",
+    ]
+    environment = {**os.environ, "MINDTORCH_AS_TORCH_NPU": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split() == ["npu:0", "True", "npu:0", "npu:0", "cpu"]
