@@ -115,3 +115,14 @@ def test_streams_come_from_a_pool_and_events_may_outlive_the_program() -> None:
     program = "import mindtorch_v2 as t; e = t.npu.Event(); e.record(); s = t.npu.Stream(); k = [s.record_event()]"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and done.stderr == ""
+
+
+def test_attention_draws_its_dropout_from_the_devices_generator() -> None:
+    q = torch.randn(1, 2, 16, 8).npu()
+    torch.npu.manual_seed(5)
+    out, *_, seed, offset, count = torch.ops.npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.7)
+    assert (seed, offset, count) == (5, 0, 512)
+    mask = torch.ops.npu._npu_dropout_gen_mask(q, [1, 2, 16, 16], 0.3, 5, 0)
+    given = torch.ops.npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.7, dropout_mask=mask, seed=5)[0]
+    assert out.equal(given)
+    assert torch.ops.npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.7)[5] == 512

@@ -382,3 +382,18 @@ def test_a_convolution_that_reads_where_it_is_told(numbers: np.random.Generator)
         npu.npu_deformable_conv2d(
             tensor(x), tensor(w), plain[:, 1:], None, [3, 3], [1, 1, 2, 2], [1, 1, 1, 1], deformable_groups=2
         )
+
+
+def test_angles_in_turns(numbers: np.random.Generator) -> None:
+    cache, positions = numbers.normal(size=(20, 24)), numbers.integers(0, 20, (3, 4))
+    q = numbers.normal(size=(4, 2 * 32))
+    out, _ = npu.npu_mrope(
+        tensor(positions), tensor(q), tensor(q), tensor(cache), 32, mrope_section=[6, 3, 3], cache_mode="interleave"
+    )
+    expected = q.reshape(4, 2, 32).copy()
+    for t in range(4):
+        rows = [i % 3 if i < 9 else 0 for i in range(12)]
+        cos, sin = (np.array([cache[positions[r, t], half + i] for i, r in enumerate(rows)]) for half in (0, 12))
+        a, b = expected[t, :, :12].copy(), expected[t, :, 12:24].copy()
+        expected[t, :, :12], expected[t, :, 12:24] = a * cos - b * sin, b * cos + a * sin
+    close(out, expected.reshape(4, 64))

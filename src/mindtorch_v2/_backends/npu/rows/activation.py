@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
 
 npu = namespace("npu")
 
 
-def halves(operator, x, dim):
+def halves(operator: Any, x: Any, dim: Any) -> Any:
     """Both halves along a dimension, which must be even."""
     size = x.shape[dim]
     require(size % 2 == 0, operator, f"the size of dimension {dim} must be even, but it is {size}")
@@ -22,7 +24,7 @@ def halves(operator, x, dim):
     grad={"self": lambda grad, self, dim: npu.npu_swiglu_backward(grad, self, dim)},
     samples=[S(T(2, 3, 8)), S(T(4, 6), 0)],
 )
-def npu_swiglu(self, dim=-1):
+def npu_swiglu(self: Any, dim: int = -1) -> Any:
     require_dtype("npu_swiglu", "self", self, HALF_AND_FLOAT)
     a, b = halves("npu_swiglu", self, dim)
     return (aten.silu(wide(a)) * wide(b)).to(self.dtype)
@@ -33,7 +35,7 @@ def npu_swiglu(self, dim=-1):
     "Gradient of npu_swiglu.",
     samples=[S(T(2, 3, 4), T(2, 3, 8))],
 )
-def npu_swiglu_backward(grad_output, self, dim=-1):
+def npu_swiglu_backward(grad_output: Any, self: Any, dim: int = -1) -> Any:
     a, b = (wide(half) for half in halves("npu_swiglu_backward", self, dim))
     g, s = wide(grad_output), aten.sigmoid(a)
     return aten.cat([g * b * s * (1 + a * (1 - s)), g * a * s], dim).to(self.dtype)
@@ -47,7 +49,10 @@ def npu_swiglu_backward(grad_output, self, dim=-1):
     grad=no_gradient("npu_clipped_swiglu", "x"),
     samples=[S(T(3, 8)), S(T(3, 8), interleaved=False)],
 )
-def npu_clipped_swiglu(x, *, group_index=None, dim=-1, alpha=1.702, limit=7.0, bias=1.0, interleaved=True):
+def npu_clipped_swiglu(
+    x: Any, *, group_index: Any = None, dim: int = -1, alpha: float = 1.702, limit: float = 7.0, bias: float = 1.0,
+    interleaved: bool = True,
+) -> Any:  # fmt: skip
     operator = "npu_clipped_swiglu"
     require_dtype(operator, "x", x, HALF_AND_FLOAT)
     if interleaved:
@@ -71,7 +76,7 @@ _APPROXIMATIONS = {0: "none", 1: "tanh"}
     "One half along `dim` times gelu of the other (the right one unless `activate_left`), and that gelu.",
     samples=[S(T(2, 3, 8)), S(T(2, 8), -1, 0, True)],
 )
-def npu_geglu(self, dim=-1, approximate=1, activate_left=False) -> tuple:
+def npu_geglu(self: Any, dim: int = -1, approximate: int = 1, activate_left: bool = False) -> tuple:
     require_choice("npu_geglu", "approximate", approximate, (0, 1))
     left, right = halves("npu_geglu", self, dim)
     gated, active = (right, left) if activate_left else (left, right)
@@ -84,7 +89,7 @@ def npu_geglu(self, dim=-1, approximate=1, activate_left=False) -> tuple:
     "x times the normal distribution's probability below x, or the tanh formula.",
     samples=[S(T(2, 5)), S(T(2, 5), approximate="tanh")],
 )
-def npu_gelu(self, *, approximate="none"):
+def npu_gelu(self: Any, *, approximate: str = "none") -> Any:
     return aten.gelu(self, approximate=approximate)
 
 
@@ -93,18 +98,18 @@ def npu_gelu(self, *, approximate="none"):
     "x / (1 + exp(-1.702 x)).",
     samples=[S(T(2, 5))],
 )
-def npu_fast_gelu(self):
+def npu_fast_gelu(self: Any) -> Any:
     x = wide(self)
     return (x * aten.sigmoid(x * 1.702)).to(self.dtype)
 
 
 @composite("npu::fast_gelu(Tensor self) -> Tensor", "npu_fast_gelu by its older name.", samples=[S(T(2, 5))])
-def fast_gelu(self):
+def fast_gelu(self: Any) -> Any:
     return npu.npu_fast_gelu(self)
 
 
 @composite("npu::npu_silu(Tensor self) -> Tensor", "x sigmoid(x).", samples=[S(T(2, 5))])
-def npu_silu(self):
+def npu_silu(self: Any) -> Any:
     return aten.silu(self)
 
 
@@ -113,7 +118,7 @@ def npu_silu(self):
     "npu_silu in place.",
     samples=[S(T(2, 5))],
 )
-def npu_silu_(self):
+def npu_silu_(self: Any) -> Any:
     return aten.silu_(self)
 
 
@@ -122,7 +127,7 @@ def npu_silu_(self):
     "x tanh(softplus(x)).",
     samples=[S(T(2, 5))],
 )
-def npu_mish(self):
+def npu_mish(self: Any) -> Any:
     return aten.mish(self)
 
 
@@ -140,7 +145,7 @@ _MASKED = -10000.0
     },
     samples=[S(T(2, 2, 32, 32), T(2, 1, 32, 32, dtype="bool"), 0.5)],
 )
-def npu_scaled_masked_softmax(x, mask, scale=1, fixed_triu_mask=False):
+def npu_scaled_masked_softmax(x: Any, mask: Any, scale: float = 1, fixed_triu_mask: bool = False) -> Any:
     operator = "npu_scaled_masked_softmax"
     require_dtype(operator, "x", x, HALF_AND_FLOAT)
     require(x.dim() == 4, operator, f"x must have 4 dimensions (B, N, S, T), but it has {x.dim()}")
@@ -162,7 +167,7 @@ def npu_scaled_masked_softmax(x, mask, scale=1, fixed_triu_mask=False):
     "Gradient of npu_scaled_masked_softmax.",
     samples=[S(T(2, 2, 4, 4), T(2, 2, 4, 4), T(2, 1, 4, 4, dtype="bool"), 0.5, False)],
 )
-def npu_scaled_masked_softmax_backward(y_grad, y, mask, scale, fixed_triu_mask):
+def npu_scaled_masked_softmax_backward(y_grad: Any, y: Any, mask: Any, scale: float, fixed_triu_mask: bool) -> Any:
     g, p = wide(y_grad), wide(y)
     if fixed_triu_mask:
         mask = aten.triu(aten.ones(y.shape[2:], dtype=mask.dtype, device=y.device), 1)
@@ -175,5 +180,5 @@ def npu_scaled_masked_softmax_backward(y_grad, y, mask, scale, fixed_triu_mask):
     "-sum(labels * log softmax(self)) over the last dimension.",
     samples=[S(T(3, 5), T(3, 5, grad=False, low=0.0, high=1.0))],
 )
-def npu_softmax_cross_entropy_with_logits(self, labels):
+def npu_softmax_cross_entropy_with_logits(self: Any, labels: Any) -> Any:
     return -(wide(labels) * aten.log_softmax(wide(self), -1)).sum([-1]).to(self.dtype)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from .... import _C
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
+from .. import state
 from .attention_masks import Masking
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 
@@ -303,11 +304,16 @@ def _numbers(query: Any, key: Any, call: Call) -> int:
     return query.shape[places[0]] * call.heads * query.shape[places[1]] * key.shape[places[1]]
 
 
-def _drawn(call: Call, seed: int, offset: int) -> tuple[int, int]:
-    """Seed and offset of the dropout; with none given they are drawn, as a mask would be."""
+def _drawn(call: Call, seed: int, offset: int, device: Any, count: int) -> tuple[int, int]:
+    """Seed and offset of the dropout. With none given they are the device's generator's, which moves on, or drawn on a CPU."""
     if call.keep == 1 or seed or offset:
         return seed, offset
-    return int(aten.randint(1, 1 << 31, [1]).item()), 0
+    if device.type != "npu":
+        return int(aten.randint(1, 1 << 31, [1]).item()), 0
+    generator = state.get().generators[device.index]
+    drawn = generator.initial_seed(), generator.get_offset()
+    generator.set_offset(drawn[1] + -(-count // _EIGHT) * _EIGHT)
+    return drawn
 
 
 _COMMON = (
@@ -349,10 +355,11 @@ def _gradients(
     ],
 )  # fmt: skip
 def npu_fusion_attention(
-    query, key, value, head_num, input_layout, pse=None, padding_mask=None, atten_mask=None, scale=1.0, keep_prob=1.0,
-    pre_tockens=2147483647, next_tockens=2147483647, inner_precise=0, prefix=None, actual_seq_qlen=None,
-    actual_seq_kvlen=None, sparse_mode=0, gen_mask_parallel=True, sync=False, softmax_layout="", sink=None,
-    dropout_mask=None, seed=0, offset=0,
+    query: Any, key: Any, value: Any, head_num: Any, input_layout: Any, pse: Any = None, padding_mask: Any = None,
+    atten_mask: Any = None, scale: Any = 1.0, keep_prob: Any = 1.0, pre_tockens: Any = 2147483647,
+    next_tockens: Any = 2147483647, inner_precise: Any = 0, prefix: Any = None, actual_seq_qlen: Any = None,
+    actual_seq_kvlen: Any = None, sparse_mode: Any = 0, gen_mask_parallel: Any = True, sync: Any = False,
+    softmax_layout: Any = "", sink: Any = None, dropout_mask: Any = None, seed: Any = 0, offset: Any = 0,
 ) -> tuple:  # fmt: skip
     operator = "npu_fusion_attention"
     require_absent(operator, padding_mask=padding_mask)
@@ -362,7 +369,7 @@ def npu_fusion_attention(
         input_layout,
     )  # fmt: skip
     call = Call(operator, head_num, input_layout, scale, keep_prob, masking, True, seed, offset)
-    seed, offset = _drawn(call, seed, offset)
+    seed, offset = _drawn(call, seed, offset, query.device, _numbers(query, key, call))
     call = call._replace(seed=seed, offset=offset)
     out, top, total = forward(call, query, key, value, pse, sink, dropout_mask)
     empty = aten.empty([0], dtype=query.dtype, device=query.device)
@@ -382,11 +389,14 @@ def npu_fusion_attention(
     grad=no_gradient("npu_fusion_attention_grad", "query", "key", "value", "dy"),
 )
 def npu_fusion_attention_grad(
-    query, key, value, dy, head_num, input_layout, *, pse=None, padding_mask=None, atten_mask=None, softmax_max=None,
-    softmax_sum=None, softmax_in=None, attention_in=None, scale_value=1.0, keep_prob=1.0, pre_tockens=2147483647,
-    next_tockens=2147483647, inner_precise=0, seed=0, offset=0, numels=0, prefix=None, actual_seq_qlen=None,
-    actual_seq_kvlen=None, sparse_mode=0, gen_mask_parallel=True, sync=False, softmax_layout="", sink=None,
-):  # fmt: skip
+    query: Any, key: Any, value: Any, dy: Any, head_num: int, input_layout: str, *, pse: Any = None,
+    padding_mask: Any = None, atten_mask: Any = None, softmax_max: Any = None, softmax_sum: Any = None,
+    softmax_in: Any = None, attention_in: Any = None, scale_value: float = 1.0, keep_prob: float = 1.0,
+    pre_tockens: int = 2147483647, next_tockens: int = 2147483647, inner_precise: int = 0, seed: int = 0,
+    offset: int = 0, numels: int = 0, prefix: Any = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None,
+    sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, softmax_layout: str = "",
+    sink: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_fusion_attention_grad"
     require_absent(operator, padding_mask=padding_mask)
     for name, x in (("softmax_max", softmax_max), ("softmax_sum", softmax_sum), ("attention_in", attention_in)):
@@ -408,8 +418,8 @@ def npu_fusion_attention_grad(
     grad=no_gradient("npu_ring_attention_update", "prev_attn_out", "cur_attn_out"),
 )
 def npu_ring_attention_update(
-    prev_attn_out, prev_softmax_max, prev_softmax_sum, cur_attn_out, cur_softmax_max, cur_softmax_sum, *,
-    actual_seq_qlen=None, input_layout="SBH", input_softmax_layout="",
+    prev_attn_out: Any, prev_softmax_max: Any, prev_softmax_sum: Any, cur_attn_out: Any, cur_softmax_max: Any,
+    cur_softmax_sum: Any, *, actual_seq_qlen: Any = None, input_layout: str = "SBH", input_softmax_layout: str = "",
 ) -> tuple:  # fmt: skip
     operator = "npu_ring_attention_update"
     require_choice(operator, "input_layout", input_layout, ("SBH", "TND"))
@@ -435,7 +445,7 @@ def npu_ring_attention_update(
     explicit=True,
     grad=no_gradient("npu_attention_update", "lse", "local_out"),
 )
-def npu_attention_update(lse, local_out, update_type) -> tuple:
+def npu_attention_update(lse: Any, local_out: Any, update_type: int) -> tuple:
     operator = "npu_attention_update"
     require_choice(operator, "update_type", update_type, (0, 1))
     require(len(lse) == len(local_out) > 0, operator, f"there are {len(lse)} lse for {len(local_out)} local_out")

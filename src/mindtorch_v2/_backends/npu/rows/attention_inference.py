@@ -214,11 +214,14 @@ _REFUSED = (
     samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale=0.5)],
 )
 def npu_fused_infer_attention_score(
-    query, key, value, *, pse_shift=None, atten_mask=None, actual_seq_lengths=None, actual_seq_lengths_kv=None,
-    block_table=None, query_rope=None, key_rope=None, num_heads=1, scale=1.0, pre_tokens=WITHOUT_END,
-    next_tokens=WITHOUT_END, input_layout="BSH", num_key_value_heads=0, sparse_mode=0, inner_precise=0, block_size=0,
-    antiquant_mode=0, key_antiquant_mode=0, value_antiquant_mode=0, softmax_lse_flag=False, **quantised,
-):  # fmt: skip
+    query: Any, key: Any, value: Any, *, pse_shift: Any = None, atten_mask: Any = None,
+    actual_seq_lengths: Any = None, actual_seq_lengths_kv: Any = None, block_table: Any = None,
+    query_rope: Any = None, key_rope: Any = None, num_heads: int = 1, scale: float = 1.0,
+    pre_tokens: int = WITHOUT_END, next_tokens: int = WITHOUT_END, input_layout: str = "BSH",
+    num_key_value_heads: int = 0, sparse_mode: int = 0, inner_precise: int = 0, block_size: int = 0,
+    antiquant_mode: int = 0, key_antiquant_mode: int = 0, value_antiquant_mode: int = 0,
+    softmax_lse_flag: bool = False, **quantised: Any,
+) -> Any:  # fmt: skip
     operator = "npu_fused_infer_attention_score"
     require_absent(operator, **{name: quantised.get(name) for name in _REFUSED})
     request = _Request(
@@ -257,11 +260,13 @@ _REFUSED_V2 = (
     samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_query_heads=2, softmax_scale=0.5)],
 )
 def npu_fused_infer_attention_score_v2(
-    query, key, value, *, query_rope=None, key_rope=None, pse_shift=None, atten_mask=None, actual_seq_qlen=None,
-    actual_seq_kvlen=None, block_table=None, learnable_sink=None, num_query_heads=1, num_key_value_heads=0,
-    softmax_scale=1.0, pre_tokens=WITHOUT_END, next_tokens=WITHOUT_END, input_layout="BSH", sparse_mode=0, block_size=0,
-    query_quant_mode=0, key_quant_mode=0, value_quant_mode=0, inner_precise=0, return_softmax_lse=False, **quantised,
-):  # fmt: skip
+    query: Any, key: Any, value: Any, *, query_rope: Any = None, key_rope: Any = None, pse_shift: Any = None,
+    atten_mask: Any = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None, block_table: Any = None,
+    learnable_sink: Any = None, num_query_heads: int = 1, num_key_value_heads: int = 0, softmax_scale: float = 1.0,
+    pre_tokens: int = WITHOUT_END, next_tokens: int = WITHOUT_END, input_layout: str = "BSH", sparse_mode: int = 0,
+    block_size: int = 0, query_quant_mode: int = 0, key_quant_mode: int = 0, value_quant_mode: int = 0,
+    inner_precise: int = 0, return_softmax_lse: bool = False, **quantised: Any,
+) -> Any:  # fmt: skip
     operator = "npu_fused_infer_attention_score_v2"
     require_absent(operator, **{name: quantised.get(name) for name in _REFUSED_V2})
     request = _Request(
@@ -286,11 +291,12 @@ def npu_fused_infer_attention_score_v2(
     samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale_value=0.5)],
 )
 def npu_prompt_flash_attention(
-    query, key, value, *, padding_mask=None, atten_mask=None, pse_shift=None, actual_seq_lengths=None, deq_scale1=None,
-    quant_scale1=None, deq_scale2=None, quant_scale2=None, quant_offset2=None, num_heads=1, scale_value=1.0,
-    pre_tokens=WITHOUT_END, next_tokens=0, input_layout="BSH", num_key_value_heads=0, actual_seq_lengths_kv=None,
-    sparse_mode=0,
-):  # fmt: skip
+    query: Any, key: Any, value: Any, *, padding_mask: Any = None, atten_mask: Any = None, pse_shift: Any = None,
+    actual_seq_lengths: Any = None, deq_scale1: Any = None, quant_scale1: Any = None, deq_scale2: Any = None,
+    quant_scale2: Any = None, quant_offset2: Any = None, num_heads: int = 1, scale_value: float = 1.0,
+    pre_tokens: int = WITHOUT_END, next_tokens: int = 0, input_layout: str = "BSH", num_key_value_heads: int = 0,
+    actual_seq_lengths_kv: Any = None, sparse_mode: int = 0,
+) -> Any:  # fmt: skip
     operator = "npu_prompt_flash_attention"
     require_absent(
         operator, padding_mask=padding_mask, deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2,
@@ -316,9 +322,11 @@ def npu_prompt_flash_attention(
     samples=[S(T(2, 1, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale_value=0.5)],
 )
 def npu_incre_flash_attention(
-    query, key, value, *, padding_mask=None, atten_mask=None, pse_shift=None, actual_seq_lengths=None, block_table=None,
-    num_heads=1, scale_value=1.0, input_layout="BSH", num_key_value_heads=0, block_size=0, inner_precise=1, **quantised,
-):  # fmt: skip
+    query: Any, key: Any, value: Any, *, padding_mask: Any = None, atten_mask: Any = None, pse_shift: Any = None,
+    actual_seq_lengths: Any = None, block_table: Any = None, num_heads: int = 1, scale_value: float = 1.0,
+    input_layout: str = "BSH", num_key_value_heads: int = 0, block_size: int = 0, inner_precise: int = 1,
+    **quantised: Any,
+) -> Any:  # fmt: skip
     operator = "npu_incre_flash_attention"
     require_absent(operator, padding_mask=padding_mask, **quantised)
     request = _Request(
@@ -339,18 +347,9 @@ def npu_incre_flash_attention(
     devices={"context_lens": "host"},
 )
 def _npu_paged_attention(
-    query,
-    key_cache,
-    value_cache,
-    num_kv_heads,
-    num_heads,
-    scale_value,
-    block_table,
-    context_lens,
-    out,
-    *,
-    workspace=None,
-) -> None:
+    query: Any, key_cache: Any, value_cache: Any, num_kv_heads: int, num_heads: int, scale_value: float,
+    block_table: Any, context_lens: Any, out: Any, *, workspace: Any = None,
+) -> None:  # fmt: skip
     everything = Masking("_npu_paged_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)
     call = Call("_npu_paged_attention", num_heads, "BNSD", scale_value, 1.0, everything, False, 0, 0)
     for i, length in enumerate(context_lens.tolist()):
@@ -369,7 +368,10 @@ def _npu_paged_attention(
     explicit=True,
     devices={"seq_len": "host"},
 )
-def _npu_flash_attention(query, key, value, mask, seq_len, scale_value, num_heads, num_kv_heads, out) -> None:
+def _npu_flash_attention(
+    query: Any, key: Any, value: Any, mask: Any, seq_len: Any, scale_value: float, num_heads: int, num_kv_heads: int,
+    out: Any,
+) -> None:  # fmt: skip
     everything = Masking("_npu_flash_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)
     call = Call("_npu_flash_attention", num_heads, "BNSD", scale_value, 1.0, everything, False, 0, 0)
     start = 0

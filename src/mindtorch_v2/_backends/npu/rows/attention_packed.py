@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite, namespace
 from .attention import Call, Sequence, attend
@@ -42,7 +44,9 @@ def _prompts(operator, query, key, value, seq_len, scale, heads, out, mask=None)
     explicit=True,
     devices={"seq_len": "host"},
 )
-def _npu_flash_attention_unpad(query, key, value, seq_len, scale_value, num_heads, num_kv_heads, out) -> None:
+def _npu_flash_attention_unpad(
+    query: Any, key: Any, value: Any, seq_len: Any, scale_value: float, num_heads: int, num_kv_heads: int, out: Any,
+) -> None:  # fmt: skip
     _prompts("_npu_flash_attention_unpad", query, key, value, seq_len, scale_value, num_heads, out)
 
 
@@ -54,7 +58,8 @@ def _npu_flash_attention_unpad(query, key, value, seq_len, scale_value, num_head
     devices={"seq_len": "host"},
 )
 def _npu_flash_attention_unpad_v2(
-    query, key, value, seq_len, scale_value, num_heads, num_kv_heads, *, kernel_type=0, out,
+    query: Any, key: Any, value: Any, seq_len: Any, scale_value: float, num_heads: int, num_kv_heads: int, *,
+    kernel_type: Any = 0, out: Any,
 ) -> None:  # fmt: skip
     _prompts("_npu_flash_attention_unpad_v2", query, key, value, seq_len, scale_value, num_heads, out)
 
@@ -67,7 +72,8 @@ def _npu_flash_attention_unpad_v2(
     devices={"seq_len": "host"},
 )
 def _npu_flash_attention_v3(
-    query, key, value, mask, seq_len, scale_value, num_heads, num_kv_heads, *, mask_type=3, out,
+    query: Any, key: Any, value: Any, mask: Any, seq_len: Any, scale_value: float, num_heads: int, num_kv_heads: int,
+    *, mask_type: Any = 3, out: Any,
 ) -> None:  # fmt: skip
     operator = "_npu_flash_attention_v3"
     operator = "_npu_flash_attention_v3"
@@ -114,8 +120,8 @@ def _mixed(operator, query, caches, block_table, context_lens, mask, seq_len, he
     devices={"seq_len": "host", "context_lens": "host"},
 )
 def _npu_paged_attention_splitfuse(
-    query, key_cache, value_cache, block_table, context_lens, mask, seq_len, num_kv_heads, num_heads, scale_value,
-    out,
+    query: Any, key_cache: Any, value_cache: Any, block_table: Any, context_lens: Any, mask: Any, seq_len: Any,
+    num_kv_heads: int, num_heads: int, scale_value: float, out: Any,
 ) -> None:  # fmt: skip
     operator = "_npu_paged_attention_splitfuse"
     operator = "_npu_paged_attention_splitfuse"
@@ -133,8 +139,8 @@ def _npu_paged_attention_splitfuse(
     devices={"seq_len": "host", "context_lens": "host"},
 )
 def _npu_paged_attention_splitfuse_v2(
-    query, key_cache, value_cache, block_table, context_lens, mask, seq_len, num_kv_heads, num_heads, scale_value, *,
-    mask_type=5, out,
+    query: Any, key_cache: Any, value_cache: Any, block_table: Any, context_lens: Any, mask: Any, seq_len: Any,
+    num_kv_heads: int, num_heads: int, scale_value: float, *, mask_type: Any = 5, out: Any,
 ) -> None:  # fmt: skip
     operator = "_npu_paged_attention_splitfuse_v2"
     operator = "_npu_paged_attention_splitfuse_v2"
@@ -149,7 +155,7 @@ def _npu_paged_attention_splitfuse_v2(
     "Adds x.T @ weight, summed in float32, to `C`.",
     explicit=True,
 )
-def _npu_matmul_add_fp32(x, weight, C) -> None:
+def _npu_matmul_add_fp32(x: Any, weight: Any, C: Any) -> None:
     operator = "_npu_matmul_add_fp32"
     operator = "_npu_matmul_add_fp32"
     require(C.dtype == DTYPES["float32"], operator, f"C must be float32, but it is {C.dtype}")
@@ -175,8 +181,9 @@ def _no_workspace(like):
     devices={"context_lens": "host"},
 )
 def _npu_paged_attention_get_workspace(
-    query, key_cache, value_cache, num_kv_heads, num_heads, scale_value, block_table, context_lens, out,
-):  # fmt: skip
+    query: Any, key_cache: Any, value_cache: Any, num_kv_heads: int, num_heads: int, scale_value: float,
+    block_table: Any, context_lens: Any, out: Any,
+) -> Any:  # fmt: skip
     return _no_workspace(query)
 
 
@@ -197,7 +204,7 @@ def _npu_paged_attention_get_workspace(
     explicit=True,
     grad=no_gradient("_npu_fused_infer_attention_score_get_max_workspace", "query", "key", "value"),
 )
-def _npu_fused_infer_attention_score_get_max_workspace(query, key, value, **options):
+def _npu_fused_infer_attention_score_get_max_workspace(query: Any, key: Any, value: Any, **options: Any) -> Any:
     return _no_workspace(query)
 
 
@@ -219,7 +226,7 @@ def _npu_fused_infer_attention_score_get_max_workspace(query, key, value, **opti
     explicit=True,
     grad=no_gradient("_npu_fused_infer_attention_score_v2_get_max_workspace", "query", "key", "value"),
 )
-def _npu_fused_infer_attention_score_v2_get_max_workspace(query, key, value, **options):
+def _npu_fused_infer_attention_score_v2_get_max_workspace(query: Any, key: Any, value: Any, **options: Any) -> Any:
     return _no_workspace(query)
 
 
@@ -256,8 +263,8 @@ def _into(operator, results, targets) -> tuple:
     explicit=True,
 )
 def npu_fused_infer_attention_score_out(
-    query, key, value, *, attention_out, softmax_lse, workspace=None, **options
-) -> tuple:
+    query: Any, key: Any, value: Any, *, attention_out: Any, softmax_lse: Any, workspace: Any = None, **options: Any,
+) -> tuple:  # fmt: skip
     made = npu.npu_fused_infer_attention_score(query, key, value, **options)
     return _into("npu_fused_infer_attention_score", made, (attention_out, softmax_lse))
 
@@ -281,7 +288,7 @@ def npu_fused_infer_attention_score_out(
     explicit=True,
 )
 def npu_fused_infer_attention_score_v2_out(
-    query, key, value, *, attention_out, softmax_lse, workspace=None, **options
-) -> tuple:
+    query: Any, key: Any, value: Any, *, attention_out: Any, softmax_lse: Any, workspace: Any = None, **options: Any,
+) -> tuple:  # fmt: skip
     made = npu.npu_fused_infer_attention_score_v2(query, key, value, **options)
     return _into("npu_fused_infer_attention_score_v2", made, (attention_out, softmax_lse))

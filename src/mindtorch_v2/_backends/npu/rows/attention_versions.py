@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .attention import Call, _drawn, _generator, _numbers, backward, forward
@@ -84,11 +86,12 @@ def _gradients_v2(
     ],
 )
 def npu_fusion_attention_v2(
-    query, key, value, head_num, input_layout, *, pse=None, padding_mask=None, atten_mask=None, query_rope=None,
-    key_rope=None, scale=1.0, keep_prob=1.0, pre_tokens=2147483647, next_tokens=2147483647, inner_precise=0,
-    prefix=None, actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, gen_mask_parallel=True, sync=False,
-    pse_type=1, q_start_idx=None, kv_start_idx=None, softmax_layout="", sink=None, dropout_mask=None, seed=0,
-    offset=0,
+    query: Any, key: Any, value: Any, head_num: int, input_layout: str, *, pse: Any = None, padding_mask: Any = None,
+    atten_mask: Any = None, query_rope: Any = None, key_rope: Any = None, scale: float = 1.0, keep_prob: float = 1.0,
+    pre_tokens: int = 2147483647, next_tokens: int = 2147483647, inner_precise: int = 0, prefix: Any = None,
+    actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None, sparse_mode: int = 0, gen_mask_parallel: bool = True,
+    sync: bool = False, pse_type: int = 1, q_start_idx: Any = None, kv_start_idx: Any = None,
+    softmax_layout: str = "", sink: Any = None, dropout_mask: Any = None, seed: int = 0, offset: int = 0,
 ) -> tuple:  # fmt: skip
     operator = "npu_fusion_attention_v2"
     require_absent(operator, padding_mask=padding_mask, q_start_idx=q_start_idx, kv_start_idx=kv_start_idx)
@@ -97,7 +100,7 @@ def npu_fusion_attention_v2(
         operator, head_num, input_layout, scale, keep_prob, atten_mask, sparse_mode, pre_tokens, next_tokens, prefix,
         actual_seq_qlen, actual_seq_kvlen, pse_type, seed, offset,
     )  # fmt: skip
-    seed, offset = _drawn(call, seed, offset)
+    seed, offset = _drawn(call, seed, offset, query.device, _numbers(q, k, call))
     call = call._replace(seed=seed, offset=offset)
     out, top, total = forward(call, q, k, value, pse, sink, dropout_mask)
     empty = aten.empty([0], dtype=query.dtype, device=query.device)
@@ -119,11 +122,14 @@ def npu_fusion_attention_v2(
     grad=no_gradient("npu_fusion_attention_grad_v2", "query", "key", "value", "dy"),
 )
 def npu_fusion_attention_grad_v2(
-    query, key, value, dy, head_num, input_layout, *, pse=None, padding_mask=None, atten_mask=None, softmax_max=None,
-    softmax_sum=None, softmax_in=None, attention_in=None, query_rope=None, key_rope=None, scale_value=1.0,
-    keep_prob=1.0, pre_tokens=2147483647, next_tokens=2147483647, inner_precise=0, seed=0, offset=0, numels=0,
-    prefix=None, actual_seq_qlen=None, actual_seq_kvlen=None, sparse_mode=0, gen_mask_parallel=True, sync=False,
-    pse_type=1, q_start_idx=None, kv_start_idx=None, softmax_layout="", sink=None,
+    query: Any, key: Any, value: Any, dy: Any, head_num: int, input_layout: str, *, pse: Any = None,
+    padding_mask: Any = None, atten_mask: Any = None, softmax_max: Any = None, softmax_sum: Any = None,
+    softmax_in: Any = None, attention_in: Any = None, query_rope: Any = None, key_rope: Any = None,
+    scale_value: float = 1.0, keep_prob: float = 1.0, pre_tokens: int = 2147483647, next_tokens: int = 2147483647,
+    inner_precise: int = 0, seed: int = 0, offset: int = 0, numels: int = 0, prefix: Any = None,
+    actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None, sparse_mode: int = 0, gen_mask_parallel: bool = True,
+    sync: bool = False, pse_type: int = 1, q_start_idx: Any = None, kv_start_idx: Any = None,
+    softmax_layout: str = "", sink: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_fusion_attention_grad_v2"
     require_absent(operator, padding_mask=padding_mask, q_start_idx=q_start_idx, kv_start_idx=kv_start_idx)
@@ -170,14 +176,17 @@ def _drawn_with(seed, offset) -> tuple[int, int]:
     "npu_fusion_attention with the sequences' ends as tensors; the seed and offset of the dropout are tensors too, "
     "empty without it.",
     explicit=True,
+    devices={"actual_seq_qlen": "host", "actual_seq_kvlen": "host"},
     grad={("query", "key", "value", "pse", "sink"): _gradients_v3},
     nondiff=(1, 2, 3, 4, 5),
     samples=[S(T(2, 5, 8), T(2, 6, 8), T(2, 6, 8), 2, "BSH", scale=0.5)],
 )
 def npu_fusion_attention_v3(
-    query, key, value, head_num, input_layout, pse=None, padding_mask=None, atten_mask=None, scale=1.0, keep_prob=1.0,
-    pre_tockens=2147483647, next_tockens=2147483647, inner_precise=0, prefix=None, actual_seq_qlen=None,
-    actual_seq_kvlen=None, sparse_mode=0, gen_mask_parallel=True, sync=False, softmax_layout="", sink=None,
+    query: Any, key: Any, value: Any, head_num: int, input_layout: str, pse: Any = None, padding_mask: Any = None,
+    atten_mask: Any = None, scale: float = 1.0, keep_prob: float = 1.0, pre_tockens: int = 2147483647,
+    next_tockens: int = 2147483647, inner_precise: int = 0, prefix: Any = None, actual_seq_qlen: Any = None,
+    actual_seq_kvlen: Any = None, sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False,
+    softmax_layout: str = "", sink: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_fusion_attention_v3"
     require_absent(operator, padding_mask=padding_mask)
@@ -185,7 +194,7 @@ def npu_fusion_attention_v3(
         operator, head_num, input_layout, scale, keep_prob, atten_mask, sparse_mode, pre_tockens, next_tockens, prefix,
         _whole_numbers(actual_seq_qlen), _whole_numbers(actual_seq_kvlen), 1, 0, 0,
     )  # fmt: skip
-    seed, offset = _drawn(call, 0, 0)
+    seed, offset = _drawn(call, 0, 0, query.device, _numbers(query, key, call))
     out, top, total = forward(call._replace(seed=seed, offset=offset), query, key, value, pse, sink, None)
     empty = aten.empty([0], dtype=query.dtype, device=query.device)
     count = [1 if keep_prob < 1 else 0]
@@ -203,13 +212,17 @@ def npu_fusion_attention_v3(
     'softmax_layout="", Tensor? sink=None) -> (Tensor, Tensor, Tensor, Tensor, Tensor)',
     "Gradients of npu_fusion_attention_v3 by query, key, value, position shift and sink, from its statistics.",
     explicit=True,
+    devices={"seed": "host", "offset": "host", "actual_seq_qlen": "host", "actual_seq_kvlen": "host"},
     grad=no_gradient("npu_fusion_attention_grad_v3", "query", "key", "value", "dy"),
 )
 def npu_fusion_attention_grad_v3(
-    query, key, value, dy, head_num, input_layout, *, pse=None, padding_mask=None, atten_mask=None, softmax_max=None,
-    softmax_sum=None, softmax_in=None, attention_in=None, scale_value=1.0, keep_prob=1.0, pre_tockens=2147483647,
-    next_tockens=2147483647, inner_precise=0, seed=None, offset=None, prefix=None, actual_seq_qlen=None,
-    actual_seq_kvlen=None, sparse_mode=0, gen_mask_parallel=True, sync=False, softmax_layout="", sink=None,
+    query: Any, key: Any, value: Any, dy: Any, head_num: int, input_layout: str, *, pse: Any = None,
+    padding_mask: Any = None, atten_mask: Any = None, softmax_max: Any = None, softmax_sum: Any = None,
+    softmax_in: Any = None, attention_in: Any = None, scale_value: float = 1.0, keep_prob: float = 1.0,
+    pre_tockens: int = 2147483647, next_tockens: int = 2147483647, inner_precise: int = 0, seed: Any = None,
+    offset: Any = None, prefix: Any = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None,
+    sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, softmax_layout: str = "",
+    sink: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_fusion_attention_grad_v3"
     require_absent(operator, padding_mask=padding_mask)
@@ -230,7 +243,9 @@ def npu_fusion_attention_grad_v3(
     explicit=True,
     grad=no_gradient("_npu_dropout_gen_mask", "self"),
 )
-def npu_dropout_gen_mask(self, size, p, seed, offset, *, parallel=True, sync=None):
+def npu_dropout_gen_mask(
+    self: Any, size: Any, p: float, seed: int, offset: int, *, parallel: Any = True, sync: Any = None,
+) -> Any:  # fmt: skip
     operator = "_npu_dropout_gen_mask"
     operator = "_npu_dropout_gen_mask"
     require(0 <= p <= 1, operator, f"p must be from 0 to 1, but it is {p}")

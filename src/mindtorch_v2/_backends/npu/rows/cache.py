@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import require, require_absent, require_choice
@@ -47,7 +49,7 @@ def _put(operator, rows, cache, slots) -> None:
     "Keys and values of tokens written to their slots of two paged caches.",
     explicit=True,
 )
-def _npu_reshape_and_cache(key, value, key_cache, value_cache, slot_indices) -> None:
+def _npu_reshape_and_cache(key: Any, value: Any, key_cache: Any, value_cache: Any, slot_indices: Any) -> None:
     _put("_npu_reshape_and_cache", key, key_cache, slot_indices)
     _put("_npu_reshape_and_cache", value, value_cache, slot_indices)
 
@@ -60,8 +62,8 @@ def _npu_reshape_and_cache(key, value, key_cache, value_cache, slot_indices) -> 
     explicit=True,
 )
 def npu_scatter_pa_kv_cache(
-    key, value, key_cache, value_cache, slot_mapping, *, compress_lens=None, compress_seq_offsets=None, seq_lens=None,
-    cache_mode="PA_NZ",
+    key: Any, value: Any, key_cache: Any, value_cache: Any, slot_mapping: Any, *, compress_lens: Any = None,
+    compress_seq_offsets: Any = None, seq_lens: Any = None, cache_mode: Any = "PA_NZ",
 ) -> None:  # fmt: skip
     operator = "npu_scatter_pa_kv_cache"
     require_absent(operator, compress_lens=compress_lens, compress_seq_offsets=compress_seq_offsets, seq_lens=seq_lens)
@@ -70,7 +72,7 @@ def npu_scatter_pa_kv_cache(
     _put(operator, value, value_cache, slot_mapping)
 
 
-def paged_rows(cache, table, length):
+def paged_rows(cache: Any, table: Any, length: Any) -> Any:
     """The first `length` rows of a sequence whose blocks a row of the table names."""
     block = cache.shape[1]
     blocks = table[: -(-length // block)].to(_INT64)
@@ -84,8 +86,9 @@ def paged_rows(cache, table, length):
     explicit=True,
 )
 def npu_gather_pa_kv_cache(
-    key_cache, value_cache, block_tables, seq_lens, key, value, *, seq_offset=None, is_seq_lens_cumsum=False
-) -> None:
+    key_cache: Any, value_cache: Any, block_tables: Any, seq_lens: Any, key: Any, value: Any, *,
+    seq_offset: Any = None, is_seq_lens_cumsum: bool = False,
+) -> None:  # fmt: skip
     operator = "npu_gather_pa_kv_cache"
     ends = [int(n) for n in seq_lens.tolist()]
     lengths = [b - a for a, b in zip(ends, ends[1:], strict=False)] if is_seq_lens_cumsum else ends
@@ -109,7 +112,7 @@ def npu_gather_pa_kv_cache(
     explicit=True,
     samples=[S(T(5, 3), T(2, 1, dtype="int64", low=0, high=4), T(2, 3))],
 )
-def npu_scatter_nd_update_(self, indices, updates):
+def npu_scatter_nd_update_(self: Any, indices: Any, updates: Any) -> Any:
     return aten.index_put_(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))
 
 
@@ -118,7 +121,7 @@ def npu_scatter_nd_update_(self, indices, updates):
     "npu_scatter_nd_update_ on a copy.",
     samples=[S(T(5, 3), T(2, 1, dtype="int64", low=0, high=4), T(2, 3))],
 )
-def npu_scatter_nd_update(self, indices, updates):
+def npu_scatter_nd_update(self: Any, indices: Any, updates: Any) -> Any:
     return aten.index_put(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))
 
 
@@ -128,7 +131,10 @@ def npu_scatter_nd_update(self, indices, updates):
     "Keys of tokens written to their slots of a paged cache.",
     explicit=True,
 )
-def npu_scatter_pa_cache(key, slot_mapping, *, compress_lens=None, compress_seq_offsets=None, seq_lens=None, key_cache):
+def npu_scatter_pa_cache(
+    key: Any, slot_mapping: Any, *, compress_lens: Any = None, compress_seq_offsets: Any = None, seq_lens: Any = None,
+    key_cache: Any,
+) -> Any:  # fmt: skip
     operator = "npu_scatter_pa_cache"
     operator = "npu_scatter_pa_cache"
     require_absent(operator, compress_lens=compress_lens, compress_seq_offsets=compress_seq_offsets, seq_lens=seq_lens)

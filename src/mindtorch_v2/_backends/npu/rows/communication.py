@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import _C
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
@@ -89,11 +91,13 @@ def _exchanged(group, rows, sent, received):
     grad=no_gradient("npu_mm_all_reduce_base", "x1", "x2"),
 )
 def npu_mm_all_reduce_base(
-    x1, x2, hcom, *, reduce_op="sum", bias=None, antiquant_scale=None, antiquant_offset=None, x3=None,
-    dequant_scale=None, pertoken_scale=None, comm_quant_scale_1=None, comm_quant_scale_2=None, antiquant_group_size=0,
-    comm_turn=0, group_sizes=None, y_dtype=None, x1_dtype=None, x2_dtype=None, dequant_scale_dtype=None,
-    pertoken_scale_dtype=None, comm_quant_mode=0, comm_mode=None,
-):  # fmt: skip
+    x1: Any, x2: Any, hcom: str, *, reduce_op: str = "sum", bias: Any = None, antiquant_scale: Any = None,
+    antiquant_offset: Any = None, x3: Any = None, dequant_scale: Any = None, pertoken_scale: Any = None,
+    comm_quant_scale_1: Any = None, comm_quant_scale_2: Any = None, antiquant_group_size: int = 0, comm_turn: int = 0,
+    group_sizes: Any = None, y_dtype: Any = None, x1_dtype: Any = None, x2_dtype: Any = None,
+    dequant_scale_dtype: Any = None, pertoken_scale_dtype: Any = None, comm_quant_mode: int = 0,
+    comm_mode: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_mm_all_reduce_base"
     require_absent(
         operator, comm_quant_scale_1=comm_quant_scale_1, comm_quant_scale_2=comm_quant_scale_2,
@@ -142,9 +146,9 @@ def npu_mm_all_reduce_base(
     grad=no_gradient("npu_mm_reduce_scatter_base", "self", "x2"),
 )
 def npu_mm_reduce_scatter_base(
-    self, x2, hcom, world_size, *, reduce_op="sum", bias=None, x1_scale=None, x2_scale=None, comm_turn=0,
-    output_dtype=None, comm_mode=None,
-):  # fmt: skip
+    self: Any, x2: Any, hcom: str, world_size: int, *, reduce_op: str = "sum", bias: Any = None, x1_scale: Any = None,
+    x2_scale: Any = None, comm_turn: int = 0, output_dtype: Any = None, comm_mode: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_mm_reduce_scatter_base"
     operator = "npu_mm_reduce_scatter_base"
     _sum_of(operator, reduce_op)
@@ -171,8 +175,9 @@ def npu_mm_reduce_scatter_base(
     grad=no_gradient("npu_all_gather_base_mm", "self", "x2"),
 )
 def npu_all_gather_base_mm(
-    self, x2, hcom, world_size, *, bias=None, x1_scale=None, x2_scale=None, gather_index=0, gather_output=True,
-    comm_turn=0, output_dtype=None, comm_mode=None,
+    self: Any, x2: Any, hcom: str, world_size: int, *, bias: Any = None, x1_scale: Any = None, x2_scale: Any = None,
+    gather_index: int = 0, gather_output: bool = True, comm_turn: int = 0, output_dtype: Any = None,
+    comm_mode: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_all_gather_base_mm"
     operator = "npu_all_gather_base_mm"
@@ -198,9 +203,10 @@ def npu_all_gather_base_mm(
     grad=no_gradient("npu_all_gather_quant_mm", "self", "x2"),
 )
 def npu_all_gather_quant_mm(
-    self, x2, hcom, world_size, *, bias=None, x1_scale=None, x2_scale=None, quant_scale=None, block_size=0,
-    gather_index=0, gather_output=True, comm_turn=0, group_sizes=None, amax_output=False, y_dtype=None, x1_dtype=None,
-    x2_dtype=None, x1_scale_dtype=None, x2_scale_dtype=None, comm_mode=None,
+    self: Any, x2: Any, hcom: str, world_size: int, *, bias: Any = None, x1_scale: Any = None, x2_scale: Any = None,
+    quant_scale: Any = None, block_size: int = 0, gather_index: int = 0, gather_output: bool = True,
+    comm_turn: int = 0, group_sizes: Any = None, amax_output: bool = False, y_dtype: Any = None, x1_dtype: Any = None,
+    x2_dtype: Any = None, x1_scale_dtype: Any = None, x2_scale_dtype: Any = None, comm_mode: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_all_gather_quant_mm"
     require_absent(
@@ -233,9 +239,10 @@ def npu_all_gather_quant_mm(
     grad=no_gradient("npu_quant_mm_reduce_scatter", "self", "x2"),
 )
 def npu_quant_mm_reduce_scatter(
-    self, x2, hcom, world_size, *, reduce_op="sum", bias=None, x1_scale=None, x2_scale=None, quant_scale=None,
-    block_size=0, comm_turn=0, group_sizes=None, amax_output=False, y_dtype=None, x1_dtype=None, x2_dtype=None,
-    x1_scale_dtype=None, x2_scale_dtype=None, comm_mode=None,
+    self: Any, x2: Any, hcom: str, world_size: int, *, reduce_op: str = "sum", bias: Any = None, x1_scale: Any = None,
+    x2_scale: Any = None, quant_scale: Any = None, block_size: int = 0, comm_turn: int = 0, group_sizes: Any = None,
+    amax_output: bool = False, y_dtype: Any = None, x1_dtype: Any = None, x2_dtype: Any = None,
+    x1_scale_dtype: Any = None, x2_scale_dtype: Any = None, comm_mode: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_quant_mm_reduce_scatter"
     require_absent(
@@ -327,9 +334,10 @@ def _taken(x, order):
     grad=no_gradient("npu_alltoallv_gmm", "gmm_x", "gmm_weight"),
 )
 def npu_alltoallv_gmm(
-    gmm_x, gmm_weight, hcom, ep_world_size, send_counts, recv_counts, *, send_counts_tensor=None,
-    recv_counts_tensor=None, mm_x=None, mm_weight=None, trans_gmm_weight=False, trans_mm_weight=False,
-    permute_out_flag=False, comm_mode=None,
+    gmm_x: Any, gmm_weight: Any, hcom: str, ep_world_size: int, send_counts: Any, recv_counts: Any, *,
+    send_counts_tensor: Any = None, recv_counts_tensor: Any = None, mm_x: Any = None, mm_weight: Any = None,
+    trans_gmm_weight: bool = False, trans_mm_weight: bool = False, permute_out_flag: bool = False,
+    comm_mode: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_alltoallv_gmm"
     require_absent(operator, send_counts_tensor=send_counts_tensor, recv_counts_tensor=recv_counts_tensor)
@@ -356,8 +364,9 @@ def npu_alltoallv_gmm(
     grad=no_gradient("npu_gmm_alltoallv", "gmm_x", "gmm_weight"),
 )
 def npu_gmm_alltoallv(
-    gmm_x, gmm_weight, hcom, ep_world_size, send_counts, recv_counts, *, send_counts_tensor=None,
-    recv_counts_tensor=None, mm_x=None, mm_weight=None, trans_gmm_weight=False, trans_mm_weight=False, comm_mode=None,
+    gmm_x: Any, gmm_weight: Any, hcom: str, ep_world_size: int, send_counts: Any, recv_counts: Any, *,
+    send_counts_tensor: Any = None, recv_counts_tensor: Any = None, mm_x: Any = None, mm_weight: Any = None,
+    trans_gmm_weight: bool = False, trans_mm_weight: bool = False, comm_mode: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_gmm_alltoallv"
     require_absent(operator, send_counts_tensor=send_counts_tensor, recv_counts_tensor=recv_counts_tensor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
@@ -32,7 +33,9 @@ def _apart(x) -> tuple:
     "packing is another.",
     explicit=True,
 )
-def npu_hans_encode(input, statistic=False, reshuff=False, *, pdf, mantissa, fixed, var) -> tuple:
+def npu_hans_encode(
+    input: Any, statistic: bool = False, reshuff: bool = False, *, pdf: Any, mantissa: Any, fixed: Any, var: Any,
+) -> tuple:  # fmt: skip
     operator = "npu_hans_encode"
     operator = "npu_hans_encode"
     require_dtype(operator, "input", input, HALF_AND_FLOAT[:3])
@@ -67,7 +70,7 @@ def npu_hans_encode(input, statistic=False, reshuff=False, *, pdf, mantissa, fix
     "The numbers that npu_hans_encode packed.",
     explicit=True,
 )
-def npu_hans_decode(mantissa, fixed, var, pdf, reshuff=False, *, out):
+def npu_hans_decode(mantissa: Any, fixed: Any, var: Any, pdf: Any, reshuff: bool = False, *, out: Any) -> Any:
     operator = "npu_hans_decode"
     operator = "npu_hans_decode"
     places = [_bytes(each) for each in (fixed, var, mantissa)]

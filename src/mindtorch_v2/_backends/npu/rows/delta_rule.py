@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_dtype, wide
@@ -50,7 +52,8 @@ def _chunk(q, k, v, beta, log_decay, state) -> tuple:
     grad=no_gradient("npu_chunk_gated_delta_rule", "query", "key", "value"),
 )
 def npu_chunk_gated_delta_rule(
-    query, key, value, *, beta=None, initial_state=None, actual_seq_lengths=None, scale=None, g=None,
+    query: Any, key: Any, value: Any, *, beta: Any = None, initial_state: Any = None, actual_seq_lengths: Any = None,
+    scale: Any = None, g: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_chunk_gated_delta_rule"
     operator = "npu_chunk_gated_delta_rule"

@@ -196,9 +196,10 @@ def _special(layout, total, expert_ids, expert_scales, mask, ori_x, kinds, const
     grad=no_gradient("npu_moe_distribute_dispatch", "x"),
 )
 def npu_moe_distribute_dispatch(
-    x, expert_ids, group_ep, ep_world_size, ep_rank_id, moe_expert_num, *, scales=None, x_active_mask=None,
-    expert_scales=None, group_tp="", tp_world_size=0, tp_rank_id=0, expert_shard_type=0, shared_expert_num=1,
-    shared_expert_rank_num=0, quant_mode=0, global_bs=0, expert_token_nums_type=1,
+    x: Any, expert_ids: Any, group_ep: str, ep_world_size: int, ep_rank_id: int, moe_expert_num: int, *,
+    scales: Any = None, x_active_mask: Any = None, expert_scales: Any = None, group_tp: str = "",
+    tp_world_size: int = 0, tp_rank_id: int = 0, expert_shard_type: int = 0, shared_expert_num: int = 1,
+    shared_expert_rank_num: int = 0, quant_mode: int = 0, global_bs: int = 0, expert_token_nums_type: int = 1,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_distribute_dispatch"
     operator = "npu_moe_distribute_dispatch"
@@ -229,12 +230,13 @@ def npu_moe_distribute_dispatch(
     grad=no_gradient("npu_moe_distribute_combine", "expand_x", "expert_scales"),
 )
 def npu_moe_distribute_combine(
-    expand_x, expert_ids, expand_idx, ep_send_counts, expert_scales, group_ep, ep_world_size, ep_rank_id,
-    moe_expert_num, *, tp_send_counts=None, x_active_mask=None, activation_scale=None, weight_scale=None,
-    group_list=None, expand_scales=None, shared_expert_x=None, group_tp="", tp_world_size=0, tp_rank_id=0,
-    expert_shard_type=0, shared_expert_num=1, shared_expert_rank_num=0, global_bs=0, out_dtype=0, comm_quant_mode=0,
-    group_list_type=0,
-):  # fmt: skip
+    expand_x: Any, expert_ids: Any, expand_idx: Any, ep_send_counts: Any, expert_scales: Any, group_ep: str,
+    ep_world_size: int, ep_rank_id: int, moe_expert_num: int, *, tp_send_counts: Any = None,
+    x_active_mask: Any = None, activation_scale: Any = None, weight_scale: Any = None, group_list: Any = None,
+    expand_scales: Any = None, shared_expert_x: Any = None, group_tp: str = "", tp_world_size: int = 0,
+    tp_rank_id: int = 0, expert_shard_type: int = 0, shared_expert_num: int = 1, shared_expert_rank_num: int = 0,
+    global_bs: int = 0, out_dtype: int = 0, comm_quant_mode: int = 0, group_list_type: int = 0,
+) -> Any:  # fmt: skip
     operator = "npu_moe_distribute_combine"
     require_absent(operator, activation_scale=activation_scale, weight_scale=weight_scale, group_list=group_list)
     require_choice(operator, "comm_quant_mode", comm_quant_mode, (0,))
@@ -259,11 +261,13 @@ def npu_moe_distribute_combine(
     grad=no_gradient("npu_moe_distribute_dispatch_v2", "x"),
 )
 def npu_moe_distribute_dispatch_v2(
-    x, expert_ids, group_ep, ep_world_size, ep_rank_id, moe_expert_num, *, scales=None, x_active_mask=None,
-    expert_scales=None, elastic_info=None, performance_info=None, group_tp="", tp_world_size=0, tp_rank_id=0,
-    expert_shard_type=0, shared_expert_num=1, shared_expert_rank_num=0, quant_mode=0, global_bs=0,
-    expert_token_nums_type=1, comm_alg="", zero_expert_num=0, copy_expert_num=0, const_expert_num=0, y_dtype=None,
-    x_dtype=None, scales_dtype=None,
+    x: Any, expert_ids: Any, group_ep: str, ep_world_size: int, ep_rank_id: int, moe_expert_num: int, *,
+    scales: Any = None, x_active_mask: Any = None, expert_scales: Any = None, elastic_info: Any = None,
+    performance_info: Any = None, group_tp: str = "", tp_world_size: int = 0, tp_rank_id: int = 0,
+    expert_shard_type: int = 0, shared_expert_num: int = 1, shared_expert_rank_num: int = 0, quant_mode: int = 0,
+    global_bs: int = 0, expert_token_nums_type: int = 1, comm_alg: str = "", zero_expert_num: int = 0,
+    copy_expert_num: int = 0, const_expert_num: int = 0, y_dtype: Any = None, x_dtype: Any = None,
+    scales_dtype: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_distribute_dispatch_v2"
     require_absent(
@@ -293,13 +297,15 @@ def npu_moe_distribute_dispatch_v2(
     grad=no_gradient("npu_moe_distribute_combine_v2", "expand_x", "expert_scales"),
 )
 def npu_moe_distribute_combine_v2(
-    expand_x, expert_ids, assist_info_for_combine, ep_send_counts, expert_scales, group_ep, ep_world_size, ep_rank_id,
-    moe_expert_num, *, tp_send_counts=None, x_active_mask=None, expand_scales=None, shared_expert_x=None,
-    elastic_info=None, ori_x=None, const_expert_alpha_1=None, const_expert_alpha_2=None, const_expert_v=None,
-    performance_info=None, group_tp="", tp_world_size=0, tp_rank_id=0, expert_shard_type=0, shared_expert_num=1,
-    shared_expert_rank_num=0, global_bs=0, comm_quant_mode=0, comm_alg="", zero_expert_num=0, copy_expert_num=0,
-    const_expert_num=0,
-):  # fmt: skip
+    expand_x: Any, expert_ids: Any, assist_info_for_combine: Any, ep_send_counts: Any, expert_scales: Any,
+    group_ep: str, ep_world_size: int, ep_rank_id: int, moe_expert_num: int, *, tp_send_counts: Any = None,
+    x_active_mask: Any = None, expand_scales: Any = None, shared_expert_x: Any = None, elastic_info: Any = None,
+    ori_x: Any = None, const_expert_alpha_1: Any = None, const_expert_alpha_2: Any = None, const_expert_v: Any = None,
+    performance_info: Any = None, group_tp: str = "", tp_world_size: int = 0, tp_rank_id: int = 0,
+    expert_shard_type: int = 0, shared_expert_num: int = 1, shared_expert_rank_num: int = 0, global_bs: int = 0,
+    comm_quant_mode: int = 0, comm_alg: str = "", zero_expert_num: int = 0, copy_expert_num: int = 0,
+    const_expert_num: int = 0,
+) -> Any:  # fmt: skip
     operator = "npu_moe_distribute_combine_v2"
     require_absent(operator, elastic_info=elastic_info, performance_info=performance_info)
     require_choice(operator, "comm_quant_mode", comm_quant_mode, (0,))

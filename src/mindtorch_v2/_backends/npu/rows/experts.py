@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import no_gradient, require, require_absent, require_choice, wide
@@ -35,7 +37,7 @@ def _sorted(indices):
     },
     nondiff=(1,),
 )
-def npu_moe_token_permute(tokens, indices, num_out_tokens=None, padded_mode=False) -> tuple:
+def npu_moe_token_permute(tokens: Any, indices: Any, num_out_tokens: Any = None, padded_mode: bool = False) -> tuple:
     operator = "npu_moe_token_permute"
     require(not padded_mode, operator, "padded_mode must be False")
     choices = 1 if indices.dim() == 1 else indices.shape[1]
@@ -56,7 +58,9 @@ def npu_moe_token_permute(tokens, indices, num_out_tokens=None, padded_mode=Fals
     "bool padded_mode=False) -> Tensor",
     "Gradient of npu_moe_token_permute: the sum over a token's choices.",
 )
-def npu_moe_token_permute_grad(tokens, grad_permuted_tokens, indices, sorted_indices, padded_mode=False):
+def npu_moe_token_permute_grad(
+    tokens: Any, grad_permuted_tokens: Any, indices: Any, sorted_indices: Any, padded_mode: bool = False,
+) -> Any:  # fmt: skip
     choices = 1 if indices.dim() == 1 else indices.shape[1]
     rows = _rows_or_zero(wide(grad_permuted_tokens), sorted_indices)
     return rows.reshape(tokens.shape[0], choices, -1).sum([1]).reshape(tokens.shape).to(tokens.dtype)
@@ -93,7 +97,10 @@ def _unpermute_check(operator, padded_mode, restore_shape) -> None:
         )
     },
 )
-def npu_moe_token_unpermute(permuted_tokens, sorted_indices, probs=None, padded_mode=False, restore_shape=None):
+def npu_moe_token_unpermute(
+    permuted_tokens: Any, sorted_indices: Any, probs: Any = None, padded_mode: bool = False,
+    restore_shape: Any = None,
+) -> Any:  # fmt: skip
     _unpermute_check("npu_moe_token_unpermute", padded_mode, restore_shape)
     choices = 1 if probs is None else probs.shape[1]
     rows = _rows_or_zero(permuted_tokens, sorted_indices)
@@ -109,8 +116,9 @@ def npu_moe_token_unpermute(permuted_tokens, sorted_indices, probs=None, padded_
     "Gradients of npu_moe_token_unpermute by the rows and by the weights.",
 )
 def npu_moe_token_unpermute_grad(
-    permuted_tokens, grad_unpermuted_tokens, sorted_indices, probs=None, padded_mode=False, restore_shape=None
-) -> tuple:
+    permuted_tokens: Any, grad_unpermuted_tokens: Any, sorted_indices: Any, probs: Any = None,
+    padded_mode: bool = False, restore_shape: Any = None,
+) -> tuple:  # fmt: skip
     _unpermute_check("npu_moe_token_unpermute_grad", padded_mode, restore_shape)
     g = wide(grad_unpermuted_tokens)
     places = sorted_indices.to(_INT64)
@@ -135,7 +143,7 @@ def npu_moe_token_unpermute_grad(
     grad=no_gradient("npu_moe_gating_top_k_softmax", "x"),
     samples=[S(T(5, 8, grad=False), None, 2)],
 )
-def npu_moe_gating_top_k_softmax(x, finished=None, k=1) -> tuple:
+def npu_moe_gating_top_k_softmax(x: Any, finished: Any = None, k: int = 1) -> tuple:
     operator = "npu_moe_gating_top_k_softmax"
     experts = x.shape[-1]
     require(0 < k <= min(experts, 1024), operator, f"k must be from 1 to {min(experts, 1024)}, but it is {k}")
@@ -158,8 +166,9 @@ def npu_moe_gating_top_k_softmax(x, finished=None, k=1) -> tuple:
     samples=[S(T(5, 8, grad=False), 2, k_group=2, group_count=4, group_select_mode=1, norm_type=1)],
 )
 def npu_moe_gating_top_k(
-    x, k, *, bias=None, input_ids=None, tid2eid=None, k_group=1, group_count=1, group_select_mode=0, renorm=0,
-    norm_type=0, out_flag=False, routed_scaling_factor=1.0, eps=1e-20,
+    x: Any, k: int, *, bias: Any = None, input_ids: Any = None, tid2eid: Any = None, k_group: int = 1,
+    group_count: int = 1, group_select_mode: int = 0, renorm: int = 0, norm_type: int = 0, out_flag: bool = False,
+    routed_scaling_factor: float = 1.0, eps: float = 1e-20,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_gating_top_k"
     require_absent(operator, input_ids=input_ids, tid2eid=tid2eid)
@@ -201,7 +210,7 @@ def npu_moe_gating_top_k(
     explicit=True,
     grad=no_gradient("npu_moe_init_routing", "x"),
 )
-def npu_moe_init_routing(x, row_idx, expert_idx, active_num) -> tuple:
+def npu_moe_init_routing(x: Any, row_idx: Any, expert_idx: Any, active_num: int) -> tuple:
     order = _sorted(expert_idx)
     rows, k = expert_idx.shape
     source = aten.index_select(row_idx.flatten().to(_INT64), 0, order)  # numbers by columns: choice * rows + row
@@ -216,7 +225,7 @@ def npu_moe_init_routing(x, row_idx, expert_idx, active_num) -> tuple:
     "The number of the row behind each expert's last in a sorted list.",
     explicit=True,
 )
-def npu_moe_compute_expert_tokens(sorted_expert_for_source_row, num_expert):
+def npu_moe_compute_expert_tokens(sorted_expert_for_source_row: Any, num_expert: int) -> Any:
     experts = aten.arange(
         num_expert, dtype=sorted_expert_for_source_row.dtype, device=sorted_expert_for_source_row.device
     )
@@ -254,9 +263,10 @@ def _padded(values, slots, count):
     grad=no_gradient("npu_moe_init_routing_v2", "x"),
 )
 def npu_moe_init_routing_v2(
-    x, expert_idx, *, scale=None, offset=None, active_num=-1, expert_capacity=-1, expert_num=-1, drop_pad_mode=0,
-    expert_tokens_num_type=0, expert_tokens_num_flag=False, quant_mode=-1, active_expert_range=(), row_idx_type=0,
-    x_dtype=None,
+    x: Any, expert_idx: Any, *, scale: Any = None, offset: Any = None, active_num: int = -1,
+    expert_capacity: int = -1, expert_num: int = -1, drop_pad_mode: int = 0, expert_tokens_num_type: int = 0,
+    expert_tokens_num_flag: bool = False, quant_mode: int = -1, active_expert_range: Any = (), row_idx_type: int = 0,
+    x_dtype: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_init_routing_v2"
     require_absent(operator, x_dtype=x_dtype)
@@ -320,9 +330,9 @@ def npu_moe_init_routing_v2(
     grad=no_gradient("npu_moe_finalize_routing", "expanded_permuted_rows", "skip1", "skip2", "bias", "scales"),
 )
 def npu_moe_finalize_routing(
-    expanded_permuted_rows, skip1, skip2, bias, scales, expanded_src_to_dst_row, export_for_source_row,
-    drop_pad_mode=0, k=1,
-):  # fmt: skip
+    expanded_permuted_rows: Any, skip1: Any, skip2: Any, bias: Any, scales: Any, expanded_src_to_dst_row: Any,
+    export_for_source_row: Any, drop_pad_mode: Any = 0, k: Any = 1,
+) -> Any:  # fmt: skip
     operator = "npu_moe_finalize_routing"
     require_choice(operator, "drop_pad_mode", drop_pad_mode, (0, 2))
     if scales is not None:
@@ -352,8 +362,9 @@ def npu_moe_finalize_routing(
     grad=no_gradient("npu_moe_re_routing", "tokens"),
 )
 def npu_moe_re_routing(
-    tokens, expert_token_num_per_rank, *, per_token_scales=None, expert_token_num_type=1, idx_type=0, tokens_dtype=None
-) -> tuple:
+    tokens: Any, expert_token_num_per_rank: Any, *, per_token_scales: Any = None, expert_token_num_type: int = 1,
+    idx_type: int = 0, tokens_dtype: Any = None,
+) -> tuple:  # fmt: skip
     operator = "npu_moe_re_routing"
     require_absent(operator, tokens_dtype=tokens_dtype)
     require_choice(operator, "expert_token_num_type", expert_token_num_type, (1,))

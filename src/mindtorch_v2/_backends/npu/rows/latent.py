@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
@@ -85,8 +87,9 @@ def _written(operator, cache, rows, index, mode) -> None:
     grad=no_gradient("npu_kv_rmsnorm_rope_cache", "kv", "gamma", "cos", "sin"),
 )
 def npu_kv_rmsnorm_rope_cache(
-    kv, gamma, cos, sin, index, k_cache, ckv_cache, *, k_rope_scale=None, c_kv_scale=None, k_rope_offset=None,
-    c_kv_offset=None, v=None, epsilon=1e-5, cache_mode="Norm", is_output_kv=False,
+    kv: Any, gamma: Any, cos: Any, sin: Any, index: Any, k_cache: Any, ckv_cache: Any, *, k_rope_scale: Any = None,
+    c_kv_scale: Any = None, k_rope_offset: Any = None, c_kv_offset: Any = None, v: Any = None, epsilon: float = 1e-5,
+    cache_mode: str = "Norm", is_output_kv: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_kv_rmsnorm_rope_cache"
     operator = "npu_kv_rmsnorm_rope_cache"
@@ -166,10 +169,12 @@ def _to_pages(operator, caches, rows, index, cache_mode) -> None:
     grad=no_gradient("npu_mla_prolog_v2", "token_x", "weight_dq", "weight_uq_qr", "weight_uk", "weight_dkv_kr"),
 )
 def npu_mla_prolog_v2(
-    token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, rmsnorm_gamma_cq, rmsnorm_gamma_ckv, rope_sin,
-    rope_cos, cache_index, kv_cache, kr_cache, *, dequant_scale_x=None, dequant_scale_w_dq=None,
-    dequant_scale_w_uq_qr=None, dequant_scale_w_dkv_kr=None, quant_scale_ckv=None, quant_scale_ckr=None,
-    smooth_scales_cq=None, rmsnorm_epsilon_cq=1e-05, rmsnorm_epsilon_ckv=1e-05, cache_mode="PA_BSND",
+    token_x: Any, weight_dq: Any, weight_uq_qr: Any, weight_uk: Any, weight_dkv_kr: Any, rmsnorm_gamma_cq: Any,
+    rmsnorm_gamma_ckv: Any, rope_sin: Any, rope_cos: Any, cache_index: Any, kv_cache: Any, kr_cache: Any, *,
+    dequant_scale_x: Any = None, dequant_scale_w_dq: Any = None, dequant_scale_w_uq_qr: Any = None,
+    dequant_scale_w_dkv_kr: Any = None, quant_scale_ckv: Any = None, quant_scale_ckr: Any = None,
+    smooth_scales_cq: Any = None, rmsnorm_epsilon_cq: float = 1e-05, rmsnorm_epsilon_ckv: float = 1e-05,
+    cache_mode: str = "PA_BSND",
 ) -> tuple:  # fmt: skip
     operator = "npu_mla_prolog_v2"
     require_absent(
@@ -202,14 +207,16 @@ def npu_mla_prolog_v2(
     explicit=True,
 )
 def npu_mla_prolog_v3(
-    token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, rmsnorm_gamma_cq, rmsnorm_gamma_ckv, rope_sin,
-    rope_cos, kv_cache, kr_cache, *, cache_index=None, dequant_scale_x=None, dequant_scale_w_dq=None,
-    dequant_scale_w_uq_qr=None, dequant_scale_w_dkv_kr=None, quant_scale_ckv=None, quant_scale_ckr=None,
-    smooth_scales_cq=None, actual_seq_len=None, k_nope_clip_alpha=None, rmsnorm_epsilon_cq=1e-05,
-    rmsnorm_epsilon_ckv=1e-05, cache_mode="PA_BSND", query_norm_flag=False, weight_quant_mode=0,
-    kv_cache_quant_mode=0, query_quant_mode=0, ckvkr_repo_mode=0, quant_scale_repo_mode=0, tile_size=128,
-    qc_qr_scale=1.0, kc_scale=1.0, token_x_dtype=None, weight_dq_dtype=None, weight_uq_qr_dtype=None,
-    weight_dkv_kr_dtype=None, kv_cache_dtype=None,
+    token_x: Any, weight_dq: Any, weight_uq_qr: Any, weight_uk: Any, weight_dkv_kr: Any, rmsnorm_gamma_cq: Any,
+    rmsnorm_gamma_ckv: Any, rope_sin: Any, rope_cos: Any, kv_cache: Any, kr_cache: Any, *, cache_index: Any = None,
+    dequant_scale_x: Any = None, dequant_scale_w_dq: Any = None, dequant_scale_w_uq_qr: Any = None,
+    dequant_scale_w_dkv_kr: Any = None, quant_scale_ckv: Any = None, quant_scale_ckr: Any = None,
+    smooth_scales_cq: Any = None, actual_seq_len: Any = None, k_nope_clip_alpha: Any = None,
+    rmsnorm_epsilon_cq: float = 1e-05, rmsnorm_epsilon_ckv: float = 1e-05, cache_mode: str = "PA_BSND",
+    query_norm_flag: bool = False, weight_quant_mode: int = 0, kv_cache_quant_mode: int = 0,
+    query_quant_mode: int = 0, ckvkr_repo_mode: int = 0, quant_scale_repo_mode: int = 0, tile_size: int = 128,
+    qc_qr_scale: float = 1.0, kc_scale: float = 1.0, token_x_dtype: Any = None, weight_dq_dtype: Any = None,
+    weight_uq_qr_dtype: Any = None, weight_dkv_kr_dtype: Any = None, kv_cache_dtype: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_mla_prolog_v3"
     require_absent(

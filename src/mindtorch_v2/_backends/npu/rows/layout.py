@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import require
@@ -14,7 +16,7 @@ npu = namespace("npu")
     "Permuted, then reshaped, or the other way round; contiguous.",
     samples=[S(T(2, 3, 4), [1, 0, 2], [3, 8], True), S(T(6, 4), [2, 0, 1], [2, 3, 4], False)],
 )
-def npu_confusion_transpose(self, perm, shape, transpose_first):
+def npu_confusion_transpose(self: Any, perm: Any, shape: Any, transpose_first: bool) -> Any:
     moved = self.permute(perm).reshape(shape) if transpose_first else self.reshape(shape).permute(perm)
     return aten.contiguous(moved)
 
@@ -24,7 +26,7 @@ def npu_confusion_transpose(self, perm, shape, transpose_first):
     "A copy in another dtype.",
     samples=[S(T(2, 3), DTYPES["float64"])],
 )
-def _npu_dtype_cast(self, dtype):
+def _npu_dtype_cast(self: Any, dtype: Any) -> Any:
     return self.to(dtype)
 
 
@@ -33,7 +35,7 @@ def _npu_dtype_cast(self, dtype):
     "A bit for each element, 1 where it is not negative, eight to a uint8, the first in the lowest; (size, n / 8 / size).",
     explicit=True,
 )
-def npu_sign_bits_pack(self, size):
+def npu_sign_bits_pack(self: Any, size: int) -> Any:
     operator = "npu_sign_bits_pack"
     require(self.dim() == 1, operator, f"self must have one dimension, but it has {self.dim()}")
     bits = aten.constant_pad_nd((self >= 0).to(DTYPES["int64"]), [0, -self.numel() % 8], 0).reshape(-1, 8)
@@ -51,7 +53,7 @@ def npu_sign_bits_pack(self, size):
     "1 for each bit that is set, -1 for the others, lowest bit first; (size, 8 n / size).",
     explicit=True,
 )
-def npu_sign_bits_unpack(input, size, dtype):
+def npu_sign_bits_unpack(input: Any, size: int, dtype: Any) -> Any:
     operator = "npu_sign_bits_unpack"
     require(
         size > 0 and input.numel() * 8 % size == 0,

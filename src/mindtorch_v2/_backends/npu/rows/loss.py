@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
 from .checks import require, require_choice, wide
@@ -19,8 +21,8 @@ from .checks import require, require_choice, wide
     ],
 )
 def npu_cross_entropy_loss(
-    input, target, weight=None, reduction="mean", ignore_index=-100, label_smoothing=0.0, lse_square_scale_for_zloss=0.0,
-    return_zloss=False,
+    input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100,
+    label_smoothing: float = 0.0, lse_square_scale_for_zloss: float = 0.0, return_zloss: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_cross_entropy_loss"
     require(

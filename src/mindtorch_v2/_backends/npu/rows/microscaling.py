@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
@@ -128,8 +128,8 @@ def _quantized(x, axis, block, element) -> tuple:
     samples=[S(T(2, 40, grad=False), dst_type=296), S(T(3, 64, 2, grad=False), axis=1, dst_type=296)],
 )
 def npu_dynamic_mx_quant(
-    input, *, axis=-1, round_mode="rint", dst_type=296, block_size=32, scale_alg=0, dst_type_max=0.0,
-    max_low_bound=0.0,
+    input: Any, *, axis: int = -1, round_mode: str = "rint", dst_type: int = 296, block_size: int = 32,
+    scale_alg: Any = 0, dst_type_max: float = 0.0, max_low_bound: float = 0.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_dynamic_mx_quant"
     operator = "npu_dynamic_mx_quant"
@@ -158,7 +158,7 @@ def npu_dynamic_mx_quant(
     samples=[S(T(40, 64, grad=False), dst_type=296)],
 )
 def npu_dynamic_mx_quant_with_dual_axis(
-    input, *, round_mode="rint", dst_type=296, scale_alg=0, dst_type_max=0.0,
+    input: Any, *, round_mode: str = "rint", dst_type: int = 296, scale_alg: int = 0, dst_type_max: Any = 0.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_dynamic_mx_quant_with_dual_axis"
     operator = "npu_dynamic_mx_quant_with_dual_axis"
@@ -176,7 +176,9 @@ def npu_dynamic_mx_quant_with_dual_axis(
     grad=no_gradient("npu_dynamic_block_mx_quant", "input"),
     samples=[S(T(40, 64, grad=False), dst_type=296)],
 )
-def npu_dynamic_block_mx_quant(input, *, round_mode="rint", dst_type=296, scale_alg=0, dst_type_max=0.0) -> tuple:
+def npu_dynamic_block_mx_quant(
+    input: Any, *, round_mode: str = "rint", dst_type: int = 296, scale_alg: int = 0, dst_type_max: float = 0.0,
+) -> tuple:  # fmt: skip
     operator = "npu_dynamic_block_mx_quant"
     operator = "npu_dynamic_block_mx_quant"
     element = _element(operator, dst_type, round_mode, scale_alg, dst_type_max)
@@ -203,7 +205,8 @@ def npu_dynamic_block_mx_quant(input, *, round_mode="rint", dst_type=296, scale_
     grad=no_gradient("npu_grouped_dynamic_mx_quant", "x", "group_index"),
 )
 def npu_grouped_dynamic_mx_quant(
-    x, group_index, *, round_mode="rint", dst_type=23, blocksize=32, scale_alg=0, dst_type_max=0.0,
+    x: Any, group_index: Any, *, round_mode: str = "rint", dst_type: int = 23, blocksize: int = 32,
+    scale_alg: Any = 0, dst_type_max: Any = 0.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_grouped_dynamic_mx_quant"
     operator = "npu_grouped_dynamic_mx_quant"
@@ -239,7 +242,8 @@ def npu_grouped_dynamic_mx_quant(
     samples=[S(T(2, 64, grad=False), T(64, grad=False), dst_type=296)],
 )
 def npu_rms_norm_dynamic_mx_quant(
-    x, gamma, *, beta=None, epsilon=1e-06, scale_alg=0, round_mode="rint", dst_type=296,
+    x: Any, gamma: Any, *, beta: Any = None, epsilon: float = 1e-06, scale_alg: int = 0, round_mode: str = "rint",
+    dst_type: int = 296,
 ) -> tuple:  # fmt: skip
     operator = "npu_rms_norm_dynamic_mx_quant"
     operator = "npu_rms_norm_dynamic_mx_quant"
@@ -259,7 +263,8 @@ def npu_rms_norm_dynamic_mx_quant(
     samples=[S(T(2, 64, grad=False), T(2, 64, grad=False), T(64, grad=False), dst_type=296)],
 )
 def npu_add_rms_norm_dynamic_mx_quant(
-    x1, x2, gamma, *, beta=None, epsilon=1e-06, scale_alg=0, round_mode="rint", dst_type=296,
+    x1: Any, x2: Any, gamma: Any, *, beta: Any = None, epsilon: float = 1e-06, scale_alg: int = 0,
+    round_mode: str = "rint", dst_type: int = 296,
 ) -> tuple:  # fmt: skip
     operator = "npu_add_rms_norm_dynamic_mx_quant"
     operator = "npu_add_rms_norm_dynamic_mx_quant"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
@@ -39,7 +40,7 @@ def _normalized(operator, x, gamma, epsilon, shift=0.0) -> tuple:
     nondiff=(1,),
     samples=[S(T(2, 3, 8), T(8)), S(T(4, 6), T(6), 1e-5), S(T(2, 3, 4), T(3, 4))],
 )
-def npu_rms_norm(self, gamma, epsilon=1e-06) -> tuple:
+def npu_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
     require_dtype("npu_rms_norm", "self", self, HALF_AND_FLOAT)
     y, rstd = _normalized("npu_rms_norm", wide(self), gamma, epsilon)
     return y.to(self.dtype), rstd
@@ -50,7 +51,7 @@ def npu_rms_norm(self, gamma, epsilon=1e-06) -> tuple:
     "Gradients of npu_rms_norm by its input and its gain; that of the gain is float32.",
     samples=[S(T(2, 3, 8), T(2, 3, 8), T(8), T(2, 3, 1, low=0.5, high=2.0))],
 )
-def npu_rms_norm_backward(dy, self, gamma, rstd) -> tuple:
+def npu_rms_norm_backward(dy: Any, self: Any, gamma: Any, rstd: Any) -> tuple:
     dims = _dims("npu_rms_norm_backward", self, gamma)
     x, g = wide(self) * rstd, wide(dy)
     scaled = g * wide(gamma)
@@ -65,7 +66,7 @@ def npu_rms_norm_backward(dy, self, gamma, rstd) -> tuple:
     "npu_rms_norm with 1 + gamma for its gain.",
     samples=[S(T(2, 3, 8), T(8))],
 )
-def npu_gemma_rms_norm(self, gamma, epsilon=1e-06) -> tuple:
+def npu_gemma_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
     require_dtype("npu_gemma_rms_norm", "self", self, HALF_AND_FLOAT)
     y, rstd = _normalized("npu_gemma_rms_norm", wide(self), gamma, epsilon, shift=1.0)
     return y.to(self.dtype), rstd
@@ -91,7 +92,7 @@ def _add_norm(operator, x1, x2, gamma, epsilon) -> tuple:
     grad=no_gradient("npu_add_rms_norm", "x1", "x2", "gamma"),
     samples=[S(T(2, 3, 8), T(2, 3, 8), T(8))],
 )
-def npu_add_rms_norm(x1, x2, gamma, epsilon=1e-06) -> tuple:
+def npu_add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
     y, rstd, total = _add_norm("npu_add_rms_norm", x1, x2, gamma, epsilon)
     return y.to(x1.dtype), rstd, total
 
@@ -102,7 +103,7 @@ def npu_add_rms_norm(x1, x2, gamma, epsilon=1e-06) -> tuple:
     explicit=True,
     samples=[S(T(2, 3, 8), T(2, 3, 8), T(8))],
 )
-def npu_add_rms_norm_v2(x1, x2, gamma, epsilon=1e-06):
+def npu_add_rms_norm_v2(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     y, rstd, total = _add_norm("npu_add_rms_norm_v2", x1, x2, gamma, epsilon)
     aten.copy_(x1, y)
     aten.copy_(x2, total)
@@ -118,8 +119,8 @@ def npu_add_rms_norm_v2(x1, x2, gamma, epsilon=1e-06):
     grad=no_gradient("npu_add_rms_norm_quant", "x1", "x2", "gamma"),
 )
 def npu_add_rms_norm_quant(
-    x1, x2, gamma, scales1, zero_points1, beta=None, scales2=None, zero_points2=None, *, axis=-1, epsilon=1e-06,
-    div_mode=True, dst_type=None,
+    x1: Any, x2: Any, gamma: Any, scales1: Any, zero_points1: Any, beta: Any = None, scales2: Any = None,
+    zero_points2: Any = None, *, axis: int = -1, epsilon: float = 1e-06, div_mode: bool = True, dst_type: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_add_rms_norm_quant"
     require(axis == -1, operator, f"axis must be -1, but it is {axis}")
@@ -143,8 +144,9 @@ def npu_add_rms_norm_quant(
     grad=no_gradient("npu_add_rms_norm_dynamic_quant", "x1", "x2", "gamma"),
 )
 def npu_add_rms_norm_dynamic_quant(
-    x1, x2, gamma, *, smooth_scale1=None, smooth_scale2=None, beta=None, epsilon=1e-6, output_mask=None, y_dtype=None
-) -> tuple:
+    x1: Any, x2: Any, gamma: Any, *, smooth_scale1: Any = None, smooth_scale2: Any = None, beta: Any = None,
+    epsilon: float = 1e-6, output_mask: Any = None, y_dtype: Any = None,
+) -> tuple:  # fmt: skip
     operator = "npu_add_rms_norm_dynamic_quant"
     y, _, total = _add_norm(operator, x1, x2, gamma, epsilon)
     if beta is not None:
@@ -171,7 +173,9 @@ def _layer_norm(operator, x, gamma, beta, epsilon) -> tuple:
     "Layer norm of x1 + x2: the norm, mean, reciprocal deviation, and the sum where it is asked for.",
     samples=[S(T(2, 3, 8), T(2, 3, 8), T(8), T(8))],
 )
-def npu_add_layer_norm(x1, x2, gamma, beta, epsilon=1e-05, additional_output=False) -> tuple:
+def npu_add_layer_norm(
+    x1: Any, x2: Any, gamma: Any, beta: Any, epsilon: float = 1e-05, additional_output: bool = False,
+) -> tuple:  # fmt: skip
     total = wide(x1) + wide(x2)
     y, mean, rstd = _layer_norm("npu_add_layer_norm", total, gamma, beta, epsilon)
     summed = total.to(x1.dtype) if additional_output else aten.empty([0], dtype=x1.dtype, device=x1.device)
@@ -184,7 +188,7 @@ def npu_add_layer_norm(x1, x2, gamma, beta, epsilon=1e-05, additional_output=Fal
     "Layer norm of alpha * x + gx: mean, reciprocal deviation, the norm.",
     samples=[S(T(2, 3, 8), T(2, 3, 8), T(8), T(8))],
 )
-def npu_deep_norm(x, gx, beta, gamma, alpha=0.3, epsilon=1e-06) -> tuple:
+def npu_deep_norm(x: Any, gx: Any, beta: Any, gamma: Any, alpha: float = 0.3, epsilon: float = 1e-06) -> tuple:
     y, mean, rstd = _layer_norm("npu_deep_norm", wide(x) * alpha + wide(gx), gamma, beta, epsilon)
     return mean, rstd, y.to(x.dtype)
 
@@ -197,7 +201,7 @@ def npu_deep_norm(x, gx, beta, gamma, alpha=0.3, epsilon=1e-06) -> tuple:
     grad=no_gradient("npu_group_norm_silu", "input", "weight", "bias"),
     samples=[S(T(2, 6, 3, 3), T(6), T(6), 2)],
 )
-def npu_group_norm_silu(input, weight, bias, group, eps=0.00001) -> tuple:
+def npu_group_norm_silu(input: Any, weight: Any, bias: Any, group: int, eps: float = 0.00001) -> tuple:
     n, c = input.shape[0], input.shape[1]
     require(c % group == 0, "npu_group_norm_silu", f"group must divide the {c} channels, but it is {group}")
     y, mean, rstd = aten.native_group_norm(input, weight, bias, n, c, math.prod(input.shape[2:]), group, eps)

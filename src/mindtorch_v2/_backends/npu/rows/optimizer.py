@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
@@ -17,22 +18,9 @@ from .checks import no_gradient, require, wide
     explicit=True,
 )
 def npu_apply_adam_w(
-    beta1_power,
-    beta2_power,
-    lr,
-    weight_decay,
-    beta1,
-    beta2,
-    epsilon,
-    grad,
-    max_grad_norm,
-    amsgrad,
-    maximize,
-    *,
-    var,
-    m,
-    v,
-) -> tuple:
+    beta1_power: Any, beta2_power: float, lr: float, weight_decay: float, beta1: float, beta2: float, epsilon: float,
+    grad: Any, max_grad_norm: Any, amsgrad: Any, maximize: Any, *, var: Any, m: Any, v: Any,
+) -> tuple:  # fmt: skip
     operator = "npu_apply_adam_w"
     for name, x in (("m", m), ("v", v), ("grad", grad)):
         require(
@@ -64,7 +52,7 @@ def npu_apply_adam_w(
     grad=no_gradient("npu_top_k_top_p", "logits"),
     samples=[S(T(3, 7, grad=False))],
 )
-def npu_top_k_top_p(logits, p=None, k=None):
+def npu_top_k_top_p(logits: Any, p: Any = None, k: Any = None) -> Any:
     values, order = aten.sort(logits, stable=True, dim=-1, descending=False)
     hidden = aten.zeros_like(values, dtype=DTYPES["bool"])
     count = logits.shape[-1]
@@ -88,7 +76,8 @@ def npu_top_k_top_p(logits, p=None, k=None):
     explicit=True,
 )
 def npu_apply_adam(
-    beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, use_locking, use_nesterov, *, var, m, v,
+    beta1_power: Any, beta2_power: float, lr: float, beta1: float, beta2: float, epsilon: float, grad: Any,
+    use_locking: Any, use_nesterov: Any, *, var: Any, m: Any, v: Any,
 ) -> tuple:  # fmt: skip
     operator = "npu_apply_adam"
     operator = "npu_apply_adam"

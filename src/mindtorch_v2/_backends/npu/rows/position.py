@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
 
@@ -54,7 +56,7 @@ def _summed_to(gradient, like):
     },
     samples=[S(T(2, 3, 4, 8), T(1, 3, 1, 8), T(1, 3, 1, 8)), S(T(2, 3, 8), T(2, 1, 8), T(2, 1, 8), "interleave")],
 )
-def npu_rotary_mul(self, r1, r2, rotary_mode="half", rotate=None):
+def npu_rotary_mul(self: Any, r1: Any, r2: Any, rotary_mode: str = "half", rotate: Any = None) -> Any:
     operator = "npu_rotary_mul"
     _check(operator, self, rotary_mode)
     require(self.dim() in (3, 4), operator, f"self must have 3 or 4 dimensions, but it has {self.dim()}")
@@ -70,7 +72,7 @@ def npu_rotary_mul(self, r1, r2, rotary_mode="half", rotate=None):
     "Gradients of npu_rotary_mul by x, r1 and r2.",
     samples=[S(T(2, 3, 4, 8), T(2, 3, 4, 8), T(1, 3, 1, 8), T(1, 3, 1, 8))],
 )
-def npu_rotary_mul_backward(grad, self, r1, r2, rotary_mode="half") -> tuple:
+def npu_rotary_mul_backward(grad: Any, self: Any, r1: Any, r2: Any, rotary_mode: str = "half") -> tuple:
     _check("npu_rotary_mul_backward", self, rotary_mode)
     g, x = wide(grad), wide(self)
     dx = wide(r1) * g + _turned_back(wide(r2) * g, rotary_mode)
@@ -88,7 +90,9 @@ _LAYOUTS = ("BSND", "BSH", "SBND", "BNSD", "TND")
     grad=no_gradient("npu_apply_rotary_pos_emb", "query", "key", "cos", "sin"),
     samples=[S(T(2, 3, 4, 8), T(2, 3, 1, 8), T(2, 3, 1, 8), T(2, 3, 1, 8))],
 )
-def npu_apply_rotary_pos_emb(query, key, cos, sin, layout="BSND", rotary_mode="half") -> tuple:
+def npu_apply_rotary_pos_emb(
+    query: Any, key: Any, cos: Any, sin: Any, layout: str = "BSND", rotary_mode: str = "half",
+) -> tuple:  # fmt: skip
     operator = "npu_apply_rotary_pos_emb"
     require_choice(operator, "layout", layout, _LAYOUTS)
     _check(operator, query, rotary_mode)
@@ -102,13 +106,13 @@ def npu_apply_rotary_pos_emb(query, key, cos, sin, layout="BSND", rotary_mode="h
     grad=no_gradient("npu_interleave_rope", "x", "cos", "sin"),
     samples=[S(T(2, 3, 4, 64), T(2, 1, 4, 64), T(2, 1, 4, 64))],
 )
-def npu_interleave_rope(x, cos, sin):
+def npu_interleave_rope(x: Any, cos: Any, sin: Any) -> Any:
     operator = "npu_interleave_rope"
     require(x.dim() == 4 and x.shape[-1] == 64, operator, f"x must be (B, N, S, 64), but its sizes are {list(x.shape)}")
     return _rotated(halved(x), cos, sin, "half")
 
 
-def halved(x):
+def halved(x: Any) -> Any:
     """Even elements of the last dimension first, then the odd ones."""
     return aten.flatten(aten.transpose(aten.unflatten(x, -1, [x.shape[-1] // 2, 2]), -1, -2), -2)
 
@@ -128,11 +132,22 @@ def _turn_heads(x, cos, sin, head_size, mode):
     "Query and key of (tokens, heads * head_size) turned in place by the rows of a cache that positions name.",
     explicit=True,
 )
-def _npu_rotary_embedding(positions, query, key, head_size, cos_sin_cache, is_neox_style) -> None:
+def _npu_rotary_embedding(
+    positions: Any, query: Any, key: Any, head_size: int, cos_sin_cache: Any, is_neox_style: bool,
+) -> None:  # fmt: skip
     cos, sin = aten.chunk(aten.index_select(cos_sin_cache, 0, positions.flatten()), 2, -1)
     mode = "half" if is_neox_style else "interleave"
     for x in (query, key):
         aten.copy_(x, _turn_heads(x.reshape(-1, x.shape[-1]), cos, sin, head_size, mode).reshape(x.shape))
+
+
+def _by_sections(angles: Any, sections: list, cache_mode: str) -> Any:
+    """Angles (m, tokens, n) by sections of the width, or in turns: from row r those at r, r + 3, ... below 3 sections[1]."""
+    if cache_mode == "default":
+        return aten.cat([part[i] for i, part in enumerate(aten.split(angles, sections, -1))], -1)
+    place = aten.arange(angles.shape[-1], device=angles.device)
+    row = aten.where(place < 3 * sections[1], place % 3, 0)
+    return aten.gather(angles, 0, row.expand([1, *angles.shape[1:]])).squeeze(0)
 
 
 @composite(
@@ -143,11 +158,12 @@ def _npu_rotary_embedding(positions, query, key, head_size, cos_sin_cache, is_ne
     grad=no_gradient("npu_mrope", "query", "key"),
 )
 def npu_mrope(
-    positions, query, key, cos_sin_cache, head_size, *, mrope_section=None, rotary_mode="half", cache_mode="default"
-) -> tuple:
+    positions: Any, query: Any, key: Any, cos_sin_cache: Any, head_size: int, *, mrope_section: Any = None,
+    rotary_mode: Any = "half", cache_mode: Any = "default",
+) -> tuple:  # fmt: skip
     operator = "npu_mrope"
     require_choice(operator, "rotary_mode", rotary_mode, ("half", "interleave"))
-    require_choice(operator, "cache_mode", cache_mode, ("default",))
+    require_choice(operator, "cache_mode", cache_mode, ("default", "interleave"))
     chosen = cos_sin_cache[positions]  # (tokens, D) or (m, tokens, D)
     cos, sin = aten.chunk(chosen, 2, -1)
     if positions.dim() == 2 and mrope_section and any(mrope_section):
@@ -156,10 +172,7 @@ def npu_mrope(
             operator,
             f"mrope_section must have {positions.shape[0]} parts that sum to {cos.shape[-1]}, but it is {mrope_section}",
         )
-        cos, sin = (
-            aten.cat([part[i] for i, part in enumerate(aten.split(angles, mrope_section, -1))], -1)
-            for angles in (cos, sin)
-        )
+        cos, sin = (_by_sections(angles, mrope_section, cache_mode) for angles in (cos, sin))
     elif positions.dim() == 2:
         cos, sin = cos[0], sin[0]
     return (

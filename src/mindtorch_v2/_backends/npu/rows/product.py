@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
@@ -16,7 +18,7 @@ _RESULTS = ("int8", "float16", "bfloat16", "float32", "int32")
     "input @ weight.T + bias.",
     samples=[S(T(3, 4), T(5, 4), T(5))],
 )
-def npu_linear(input, weight, bias=None):
+def npu_linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return aten.linear(input, weight, bias)
 
 
@@ -25,7 +27,7 @@ def npu_linear(input, weight, bias=None):
     "Batched product; `output_sizes` is empty.",
     samples=[S(T(2, 3, 4), T(2, 4, 5), [])],
 )
-def npu_bmmV2(self, mat2, output_sizes):
+def npu_bmmV2(self: Any, mat2: Any, output_sizes: Any) -> Any:
     require(not output_sizes, "npu_bmmV2", f"output_sizes must be empty, but it is {output_sizes}")
     return aten.matmul(self, mat2)
 
@@ -41,8 +43,9 @@ def _permuted(x, order):
     samples=[S(T(3, 2, 4), T(2, 4, 5), perm_x1=[1, 0, 2], perm_y=[1, 0, 2])],
 )
 def npu_transpose_batchmatmul(
-    input, weight, *, bias=None, scale=None, perm_x1=None, perm_x2=None, perm_y=None, batch_split_factor=1
-):
+    input: Any, weight: Any, *, bias: Any = None, scale: Any = None, perm_x1: Any = None, perm_x2: Any = None,
+    perm_y: Any = None, batch_split_factor: Any = 1,
+) -> Any:  # fmt: skip
     operator = "npu_transpose_batchmatmul"
     for name, x in (("input", input), ("weight", weight)):
         require(x.dim() == 3, operator, f"{name} must have 3 dimensions, but it has {x.dim()}")
@@ -208,11 +211,13 @@ _ACTIVATION = (
     grad=no_gradient("npu_grouped_matmul", "x", "weight"),
 )
 def npu_grouped_matmul(
-    x, weight, *, bias=None, scale=None, offset=None, antiquant_scale=None, antiquant_offset=None, per_token_scale=None,
-    group_list=None, activation_input=None, activation_quant_scale=None, activation_quant_offset=None, split_item=0,
-    group_type=None, group_list_type=0, act_type=0, tuning_config=None, output_dtype=None, x_dtype=None,
-    weight_dtype=None, scale_dtype=None, per_token_scale_dtype=None,
-):  # fmt: skip
+    x: Any, weight: Any, *, bias: Any = None, scale: Any = None, offset: Any = None, antiquant_scale: Any = None,
+    antiquant_offset: Any = None, per_token_scale: Any = None, group_list: Any = None, activation_input: Any = None,
+    activation_quant_scale: Any = None, activation_quant_offset: Any = None, split_item: Any = 0,
+    group_type: Any = None, group_list_type: Any = 0, act_type: Any = 0, tuning_config: Any = None,
+    output_dtype: Any = None, x_dtype: Any = None, weight_dtype: Any = None, scale_dtype: Any = None,
+    per_token_scale_dtype: Any = None,
+) -> Any:  # fmt: skip
     require_absent(
         "npu_grouped_matmul", activation_input=activation_input, activation_quant_scale=activation_quant_scale,
         activation_quant_offset=activation_quant_offset, x_dtype=x_dtype, weight_dtype=weight_dtype,
@@ -234,10 +239,11 @@ def npu_grouped_matmul(
     grad=no_gradient("npu_grouped_matmul", "x", "weight"),
 )
 def npu_grouped_matmul_list(
-    x, weight, *, bias=None, scale=None, offset=None, antiquant_scale=None, antiquant_offset=None, per_token_scale=None,
-    group_list=None, activation_input=None, activation_quant_scale=None, activation_quant_offset=None, split_item=0,
-    group_type=None, group_list_type=0, act_type=0, output_dtype=None,
-):  # fmt: skip
+    x: Any, weight: Any, *, bias: Any = None, scale: Any = None, offset: Any = None, antiquant_scale: Any = None,
+    antiquant_offset: Any = None, per_token_scale: Any = None, group_list: Any = None, activation_input: Any = None,
+    activation_quant_scale: Any = None, activation_quant_offset: Any = None, split_item: Any = 0,
+    group_type: Any = None, group_list_type: Any = 0, act_type: Any = 0, output_dtype: Any = None,
+) -> Any:  # fmt: skip
     require_absent(
         "npu_grouped_matmul", activation_input=activation_input, activation_quant_scale=activation_quant_scale,
         activation_quant_offset=activation_quant_offset,
@@ -255,8 +261,9 @@ def npu_grouped_matmul_list(
     explicit=True,
 )
 def npu_grouped_matmul_add_(
-    self, x, weight, group_list, *, transpose_x=True, transpose_weight=False, group_type=2, group_list_type=0
-):
+    self: Any, x: Any, weight: Any, group_list: Any, *, transpose_x: bool = True, transpose_weight: bool = False,
+    group_type: int = 2, group_list_type: Any = 0,
+) -> Any:  # fmt: skip
     operator = "npu_grouped_matmul_add_"
     require(transpose_x and not transpose_weight, operator, "only transpose_x=True, transpose_weight=False is known")
     require_choice(operator, "group_type", group_type, (_BY_INNER,))
@@ -279,9 +286,10 @@ def npu_grouped_matmul_add_(
     explicit=True,
 )
 def npu_quant_matmul(
-    x1, x2, scale, *, offset=None, pertoken_scale=None, bias=None, output_dtype=None, x1_dtype=None, x2_dtype=None,
-    pertoken_scale_dtype=None, scale_dtype=None, group_sizes=None, y_scale=None,
-):  # fmt: skip
+    x1: Any, x2: Any, scale: Any, *, offset: Any = None, pertoken_scale: Any = None, bias: Any = None,
+    output_dtype: Any = None, x1_dtype: Any = None, x2_dtype: Any = None, pertoken_scale_dtype: Any = None,
+    scale_dtype: Any = None, group_sizes: Any = None, y_scale: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_quant_matmul"
     require_absent(
         operator, x1_dtype=x1_dtype, x2_dtype=x2_dtype, pertoken_scale_dtype=pertoken_scale_dtype,
@@ -324,9 +332,10 @@ def npu_quant_matmul(
     grad=no_gradient("npu_weight_quant_batchmatmul", "x"),
 )
 def npu_weight_quant_batchmatmul(
-    x, weight, antiquant_scale, antiquant_offset=None, quant_scale=None, quant_offset=None, bias=None,
-    antiquant_group_size=0, inner_precise=0, weight_dtype=None,
-):  # fmt: skip
+    x: Any, weight: Any, antiquant_scale: Any, antiquant_offset: Any = None, quant_scale: Any = None,
+    quant_offset: Any = None, bias: Any = None, antiquant_group_size: int = 0, inner_precise: int = 0,
+    weight_dtype: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_weight_quant_batchmatmul"
     require_dtype(operator, "x", x, HALF_AND_FLOAT)
     require_absent(operator, weight_dtype=weight_dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
 from .checks import no_gradient, require, require_absent, require_choice, wide
@@ -12,7 +14,7 @@ _CODES = {1: "int8", 3: "int32", 5: "float16", 6: "float32", 15: "bfloat16", 16:
 _LIMITS = {"int8": 127.0, "quint4x2": 7.0, "float8_e5m2": 57344.0, "float8_e4m3fn": 448.0}
 
 
-def dtype_named(operator, code, allowed, default="int8"):
+def dtype_named(operator: Any, code: Any, allowed: Any, default: Any = "int8") -> Any:
     """The name of the dtype that a code of torch_npu's, or a dtype, stands for."""
     if code is None:
         return default
@@ -21,7 +23,7 @@ def dtype_named(operator, code, allowed, default="int8"):
     return name
 
 
-def packed_int4(values):
+def packed_int4(values: Any) -> Any:
     """Whole numbers from -8 to 7, eight to an int32, the first in the lowest bits."""
     require(
         values.shape[-1] % 8 == 0,
@@ -34,7 +36,7 @@ def packed_int4(values):
     return aten.where(word >= 1 << 31, word - (1 << 32), word).to(DTYPES["int32"])
 
 
-def unpacked_int4(words):
+def unpacked_int4(words: Any) -> Any:
     """The eight whole numbers of each int32, as int8."""
     places = aten.arange(0, 32, 4, dtype=DTYPES["int64"], device=words.device)
     nibbles = (words.to(DTYPES["int64"]).unsqueeze(-1) >> places) & 15
@@ -50,7 +52,7 @@ def _stored(values, name):
     return packed_int4(whole) if name == "quint4x2" else whole.to(DTYPES["int8"])
 
 
-def quantized(operator, x, scales, zero_points, div_mode, dst_type):
+def quantized(operator: Any, x: Any, scales: Any, zero_points: Any, div_mode: Any, dst_type: Any) -> Any:
     """round(x / scales + zero_points), or by multiplication."""
     name = dtype_named(operator, dst_type, ("int8",))
     y = wide(x) / wide(scales) if div_mode else wide(x) * wide(scales)
@@ -69,7 +71,9 @@ def _smoothed(operator, x, smooth_scales, group_index):
     return wide(x) * aten.index_select(wide(smooth_scales), 0, expert).reshape(x.shape)
 
 
-def quantized_by_row(operator, x, smooth_scales=None, dst_type=None, group_index=None) -> tuple:
+def quantized_by_row(
+    operator: Any, x: Any, smooth_scales: Any = None, dst_type: Any = None, group_index: Any = None,
+) -> tuple:  # fmt: skip
     """Each row rounded by the scale that brings its largest element to the type's limit, and the scales."""
     name = dtype_named(operator, dst_type, tuple(_LIMITS))
     y = _smoothed(operator, x, smooth_scales, group_index)
@@ -87,8 +91,9 @@ def quantized_by_row(operator, x, smooth_scales=None, dst_type=None, group_index
     samples=[S(T(3, 8, grad=False))],
 )
 def npu_dynamic_quant(
-    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
-):
+    input: Any, *, smooth_scales: Any = None, group_index: Any = None, dst_type: Any = None,
+    quant_mode: str = "pertoken", dst_type_max: float = 0.0,
+) -> Any:  # fmt: skip
     operator = "npu_dynamic_quant"
     require_choice(operator, "quant_mode", quant_mode, ("pertoken",))
     require(dst_type_max == 0.0, operator, f"dst_type_max must be 0, but it is {dst_type_max}")
@@ -105,8 +110,9 @@ def npu_dynamic_quant(
     samples=[S(T(3, 8, grad=False))],
 )
 def npu_dynamic_quant_asymmetric(
-    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
-) -> tuple:
+    input: Any, *, smooth_scales: Any = None, group_index: Any = None, dst_type: Any = None,
+    quant_mode: str = "pertoken", dst_type_max: float = 0.0,
+) -> tuple:  # fmt: skip
     operator = "npu_dynamic_quant_asymmetric"
     require_choice(operator, "quant_mode", quant_mode, ("pertoken",))
     name = dtype_named(operator, dst_type, ("int8", "quint4x2"))
@@ -125,7 +131,7 @@ def npu_dynamic_quant_asymmetric(
     "round(self / scales + zero_points), or times scales, within the range of `dtype`.",
     explicit=True,
 )
-def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
+def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int = 1, div_mode: bool = True) -> Any:
     operator = "npu_quantize"
     codes = {1: ("int8", -128, 127), 12: ("int8", -128, 127), 0: ("uint8", 0, 255), 13: ("uint8", 0, 255),
              3: ("int32", -(1 << 31), (1 << 31) - 1), 14: ("int32", -(1 << 31), (1 << 31) - 1)}  # fmt: skip
@@ -146,7 +152,7 @@ def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
     "The scale in the 64 bits that the matrix unit reads: its upper 19 bits, and a mark at bit 46.",
     explicit=True,
 )
-def npu_trans_quant_param(scale, offset=None, round_mode=0):
+def npu_trans_quant_param(scale: Any, offset: Any = None, round_mode: Any = 0) -> Any:
     operator = "npu_trans_quant_param"
     require_choice(operator, "round_mode", round_mode, (0, None))
     require_absent(operator, offset=offset)
@@ -154,7 +160,7 @@ def npu_trans_quant_param(scale, offset=None, round_mode=0):
     return bits | (1 << 46)
 
 
-def scale_of(parameter):
+def scale_of(parameter: Any) -> Any:
     """The float32 scale of what npu_trans_quant_param makes; of a scale, itself."""
     if parameter.dtype != DTYPES["int64"]:
         return wide(parameter)
@@ -168,7 +174,7 @@ def scale_of(parameter):
     "int32 numbers from -8 to 7, (K, N), packed eight to an int32: (K, N / 8).",
     explicit=True,
 )
-def npu_convert_weight_to_int4pack(weight, inner_k_tiles=0):
+def npu_convert_weight_to_int4pack(weight: Any, inner_k_tiles: int = 0) -> Any:
     operator = "npu_convert_weight_to_int4pack"
     require(weight.dtype == DTYPES["int32"], operator, f"weight must be int32, but it is {weight.dtype}")
     require(inner_k_tiles == 0, operator, f"inner_k_tiles must be 0, but it is {inner_k_tiles}")
@@ -182,8 +188,9 @@ def npu_convert_weight_to_int4pack(weight, inner_k_tiles=0):
     explicit=True,
 )
 def npu_dynamic_block_quant(
-    x, *, min_scale=0.0, round_mode="rint", dst_type=1, row_block_size=1, col_block_size=128, dst_type_max=0.0
-) -> tuple:
+    x: Any, *, min_scale: float = 0.0, round_mode: str = "rint", dst_type: int = 1, row_block_size: int = 1,
+    col_block_size: int = 128, dst_type_max: float = 0.0,
+) -> tuple:  # fmt: skip
     operator = "npu_dynamic_block_quant"
     require_choice(operator, "round_mode", round_mode, ("rint",))
     name = dtype_named(operator, dst_type, ("int8", "float8_e5m2", "float8_e4m3fn"))

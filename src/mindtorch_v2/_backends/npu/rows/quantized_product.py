@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
@@ -62,7 +64,9 @@ def _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, kind) 
     explicit=True,
     grad=no_gradient("npu_grouped_matmul_swiglu_quant", "weight_scale", "x_scale"),
 )
-def npu_grouped_matmul_swiglu_quant(x, weight, group_list, weight_scale, x_scale, *, bias=None, offset=None) -> tuple:
+def npu_grouped_matmul_swiglu_quant(
+    x: Any, weight: Any, group_list: Any, weight_scale: Any, x_scale: Any, *, bias: Any = None, offset: Any = None,
+) -> tuple:  # fmt: skip
     operator = "npu_grouped_matmul_swiglu_quant"
     require_absent(operator, bias=bias, offset=offset)
     y, scale = _swiglu_quant(operator, x, [weight], group_list, [weight_scale], x_scale, 0)
@@ -80,9 +84,10 @@ def npu_grouped_matmul_swiglu_quant(x, weight, group_list, weight_scale, x_scale
     grad=no_gradient("npu_grouped_matmul_swiglu_quant_v2", "x_scale"),
 )
 def npu_grouped_matmul_swiglu_quant_v2(
-    x, weight, weight_scale, x_scale, group_list, *, smooth_scale=None, weight_assist_matrix=None, bias=None,
-    dequant_mode=0, dequant_dtype=0, quant_mode=0, quant_dtype=1, group_list_type=0, tuning_config=None, x_dtype=None,
-    weight_dtype=None, weight_scale_dtype=None, x_scale_dtype=None,
+    x: Any, weight: Any, weight_scale: Any, x_scale: Any, group_list: Any, *, smooth_scale: Any = None,
+    weight_assist_matrix: Any = None, bias: Any = None, dequant_mode: Any = 0, dequant_dtype: Any = 0,
+    quant_mode: Any = 0, quant_dtype: Any = 1, group_list_type: Any = 0, tuning_config: Any = None,
+    x_dtype: Any = None, weight_dtype: Any = None, weight_scale_dtype: Any = None, x_scale_dtype: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_grouped_matmul_swiglu_quant_v2"
     require_absent(
@@ -108,9 +113,10 @@ def npu_grouped_matmul_swiglu_quant_v2(
     grad=no_gradient("npu_dequant_swiglu_quant", "x"),
 )
 def npu_dequant_swiglu_quant(
-    x, *, weight_scale=None, activation_scale=None, bias=None, quant_scale=None, quant_offset=None, group_index=None,
-    activate_left=False, quant_mode=0, dst_type=None, round_mode=None, activate_dim=None, swiglu_mode=0,
-    clamp_limit=7.0, glu_alpha=1.702, glu_bias=1.0,
+    x: Any, *, weight_scale: Any = None, activation_scale: Any = None, bias: Any = None, quant_scale: Any = None,
+    quant_offset: Any = None, group_index: Any = None, activate_left: bool = False, quant_mode: int = 0,
+    dst_type: Any = None, round_mode: Any = None, activate_dim: Any = None, swiglu_mode: int = 0,
+    clamp_limit: float = 7.0, glu_alpha: float = 1.702, glu_bias: float = 1.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_dequant_swiglu_quant"
     operator = "npu_dequant_swiglu_quant"
@@ -181,9 +187,9 @@ def npu_dequant_swiglu_quant(
     grad=no_gradient("npu_quant_grouped_matmul_dequant", "x"),
 )
 def npu_quant_grouped_matmul_dequant(
-    x, quantized_weight, weight_scale, group_list, *, bias=None, x_scale=None, x_offset=None, smooth_scale=None,
-    quant_mode="pertoken",
-):  # fmt: skip
+    x: Any, quantized_weight: Any, weight_scale: Any, group_list: Any, *, bias: Any = None, x_scale: Any = None,
+    x_offset: Any = None, smooth_scale: Any = None, quant_mode: Any = "pertoken",
+) -> Any:  # fmt: skip
     operator = "npu_quant_grouped_matmul_dequant"
     require_absent(operator, bias=bias, x_offset=x_offset)
     require_choice(operator, "quant_mode", quant_mode, ("pertoken", "pertensor"))
@@ -218,9 +224,10 @@ def npu_quant_grouped_matmul_dequant(
     grad=no_gradient("npu_transpose_quant_batchmatmul", "x1", "x2"),
 )
 def npu_transpose_quant_batchmatmul(
-    x1, x2, dtype, *, bias=None, x1_scale=None, x2_scale=None, group_sizes=None, perm_x1=None, perm_x2=None,
-    perm_y=None, batch_split_factor=1, x1_dtype=None, x2_dtype=None,
-):  # fmt: skip
+    x1: Any, x2: Any, dtype: int, *, bias: Any = None, x1_scale: Any = None, x2_scale: Any = None,
+    group_sizes: Any = None, perm_x1: Any = None, perm_x2: Any = None, perm_y: Any = None,
+    batch_split_factor: Any = 1, x1_dtype: Any = None, x2_dtype: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_transpose_quant_batchmatmul"
     require_absent(operator, bias=bias, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype)
     require_choice(operator, "batch_split_factor", batch_split_factor, (1, None))
@@ -244,9 +251,9 @@ def npu_transpose_quant_batchmatmul(
     explicit=True,
 )
 def npu_add_quant_matmul_(
-    self, x1, x2, x2_scale, *, x1_scale=None, group_sizes=None, x1_dtype=None, x2_dtype=None, x1_scale_dtype=None,
-    x2_scale_dtype=None,
-):  # fmt: skip
+    self: Any, x1: Any, x2: Any, x2_scale: Any, *, x1_scale: Any = None, group_sizes: Any = None,
+    x1_dtype: Any = None, x2_dtype: Any = None, x1_scale_dtype: Any = None, x2_scale_dtype: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_add_quant_matmul_"
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
@@ -266,9 +273,10 @@ def npu_add_quant_matmul_(
     explicit=True,
 )
 def npu_add_quant_gmm_(
-    self, x1, x2, x2_scale, group_list, *, x1_scale=None, group_list_type=0, group_sizes=None, x1_dtype=None,
-    x2_dtype=None, x1_scale_dtype=None, x2_scale_dtype=None,
-):  # fmt: skip
+    self: Any, x1: Any, x2: Any, x2_scale: Any, group_list: Any, *, x1_scale: Any = None, group_list_type: Any = 0,
+    group_sizes: Any = None, x1_dtype: Any = None, x2_dtype: Any = None, x1_scale_dtype: Any = None,
+    x2_scale_dtype: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_add_quant_gmm_"
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
@@ -289,7 +297,10 @@ def npu_add_quant_gmm_(
     explicit=True,
     grad=no_gradient("npu_kronecker_quant", "x", "kronecker_p1", "kronecker_p2"),
 )
-def npu_kronecker_quant(x, kronecker_p1, kronecker_p2, clip_ratio=None, dst_dtype=None, dst_type_max=None) -> tuple:
+def npu_kronecker_quant(
+    x: Any, kronecker_p1: Any, kronecker_p2: Any, clip_ratio: Any = None, dst_dtype: Any = None,
+    dst_type_max: Any = None,
+) -> tuple:  # fmt: skip
     operator = "npu_kronecker_quant"
     operator = "npu_kronecker_quant"
     require(x.dim() == 3, operator, f"x must have 3 dimensions, but it has {x.dim()}")
@@ -311,7 +322,9 @@ def npu_kronecker_quant(x, kronecker_p1, kronecker_p2, clip_ratio=None, dst_dtyp
     explicit=True,
     grad=no_gradient("npu_matmul_compress_dequant", "x1", "bias"),
 )
-def npu_matmul_compress_dequant(x1, x2, compress_index, bias, scale, *, offsetW=None, offsetX=None):
+def npu_matmul_compress_dequant(
+    x1: Any, x2: Any, compress_index: Any, bias: Any, scale: Any, *, offsetW: Any = None, offsetX: Any = None,
+) -> Any:  # fmt: skip
     raise NotImplementedError(
         "npu_matmul_compress_dequant(): the form of compressed weights is not documented, so that there is no definition of it "
         "here; npu_quant_matmul takes the weights as they were before"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite, namespace
 from .checks import require, wide
@@ -27,7 +29,7 @@ def _flat_places(sorted_indices, experts, tokens):
     "many rows for each expert, those sent first, and of each row its token.",
 )
 def npu_moe_token_permute_with_routing_map(
-    tokens, routing_map, *, probs=None, num_out_tokens=None, drop_and_pad=False,
+    tokens: Any, routing_map: Any, *, probs: Any = None, num_out_tokens: Any = None, drop_and_pad: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_token_permute_with_routing_map"
     operator = "npu_moe_token_permute_with_routing_map"
@@ -71,7 +73,8 @@ def npu_moe_token_permute_with_routing_map(
     "Gradients of npu_moe_token_permute_with_routing_map by the tokens and by the weights.",
 )
 def npu_moe_token_permute_with_routing_map_grad(
-    permuted_token_out_grad, probs_grad, sorted_indices, routing_map, experts_num, tokens_num, drop_and_pad,
+    permuted_token_out_grad: Any, probs_grad: Any, sorted_indices: Any, routing_map: Any, experts_num: int,
+    tokens_num: int, drop_and_pad: bool,
 ) -> tuple:  # fmt: skip
     by_expert = _by_expert(routing_map)
     if drop_and_pad:
@@ -127,7 +130,8 @@ def _unpermuted_gradients(
     nondiff=(1, 2, 3),
 )
 def _npu_moe_token_unpermute_with_routing_map(
-    permuted_tokens, sorted_indices, restore_shape, *, probs=None, routing_map=None, drop_and_pad=False,
+    permuted_tokens: Any, sorted_indices: Any, restore_shape: Any, *, probs: Any = None, routing_map: Any = None,
+    drop_and_pad: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "_npu_moe_token_unpermute_with_routing_map"
     operator = "npu_moe_token_unpermute_with_routing_map"
@@ -153,8 +157,9 @@ def _npu_moe_token_unpermute_with_routing_map(
     "Tokens in their old order: the sum of the rows of each, weighted by `probs`.",
 )
 def npu_moe_token_unpermute_with_routing_map(
-    permuted_tokens, sorted_indices, restore_shape, *, probs=None, routing_map=None, drop_and_pad=False,
-):  # fmt: skip
+    permuted_tokens: Any, sorted_indices: Any, restore_shape: Any, *, probs: Any = None, routing_map: Any = None,
+    drop_and_pad: bool = False,
+) -> Any:  # fmt: skip
     return npu._npu_moe_token_unpermute_with_routing_map(
         permuted_tokens, sorted_indices, restore_shape, probs=probs, routing_map=routing_map, drop_and_pad=drop_and_pad
     )[0]
@@ -167,8 +172,8 @@ def npu_moe_token_unpermute_with_routing_map(
     "Gradients of npu_moe_token_unpermute_with_routing_map by the rows and by the weights.",
 )
 def npu_moe_token_unpermute_with_routing_map_grad(
-    unpermuted_tokens_grad, out_index, permuted_token_id, routing_map, permuted_tokens, probs, drop_and_pad,
-    restore_shape,
+    unpermuted_tokens_grad: Any, out_index: Any, permuted_token_id: Any, routing_map: Any, permuted_tokens: Any,
+    probs: Any, drop_and_pad: bool, restore_shape: Any,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_token_unpermute_with_routing_map_grad"
     operator = "npu_moe_token_unpermute_with_routing_map_grad"

@@ -118,9 +118,10 @@ def _index(operator, runs, query, scores_of, sparse_count, sparse_mode, return_v
     grad=no_gradient("npu_lightning_indexer", "query", "key", "weights"),
 )
 def npu_lightning_indexer(
-    query, key, weights, *, actual_seq_lengths_query=None, actual_seq_lengths_key=None, block_table=None,
-    layout_query="BSND", layout_key="BSND", sparse_count=2048, sparse_mode=3, pre_tokens=9223372036854775807,
-    next_tokens=9223372036854775807, return_value=False,
+    query: Any, key: Any, weights: Any, *, actual_seq_lengths_query: Any = None, actual_seq_lengths_key: Any = None,
+    block_table: Any = None, layout_query: str = "BSND", layout_key: str = "BSND", sparse_count: int = 2048,
+    sparse_mode: int = 3, pre_tokens: int = 9223372036854775807, next_tokens: int = 9223372036854775807,
+    return_value: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_lightning_indexer"
     operator = "npu_lightning_indexer"
@@ -147,11 +148,12 @@ def npu_lightning_indexer(
     grad=no_gradient("npu_quant_lightning_indexer", "weights", "query_dequant_scale", "key_dequant_scale"),
 )
 def npu_quant_lightning_indexer(
-    query, key, weights, query_dequant_scale, key_dequant_scale, query_quant_mode, key_quant_mode, *,
-    actual_seq_lengths_query=None, actual_seq_lengths_key=None, block_table=None, layout_query="BSND",
-    layout_key="BSND", sparse_count=2048, sparse_mode=3, pre_tokens=9223372036854775807,
-    next_tokens=9223372036854775807, query_dtype=None, key_dtype=None,
-):  # fmt: skip
+    query: Any, key: Any, weights: Any, query_dequant_scale: Any, key_dequant_scale: Any, query_quant_mode: int,
+    key_quant_mode: int, *, actual_seq_lengths_query: Any = None, actual_seq_lengths_key: Any = None,
+    block_table: Any = None, layout_query: str = "BSND", layout_key: str = "BSND", sparse_count: int = 2048,
+    sparse_mode: int = 3, pre_tokens: int = 9223372036854775807, next_tokens: int = 9223372036854775807,
+    query_dtype: Any = None, key_dtype: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_quant_lightning_indexer"
     require_absent(operator, query_dtype=query_dtype, key_dtype=key_dtype)
     require_choice(operator, "query_quant_mode", query_quant_mode, (0,))
@@ -204,10 +206,11 @@ def _attended(q, k, v, mask, scale, sinks) -> tuple:
     grad=no_gradient("npu_sparse_flash_attention", "query", "key", "value"),
 )
 def npu_sparse_flash_attention(
-    query, key, value, sparse_indices, scale_value, *, block_table=None, actual_seq_lengths_query=None,
-    actual_seq_lengths_kv=None, query_rope=None, key_rope=None, sparse_block_size=1, layout_query="BSND",
-    layout_kv="BSND", sparse_mode=3, pre_tokens=9223372036854775807, next_tokens=9223372036854775807,
-    attention_mode=0, return_softmax_lse=False, sinks=None,
+    query: Any, key: Any, value: Any, sparse_indices: Any, scale_value: float, *, block_table: Any = None,
+    actual_seq_lengths_query: Any = None, actual_seq_lengths_kv: Any = None, query_rope: Any = None,
+    key_rope: Any = None, sparse_block_size: int = 1, layout_query: str = "BSND", layout_kv: str = "BSND",
+    sparse_mode: int = 3, pre_tokens: int = 9223372036854775807, next_tokens: int = 9223372036854775807,
+    attention_mode: int = 0, return_softmax_lse: bool = False, sinks: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_sparse_flash_attention"
     operator = "npu_sparse_flash_attention"
@@ -252,12 +255,13 @@ def npu_sparse_flash_attention(
     grad=no_gradient("npu_kv_quant_sparse_flash_attention", "query"),
 )
 def npu_kv_quant_sparse_flash_attention(
-    query, key, value, sparse_indices, scale_value, key_quant_mode, value_quant_mode, *, key_dequant_scale=None,
-    value_dequant_scale=None, block_table=None, actual_seq_lengths_query=None, actual_seq_lengths_kv=None,
-    sparse_block_size=1, layout_query="BSND", layout_kv="BSND", sparse_mode=3, pre_tokens=9223372036854775807,
-    next_tokens=9223372036854775807, attention_mode=0, quant_scale_repo_mode=1, tile_size=128, rope_head_dim=64,
-    key_dtype=None, value_dtype=None, sinks=None,
-):  # fmt: skip
+    query: Any, key: Any, value: Any, sparse_indices: Any, scale_value: float, key_quant_mode: int,
+    value_quant_mode: int, *, key_dequant_scale: Any = None, value_dequant_scale: Any = None, block_table: Any = None,
+    actual_seq_lengths_query: Any = None, actual_seq_lengths_kv: Any = None, sparse_block_size: int = 1,
+    layout_query: str = "BSND", layout_kv: str = "BSND", sparse_mode: int = 3, pre_tokens: int = 9223372036854775807,
+    next_tokens: int = 9223372036854775807, attention_mode: int = 0, quant_scale_repo_mode: int = 1,
+    tile_size: int = 128, rope_head_dim: int = 64, key_dtype: Any = None, value_dtype: Any = None, sinks: Any = None,
+) -> Any:  # fmt: skip
     operator = "npu_kv_quant_sparse_flash_attention"
     require_absent(
         operator, key_dequant_scale=key_dequant_scale, value_dequant_scale=value_dequant_scale,
@@ -308,9 +312,10 @@ def npu_kv_quant_sparse_flash_attention(
     ),
 )
 def npu_sparse_lightning_indexer_grad_kl_loss(
-    query, key, query_index, key_index, weights, sparse_indices, softmax_max, softmax_sum, scale_value, *,
-    query_rope=None, key_rope=None, actual_seq_qlen=None, actual_seq_klen=None, layout="BSND", sparse_mode=3,
-    pre_tokens=9223372036854775807, next_tokens=9223372036854775807, sinks=None,
+    query: Any, key: Any, query_index: Any, key_index: Any, weights: Any, sparse_indices: Any, softmax_max: Any,
+    softmax_sum: Any, scale_value: float, *, query_rope: Any = None, key_rope: Any = None,
+    actual_seq_qlen: Any = None, actual_seq_klen: Any = None, layout: Any = "BSND", sparse_mode: Any = 3,
+    pre_tokens: Any = 9223372036854775807, next_tokens: Any = 9223372036854775807, sinks: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_sparse_lightning_indexer_grad_kl_loss"
     require_absent(operator, sinks=sinks)
@@ -368,9 +373,9 @@ def npu_sparse_lightning_indexer_grad_kl_loss(
     ],
 )
 def npu_block_sparse_attention(
-    query, key, value, block_sparse_mask, block_shape, *, q_input_layout="TND", kv_input_layout="TND",
-    num_key_value_heads=1, scale_value=0.0, inner_precise=1, actual_seq_lengths=None, actual_seq_lengths_kv=None,
-    softmax_lse_flag=0,
+    query: Any, key: Any, value: Any, block_sparse_mask: Any, block_shape: Any, *, q_input_layout: str = "TND",
+    kv_input_layout: str = "TND", num_key_value_heads: int = 1, scale_value: float = 0.0, inner_precise: int = 1,
+    actual_seq_lengths: Any = None, actual_seq_lengths_kv: Any = None, softmax_lse_flag: Any = 0,
 ) -> tuple:  # fmt: skip
     operator = "npu_block_sparse_attention"
     operator = "npu_block_sparse_attention"
@@ -422,5 +427,4 @@ def npu_block_sparse_attention(
             outs.append(aten.constant_pad_nd(out, rest, 0))
             logs.append(aten.constant_pad_nd(lse, rest, 0))
     made, lse = (aten.cat(x, 0) if packed else aten.stack(x) for x in (outs, logs))
-    nothing = aten.empty([0], dtype=DTYPES["float32"], device=query.device)
-    return made.to(query.dtype), lse if softmax_lse_flag else nothing
+    return made.to(query.dtype), lse if softmax_lse_flag else aten.zeros_like(lse)

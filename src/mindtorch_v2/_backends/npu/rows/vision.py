@@ -18,7 +18,7 @@ _INT64 = DTYPES["int64"]
     "The two-dimensional convolution.",
     samples=[S(T(2, 3, 5, 5), T(4, 3, 3, 3), T(4), [1, 1], [1, 1], [1, 1], 1)],
 )
-def npu_conv2d(input, weight, bias, stride, padding, dilation, groups):
+def npu_conv2d(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
     return aten.convolution(input, weight, bias, stride, padding, dilation, False, [0, 0], groups)
 
 
@@ -146,8 +146,8 @@ def _gradients(
     ],
 )
 def npu_deformable_conv2d(
-    input, weight, offset, bias, kernel_size, stride, padding, dilation=(1,1,1,1), groups=1, deformable_groups=1,
-    modulated=True,
+    input: Any, weight: Any, offset: Any, bias: Any, kernel_size: Any, stride: Any, padding: Any,
+    dilation: Any = (1,1,1,1), groups: int = 1, deformable_groups: int = 1, modulated: bool = True,
 ) -> tuple:  # fmt: skip
     operator = "npu_deformable_conv2d"
     operator = "npu_deformable_conv2d"
@@ -170,8 +170,8 @@ def npu_deformable_conv2d(
     grad=no_gradient("npu_deformable_conv2dbk", "input", "grad_output", "weight", "offset"),
 )
 def npu_deformable_conv2dbk(
-    input, grad_output, offset_out, weight, offset, kernel_size, stride, padding, dilation=(1,1,1,1), groups=1,
-    deformable_groups=1, modulated=True,
+    input: Any, grad_output: Any, offset_out: Any, weight: Any, offset: Any, kernel_size: Any, stride: Any,
+    padding: Any, dilation: Any = (1,1,1,1), groups: int = 1, deformable_groups: int = 1, modulated: bool = True,
 ) -> tuple:  # fmt: skip
     operator = "npu_deformable_conv2dbk"
     operator = "npu_deformable_conv2dbk"

@@ -35,7 +35,7 @@ def moved(value: Any) -> Any:
     if isinstance(value, str):
         return "npu" + value[4:] if value == "cuda" or value.startswith("cuda:") else value
     if isinstance(value, torch.device):
-        return torch.device("npu", value.index) if value.type == "cuda" else value
+        return torch.device(moved(str(value))) if value.type == "cuda" else value
     if isinstance(value, dict):
         return {moved(key): moved(each) for key, each in value.items()}
     return value
@@ -90,8 +90,7 @@ def _transfer() -> None:
         (torch.Tensor, "is_cuda", property(lambda self: self.device.type == "npu")),
         (torch, "cuda", torch.npu),
         (torch.npu, "CUDAGraph", torch.npu.NPUGraph),
-        (dist, "init_process_group", _group(dist.init_process_group)),
-        (dist, "new_group", _group(dist.new_group)),
+        *((dist, name, _group(getattr(dist, name))) for name in ("init_process_group", "new_group")),
         (dist, "is_nccl_available", lambda: True),
     ]
     for owner, name, value in changes:
