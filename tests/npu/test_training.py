@@ -72,6 +72,35 @@ def test_flash_attention_of_transformers_is_as_exact_as_eager_attention() -> Non
             assert 0 < npu < 1.5 * cpu, name
 
 
+def test_the_trainer_of_transformers_resumes_bit_for_bit() -> None:
+    launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--", sys.executable, "-m", "mindtorch_v2"]
+    switched = {**os.environ, "MINDTORCH_AS_TORCH_NPU": "1"}
+    command = [*launcher, str(_PROGRAMS / "trainer.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=switched)
+    assert done.returncode == 0 and "[emulator]" not in done.stderr, done.stderr[-4000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["device"] == "npu:0" and found["optimizer"] == "NpuFusedAdamW"
+    assert len(found["losses"]) == 6 and found["later"] == found["losses"][3:]
+    assert found["same"]
+
+
+@pytest.mark.parametrize("script", ["test_ops", "test_sync", "test_script"])
+def test_accelerate_launches_its_own_tests_on_two_devices(script: str) -> None:
+    found = importlib.util.find_spec("accelerate")
+    if found is None or found.origin is None:
+        pytest.skip("needs accelerate")
+    folder = pathlib.Path(found.origin).parent
+    command = [
+        sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--devices", "2", "--", sys.executable, "-m", "mindtorch_v2",
+        "-m", "accelerate.commands.launch", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
+        "--dynamo_backend", "no", str(folder / "test_utils" / "scripts" / f"{script}.py"),
+    ]  # fmt: skip
+    switched = {**os.environ, "MINDTORCH_AS_TORCH_NPU": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=switched)
+    assert done.returncode == 0 and "[emulator]" not in done.stderr, done.stderr[-4000:]
+    assert "MULTI_NPU" in done.stdout + done.stderr or script == "test_sync"
+
+
 def test_ten_thousand_steps_leave_nothing_behind() -> None:
     launcher = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--", sys.executable]
     command = [*launcher, str(_PROGRAMS / "long_run.py"), "10000"]

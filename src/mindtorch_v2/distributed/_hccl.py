@@ -106,8 +106,11 @@ class ProcessGroupHCCL:
         return self._started(*outputs)
 
     def allgather_into(self, output, tensor, asynchronous=False):
-        """Put the ranks' tensors one after the other, along the first dimension, into `output`."""
-        check_like("ProcessGroupHCCL::allgather", tensor, output.chunk(self.size))
+        """Put the ranks' tensors one after the other into `output`, whose sizes may be any of as many elements."""
+        if output.dtype != tensor.dtype:
+            raise TypeError("output tensor must have the same type as input tensor")
+        if output.numel() != self.size * tensor.numel():
+            raise ValueError("output tensor size must be equal to world_size times input tensor size")
         self._gather(output, tensor)
         return self._started(output)
 

@@ -100,7 +100,7 @@ def _command(args) -> list:
 def run(args) -> None:
     """Start the processes that `parse_args` describes and wait for them. ChildFailedError if one fails."""
     nodes, local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
-    address, port = args.master_addr, args.master_port
+    address, port = args.master_addr, int(args.master_port)  # launchers of others set it to a text
     if args.rdzv_endpoint:
         endpoint = urllib.parse.urlsplit(f"//{args.rdzv_endpoint}")
         address, port = endpoint.hostname, endpoint.port or port

@@ -123,6 +123,10 @@ class Reducer:
                 if not flag:
                     self._mark(parameter)
 
+    def prepare_for_backward(self, outputs: Any) -> None:
+        """Expect the gradients of a backward pass, as PyTorch's reducer is told to; unused ones are looked for from `outputs`."""
+        self.prepare(outputs, bool(outputs))
+
     def _unfinished(self) -> str:
         missing = [str(i) for i, parameter in enumerate(self.parameters) if id(parameter) not in self.ready]
         return (

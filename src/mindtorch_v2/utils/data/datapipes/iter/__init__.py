@@ -1,0 +1,5 @@
+"""Pipes that are iterated."""
+
+from . import combinatorics
+
+__all__ = ["combinatorics"]
