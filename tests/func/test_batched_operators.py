@@ -235,6 +235,7 @@ vmap(lambda v, k, s: v.scatter_reduce(0, k, s, "amax"), (0, 0, 0))(x(2, 3), torc
 vmap(lambda v, w: v.copy_(w), (0, None))(x(2, 3).detach(), x(3).detach())
 vmap(lambda v, w: v.copy_(w), (0, 0))(x(2, 3, 4).detach(), x(2, 4).detach())
 vmap(lambda v, w: v.clone().fill_(w), (0, 0))(x(2, 3), x(2))
+vmap(lambda v, w: v.clone().fill_(w), (0, None))(x(2, 3), x())
 vmap(lambda v, w: torch.fill(v, w), (None, 0))(x(3), x(2))
 vmap(lambda v, w: torch.fill(v, w), (0, None))(x(2, 3), x())
 vmap(lambda v, w: torch.fill(v, w), (0, None))(x(2, 3), x(1))
@@ -380,6 +381,18 @@ vmap(grad(lambda v, w, c: F.layer_norm(v, (3,), w, c).sin().sum(), (0, 1, 2)), (
 vmap(grad(lambda v, w, c: F.layer_norm(v, (3,), w, c).sin().sum(), (0, 1, 2)), (0, 0, 0))(x(2, 3), x(2, 3), x(2, 3))
 vmap(grad(lambda v, w, c: F.batch_norm(v, None, None, w, c, training=True).sin().sum(), (0, 1, 2)), (0, None, None))(x(2, 4, 3), x(3), x(3))
 vmap(lambda v, t, w: F.cross_entropy(v, t, w, label_smoothing=0.2), (0, 0, None))(x(2, 3, 4), torch.tensor([[1, 3, 0], [2, 2, 1]]), p(4).detach())
+vmap(lambda v, m=nn.LSTM(3, 2).double(): m(v)[0])(x(4, 5, 3))
+vmap(lambda v, m=nn.LSTM(3, 2).double(): m(v)[1])(x(4, 5, 2, 3))
+vmap(lambda v, m=nn.LSTM(3, 2, 2, bidirectional=True).double(): m(v)[0])(x(4, 5, 2, 3))
+vmap(lambda v, h, c, m=nn.LSTM(3, 2).double(): m(v, (h, c))[1])(x(4, 5, 2, 3).detach(), x(4, 1, 2, 2).detach(), x(4, 1, 2, 2).detach())
+vmap(lambda v, h, c, m=nn.LSTM(3, 2, bidirectional=True).double().requires_grad_(False): m(v, (h, c))[0])(x(4, 5, 2, 3).detach(), x(4, 2, 2, 2).detach(), x(4, 2, 2, 2).detach())
+vmap(lambda v, m=nn.LSTM(3, 2).double().requires_grad_(False): m(v)[0])(x(4, 5, 3).detach())
+vmap(lambda v, w, m=nn.LSTM(3, 2).double().requires_grad_(False): torch.func.functional_call(m, {"weight_hh_l0": w}, (v,))[0])(x(4, 5, 3).detach(), x(4, 8, 2).detach())
+vmap(grad(lambda v, m=nn.LSTM(3, 2).double(): m(v)[0].sin().sum()))(x(4, 5, 2, 3))
+vmap(lambda v, m=nn.GRU(3, 2).double(): m(v)[0])(x(4, 5, 3))
+vmap(lambda v, m=nn.RNN(3, 2).double(): m(v)[0])(x(4, 5, 3))
+vmap(lambda v: v.new_empty_strided((2, 3), (4, 1)).fill_(2) * v.sum())(x(2, 3))
+vmap(lambda v: v.new_empty_strided((0, 3), (4, 1)))(x(2, 3))
 """)
 
 
@@ -410,6 +423,7 @@ def one_by_one(function: Any, in_dims: Any = 0) -> Any:
     return run
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize("text", SLICES)
 def test_slices(text: str) -> None:
     found = outcome(torch, text, vmap=torch.func.vmap, grad=torch.func.grad)
@@ -418,3 +432,11 @@ def test_slices(text: str) -> None:
     for one, other in zip(pytree.tree_leaves(found[:2]), pytree.tree_leaves(expected[:2]), strict=True):
         assert (one is None) == (other is None)
         assert one is None or (one.dtype == other.dtype and torch.allclose(one, other, rtol=1e-9))
+
+
+def test_a_fill_of_several_numbers() -> None:
+    """As without vmap; PyTorch takes a list of one there."""
+    with pytest.raises(
+        RuntimeError, match="fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions"
+    ):
+        torch.vmap(lambda v, w: v.clone().fill_(w))(torch.ones(2, 3), torch.ones(2, 1))

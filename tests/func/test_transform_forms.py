@@ -306,6 +306,27 @@ vmap(lambda a: a + torch.rand(2).mul(0), randomness="different")(x(3, 2))
 vmap(lambda a: a + torch.rand(2).mul(0), randomness="error")(x(3, 2))
 vmap(lambda a: torch.rand(2), randomness="same")(x(3, 2))
 vmap(lambda a: torch.rand_like(a), randomness="same")(x(3, 2)).shape
+vmap(lambda a: torch.rand_like(a), randomness="different")(x(3, 2).detach())
+vmap(lambda a: F.dropout(a, 0.5), randomness="same")(torch.ones(3, 4))
+vmap(lambda a: F.dropout(a, 0.5), randomness="different")(torch.ones(3, 4))
+vmap(lambda a: F.dropout(a, 0.5))(torch.ones(3, 4))
+vmap(lambda a: a.clone().normal_(), randomness="different")(x(3, 2).detach())
+vmap(lambda a: a.clone().normal_(), randomness="same")(x(3, 2).detach())
+vmap(lambda a: torch.ones(2).normal_(), randomness="different")(x(3, 2))
+vmap(lambda a: torch.ones(2).normal_(), randomness="same")(x(3, 2))
+vmap(lambda a: torch.normal(a, 1.0), randomness="different")(x(3, 2).detach())
+vmap(lambda a: torch.bernoulli(a), randomness="different")(p(3, 2).detach())
+vmap(lambda a: torch.multinomial(a, 2), randomness="different")(p(3, 4).detach())
+vmap(lambda a: torch.randperm(4), randomness="different")(x(3, 2))
+vmap(lambda a: torch.randperm(4), randomness="same")(x(3, 2))
+vmap(lambda a: torch.randn(2), randomness="same", chunk_size=2)(x(3, 2))
+vmap(vmap(lambda a: torch.rand(2), randomness="same"), randomness="different")(x(3, 4, 2))
+vmap(vmap(lambda a: torch.rand(2), randomness="different"), randomness="same")(x(3, 4, 2))
+vmap(vmap(lambda a: torch.rand(2), randomness="same"), randomness="same")(x(3, 4, 2))
+vmap(vmap(lambda a: torch.rand(2), randomness="same"))(x(3, 4, 2))
+vmap(vmap(lambda a: torch.rand(2), randomness="different"))(x(3, 4, 2))
+vmap(vmap(vmap(lambda a: torch.rand(2), randomness="different"), randomness="same"), randomness="different")(x(3, 2, 2, 2))
+vmap(vmap(lambda a: a.clone().normal_(), randomness="different"), randomness="different")(x(3, 4, 2).detach())
 vmap(lambda a: torch.rand(2), randomness="different")(x(3, 2))
 vmap(vmap(lambda a: torch.rand(2), randomness="different"), randomness="different")(x(3, 4, 2))
 vmap(lambda a: torch.randn(2, 3), randomness="different")(x(3, 2))
@@ -356,3 +377,43 @@ def test_what_pytorch_refuses_or_gets_wrong() -> None:
     )
     with pytest.raises(RuntimeError, match=r"grad_output\[1\] has a shape of torch.Size\(\[1\]\) and output\[1\]"):
         vjp(lambda a: (a, a.sum()), x)[1]((x, torch.ones(1)))
+
+
+def test_recording_ends_where_it_is_off() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.no_grad():
+        gradient, value = torch.func.grad_and_value(lambda a: (a * a).sum())(x)
+        output, back = vjp(lambda a: a * a, x)
+        found = [
+            gradient,
+            value,
+            output,
+            *back(x),
+            grad(lambda a: (a * x).sum())(x),
+            jacrev(torch.sin)(x),
+            jacfwd(torch.sin)(x),
+        ]
+        assert not any(each.requires_grad for each in found)
+        assert grad(lambda a: grad(lambda b: b**3)(a))(torch.tensor(2.0)).item() == 12.0
+    plain = x.detach()
+    found = [grad(lambda a: (a * a).sum())(plain), *vjp(torch.sin, plain)[1](plain), vjp(torch.sin, plain)[0]]
+    assert not any(each.requires_grad for each in found)
+    outside = [
+        grad(lambda a: (a * x).sum())(plain),
+        vjp(lambda a: a * x, plain)[0],
+        *vjp(lambda a: a * x, plain)[1](plain),
+        *vjp(torch.sin, plain)[1](x),
+    ]
+    assert all(each.requires_grad for each in outside)
+
+
+def test_a_tensor_that_outlives_its_vmap() -> None:
+    kept: list = []
+    vmap(lambda v: (kept.append(v), v)[1])(torch.ones(2, 3))
+    for use in (
+        lambda v: v + 1,
+        lambda v: vmap(lambda w: w + v)(torch.ones(2)),
+        lambda v: torch.nn.functional.dropout(v),
+    ):
+        with pytest.raises(RuntimeError, match="a tensor that vmap made is used after the end of its vmap"):
+            use(kept[0])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.mutants import native, native_sites
 from tools.mutants.areas import AREAS, ROOT, SOURCE, TESTS, found
 from tools.mutants.judge import Outcome, outcome
 from tools.mutants.sites import planted, sites
@@ -90,6 +91,7 @@ _PROGRAM = """
 import tempfile
 from pathlib import Path
 import pytest
+from tools.mutants import native, native_sites
 from tools.mutants.areas import AREAS
 from tools.mutants.coverage import Coverage, Test
 from tools.mutants.judge import Mutant, judge
@@ -128,3 +130,61 @@ def test_a_planted_fault_is_caught_and_a_harmless_one_is_not() -> None:
     assert "if momentum < 0.0: ..." in caught, done.stdout
     assert "dampening != 0" in survived, done.stdout  # none of the five tests asks for it
     assert (SOURCE / "optim" / "sgd.py").read_bytes() == before
+
+
+NATIVE = [
+    ("x = a + b;", {"x = a - b;", ";"}),
+    ("x += a * b;", {"x -= a * b;", "x += a / b;", ";"}),
+    ("if (a < b) f();", {"if (a <= b) f();", "if (!(a < b)) f();"}),
+    ("if (f(a) && !b) {", {"if (f(a) || !b) {", "if (!(f(a) && !b)) {"}),
+    ("return a[i] == 2;", {"return a[i] != 2;", "return a[i] == (2 + 1);", "return a[i] == (2 - 1);"}),
+    ("const float* x = data<float>(a);", set()),
+    ("copy_into(*to, from.b, c);", {";"}),
+    ("copy_into(to, from.b);", {"copy_into(from.b, to);", ";"}),
+    ("std::max(a, b);", {";"}),
+    ('check(a, "b + c == 3");  // d + e', {";"}),
+    ("#define A (b + c)", set()),
+    ("static_assert(a == b);", set()),
+    ("Tensor made = f(a);", set()),
+    ("break;", {";"}),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), NATIVE)
+def test_what_is_planted_in_cpp(line: str, expected: set[str]) -> None:
+    before = "void f() {\n"
+    text = f"{before}    {line}\n}}\n"
+    found = {
+        native_sites.planted(text, site).removeprefix(before).splitlines()[0].strip()
+        for site in native_sites.native_sites(text)
+    }
+    assert found == {each.replace("  // d + e", "") + ("  // d + e" if "// d" in line else "") for each in expected}
+
+
+def test_where_nothing_is_planted_in_cpp() -> None:
+    before = "namespace mt {\nconstexpr int kA = 1 + 2;\ntemplate <int n = 3>\nvoid f() {\n"
+    text = before + '    x = 1 +\n        f(a);\n}\nKERNELS\n{\n    direct<f>("a", 1 + 2);\n}\n'
+    # A statement over two lines is not taken away by halves.
+    assert {(site.line, site.kind) for site in native_sites.native_sites(text)} == {(5, "constant")}
+    assert native_sites.operators(text) == {"a"}
+
+
+def test_sources_and_tests_of_faults_in_cpp() -> None:
+    patterns = [list(ROOT.glob(pattern)) for pattern in native.SOURCES]
+    assert all(patterns)
+    text = (ROOT / "csrc/cpu/softmax.cpp").read_text(encoding="utf-8")
+    names = native_sites.operators(text)
+    assert {"softmax", "log_softmax"} <= names
+    tests = native.nearest(ROOT / "csrc/cpu/softmax.cpp", names)
+    assert tests[:2] == ["tests/ops/test_derived.py", "tests/ops/test_softmax.py"]
+    assert all((ROOT / name).exists() for name in (*tests, *native.nearest(ROOT / "csrc/core/tensor.cpp", set())))
+    sites = native_sites.native_sites(text)
+    assert {site.kind for site in sites} == {
+        "operator",
+        "comparison",
+        "constant",
+        "condition",
+        "arguments",
+        "statement",
+    }
+    assert all(text[site.start : site.end] == site.before != site.after for site in sites)

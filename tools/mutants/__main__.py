@@ -3,6 +3,7 @@
     python -m tools.mutants --seed 7                     200 faults, over all areas
     python -m tools.mutants --areas optim --count 30     in one area
     python -m tools.mutants --only optim/adam.py:112     every fault of a line
+    python -m tools.mutants --native --count 20          in the C++ sources: see native.py
 
 The working tree is not touched: a forked process compiles the file with the fault. PyTorch is not asked. What survives is
 listed with the change; a survivor that nothing can tell from the original stands in equivalent.jsonl, with the reason, and
@@ -24,6 +25,7 @@ from pathlib import Path
 import numpy  # noqa: F401  (imported once, before processes are forked)
 import pytest  # noqa: F401  (likewise)
 
+from . import native
 from .areas import AREAS, ROOT, SOURCE, TESTS, Area
 from .coverage import Coverage, collect
 from .judge import Mutant, Outcome, Verdict, is_inside, judge
@@ -39,6 +41,8 @@ def main() -> int:
     options = _options()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.chdir(ROOT)
+    if options.native is not None:
+        return native.run(options.seed, options.count, options.native, options.only)
     equivalent = _equivalent()
     mutants = (
         list(_only(options.only)) if options.only else _sample(options.areas, options.count, options.seed, equivalent)
@@ -59,8 +63,13 @@ def _options() -> argparse.Namespace:
         "--areas", nargs="*", choices=[area.name for area in AREAS], help="where; everywhere by default"
     )
     parser.add_argument("--tests", nargs="*", metavar="PATH", help="only these tests are asked: files or folders")
+    parser.add_argument(
+        "--native", nargs="*", metavar="PATTERN", help="C++ sources instead, such as csrc/cpu/soft*.cpp; all by default"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
-    parser.add_argument("--only", metavar="FILE:LINE", help="every fault of a line, below src/mindtorch_v2")
+    parser.add_argument(
+        "--only", metavar="FILE:LINE", help="every fault of a line, below src/mindtorch_v2, or of a C++ source"
+    )
     return parser.parse_args()
 
 

@@ -35,7 +35,7 @@ class _Limits(NamedTuple):
 
 
 LIMIT = 120  # seconds that a round may take
-FIRST, SECOND = _Limits(150, 8.0, 5, 12), _Limits(500, 30.0, 99, 25)
+FIRST, SECOND = _Limits(150, 8.0, 5, 12), _Limits(1500, 30.0, 99, 400)
 
 
 class Mutant(NamedTuple):

@@ -137,7 +137,10 @@ class _Pulled:
             weights.append(cotangent)
         tracked = [each.tracked for each in self.inputs]
         if wholes:
-            graph = self._records_more(wholes) if create_graph is None else create_graph
+            graph = create_graph
+            if graph is None:
+                followed = any(weight is not None and weight.requires_grad for weight in weights)
+                graph = (followed and torch.is_grad_enabled()) or self._records_more(wholes)
             made = torch.autograd.grad(
                 wholes, tracked, weights, retain_graph=retain_graph or graph, create_graph=graph, allow_unused=True
             )

@@ -153,7 +153,10 @@ def _shown(name, result, out_dims, level):
 
 def _in_chunks(func, leaves, spec, dims, size, out_dims, randomness, kwargs, chunk_size):
     results = []
+    state = torch.get_rng_state() if randomness == "same" else None
     for start in range(0, size, chunk_size):
+        if state is not None:  # the numbers of the other chunks
+            torch.set_rng_state(state)
         count = min(chunk_size, size - start)
         part = [leaf if dim is None else leaf.narrow(dim, start, count) for leaf, dim in zip(leaves, dims)]
         results.append(_run(func, part, spec, dims, count, out_dims, randomness, kwargs))

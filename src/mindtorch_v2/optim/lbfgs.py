@@ -164,7 +164,7 @@ class LBFGS(Optimizer):
             offset += count
 
     def _clone_param(self) -> list:
-        return [p.clone(memory_format=torch.contiguous_format) for p in self._params]
+        return [p.clone() for p in self._params]
 
     def _set_param(self, params_data):
         for p, data in zip(self._params, params_data, strict=True):

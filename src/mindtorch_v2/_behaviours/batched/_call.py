@@ -252,13 +252,13 @@ def _random(op: Any, values: list, tensors: list) -> Any:
     level = active_levels()[-1] if active_levels() else None
     if level is None:
         raise RuntimeError("a tensor that vmap made is used after the end of its vmap: it stands for no single slice")
-    if level.randomness == "error":
+    if any(each.randomness == "error" for each in active_levels()):
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
             "randomness flags on vmap or perform the randomness operation out of vmap"
         )
     batch = Batch(op, tensors)
-    if level.randomness == "same" and not batch.levels:
+    if not batch.levels and all(each.randomness == "same" for each in active_levels()):
         with outside_vmap():
             return call(op, values)
     if op.form == "inplace":
@@ -276,15 +276,9 @@ def _drawn(op: Any, values: list, tensors: list, level: Any) -> Any:
     names = [name for name, _ in _arguments(op)[0]]
     mapped = any(batched.levels_of(t) for t in tensors)
     with outside_vmap():
-        if (
-            level.randomness == "different"
-            and not mapped
-            and "size" in names
-            and op.form == "functional"
-            and not tensors
-        ):
+        levels = [each for each in active_levels() if each.randomness == "different"]
+        if levels and not mapped and "size" in names and op.form == "functional" and not tensors:
             # A new tensor: one draw with a dimension more for each vmap that wants numbers of its own.
-            levels = [each for each in active_levels() if each.randomness == "different"]
             place = names.index("size")
             size = [*(each.size for each in levels), *values[place]]
             return batched.wrap(
