@@ -124,13 +124,13 @@ def _default_to_fused_or_foreach(params, differentiable, use_fused=False) -> tup
     A fused step is chosen on the CPU for float32 and float64, where it computes what the loop of operators computes;
     in float16 and bfloat16 it rounds once per step instead of once per operator, so those wait for `fused=True`.
     """
-    if differentiable:
+    if differentiable or not use_fused:
         return False, False
-    fused = use_fused and all(
-        p is None or (type(p) in _plain_tensor_types() and p.device.type == "cpu" and p.dtype in _fused_dtypes())
-        for p in params
-    )
-    return fused, False
+    kinds, dtypes = _plain_tensor_types(), _fused_dtypes()
+    for p in params:  # a plain loop: this runs at every step
+        if p is not None and (type(p) not in kinds or p.dtype not in dtypes or p.device.type != "cpu"):
+            return False, False
+    return True, False
 
 
 def _plain_tensor_types() -> tuple:
@@ -216,8 +216,9 @@ def _run_closure(closure):
 
 
 def _require_tensor_steps(state_steps) -> None:
-    if not all(isinstance(t, torch.Tensor) for t in state_steps):
-        raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+    for step in state_steps:
+        if not isinstance(step, torch.Tensor):
+            raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
 
 
 _params_doc = "params (iterable): parameters, named parameters or parameter groups (dicts) to optimize"

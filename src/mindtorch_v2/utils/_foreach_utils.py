@@ -24,10 +24,13 @@ def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
     step counters, live elsewhere). Returns `{(device, dtype): (lists, indices)}`, in order of first appearance.
     `indices` are the positions in the given lists, empty unless `with_indices`.
     """
+    keys = [(first.device, first.dtype) for first in tensorlistlist[0]]
+    if keys and keys.count(keys[0]) == len(keys):  # as nearly always: spared the loop over tensors
+        indices = list(range(len(keys))) if with_indices else []
+        return {keys[0]: ([list(tensors) for tensors in tensorlistlist], indices)}
     groups = {}
     count = len(tensorlistlist)
-    for position, first in enumerate(tensorlistlist[0]):
-        key = (first.device, first.dtype)
+    for position, key in enumerate(keys):
         group = groups.get(key)
         if group is None:
             group = groups[key] = ([[] for _ in range(count)], [])
