@@ -355,6 +355,83 @@ vmap(lambda v: v.clone().transpose_(0, 1))(x(2, 3, 4))
 vmap(lambda v: v.clone().squeeze_(0))(x(2, 1, 4))
 vmap(lambda v: v.clone().unsqueeze_(-1))(x(2, 3))
 """)
+# The way back of each operator, for all cotangents at once.
+JACOBIANS = lines("""
+jacrev(lambda v: F.embedding(torch.tensor([[1, 3], [0, 0]]), v, padding_idx=0))(x(4, 2))
+jacrev(lambda v: F.embedding(torch.tensor([1, 3, 1]), v))(x(4, 2))
+jacrev(lambda v: F.embedding(torch.tensor([1, 3, 1]), v, scale_grad_by_freq=True))(x(4, 2))
+vmap(jacrev(lambda v, k: F.embedding(k, v, padding_idx=1)), (None, 0))(x(4, 2), torch.tensor([[1, 3], [0, 0]]))
+jacrev(lambda v, w, c: F.layer_norm(v, (3,), w, c), (0, 1, 2))(x(2, 3), x(3), x(3))
+jacrev(lambda v: F.layer_norm(v, (3,)))(x(3))
+jacrev(lambda v, w: F.layer_norm(v, (2, 3), w), (0, 1))(x(2, 2, 3), x(2, 3))
+jacrev(lambda c: F.layer_norm(torch.ones(2, 3).double(), (3,), None, c))(x(3))
+jacrev(lambda v, w, c: F.group_norm(v, 2, w, c), (0, 1, 2))(x(2, 4, 2), x(4), x(4))
+jacrev(lambda v: F.group_norm(v, 1))(x(1, 2, 2, 2))
+jacrev(lambda w: F.group_norm(torch.arange(8.0).double().reshape(1, 4, 2), 2, w))(x(4))
+vmap(jacrev(lambda v, w: F.group_norm(v, 2, w), (0, 1)))(x(2, 1, 4, 2), x(2, 4))
+jacrev(lambda v, w: F.rms_norm(v, (3,), w), (0, 1))(x(2, 3), x(3))
+jacrev(lambda v: F.rms_norm(v, (3,)))(x(3))
+jacrev(lambda v, w, c: F.batch_norm(v, None, None, w, c, training=True), (0, 1, 2))(x(3, 2), x(2), x(2))
+jacrev(lambda v, w: F.batch_norm(v, torch.zeros(2).double(), torch.ones(2).double(), w), (0, 1))(x(3, 2, 2), x(2))
+jacrev(lambda v, w, c: F.linear(v, w, c), (0, 1, 2))(x(2, 3), x(4, 3), x(4))
+jacrev(lambda v, w, c: F.linear(v, w, c), (0, 1, 2))(x(3), x(4, 3), x(4))
+jacrev(lambda v, w: F.linear(v, w), (0, 1))(x(2, 3), x(3))
+jacrev(lambda v, w: F.linear(v, w), (0, 1))(x(2, 2, 3), x(4, 3))
+jacrev(lambda v, w: v @ w, (0, 1))(x(3), x(3))
+jacrev(lambda v, w: v @ w, (0, 1))(x(3), x(3, 2))
+jacrev(lambda v, w: v @ w, (0, 1))(x(2, 3), x(3))
+jacrev(lambda v, w: v @ w, (0, 1))(x(2, 3), x(3, 2))
+jacrev(lambda v, w: v @ w, (0, 1))(x(2, 2, 3), x(3, 2))
+jacrev(lambda v, w: v @ w, (0, 1))(x(2, 3), x(2, 3, 2))
+jacrev(lambda v, w: v @ w, (0, 1))(x(2, 2, 3), x(3))
+jacrev(lambda v, w, c: F.conv1d(v, w, c, padding=1, stride=2), (0, 1, 2))(x(2, 2, 3), x(2, 2, 2), x(2))
+jacrev(lambda v, w: F.conv1d(v, w, groups=2), (0, 1))(x(1, 2, 3), x(2, 1, 2))
+jacrev(lambda v, w: F.conv_transpose1d(v, w), (0, 1))(x(1, 2, 2), x(2, 1, 2))
+jacrev(lambda v, w: F.mse_loss(v, w), (0, 1))(x(3), x(3))
+jacrev(lambda v, w: F.mse_loss(v, w, reduction="none"), (0, 1))(x(3), x(3))
+jacrev(lambda v, w: F.mse_loss(v, w, reduction="sum"), (0, 1))(x(2, 3), x(2, 3))
+jacrev(lambda v, w: F.huber_loss(v, w, delta=0.5), (0, 1))(x(3), x(3))
+jacrev(lambda v, w: F.smooth_l1_loss(v, w, beta=0.5, reduction="none"), (0, 1))(x(3), x(3))
+jacrev(lambda v: F.binary_cross_entropy(v, torch.tensor([0.0, 1.0, 0.5]).double()))(p(3))
+jacrev(lambda v: F.binary_cross_entropy(v, torch.tensor([0.0, 1.0, 0.5]).double(), torch.tensor([1.0, 2.0, 3.0]).double(), reduction="none"))(p(3))
+jacrev(lambda v: F.cross_entropy(v, torch.tensor([1, 0, 2]), reduction="none"))(x(3, 3))
+jacrev(lambda v: F.cross_entropy(v, torch.tensor([1, 0, 2]), torch.tensor([1.0, 2.0, 3.0]).double()))(x(3, 3))
+jacrev(lambda v: F.cross_entropy(v, torch.tensor([1, 0, 2]), ignore_index=0, label_smoothing=0.2, reduction="sum"))(x(3, 3))
+jacrev(lambda v: F.cross_entropy(v, torch.tensor(1)))(x(3))
+jacrev(lambda v: F.nll_loss(v, torch.tensor([1, 0, 2]), reduction="none"))(x(3, 3))
+jacrev(lambda v: F.nll_loss(v, torch.tensor([1, 0, 2]), torch.tensor([1.0, 2.0, 3.0]).double(), ignore_index=0))(x(3, 3))
+jacrev(lambda v: F.nll_loss(v, torch.tensor(1), reduction="sum"))(x(3))
+jacrev(lambda v: F.nll_loss(v, torch.tensor([[[0, 1]]]), reduction="none"))(x(1, 2, 1, 2))
+vmap(jacrev(lambda v, t: F.nll_loss(v, t)))(x(2, 2, 3), torch.tensor([[1, 0], [2, 2]]))
+vmap(jacrev(lambda v, t: F.cross_entropy(v, t, reduction="none")))(x(2, 2, 3), torch.tensor([[1, 0], [2, 2]]))
+jacrev(lambda q, k, v: F.scaled_dot_product_attention(q, k, v), (0, 1, 2))(x(1, 1, 2, 2).detach(), x(1, 1, 3, 2).detach(), x(1, 1, 3, 2).detach())
+jacrev(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, torch.tensor([[True, False, True], [True, True, True]])), (0, 1, 2))(x(1, 1, 2, 2).detach(), x(1, 1, 3, 2).detach(), x(1, 1, 3, 2).detach())
+jacrev(lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True, scale=0.5))(x(2, 1, 2, 2).detach())
+jacrev(lambda q, m: F.scaled_dot_product_attention(q, q, q, m.detach()))(x(2, 1, 2, 2).detach(), x(2, 1, 2, 2).detach())
+jacrev(lambda v, w: torch.cdist(v, w), (0, 1))(x(2, 2), x(3, 2))
+jacrev(lambda v: torch.pdist(v))(x(3, 2))
+jacrev(lambda v: F.prelu(v, torch.tensor([0.3]).double()))(x(3))
+jacrev(lambda v, w: F.prelu(v, w), (0, 1))(x(2, 3), x(3))
+jacrev(lambda v: F.logsigmoid(v))(x(3))
+jacrev(lambda v: v[torch.tensor([0, 0, 1])])(x(2, 2))
+jacrev(lambda v: v.take(torch.tensor([0, -1])))(x(2, 2))
+jacrev(lambda v, s: v.index_put((torch.tensor([0]),), s), (0, 1))(x(2, 2), x(1, 2))
+jacrev(lambda v, s: v.scatter_add(0, torch.tensor([[0, 1]]), s), (0, 1))(x(2, 2), x(1, 2))
+jacrev(lambda v, s: v.index_add(0, torch.tensor([1, 1]), s, alpha=2), (0, 1))(x(2, 2), x(2, 2))
+jacrev(lambda v: v.as_strided((2, 2), (1, 1)))(x(3))
+jacrev(lambda v: v.unfold(0, 2, 1))(x(3))
+jacrev(lambda v: F.unfold(v, 2))(x(1, 1, 2, 3))
+jacrev(lambda v: F.max_pool2d(v, 2, 1))(x(1, 3, 3))
+jacrev(lambda v: F.interpolate(v, scale_factor=2, mode="linear"))(x(1, 1, 3))
+jacrev(lambda v: F.pad(v, (1, 1), mode="reflect"))(x(1, 3))
+jacrev(lambda v: torch._weight_norm(v, torch.ones(2, 1).double(), 0))(x(2, 2))
+jacrev(lambda v: v.sort()[0].cumsum(0))(x(3))
+jacrev(lambda v: v.prod())(x(3))
+jacrev(lambda v: v.var((0, 1)))(x(2, 2))
+jacrev(lambda v: torch.linalg.solve(v, torch.ones(2).double()))(x(2, 2))
+jacrev(lambda v: torch.linalg.inv(v))(x(2, 2))
+jacrev(lambda v: torch.linalg.det(v))(x(2, 2))
+""")
 # Both refuse these, with texts of their own.
 REFUSED = lines("""
 vmap(torch.mm)(x(2, 3, 4, 1), x(2, 4, 5, 1))
@@ -402,6 +479,18 @@ def test_operators(text: str) -> None:
     check(text, **NAMES)
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("text", JACOBIANS)
+def test_jacobians(text: str) -> None:
+    found = outcome(torch, text, vmap=torch.func.vmap, jacrev=torch.func.jacrev)
+    expected = outcome(torch, text, vmap=one_by_one, jacrev=row_by_row)
+    assert not isinstance(found[0], str), found
+    assert not isinstance(expected[0], str), expected
+    for one, other in zip(pytree.tree_leaves(found[0]), pytree.tree_leaves(expected[0]), strict=True):
+        assert one.shape == other.shape
+        assert torch.allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("text", REFUSED)
 def test_refusals(text: str) -> None:
     said = outcome(torch, text, vmap=torch.func.vmap)
@@ -419,6 +508,29 @@ def one_by_one(function: Any, in_dims: Any = 0) -> Any:
             for k in range(count)
         ]
         return tuple(map(torch.stack, zip(*made, strict=True))) if isinstance(made[0], tuple) else torch.stack(made)
+
+    return run
+
+
+def row_by_row(function: Any, argnums: Any = 0) -> Any:
+    """`jacrev` without vmap."""
+
+    def run(*args: Any) -> Any:
+        chosen = (argnums,) if isinstance(argnums, int) else argnums
+        leaves = [
+            arg.detach().requires_grad_(place in chosen) if arg.is_floating_point() else arg
+            for place, arg in enumerate(args)
+        ]
+        made = function(*leaves)
+        rows = [
+            torch.autograd.grad(each, [leaves[n] for n in chosen], retain_graph=True, materialize_grads=True)
+            for each in made.reshape(-1)
+        ]
+        jacobians = tuple(
+            torch.stack(column).reshape(*made.shape, *args[n].shape)
+            for n, column in zip(chosen, zip(*rows, strict=True), strict=True)
+        )
+        return jacobians[0] if isinstance(argnums, int) else jacobians
 
     return run
 

@@ -606,3 +606,18 @@ def test_numbers_that_are_none(name: str) -> None:
         return found
 
     same(program, 1e-9)
+
+
+@pytest.mark.parametrize(
+    "text", [text for text in SCHEDULES if "Restarts" in text or "Cosine" in text or "Cyclic" in text]
+)
+def test_schedules_that_go_to_and_fro(text: str) -> None:
+    def program(torch: ModuleType) -> Any:
+        optimizer, schedule = _scheduled(torch, text)
+        found = []
+        for epoch in (5, 1, 9, 0.5, None, 30, None, 0.25, 3, None):
+            schedule.step(*(() if epoch is None else (epoch,)))
+            found.append(([group["lr"] for group in optimizer.param_groups], schedule.last_epoch))
+        return found
+
+    same(lambda torch: _said(lambda: program(torch)), 1e-12, 1e-15)

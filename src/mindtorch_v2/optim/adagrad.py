@@ -11,7 +11,6 @@ from mindtorch_v2.optim.optimizer import (
     _default_to_fused_or_foreach,
     _get_value,
     _require_tensor_steps,
-    _to_scalar,
 )
 
 __all__ = ["Adagrad", "adagrad"]
@@ -57,7 +56,6 @@ def adagrad(
         return
     if grad_scale is not None or found_inf is not None:
         raise AssertionError("Expected grad_scale and found_inf to be None")
-    lr = _to_scalar(lr)
     for param, grad, state_sum, step_t in zip(params, gradients(grads, maximize), state_sums, state_steps, strict=True):
         step_t += 1
         step = step_t if differentiable else _get_value(step_t)

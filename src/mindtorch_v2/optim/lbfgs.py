@@ -201,7 +201,7 @@ class LBFGS(Optimizer):
         for i in range(len(old_dirs) - 1, -1, -1):
             weights[i] = old_stps[i].dot(q) * ro[i]
             q.add_(old_dirs[i], alpha=float(-weights[i]))
-        r = torch.mul(q, state["H_diag"])
+        r = q * state["H_diag"]
         for i in range(len(old_dirs)):
             beta = old_dirs[i].dot(r) * ro[i]
             r.add_(old_stps[i], alpha=float(weights[i] - beta))
