@@ -650,3 +650,33 @@ def test_gradients_by_settings() -> None:
         return found
 
     same(lambda torch: _said(lambda: program(torch)), 1e-8, 1e-10)
+
+
+RATED = ["RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "Rprop", "ASGD", "Adagrad"]
+
+
+@pytest.mark.parametrize(
+    ("name", "differentiable"),
+    [*((name, True) for name in RATED), *((name, False) for name in (*RATED, "Adafactor", "Muon"))],
+)
+def test_rates_that_are_tensors(name: str, differentiable: bool) -> None:
+    """Their step is that of the number; a differentiable one says how the result changes with the rate."""
+    torch = mindtorch_v2
+    found = []
+    for tensor in (False, True):
+        rate = torch.tensor(0.05, dtype=torch.float64) if tensor else 0.05
+        start = _param(torch, 3, 2).detach()
+        param = start.clone().requires_grad_()
+        param = param.clone() if differentiable else param
+        settings = {"differentiable": True} if differentiable else {}
+        optimizer = getattr(torch.optim, name)([param], lr=rate, **settings)
+        for step in range(2):
+            param.grad = (start * (step + 2)).sin()
+            optimizer.step()
+        found.append(param.detach())
+    assert torch.allclose(found[0], found[1], rtol=1e-6)
+
+
+def test_marks_of_schedules() -> None:
+    kind = mindtorch_v2.optim.lr_scheduler.LRScheduler
+    assert (kind._is_initial, kind._get_lr_called_within_step) == (False, False)

@@ -190,10 +190,9 @@ def _check_betas(betas, foreach, capturable) -> None:
         raise ValueError("betas must be either both floats or both Tensors")
     for i, beta in enumerate(betas):
         if isinstance(beta, torch.Tensor):
+            # One of several elements has failed the check of its range.
             if not capturable and foreach:
                 raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
-            if beta.numel() != 1:
-                raise ValueError(f"Tensor betas[{i}] must be 1-element")
 
 
 class Adam(Algorithm):

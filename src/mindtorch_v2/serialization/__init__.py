@@ -293,7 +293,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 def _load_zip(f, file, map_location, pickle_module, weights_only, mmap, pickle_load_args):
     start = file.tell()
     # An archive may lie in the middle of a stream; its offsets count from its own beginning.
-    archive = _archive.ArchiveReader(file if start == 0 else io.BytesIO(file.read()))
+    archive = _archive.ArchiveReader(io.BytesIO(file.read()) if start else file)
     if archive.has("constants.pkl"):
         raise RuntimeError(
             "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``: TorchScript "
@@ -304,7 +304,7 @@ def _load_zip(f, file, map_location, pickle_module, weights_only, mmap, pickle_l
         shared = get_default_mmap_options() == MAP_SHARED
         mapping = memoryview(_archive.map_file(os.fspath(f), shared))
     result = zip_format.read(archive, map_location, pickle_module, weights_only, mapping, **pickle_load_args)
-    if start != 0:
+    if start:
         file.seek(0, io.SEEK_END)
     return result
 

@@ -249,15 +249,13 @@ def _by_user(own: Callable, op: Any, args: tuple, kwargs: dict, number: int) -> 
 
 
 def _random(op: Any, values: list, tensors: list) -> Any:
-    level = active_levels()[-1] if active_levels() else None
-    if level is None:
-        raise RuntimeError("a tensor that vmap made is used after the end of its vmap: it stands for no single slice")
+    batch = Batch(op, tensors)  # an error for tensors that outlived their vmap
+    level = active_levels()[-1]
     if any(each.randomness == "error" for each in active_levels()):
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
             "randomness flags on vmap or perform the randomness operation out of vmap"
         )
-    batch = Batch(op, tensors)
     if not batch.levels and all(each.randomness == "same" for each in active_levels()):
         with outside_vmap():
             return call(op, values)
