@@ -86,7 +86,7 @@ AOTITorchError aoti_torch_aten_subtract_Tensor(AtenTensorHandle self, AtenTensor
         // A whole number is one: a fractional alpha of integers raises.
         const int64_t whole = static_cast<int64_t>(alpha);
         *ret = call_for_tensor(
-            "aten::sub", "Tensor",
+            "aten::subtract", "Tensor",
             {required(self), required(other), static_cast<double>(whole) == alpha ? value(whole) : value(alpha)});
     });
 }

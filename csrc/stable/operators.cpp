@@ -1,5 +1,7 @@
 // Operators: called by name, registered, and their kernels in libraries entered.
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 
 #include "stable/abi.h"
 
@@ -7,9 +9,34 @@ extern "C" int Py_IsInitialized();
 
 namespace mt::stable {
 
+namespace {
+
+// Operators that are another one's second name here, aten::divide say; asked for once.
+mt_operator by_second_name(const char* name, const char* overload) {
+    static std::mutex mutex;
+    static auto& known = *new std::unordered_map<std::string, std::string>;
+    {
+        std::lock_guard<std::mutex> lock(mutex);
+        auto found = known.find(name);
+        if (found != known.end()) return core().find(found->second.c_str(), overload);
+    }
+    const mt_value answer = call_hook("first_name", {value(name)});
+    if (answer.tag != MT_OBJECT) return nullptr;
+    Keeper keeper;
+    keeper.keep(answer.as.object);
+    mt_value text{};
+    check(core().value_of(answer.as.object, &text));
+    std::string first(text.as.string, text.len);
+    std::lock_guard<std::mutex> lock(mutex);
+    return core().find(known.emplace(name, std::move(first)).first->second.c_str(), overload);
+}
+
+}  // namespace
+
 mt_operator operator_named(const char* name, const char* overload) {
     if (!name || !overload) fail("an operator's name and overload were expected, got a null pointer");
     mt_operator op = core().find(name, overload);
+    if (!op) op = by_second_name(name, overload);
     if (!op) fail("Could not find schema for ", name, *overload ? "." : "", overload, ".");
     return op;
 }

@@ -54,10 +54,10 @@ std::vector<std::string_view> parts(std::string_view s) {  // between the commas
 
 char letter_of(std::string_view name) {
     static const std::pair<std::string_view, char> known[] = {
-        {"Tensor", kTensor},      {"int", kInt},       {"SymInt", kInt},   {"float", kDouble},
-        {"SymFloat", kDouble},    {"bool", kBool},     {"SymBool", kBool}, {"ScalarType", kDtype},
-        {"Layout", kLayout},      {"Device", kDevice}, {"str", kString},   {"MemoryFormat", kFormat},
-        {"Generator", kGenerator}};
+        {"Tensor", kTensor},       {"int", kInt},        {"SymInt", kInt},   {"float", kDouble},
+        {"SymFloat", kDouble},     {"bool", kBool},      {"SymBool", kBool}, {"ScalarType", kDtype},
+        {"Layout", kLayout},       {"Device", kDevice},  {"str", kString},   {"MemoryFormat", kFormat},
+        {"Generator", kGenerator}, {"DeviceIndex", kInt}};
     for (const auto& [text, letter] : known)
         if (text == name) return letter;
     return kOther;

@@ -243,7 +243,38 @@ void raises(const Tensor& x, int64_t kind) {
     });
 }
 
+// A boxed kernel by hand, and all element types by the list of them.
+void boxed_abs(StableIValue* stack, uint64_t num_args, uint64_t num_outputs) {
+    Tensor x = torch::stable::detail::to<Tensor>(stack[0]);
+    StableIValue call[1] = {torch::stable::detail::from(x)};
+    STD_TORCH_CHECK(aoti_torch_call_dispatcher("aten::abs", "", call) == 0);
+    stack[0] = call[0];
+}
+int64_t size_of(const Tensor& x) {
+    switch (x.scalar_type()) {
+#define SIZE(T, name)      \
+    case ScalarType::name: \
+        return static_cast<int64_t>(sizeof(T));
+        AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(SIZE)
+        SIZE(uint16_t, UInt16)
+        SIZE(uint32_t, UInt32)
+        SIZE(uint64_t, UInt64)
+#undef SIZE
+        default:
+            return -1;
+    }
+}
+template <int n>
+Tensor times(Tensor x) {
+    Tensor y = stable::clone(x);
+    for (int i = 1; i < n; i++) y = stable::subtract(y, x, -1);
+    return y;
+}
+
 STABLE_TORCH_LIBRARY(stable_checks, m) {
+    m.def("abs(Tensor x) -> Tensor");
+    m.def("size_of(Tensor x) -> int");
+    m.def("thrice(Tensor x) -> Tensor");
     m.def("check_tensor() -> ()");
     m.def("check_views_and_copies() -> ()");
     m.def("check_new_tensors() -> ()");
@@ -278,6 +309,9 @@ STABLE_TORCH_LIBRARY_IMPL(stable_checks, CompositeExplicitAutograd, m) {
     m.impl("check_accessors", TORCH_BOX(&check_accessors));
 }
 STABLE_TORCH_LIBRARY_IMPL(stable_checks, CPU, m) {
+    m.impl("abs", &boxed_abs);
+    m.impl("size_of", TORCH_BOX(&size_of));
+    m.impl("thrice", TORCH_BOX(&times<3>));
     m.impl("muladd", TORCH_BOX(&muladd));
     m.impl("scale_", TORCH_BOX(&scale_));
     m.impl("halves", TORCH_BOX(&halves));

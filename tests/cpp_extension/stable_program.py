@@ -41,6 +41,14 @@ def main(torch):
     assert [p.tolist() for p in pieces] == [a.tolist(), x.tolist()] and pieces[0] is not a
     assert ops.maybe(a, True).tolist() == a.tolist() and ops.maybe(a, False) is None
 
+    assert ops.abs(-b).tolist() == b.tolist() and ops.thrice(a).tolist() == [0, 3, 6, 9]
+    for dtype in (torch.bool, torch.uint16, torch.bfloat16, torch.complex128):
+        assert ops.size_of(torch.zeros(1, dtype=dtype)) == dtype.itemsize
+    references = sys.getrefcount(a)
+    for _ in range(10):
+        ops.muladd(a, b, 1.0), ops.halves(a), ops.pieces([a, x]), ops.maybe(a, True)
+    assert sys.getrefcount(a) == references
+
     for kind, part in enumerate(
         ["a message of 2 parts", "a plain error", "API call failed at", "an error of a worker"]
     ):

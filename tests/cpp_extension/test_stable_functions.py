@@ -339,6 +339,15 @@ def test_calls_with_several_results(abi):
     abi.delete(POINTER(indices))
 
 
+def test_second_names_of_operators(abi):
+    (result,) = abi.dispatch("aten::divide", "Tensor", abi.tensor([1, 4]).value, abi.tensor([2, 2]).value)
+    assert abi.values(POINTER(result)) == [0.5, 2]
+    abi.delete(POINTER(result))
+    (result,) = abi.dispatch("aten::multiply_", "Tensor", abi.tensor([1, 4]).value, abi.tensor([2, 2]).value)
+    assert abi.values(POINTER(result)) == [2, 8]
+    abi.delete(POINTER(result))
+
+
 def test_calls_that_fail(abi):
     with pytest.raises(Failed, match="Could not find schema for aten::nope"):
         abi.dispatch("aten::nope", "")

@@ -26,7 +26,6 @@ using std::optional;
 using std::string_view;
 
 // ---- element types: C++ type, name, number ----
-#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(_) AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_)
 #define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_) \
     _(uint8_t, Byte)                           \
     _(int8_t, Char)                            \
@@ -42,10 +41,9 @@ using std::string_view;
     _(bool, Bool)                              \
     _(at::BFloat16, BFloat16)                  \
     _(at::Float8_e5m2, Float8_e5m2)            \
-    _(at::Float8_e4m3fn, Float8_e4m3fn)        \
-    _(uint16_t, UInt16)                        \
-    _(uint32_t, UInt32)                        \
-    _(uint64_t, UInt64)
+    _(at::Float8_e4m3fn, Float8_e4m3fn)
+#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(_) \
+    AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_) _(uint16_t, UInt16) _(uint32_t, UInt32) _(uint64_t, UInt64)
 #define AT_FORALL_INT_TYPES(_) _(uint8_t, Byte) _(int8_t, Char) _(int16_t, Short) _(int, Int) _(int64_t, Long)
 #define AT_FORALL_SCALAR_TYPES(_) AT_FORALL_INT_TYPES(_) _(float, Float) _(double, Double)
 #define AT_FORALL_SCALAR_TYPES_AND(S, _) \
@@ -102,7 +100,7 @@ struct CppTypeToScalarType;
     };                                                    \
     template <>                                           \
     struct CppTypeToScalarType<T> : std::integral_constant<ScalarType, ScalarType::Name> {};
-AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(MINDTORCH_TYPE)
+AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(MINDTORCH_TYPE)
 #undef MINDTORCH_TYPE
 template <>
 struct CppTypeToScalarType<long long> : std::integral_constant<ScalarType, ScalarType::Long> {};
@@ -116,7 +114,7 @@ inline const char* toString(ScalarType t) {
 #define MINDTORCH_NAME(T, Name) \
     case ScalarType::Name:      \
         return #Name;
-        AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(MINDTORCH_NAME)
+        AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(MINDTORCH_NAME)
 #undef MINDTORCH_NAME
         case ScalarType::QInt8:
             return "QInt8";
@@ -226,7 +224,7 @@ class TypeMeta {
 #define MINDTORCH_NAME(T, Name) \
     case c10::ScalarType::Name: \
         return names<T>();
-            AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(MINDTORCH_NAME)
+            AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(MINDTORCH_NAME)
 #undef MINDTORCH_NAME
             default:
                 return "nullptr (uninitialized)";

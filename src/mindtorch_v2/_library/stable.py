@@ -7,6 +7,7 @@ from typing import Any
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
 from mindtorch_v2._core.loading import is_loading
+from mindtorch_v2._operators.table.names import BOUND
 
 from .compiled import forget_library
 
@@ -14,6 +15,7 @@ __all__ = [
     "current_device",
     "current_stream",
     "current_stream_handle",
+    "first_name",
     "forget_library",
     "generator_device",
     "is_loading",
@@ -34,6 +36,13 @@ def set_python_module(library: Any, module: str, context: str) -> None:
 
 def tensor_of_class(tensor: Any, cls: type) -> Any:
     return tensor if type(tensor) is cls else tensor.as_subclass(cls)
+
+
+def first_name(name: str) -> str | None:
+    """The operator that a second name of one stands for, "aten::div" for "aten::divide"; None if it is none."""
+    namespace, _, short = name.partition("::")
+    handles = BOUND["function"].get(short) or BOUND["method"].get(short) if namespace == "aten" else None
+    return f"aten::{handles[0].name}" if handles else None
 
 
 def item(tensor: _C.TensorBase) -> bool | int | float:

@@ -215,4 +215,8 @@ struct Encoding<std::vector<T>> {
 
 }  // namespace torch::stable::detail
 
+// Libraries that were written for PyTorch 2.9 say these two without a namespace.
+using torch::stable::detail::from;
+using torch::stable::detail::to;
+
 #pragma GCC visibility pop
