@@ -282,7 +282,7 @@ void cdist_backward_cpu(Out out, const Tensor& given_grad, const Tensor& a, cons
         X* to = result.tensor().data<X>();
         const int64_t batches = numel_of(batch);
         // Few other rows fill no register; then the numbers of a row do.
-        if ((p == 1 || p == 2) && (columns >= kLanes<X> || n < kLanes<X>)) {
+        if ((p == 1 || p == 2) && columns > 0 && n > 0 && (columns >= kLanes<X> || n < kLanes<X>)) {
             const X *own = x->data<X>(), *others = y->data<X>(), *g = grad->data<X>(), *d = dist->data<X>();
             return p == 2 ? slopes_of_rows<X, true>(own, others, g, d, batches, rows, columns, n, to)
                           : slopes_of_rows<X, false>(own, others, g, d, batches, rows, columns, n, to);

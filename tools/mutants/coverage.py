@@ -37,6 +37,7 @@ class Coverage:
         self.by_function: dict[tuple[str, int, str], list[Test]] = {}
         self.by_file: dict[str, set[Test]] = {}
         self.by_row: dict[str, list[Test]] = {}
+        self.by_operator: dict[str, list[Test]] = {}  # its overloads together: "linalg_norm"
         self.by_test_file: dict[str, list[Test]] = {}
         self.at_import: set[tuple[str, int, str]] = set()
 
@@ -49,6 +50,10 @@ class Coverage:
             if "/test_derived.py::" in node:
                 row = node.partition("[")[2].rpartition("-")[0]
                 self.by_row.setdefault(row, []).append(test)
+            elif "/test_operator_database.py::" in node and "[" in node:
+                entry = node.partition("[")[2].removesuffix("]").removeprefix("nn.functional.")
+                for operator in {entry.replace(".", "_"), entry.partition(".")[0]}:
+                    self.by_operator.setdefault(operator, []).append(test)
             for place in entered:
                 self.by_function.setdefault(functions[place], []).append(test)
                 self.by_file.setdefault(functions[place][0], set()).add(test)

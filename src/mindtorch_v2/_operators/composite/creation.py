@@ -83,6 +83,8 @@ def range_step(start, end, step=1, *, dtype=None, **options):
     samples=[S(4), S(T(4), 3, True)],
 )
 def vander(x, N=None, increasing=False):
+    if x.dim() != 1:
+        raise RuntimeError(f"vander(): x must have one dimension, but it has {x.dim()}")
     count = x.size(0) if N is None else N
     powers = aten.arange(count, device=x.device)
     columns = aten.pow(x.unsqueeze(-1), powers)

@@ -258,6 +258,10 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
         )
+    if index.dim() != 1 or index.size(0) != scores.size(0):
+        raise RuntimeError(
+            f"multi_margin_loss(): expected a target of size [{scores.size(0)}], but got {list(target.shape)}"
+        )
     index = index.unsqueeze(1)
     own = scores.gather(1, index)
     loss = (margin - own + scores).clamp_min(0)

@@ -119,6 +119,10 @@ def rot90(self, k=1, dims=(0, 1)):
     if self.dim() < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.dim()}")
     a, b = dims
+    n = self.dim()
+    for dim in dims:
+        if not -n <= dim < n:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     if a == b or abs(a - b) == self.dim():
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
     k %= 4

@@ -87,6 +87,8 @@ def cov(self, *, correction=1, fweights=None, aweights=None):
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
         )
+    if class_name(self.dtype) == "Bool":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
     x = self if self.is_floating_point() or self.is_complex() else self.to(aten.zeros([]).dtype)
     x = x.reshape([1, -1]) if x.dim() < 2 else x
     for name, given in (("fweights", fweights), ("aweights", aweights)):
@@ -100,6 +102,8 @@ def cov(self, *, correction=1, fweights=None, aweights=None):
         mean = x.mean(1, keepdim=True)
     else:
         total = weights.sum()
+        if not total.is_meta and not total.item():
+            raise RuntimeError("cov(): the weights sum to zero, which nothing can be divided by")
         mean = (x * weights).sum(1, keepdim=True) / total
     if weights is not None and aweights is not None and correction != 0:
         freedom = total - correction * (weights * aweights).sum() / total
@@ -282,7 +286,9 @@ def _quantile(self, q, dim, keepdim, interpolation, ignore_nan, name):
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if self.device.type != "meta" and not ((q >= 0) & (q <= 1)).all().item():
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
-    flat = dim is None
+    flat, n = dim is None, max(self.dim(), 1)
+    if dim is not None and not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     x = self.reshape([-1]) if flat else self
     axis = 0 if flat else dim % max(self.dim(), 1)
     ordered = x.unsqueeze(-1).transpose(axis, -1).squeeze(axis) if x.dim() else x.reshape([1])

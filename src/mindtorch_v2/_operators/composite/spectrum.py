@@ -1,5 +1,7 @@
 """Eigenvalues and singular values, and what is made of them: pseudo-inverse, rank, least squares, condition numbers."""
 
+import math
+
 from ..table import aten, class_name, composite, conj
 from .linalg import _adjoint
 from .matmul import _check_square
@@ -280,8 +282,9 @@ def _condition(self, p):
             return values.amin(-1) / values.amax(-1)
         return values.amax(-1) / values.amin(-1)
     _check_square(self, "linalg.cond")
-    inverse = aten.linalg_inv_ex(self)[0]
-    return _matrix_norm(self, p, (-2, -1), False, None) * _matrix_norm(inverse, p, (-2, -1), False, None)
+    inverse, info = aten.linalg_inv_ex(self)
+    found = _matrix_norm(self, p, (-2, -1), False, None) * _matrix_norm(inverse, p, (-2, -1), False, None)
+    return found.masked_fill(info > 0, math.inf)
 
 
 @composite(

@@ -1,0 +1,343 @@
+"""gradcheck and gradgradcheck: each option, right functions and wrong ones."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.autograd import GradcheckError, gradcheck, gradgradcheck
+
+
+def _function(
+    value: Callable[..., Any], slope: Callable[..., Any], tangent: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """A function of one tensor with the gradient, and the tangent, that is given."""
+
+    class Stated(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return value(x)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return slope(ctx.saved_tensors[0], *grads)
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            assert tangent is not None
+            return tangent(ctx.saved_tensors[0], t)
+
+    return Stated.apply
+
+
+def _x(*values: float, dtype: Any = torch.float64) -> Any:
+    return torch.tensor(values or (0.3, 0.7), dtype=dtype, requires_grad=True)
+
+
+RIGHT: dict[str, tuple[Callable[..., Any], Callable[[], Any], dict[str, Any]]] = {
+    "one tensor": (torch.sin, _x, {}),
+    "a list": (lambda x, y: x * y, lambda: [_x(), _x(2.0)], {}),
+    "several outputs": (lambda x: (x * x, x.exp()), _x, {}),
+    "an output that is no tensor": (lambda x: (x * x, 3), _x, {}),
+    "an output of whole numbers": (lambda x: (x * x, (x > 0.5).long()), _x, {}),
+    "an output without a gradient": (lambda x: (x * x, torch.ones(2)), _x, {}),
+    "an input without a gradient": (
+        lambda x, y: x * y,
+        lambda: (_x(), torch.tensor([2.0, 3.0], dtype=torch.float64)),
+        {},
+    ),
+    "a number": (lambda x, n: x * n, lambda: (_x(), 3), {}),
+    "no element": (lambda x: x * 2, lambda: torch.zeros(0, dtype=torch.float64, requires_grad=True), {}),
+    "an output of no element": (lambda x: (x[:0] * 2, x * 2), _x, {}),
+    "no dimension": (lambda x: x * x, lambda: torch.tensor(2.0, dtype=torch.float64, requires_grad=True), {}),
+    "a matrix": (lambda x: x @ x, lambda: torch.eye(2, dtype=torch.float64).add(0.5).requires_grad_(), {}),
+    "not contiguous": (
+        lambda x: x @ x,
+        lambda: torch.rand(2, 2, dtype=torch.float64).t().detach().requires_grad_(),
+        {},
+    ),
+    "unused": (lambda x, y: x * 2, lambda: (_x(), _x()), {}),
+    "independent": (lambda x: torch.ones(2, dtype=torch.float64), _x, {}),
+    "complex": (lambda x: x * x.conj() * x, lambda: _x(0.5 + 1j, 2 - 1j, dtype=torch.complex128), {}),
+    "complex to real": (lambda x: x.abs() ** 2, lambda: _x(0.5 + 1j, 2 - 1j, dtype=torch.complex128), {}),
+    "real to complex": (lambda x: x * (1 + 2j), _x, {}),
+    "forward": (torch.sin, _x, {"check_forward_ad": True}),
+    "forward alone": (torch.sin, _x, {"check_forward_ad": True, "check_backward_ad": False}),
+    "forward of complex": (lambda x: x * x, lambda: _x(1j, dtype=torch.complex128), {"check_forward_ad": True}),
+    "forward, one constant": (lambda x: (x * 2, x.detach() * 0 + 1), _x, {"check_forward_ad": True}),
+    "forward, no element": (
+        lambda x, y: x * 2,
+        lambda: (_x(), torch.zeros(0, dtype=torch.float64, requires_grad=True)),
+        {"check_forward_ad": True},
+    ),
+    "batched": (lambda x: (x * x, x.exp()), _x, {"check_batched_grad": True}),
+    "batched, unused": (lambda x, y: (x * x, torch.ones(2)), lambda: (_x(), _x()), {"check_batched_grad": True}),
+    "dtypes": (torch.sin, _x, {"check_grad_dtypes": True}),
+    "fast": (torch.sin, _x, {"fast_mode": True}),
+    "rough": (_function(lambda x: x * 2, lambda x, g: g * 2.1), _x, {"atol": 0.2}),
+    "roughly": (_function(lambda x: x * 2, lambda x, g: g * 2.1), _x, {"rtol": 0.06, "atol": 0.0}),
+    "a large step": (lambda x: x * 3, _x, {"eps": 0.5}),
+    "undefined": (lambda x: (x * 2, x * 3, x * 4), _x, {"check_undefined_grad": True}),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right(name: str) -> None:
+    function, inputs, options = RIGHT[name]
+    assert gradcheck(function, inputs(), **options) is True
+    assert gradcheck(function, inputs(), raise_exception=False, **options) is True
+
+
+_calls = [0]
+
+
+def _changing(x: Any, g: Any) -> Any:
+    _calls[0] += 1
+    return g * 2 + 1e-7 * (_calls[0] % 3)
+
+
+class _Undefined(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        return x.clone(), x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, a: Any, b: Any) -> Any:
+        if a is None or b is None:
+            return (a if b is None else b) * 1.001
+        return a + b
+
+
+class _NoBatch(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2 if float(g.sum()) else g * 2
+
+
+WRONG: dict[str, tuple[Callable[..., Any], Callable[[], Any], dict[str, Any], str]] = {
+    "slope": (
+        _function(lambda x: x * 2, lambda x, g: g),
+        _x,
+        {},
+        "Jacobian mismatch for output 0 with respect to input 0",
+    ),
+    "second output": (
+        lambda x: (x * 2, _function(lambda x: x * 2, lambda x, g: g)(x)),
+        _x,
+        {},
+        "for output 1 with respect to input 0",
+    ),
+    "second input": (
+        lambda x, y: x * 2 + _function(lambda y: y * 2, lambda y, g: g)(y),
+        lambda: (_x(), _x()),
+        {},
+        "for output 0 with respect to input 1",
+    ),
+    "one element": (
+        _function(lambda x: x * 2, lambda x, g: g * torch.tensor([2.0, 2.01], dtype=torch.float64)),
+        _x,
+        {},
+        "Jacobian mismatch",
+    ),
+    "beyond atol": (
+        _function(lambda x: x * 2, lambda x, g: g * 2.1),
+        _x,
+        {"atol": 0.09, "rtol": 0.0},
+        "Jacobian mismatch",
+    ),
+    "beyond rtol": (
+        _function(lambda x: x * 2, lambda x, g: g * 2.1),
+        _x,
+        {"atol": 0.0, "rtol": 0.04},
+        "Jacobian mismatch",
+    ),
+    "default tolerance": (_function(lambda x: x * 2, lambda x, g: g * 2.003), _x, {}, "Jacobian mismatch"),
+    "imaginary part": (
+        _function(lambda x: x * 2, lambda x, g: g * (2 + 0.1j)),
+        lambda: _x(1j, dtype=torch.complex128),
+        {},
+        "Jacobian mismatch",
+    ),
+    "complex conjugate": (
+        _function(lambda x: x * 2j, lambda x, g: g * 2j),
+        lambda: _x(1j, dtype=torch.complex128),
+        {},
+        "Jacobian mismatch",
+    ),
+    "tangent": (
+        _function(lambda x: x * 2, lambda x, g: g * 2, lambda x, t: t * 3),
+        _x,
+        {"check_forward_ad": True},
+        "Jacobian mismatch",
+    ),
+    "tangent alone": (
+        _function(lambda x: x * 2, lambda x, g: g * 3, lambda x, t: t * 3),
+        _x,
+        {"check_forward_ad": True, "check_backward_ad": False},
+        "Jacobian mismatch",
+    ),
+    "changing": (_function(lambda x: x * 2, _changing), _x, {}, "Backward is not reentrant"),
+    "hidden history": (
+        lambda x: (x * 2, x.detach() * 2),
+        _x,
+        {},
+        "Numerical gradient for function expected to be zero",
+    ),
+    "independent": (lambda x: x.detach() * 2, _x, {}, "Numerical gradient for function expected to be zero"),
+    "undefined": (_Undefined.apply, _x, {}, "handle undefined output grads"),
+    "batched": (_NoBatch.apply, _x, {"check_batched_grad": True}, "While computing batched gradients"),
+    "slope at a large step": (lambda x: x**3, _x, {"eps": 0.5}, "Jacobian mismatch"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong(name: str) -> None:
+    function, inputs, options, message = WRONG[name]
+    with pytest.raises(GradcheckError, match=message):
+        gradcheck(function, inputs(), **options)
+    assert gradcheck(function, inputs(), raise_exception=False, **options) is False
+
+
+def test_what_is_asked_for_is_checked_and_nothing_else() -> None:
+    changing = _function(lambda x: x * 2, _changing)
+    assert gradcheck(changing, _x(), nondet_tol=1e-3)
+    assert gradcheck(_Undefined.apply, _x(), check_undefined_grad=False)
+    assert gradcheck(_NoBatch.apply, _x())
+    assert gradcheck(
+        _function(lambda x: x * 2, lambda x, g: g, lambda x, t: t * 2),
+        _x(),
+        check_forward_ad=True,
+        check_backward_ad=False,
+    )
+    assert gradcheck(_function(lambda x: x * 2, lambda x, g: g * 2, lambda x, t: t), _x())
+
+
+def test_inputs_are_left_as_they_were() -> None:
+    x, z = _x(), _x(1 + 2j, dtype=torch.complex128)
+    before = x.tolist(), z.tolist()
+    assert gradcheck(lambda x, z: (x * 2, z * x), (x, z), check_forward_ad=True, check_batched_grad=True)
+    assert (x.tolist(), z.tolist()) == before
+    assert x.grad is None and z.grad is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
+        (
+            {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
+            "check_batched_grad=True requires",
+        ),
+        ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires"),
+    ],
+)
+def test_options_that_do_not_go_together(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        gradcheck(torch.sin, _x(), **options)
+
+
+def test_inputs_that_cannot_be_checked() -> None:
+    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
+        gradcheck(lambda x, n: x, (torch.ones(2), 3))
+    wide = torch.ones(1, dtype=torch.float64).expand(3).requires_grad_()
+    with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0"):
+        gradcheck(torch.sin, wide)
+    assert gradcheck(torch.sin, torch.ones(1, dtype=torch.float64).expand(1, 1).requires_grad_())
+    with pytest.warns(UserWarning, match="Input #1 requires gradient and is not a double precision"):
+        gradcheck(
+            lambda x, y: (x * 2, y * 1),
+            (_x(), _x(dtype=torch.float32)),
+            eps=1e-2,
+            atol=1e-2,
+            check_undefined_grad=False,
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gradcheck(lambda x, y: x * y, (_x(), torch.ones(2)))
+
+
+SECOND: dict[str, tuple[Callable[..., Any], Callable[[], Any], dict[str, Any]]] = {
+    "cube": (lambda x: x**3, _x, {}),
+    "several": (lambda x, y: (x * y, y.exp(), 3), lambda: (_x(), _x()), {}),
+    "not contiguous": (
+        lambda x: x**3,
+        lambda: torch.rand(2, 3, dtype=torch.float64, requires_grad=True),
+        {"gen_non_contig_grad_outputs": True},
+    ),
+    "forward over reverse": (lambda x: x**3, _x, {"check_fwd_over_rev": True}),
+    "forward alone": (lambda x: x**3, _x, {"check_fwd_over_rev": True, "check_rev_over_rev": False}),
+    "batched": (lambda x: x**3, _x, {"check_batched_grad": True}),
+    "given": (lambda x: x**3, _x, {"grad_outputs": torch.tensor([0.5, 2.0], dtype=torch.float64)}),
+    "given with history": (
+        lambda x: x**3,
+        _x,
+        {"grad_outputs": [torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)]},
+    ),
+    "complex": (lambda x: x**3, lambda: _x(1 + 1j, dtype=torch.complex128), {}),
+    "complex, not contiguous": (
+        lambda x: x**3,
+        lambda: _x(1 + 1j, 2j, dtype=torch.complex128),
+        {"gen_non_contig_grad_outputs": True},
+    ),
+    "an input without a gradient": (
+        lambda x, y, n: x * y * n,
+        lambda: (_x(), torch.ones(2, dtype=torch.float64), 3),
+        {},
+    ),
+    "no dimension": (
+        lambda x: x**3,
+        lambda: torch.tensor(2.0, dtype=torch.float64, requires_grad=True),
+        {"gen_non_contig_grad_outputs": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_order(name: str) -> None:
+    function, inputs, options = SECOND[name]
+    assert gradgradcheck(function, inputs(), **options) is True
+
+
+def test_second_order_that_is_wrong() -> None:
+    class First(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * 3 * x.detach() ** 2
+
+    assert gradcheck(First.apply, _x())
+    with pytest.raises(GradcheckError):
+        gradgradcheck(First.apply, _x())
+    assert gradgradcheck(First.apply, _x(), raise_exception=False) is False
+    assert gradgradcheck(First.apply, _x(), atol=100.0)
+    assert gradgradcheck(First.apply, _x(), rtol=100.0, atol=100.0)
+    with pytest.raises(AssertionError, match="at least one of check_fwd_over_rev or check_rev_over_rev"):
+        gradgradcheck(torch.sin, _x(), check_rev_over_rev=False)
+
+
+def test_gradients_put_in_are_spread_where_asked() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def cube(v: Any) -> Any:
+        made = v**3
+        if made.requires_grad:
+            made.register_hook(lambda g: seen.append(tuple(g.stride())))
+        return made
+
+    matrix = torch.rand(2, 3, dtype=torch.float64, requires_grad=True)
+    assert gradgradcheck(cube, matrix, gen_non_contig_grad_outputs=True)
+    assert (6, 2) in seen
