@@ -190,7 +190,7 @@ def test_result_types() -> None:
 
 
 def test_names() -> None:
-    assert names.aten is names.namespace("aten")
+    assert names.namespace("aten") is aten
     with pytest.raises(AttributeError, match="no operator is called 'aten::never'"):
         _ = aten.never
     with pytest.raises(AttributeError, match="no operator is called 'never::add'"):
@@ -213,7 +213,8 @@ def test_names() -> None:
     low, high = ROWS["add.Scalar"].handle, ROWS["add.Tensor"].handle
     assert names.in_order([low, high]) == sorted([low, high], key=lambda each: each.precedence)
     assert names.in_order([low]) == [low]
-    assert names.bound("function")["add"] is names.bound("function")["add"]
+    first = names.bound("function")["add"]
+    assert names.bound("function")["add"] is first
     assert "norm" in names.bound("linalg") and "linalg_norm" not in names.bound("linalg")
     assert "erfcx" in names.bound("special") and "fft2" in names.bound("fft") and "add_" in names.bound("method")
 
@@ -283,9 +284,6 @@ def test_what_formulas_ask_for() -> None:
     assert (positions, many) == ([1], False)
     assert parameters == [(0, 1), (3, 3), (3, 2), (2, 1), (2, 0)]
     assert (differentiable, inputs, results, sizes) == ([1], [0, 2], [0, 2], [])
-
-    def geometry(grad: Any, self_geometry: Any, tensors_sizes: Any) -> Any:
-        return grad, self_geometry, tensors_sizes
 
     parts, _, inputs, results, sizes = formula.compile_formula(
         ROWS["add.Tensor"].handle, {"self": lambda grad, self_geometry: grad}

@@ -37,7 +37,12 @@ class Area(NamedTuple):
 
 
 AREAS = (
-    Area("rows", ("_operators/native/*", "_operators/composite/*"), ("tests/ops",), ("tests/ops/test_bodies.py",)),
+    Area(
+        "rows",
+        ("_operators/native/*", "_operators/composite/*"),
+        ("tests/ops",),
+        ("tests/ops/test_bodies.py", "tests/ops/test_facts.py"),
+    ),
     Area("operators", ("_operators/*", "_operators/table/*"), ("tests/ops", "tests/pytorch_port")),
     Area("nn", ("nn/**/*",), ("tests/nn", "tests/pytorch_port", "tests/ops")),
     Area("optim", ("optim/*", "optim/_schedules/*"), ("tests/optim",)),
