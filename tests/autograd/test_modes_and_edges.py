@@ -635,6 +635,10 @@ def test_gradients_in_one_list() -> None:
 
     x = _leaf()
     a, b = Boxed.apply(x)
+    one = torch.ones(2, dtype=torch.float64)
+    assert a.grad_fn.apply(one, one).tolist() == [5.0, 5.0]
+    assert a.grad_fn.apply_boxed([one, one]).tolist() == [5.0, 5.0]
+    assert _Twice.apply(x, 4).grad_fn.apply(one)[0].tolist() == [4.0, 4.0]
     (a + b * 2).sum().backward()
     assert x.grad.tolist() == [8.0, 8.0]
 

@@ -108,9 +108,11 @@ def chosen(mutant: Mutant, coverage: Coverage) -> list[Test]:
 def rounds(mutant: Mutant, coverage: Coverage) -> list[list[Test]]:
     """The tests that reach a mutant: first a few, then, if it survives, others."""
     tests = chosen(mutant, coverage)
-    first = _within(tests, FIRST)
+    # What runs at import shows in many places: rather a few tests of each function than many of one.
+    few = {} if mutant.site.scope_line or mutant.site.row else {"alike": 3}
+    first = _within(tests, FIRST._replace(**few))
     kept = set(first)
-    return [first, _within([test for test in tests if test not in kept], SECOND)]
+    return [first, _within([test for test in tests if test not in kept], SECOND._replace(**few))]
 
 
 def judge(mutant: Mutant, coverage: Coverage, log: Path) -> Verdict:
