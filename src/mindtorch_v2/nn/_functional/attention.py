@@ -243,8 +243,8 @@ def multi_head_attention_forward(
         attn_mask = _with_column(attn_mask)
         key_padding_mask = _with_column(key_padding_mask)
     else:
-        _require(bias_k is None, "bias_k and bias_v should be both None or both Tensors")
-        _require(bias_v is None, "bias_k and bias_v should be both None or both Tensors")
+        _require(bias_k is None, "bias_k is set but bias_v is None")
+        _require(bias_v is None, "bias_v is set but bias_k is None")
     q = q.view(tgt_len, bsz * num_heads, head_dim).transpose(0, 1)
     k = _static_or_heads(static_k, k, "k", bsz, num_heads, head_dim)
     v = _static_or_heads(static_v, v, "v", bsz, num_heads, head_dim)

@@ -329,6 +329,8 @@ def smooth_l1_loss(
     """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`."""
     input, target = _same_size(input, target)
     number = _number(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0.0:
         return torch._C._nn.l1_loss(input, target, number)
     return torch._C._nn.smooth_l1_loss(input, target, number, beta)

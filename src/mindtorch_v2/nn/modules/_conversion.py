@@ -29,7 +29,7 @@ def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, c
     """The arguments of `to` in any of its three forms, as `(device, dtype, non_blocking, memory_format)`."""
 
     def invalid() -> TypeError:
-        got = ", ".join(type(a).__name__ for a in given)
+        got = ", ".join("torch.dtype" if isinstance(a, torch.dtype) else type(a).__name__ for a in given)
         return TypeError(_TO_SIGNATURES.format(got=got))
 
     given = args
@@ -41,14 +41,19 @@ def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, c
             dtype = first
         elif first is None or isinstance(first, (str, torch.device)) or type(first) is int:
             device = first
-            if rest and (rest[0] is None or isinstance(rest[0], torch.dtype)):
+            if rest:
+                if rest[0] is not None and not isinstance(rest[0], torch.dtype):
+                    raise invalid()
                 dtype, rest = rest[0], rest[1:]
         else:
             raise invalid()
         if len(rest) > 2 or not all(isinstance(r, bool) for r in rest):
             raise invalid()
+        copy = copy or len(rest) == 2
         if rest:
             non_blocking = rest[0]
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype
     if device is not None and not isinstance(device, torch.device):
