@@ -154,6 +154,15 @@ def _dense(num_blocks, indices) -> torch.Tensor:
     return torch.zeros_like(indices, dtype=torch.int32).scatter(-1, indices.long(), here.to(torch.int32))
 
 
+def _check_blocks(
+    kv_indices: torch.Tensor, full_kv_num_blocks: torch.Tensor | None, full_kv_indices: torch.Tensor | None
+) -> None:
+    if kv_indices.dim() < 2:
+        raise RuntimeError("BlockMask must have at least 2 dimensions")
+    if (full_kv_num_blocks is None) != (full_kv_indices is None):
+        raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
+
+
 class BlockMask:
     """Which blocks of query and key positions a mask leaves, made by `create_block_mask`.
 
@@ -176,10 +185,7 @@ class BlockMask:
         BLOCK_SIZE: tuple[int, int] = (_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE),
         mask_mod: Callable[..., Any] = noop_mask,
     ) -> None:
-        if kv_indices.dim() < 2:
-            raise RuntimeError("BlockMask must have at least 2 dimensions")
-        if (full_kv_num_blocks is None) != (full_kv_indices is None):
-            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
+        _check_blocks(kv_indices, full_kv_num_blocks, full_kv_indices)
         self.seq_lengths = tuple(seq_lengths)
         self.kv_num_blocks = kv_num_blocks
         self.kv_indices = kv_indices
@@ -205,6 +211,7 @@ class BlockMask:
         compute_q_blocks: bool = True,
     ) -> BlockMask:
         """A mask from its blocks by row; those by column follow, unless `compute_q_blocks` is False."""
+        _check_blocks(kv_indices, full_kv_num_blocks, full_kv_indices)
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         rows, columns = kv_indices.shape[-2:]
         lengths = (rows * size[0], columns * size[1]) if seq_lengths is None else seq_lengths
