@@ -224,6 +224,9 @@ def test_divergences_of_batches_of_wisharts() -> None:
     [
         lambda x: torch.nn.functional.softmax(x),
         lambda x: torch.nn.functional.softmin(x),
+        lambda x: nn.Softmin()(x),
+        lambda x: nn.Softmax()(x),
+        lambda x: nn.LogSoftmax()(x),
         lambda x: torch.nn.functional.log_softmax(x),
         lambda x: torch.nn.functional.l1_loss(x, x[0]),
         lambda x: torch.nn.functional.mse_loss(x, x[0]),

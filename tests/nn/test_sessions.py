@@ -454,6 +454,12 @@ SESSIONS = {
         (f.parametrizations.weight.original0.requires_grad, type(f.parametrizations.weight.original0).__name__)
         parametrize.remove_parametrizations(f, "weight")
         type(f.weight).__name__
+        g = nn.Linear(2, 2)
+        parametrize.register_parametrization(g, "weight", Parts())
+        parametrize.register_parametrization(g, "weight", Plus())
+        (g.weight, g.parametrizations.weight.ntensors)
+        parametrize.register_parametrization(g, "bias", Plus())
+        (g.parametrizations.bias.ntensors, g.parametrizations.bias.is_tensor, g.parametrizations.bias.unsafe)
         parametrize.is_parametrized(nn.ReLU())
         parametrize.is_parametrized(nn.ReLU(), "weight")
     """,

@@ -317,6 +317,10 @@ SESSIONS = {
         D.Categorical(torch.tensor([-1.0, 1.0]), validate_args=True)
         D.GeneralizedPareto(0.0, -1.0, 0.5, validate_args=True)
         D.Wishart(torch.tensor(3.0), -torch.eye(2), validate_args=True)
+        [d(torch.tensor([-0.5, 1.5])).expand((2, 2)).batch_shape if d is D.Dirichlet else d(torch.tensor([-0.5, 1.5])).expand((2,)).batch_shape for d in (D.Categorical, D.OneHotCategorical, D.OneHotCategoricalStraightThrough)]
+        [d(torch.tensor(-1.0)).expand((2,)).batch_shape for d in (D.Exponential, D.Poisson, D.Chi2, D.HalfNormal, D.HalfCauchy, D.Bernoulli, D.Geometric, D.ContinuousBernoulli, D.StudentT)]
+        [d(torch.tensor(-1.0), torch.tensor(-1.0)).expand((2,)).batch_shape for d in (D.Normal, D.Cauchy, D.Laplace, D.Gumbel, D.Gamma, D.Beta, D.Weibull, D.Pareto, D.Kumaraswamy, D.InverseGamma, D.FisherSnedecor, D.LogNormal, D.VonMises, D.Uniform, D.Binomial, D.NegativeBinomial)]
+        [D.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(0.5), torch.ones(2, 3)).param_shape, D.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).temperature, D.RelaxedBernoulli(torch.tensor(0.5), torch.ones(3) / 2).temperature]
         D.Distribution.set_default_validate_args(3)
         D.Distribution.set_default_validate_args(True)
         D.Distribution._validate_args
@@ -546,6 +550,7 @@ SESSIONS = {
         D.ComposeTransform([D.ExpTransform(), D.ReshapeTransform((4,), (2, 2))]).codomain
         D.ComposeTransform([D.ReshapeTransform((4,), (2, 2)), D.ReshapeTransform((2, 2), (4,)), D.ExpTransform()]).domain
         D.ComposeTransform([D.ExpTransform(), D.CorrCholeskyTransform()]).codomain.event_dim
+        [(c.domain.event_dim, c.codomain.event_dim) for c in (D.ComposeTransform([D.StickBreakingTransform(), D.ExpTransform()]), D.ComposeTransform([D.ExpTransform(), D.StickBreakingTransform()]), D.ComposeTransform([D.CorrCholeskyTransform(), D.ExpTransform()]), D.ComposeTransform([D.CorrCholeskyTransform(), D.AffineTransform(0.0, 2.0, event_dim=1)]), D.ComposeTransform([D.AffineTransform(0.0, 2.0, event_dim=2), D.StickBreakingTransform()]), D.ComposeTransform([D.ReshapeTransform((2, 3), (6,)), D.AffineTransform(0.0, 1.0, event_dim=2)]), D.ComposeTransform([D.AffineTransform(0.0, 1.0, event_dim=2), D.ReshapeTransform((6,), (2, 3))]))]
         D.ComposeTransform([D.ReshapeTransform((2, 2), (4,)), D.ExpTransform()]).log_abs_det_jacobian(torch.ones(3, 2, 2), torch.ones(3, 4))
         n = D.IndependentTransform(D.ExpTransform(), 2, cache_size=1)
         (n, n.domain, n.codomain, n.bijective, n.sign, n._cache_size, n.with_cache(0)._cache_size, n.with_cache(1) is n, n.reinterpreted_batch_ndims)
