@@ -516,7 +516,7 @@ SESSIONS = {
         m.u = torch.ones(1)
         m.u
         g.remove()
-        f = M.register_module_module_registration_hook(lambda m, n, c: nn.Sequential(c))
+        f = M.register_module_module_registration_hook(lambda m, n, c: nn.Identity())
         m.c = nn.ReLU()
         m.add_module("d", nn.ReLU())
         f.remove()
