@@ -3,6 +3,7 @@
 #   make demo       train BERT on real sentences, without PyTorch (DEMO_ARGS="--size mini" and so on)
 #   make test       the tests, without PyTorch, against committed snapshots
 #   make test-live  the tests beside the real PyTorch, which is then asked directly
+#   make pytorch-suite  PyTorch's own test files on this package (PYTORCH_TESTS=folder, SUITE_ARGS="test_torch --why")
 #   make bench      speed against the real PyTorch
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
@@ -18,6 +19,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+SUITE_ARGS ?=
 FUZZ_ARGS ?=
 MUTANTS_ARGS ?=
 PYTORCH ?= torch==2.13.0
@@ -29,7 +31,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live bench check sanitize fuzz fuzz-library mutants stubs map snapshots clean environment
+.PHONY: help demo test test-live pytorch-suite bench check sanitize fuzz fuzz-library mutants stubs map snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -44,6 +46,10 @@ test: .venv/test
 
 test-live: .venv-live/test
 	$(RUN) .venv-live/bin/python -m pytest tests --live $(PYTEST_ARGS)
+
+pytorch-suite: .venv-live/test
+	.venv-live/bin/python -m pip install --quiet --disable-pip-version-check expecttest
+	$(RUN) .venv-live/bin/python -m tests.pytorch_suite $(SUITE_ARGS)
 
 bench: .venv-live/test
 	$(RUN) .venv-live/bin/python benchmarks/run.py $(BENCH_ARGS)

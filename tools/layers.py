@@ -33,7 +33,7 @@ TITLES = (
 LEVELS = {
     "_C": 0, "_as_torch": 0, "version": 0,
     **dict.fromkeys(
-        "_core.above _core.absent_devices _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.hooks _core.openmp "
+        "_core.above _core.absent_devices _core.absent_modules _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.hooks _core.openmp _core.processor _core.qscheme "
         "_core.stream _core.unavailable".split(),
         0,
     ),
@@ -48,16 +48,16 @@ LEVELS = {
     "_capture": 7, "_deferred": 7,
     "_lowered": 8, "_backends": 8,
     **dict.fromkeys(
-        "_VF __config__ _custom_ops _decomp _lobpcg _logging _lowrank _tensor_str _utils _weights_only_unpickler accelerator "
+        "_VF __config__ __future__ _custom_ops _decomp _prims _prims_common _refs _utils_internal _vendor _lobpcg _logging _lowrank _tensor_str _utils _weights_only_unpickler accelerator "
         "amp ao autograd backends cpu cuda distributions fft func functional futures hub linalg masked mps mtia "
         "multiprocessing nn npu ops optim profiler quasirandom random return_types serialization signal sparse special "
         "storage testing torch_version types utils xpu".split(),
         9,
     ),
     # They trace what they check or run, as a user would.
-    "_library.opcheck": 9, "_as_torch.torchvision": 9,
+    "_library.opcheck": 9, "_as_torch.mkldnn": 9, "_as_torch.torchvision": 9,
     **dict.fromkeys(
-        "_dynamo _functorch _higher_order_ops compiler distributed export graph jit onnx torchair".split(), 10
+        "_compile _dynamo _export _functorch _inductor _higher_order_ops compiler distributed export graph jit onnx torchair".split(), 10
     ),
     # GE by the names of torch.compile and torch_npu.
     "_backends.ge.backend": 10, "_backends.ge.torch_compile": 10, "npu.torch_npu": 10,

@@ -43,6 +43,30 @@ constexpr Names kNames[] = {
     {DType::UInt32, "uint32", "UInt32"},
     {DType::UInt64, "uint64", "UInt64"},
     {DType::Float8_e8m0fnu, "float8_e8m0fnu", "Float8_e8m0fnu"},
+    {DType::QInt8, "qint8", "QInt8"},
+    {DType::QUInt8, "quint8", "QUInt8"},
+    {DType::QInt32, "qint32", "QInt32"},
+    {DType::QUInt4x2, "quint4x2", "QUInt4x2"},
+    {DType::QUInt2x4, "quint2x4", "QUInt2x4"},
+    {DType::Bits1x8, "bits1x8", "Bits1x8"},
+    {DType::Bits2x4, "bits2x4", "Bits2x4"},
+    {DType::Bits4x2, "bits4x2", "Bits4x2"},
+    {DType::Bits8, "bits8", "Bits8"},
+    {DType::Bits16, "bits16", "Bits16"},
+    {DType::UInt1, "uint1", "UInt1"},
+    {DType::UInt2, "uint2", "UInt2"},
+    {DType::UInt3, "uint3", "UInt3"},
+    {DType::UInt4, "uint4", "UInt4"},
+    {DType::UInt5, "uint5", "UInt5"},
+    {DType::UInt6, "uint6", "UInt6"},
+    {DType::UInt7, "uint7", "UInt7"},
+    {DType::Int1, "int1", "Int1"},
+    {DType::Int2, "int2", "Int2"},
+    {DType::Int3, "int3", "Int3"},
+    {DType::Int4, "int4", "Int4"},
+    {DType::Int5, "int5", "Int5"},
+    {DType::Int6, "int6", "Int6"},
+    {DType::Int7, "int7", "Int7"},
     {DType::Float4_e2m1fn_x2, "float4_e2m1fn_x2", "Float4_e2m1fn_x2"},
 };
 DType g_default_dtype = DType::Float32;
@@ -89,6 +113,13 @@ DType promote(DType a, DType b) {
     if (a == DType::Undefined) return b;
     if (b == DType::Undefined) return a;
     int ka = kind(a), kb = kind(b);
+    if (is_quantized(a) || is_quantized(b))
+        MT_THROW(Runtime,
+                 "promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, "
+                 "offending types: ",
+                 dtype_class_name(a), " ", dtype_class_name(b));
+    if (is_bits(a) || is_bits(b) || is_short_integer(a) || is_short_integer(b))
+        MT_THROW(Runtime, "Promotion from ", dtype_class_name(a), " and ", dtype_class_name(b), " is unsupported.");
     if (is_float8(a) || is_float8(b) || a == DType::Float4_e2m1fn_x2 || b == DType::Float4_e2m1fn_x2)
         MT_THROW(Runtime, "Promotion for Float8 Types is not supported, attempted to promote ", dtype_class_name(a),
                  " and ", dtype_class_name(b));

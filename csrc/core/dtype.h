@@ -23,7 +23,19 @@ enum class DType : uint8_t {
     Complex64 = 9,
     Complex128 = 10,
     Bool = 11,
+    // Quantized: they name the dtypes of files, schemas and signatures; there are no kernels for them.
+    QInt8 = 12,
+    QUInt8 = 13,
+    QInt32 = 14,
     BFloat16 = 15,
+    QUInt4x2 = 16,
+    QUInt2x4 = 17,
+    // Bytes that somebody else packed: storage only, like the integers below eight bits and the smallest floats.
+    Bits1x8 = 18,
+    Bits2x4 = 19,
+    Bits4x2 = 20,
+    Bits8 = 21,
+    Bits16 = 22,
     Float8_e5m2 = 23,
     Float8_e4m3fn = 24,
     Float8_e5m2fnuz = 25,
@@ -31,6 +43,20 @@ enum class DType : uint8_t {
     UInt16 = 27,
     UInt32 = 28,
     UInt64 = 29,
+    UInt1 = 30,
+    UInt2 = 31,
+    UInt3 = 32,
+    UInt4 = 33,
+    UInt5 = 34,
+    UInt6 = 35,
+    UInt7 = 36,
+    Int1 = 37,
+    Int2 = 38,
+    Int3 = 39,
+    Int4 = 40,
+    Int5 = 41,
+    Int6 = 42,
+    Int7 = 43,
     Float8_e8m0fnu = 44,
     Float4_e2m1fn_x2 = 45,
     Undefined = 255,
@@ -170,8 +196,10 @@ constexpr int64_t itemsize(DType t) {
         case DType::UInt16:
         case DType::Float16:
         case DType::BFloat16:
+        case DType::Bits16:
             return 2;
         case DType::Int32:
+        case DType::QInt32:
         case DType::UInt32:
         case DType::Float32:
         case DType::Complex32:
@@ -196,6 +224,12 @@ constexpr bool is_floating(DType t) {
            t == DType::Float4_e2m1fn_x2;
 }
 constexpr bool is_reduced_float(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
+constexpr bool is_quantized(DType t) {
+    return (t >= DType::QInt8 && t <= DType::QInt32) || t == DType::QUInt4x2 || t == DType::QUInt2x4;
+}
+constexpr bool is_bits(DType t) { return t >= DType::Bits1x8 && t <= DType::Bits16; }
+// Integers of fewer than eight bits, each in a byte.
+constexpr bool is_short_integer(DType t) { return t >= DType::UInt1 && t <= DType::Int7; }
 constexpr bool is_bool(DType t) { return t == DType::Bool; }
 // Integers, bool not counted.
 constexpr bool is_integer(DType t) {

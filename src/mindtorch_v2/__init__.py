@@ -42,7 +42,6 @@ from ._core.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_
 from ._core.device import get_default_device, set_default_device
 from ._core.dtype import DTYPES as _DTYPES
 from ._core.dtype import Size, finfo, iinfo
-from ._core.quantized_dtypes import qint8, qint32, quint2x4, quint4x2, quint8
 from ._core.errors import AcceleratorError, OutOfMemoryError
 from ._core.storage import UntypedStorage
 from ._tensor import Tensor

@@ -15,10 +15,16 @@ _Number = _int | _float | _bool | _complex
 from . import _VF as _VF
 from . import _dynamo as _dynamo
 from . import _functorch as _functorch
+from . import _inductor as _inductor
 from . import _logging as _logging
+from . import _prims as _prims
+from . import _prims_common as _prims_common
+from . import _refs as _refs
 from . import _subclasses as _subclasses
 from . import _tensor_str as _tensor_str
 from . import _utils as _utils
+from . import _utils_internal as _utils_internal
+from . import _vendor as _vendor
 from . import accelerator as accelerator
 from . import amp as amp
 from . import ao as ao
@@ -102,6 +108,7 @@ from ._namespace import _check_tensor_all_with as _check_tensor_all_with
 from ._namespace import _check_type as _check_type
 from ._namespace import _check_value as _check_value
 from ._namespace import _check_with as _check_with
+from ._compile import _disable_dynamo as _disable_dynamo
 from ._behaviours.functional._functions import _disable_functionalization as _disable_functionalization
 from ._behaviours.functional._functions import _enable_functionalization as _enable_functionalization
 from ._behaviours.functional._functions import _from_functional_tensor as _from_functional_tensor
@@ -199,9 +206,15 @@ from .functional import norm as norm
 from ._namespace import numel as numel
 from ._ops import ops as ops
 from ._lowrank import pca_lowrank as pca_lowrank
+from ._core.qscheme import per_channel_affine as per_channel_affine
+from ._core.qscheme import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from ._core.qscheme import per_channel_symmetric as per_channel_symmetric
+from ._core.qscheme import per_tensor_affine as per_tensor_affine
+from ._core.qscheme import per_tensor_symmetric as per_tensor_symmetric
 from ._namespace import pi as pi
 from ._C import preserve_format as preserve_format
 from ._C import promote_types as promote_types
+from ._core.qscheme import qscheme as qscheme
 from ._C import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed
@@ -266,6 +279,11 @@ LongStorage: type[Any]
 OutOfMemoryError: type[Any]
 ShortStorage: type[Any]
 bfloat16: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
@@ -286,26 +304,40 @@ float8_e5m2fnuz: _dtype
 float8_e8m0fnu: _dtype
 half: _dtype
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 legacy_contiguous_format: Any
 long: _dtype
 nonzero: Any
-qint32: Any
-qint8: Any
-quint2x4: Any
-quint4x2: Any
-quint8: Any
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
 sparse_compressed_tensor: Any
 sparse_coo_tensor: Any
 sparse_csc_tensor: Any
 sparse_csr_tensor: Any
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 
 @overload
@@ -322,6 +354,26 @@ def __rshift__(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def __rshift__(input: Tensor, other: _Number) -> Tensor:
     """Python's >>."""
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Batch norm of training: the result, the batch's mean and inverse deviation, and memory that only GPUs reserve."""
+def _cast_Byte(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as uint8."""
+def _cast_Char(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as int8."""
+def _cast_Double(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as float64."""
+def _cast_Float(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as float32."""
+def _cast_Half(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as float16."""
+def _cast_Int(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as int32."""
+def _cast_Long(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as int64."""
+def _cast_Short(input: Tensor, non_blocking: _bool = ...) -> Tensor:
+    """The elements as int16."""
+def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Each tensor padded with zeros along `dim` to a multiple of `num_chunks`, cut into so many flat chunks, and these joined: row i of the result holds chunk i of every tensor."""
 def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: _Sequence[_int], padding: _Sequence[_int], dilation: _Sequence[_int], transposed: _bool, output_padding: _Sequence[_int], groups: _int, benchmark: _bool, deterministic: _bool, cudnn_enabled: _bool, allow_tf32: _bool) -> Tensor:
     """convolution with the settings of other libraries, which are ignored."""
 @overload
@@ -332,6 +384,8 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: _Sequence[_int]
     """Negative log likelihoods of label sequences, and the forward variables."""
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """How a coordinate of a Dirichlet point moves with its concentration, at a given total concentration."""
+def _efficient_attention_forward(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, cu_seqlens_q: Tensor | None, cu_seqlens_k: Tensor | None, max_seqlen_q: _int | None, max_seqlen_k: _int | None, dropout_p: _float, custom_mask_type: _int, compute_log_sumexp: _bool = ..., *, scale: _float | None = ..., seqlen_k: Tensor | None = ..., window_size: _int | None = ...) -> return_types.efficient_attention_forward:
+    """A kernel of GPUs: on other devices it raises."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Sums, means or maxima of bags of table rows; also the bag of each index, bag sizes and winning rows."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -342,6 +396,8 @@ def _fft_c2r(input: Tensor, dim: _Sequence[_int], normalization: _int, last_dim_
     """The inverse transform, of which only the first half is given in the last of `dim`, of a real signal."""
 def _fft_r2c(input: Tensor, dim: _Sequence[_int], normalization: _int, onesided: _bool, *, out: Tensor | None = ...) -> Tensor:
     """The transform of a real signal; `onesided` keeps the first half in the last of `dim`."""
+def _flash_attention_forward(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Tensor | None, cum_seq_k: Tensor | None, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, return_debug_mask: _bool, *, scale: _float | None = ..., window_size_left: _int | None = ..., window_size_right: _int | None = ..., seqused_k: Tensor | None = ..., alibi_slopes: Tensor | None = ..., block_table: Tensor | None = ..., num_splits: _int | None = ...) -> return_types.flash_attention_forward:
+    """A kernel of GPUs: on other devices it raises."""
 def _foreach_abs(input: _Sequence[Tensor]) -> tuple[Tensor, ...]:
     """`abs` of each tensor."""
 def _foreach_abs_(input: _Sequence[Tensor]) -> None:
@@ -594,6 +650,8 @@ def _foreach_minimum_(input: _Sequence[Tensor], scalars: _Sequence[_Number]) -> 
 @overload
 def _foreach_minimum_(input: _Sequence[Tensor], scalar: _Number) -> None:
     """`minimum` of each tensor and its operand. In place."""
+def _foreach_mm(input: _Sequence[Tensor], mat2: _Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The matrix product of each tensor with its partner."""
 @overload
 def _foreach_mul(input: _Sequence[Tensor], other: Tensor) -> tuple[Tensor, ...]:
     """`mul` of each tensor and `other`."""
@@ -783,6 +841,10 @@ def _scaled_dot_product_attention_math(query: Tensor, key: Tensor, value: Tensor
     """Attention by separate operators: output and weights."""
 def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: _dtype | None = ..., use_fast_accum: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The product of two float8 matrices, each times its scale: one number, or one for each row of the product (M, 1) and each column (1, N)."""
+def _scaled_mm_v2(input: Tensor, mat2: Tensor, scale_a: _Sequence[Tensor], recipe_a: _Sequence[_int], swizzle_a: _Sequence[_int], scale_b: _Sequence[Tensor], recipe_b: _Sequence[_int], swizzle_b: _Sequence[_int], bias: Tensor | None, out_dtype: _dtype | None, contraction_dim: _Sequence[_int] = ..., use_fast_accum: _bool = ...) -> Tensor:
+    """The product of scaled matrices by the recipes of GPUs, which PyTorch has for no CPU: it raises."""
+def _segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ..., out: Tensor | None = ...) -> Tensor:
+    """The sum, mean, max, min or prod of each of the segments of `data` along `axis`, given by lengths or offsets."""
 def _shape_as_tensor(input: Tensor) -> Tensor:
     """The sizes as a tensor of int64."""
 def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = ...) -> Tensor:
@@ -833,6 +895,10 @@ def _unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ...) -> 
     """Distinct elements in ascending order, and where each element went."""
 def _unique2(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:
     """Distinct elements in ascending order, where each element went, and how often each occurs."""
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor | None], fill: _Number) -> Tensor:
+    """Elements by index where the mask is set, whose other indices may be anything, and `fill` elsewhere."""
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor | None], values: Tensor) -> Tensor:
+    """The tensor with values added by index where the mask is set, whose other indices may be anything."""
 def _weight_norm(v: Tensor, g: Tensor, dim: _int = ...) -> Tensor:
     """`v` scaled so that its norms over all dimensions but `dim` are `g`."""
 def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = ...) -> tuple[Tensor, Tensor]:
@@ -1676,6 +1742,8 @@ def hann_window(window_length: _int, periodic: _bool, *, dtype: _dtype | None = 
     """A raised cosine."""
 def hardshrink(input: Tensor, lambd: _Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """0 within [-lambd, lambd], `self` elsewhere."""
+def hash_tensor(input: Tensor, dim: _Sequence[_int] | _int = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """Exclusive or of the elements' bits, floats as float64 and integers as int64, along dimensions: all for none."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 below zero, 1 above, `values` at zero."""
 def heaviside_(input: Tensor, values: Tensor) -> Tensor:

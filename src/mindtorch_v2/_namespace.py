@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _C
 from ._core.above import provide
+from ._core.absent_modules import provide_absent_modules
 from ._core.deterministic import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -37,7 +38,7 @@ LAZY_MODULES = frozenset(
     "accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
     "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler quasirandom random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
-    "_subclasses _tensor_str "
+    "__future__ _inductor _prims _prims_common _refs _subclasses _tensor_str _utils_internal _vendor "
     "_utils _VF __config__ torch_version".split()
 )
 """Submodules that `torch.<name>` loads when first asked for."""
@@ -71,6 +72,11 @@ LAZY_NAMES: dict[str, str] = {
         "_behaviours.functional._functions",
     ),
     **dict.fromkeys("Stream Event".split(), "_core.stream"),
+    **dict.fromkeys(
+        "qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric "
+        "per_channel_affine_float_qparams".split(),
+        "_core.qscheme",
+    ),
     "Future": "futures",
     "GradScaler": "amp",
     "get_device_module": "_core.device",
@@ -79,6 +85,7 @@ LAZY_NAMES: dict[str, str] = {
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
     "lobpcg": "_lobpcg",
     "compile": "compiler",
+    "_disable_dynamo": "_compile",
     "cond": "_higher_order_ops.cond",
     "while_loop": "_higher_order_ops.while_loop",
     "ops": "_ops",
@@ -105,6 +112,7 @@ def _companion_operators(namespace: str) -> bool:
     module = {
         "atb": "._backends.npu.rows",
         "npu": "._backends.npu.rows",
+        "mkldnn": "._as_torch.mkldnn",
         "torchvision": "._as_torch.torchvision",
     }.get(namespace)
     if module is not None:
@@ -155,6 +163,7 @@ def _typed_storage(tensor: Tensor) -> Any:
     return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
 
 
+provide_absent_modules()
 provide(
     companion_operators=_companion_operators,
     device_module=_device_module,

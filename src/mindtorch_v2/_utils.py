@@ -404,3 +404,10 @@ def _dummy_type(name):
         raise RuntimeError(f"Tried to instantiate dummy base class {name}")
 
     return type(name, (object,), {"__init__": refuse, "__new__": refuse})
+
+
+def _is_privateuse1_backend_available() -> bool:
+    """Whether the device is there that stands at the key which PyTorch leaves to others: the NPU."""
+    import mindtorch_v2 as torch
+
+    return torch.npu.is_available()

@@ -1,8 +1,13 @@
 """`__torch_function__`: classes and modes that take over calls of this package's functions."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
+import inspect
 import types as python_types
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.torch_function import (
@@ -27,6 +32,7 @@ __all__ = [
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
+    "get_testing_overrides",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
@@ -177,6 +183,49 @@ def get_overridable_functions():
                 continue
             found.setdefault(space, []).append(value)
     return found
+
+
+def _placeholder(function: Any) -> Any:
+    """A function that takes what this one takes, as far as its signature can be told, and gives -1."""
+
+    def placeholder(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    signature = _signature(function)
+    if signature is not None:
+        vars(placeholder)["__signature__"] = signature  # inspect reads it
+    return placeholder
+
+
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        pass
+    handles = [each for each in torch._C._all_operators() if each.name == getattr(function, "__name__", "")]
+    if not handles:
+        return None
+    schema = torch._C._get_schema("aten::" + handles[0].name, handles[0].overload)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters, optional = [], False
+    for argument in schema.arguments:
+        optional = optional or argument.has_default_value() or argument.kwarg_only
+        default = argument.default_value if optional else inspect.Parameter.empty
+        name = {"self": "input", "from": "from_", "lambda": "lambda_"}.get(argument.name, argument.name)
+        parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
+
+
+@functools.cache
+def get_testing_overrides() -> dict[Any, Callable[..., int]]:
+    """Functions that can be overridden -> one with the same parameters, which stands for what a class would do: it gives -1.
+
+    >>> torch.overrides.get_testing_overrides()[torch.add](torch.ones(1), 2)
+    -1
+    """
+    return {
+        function: _placeholder(function) for functions in get_overridable_functions().values() for function in functions
+    }
 
 
 @functools.cache

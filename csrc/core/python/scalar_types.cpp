@@ -33,8 +33,16 @@ PyObject* dtype_is_floating(PyObject* o, void*) { return PyBool_FromLong(is_floa
 PyObject* dtype_is_complex(PyObject* o, void*) { return PyBool_FromLong(is_complex(of_dtype(o))); }
 PyObject* dtype_is_signed(PyObject* o, void*) {
     DType t = of_dtype(o);
-    bool is_unsigned =
-        t == DType::UInt8 || t == DType::Bool || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64;
+    if (is_quantized(t)) {
+        PyErr_SetString(PyExc_RuntimeError, "isSignedType not supported for quantized types");
+        return nullptr;
+    }
+    if (is_bits(t)) {
+        PyErr_SetString(PyExc_RuntimeError, "Bits types are undefined");
+        return nullptr;
+    }
+    bool is_unsigned = (t >= DType::UInt1 && t <= DType::UInt7) || t == DType::UInt8 || t == DType::Bool ||
+                       t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64;
     return PyBool_FromLong(!is_unsigned);
 }
 PyObject* dtype_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(itemsize(of_dtype(o))); }

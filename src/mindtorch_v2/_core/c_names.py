@@ -36,6 +36,12 @@ _C._TensorMeta = type(_C.TensorBase)
 PyTorchFileReader = unavailable_class("torch.PyTorchFileReader", "torch.load reads files")
 PyTorchFileWriter = unavailable_class("torch.PyTorchFileWriter", "torch.save writes files")
 
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of the device at the key that PyTorch leaves to others."""
+    return "npu"
+
+
 for _value in (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -44,11 +50,16 @@ for _value in (
     _disabled_torch_function_impl,
     _get_accelerator,
     _get_tracing_state,
+    _get_privateuse1_backend_name,
     _log_api_usage_once,
     PyTorchFileReader,
     PyTorchFileWriter,
+    unavailable_class("torch._C.Block"),
     unavailable_class("torch._C.Graph"),
+    unavailable_class("torch._C.ScriptDict"),
     unavailable_class("torch._C.ScriptFunction"),
+    unavailable_class("torch._C.ScriptList"),
+    unavailable_class("torch._C.ScriptMethod"),
     unavailable_class("torch._C.ScriptModule"),
     unavailable_class("torch._C.Value"),
 ):
@@ -58,11 +69,13 @@ for _value in (
 def _lazily(name: str) -> Any:
     """Names about schemas and dispatch, which most programs never ask for."""
     if not name.startswith("__"):
-        from mindtorch_v2._dispatch.pytorch_names import NAMES  # loaded on demand
+        from mindtorch_v2._core import suite_names  # loaded on demand, like the other
+        from mindtorch_v2._dispatch import pytorch_names
 
-        if name in NAMES:
-            setattr(_C, name, NAMES[name])
-            return NAMES[name]
+        for names in (pytorch_names.NAMES, suite_names.NAMES):
+            if name in names:
+                setattr(_C, name, names[name])
+                return names[name]
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 

@@ -87,6 +87,16 @@ def _converted(result: Any, cls: type) -> Any:
     return result
 
 
+def modes() -> list[Any]:
+    """The modes of this thread, innermost last."""
+    return _state.modes
+
+
+def subclasses_disabled() -> bool:
+    """Whether the classes of arguments are not asked on this thread."""
+    return _state.subclasses_disabled
+
+
 def _push(mode: Any) -> None:
     _state.modes.append(mode)
     _C._change_function_modes(1)

@@ -3,6 +3,7 @@
 import collections
 import functools
 import warnings
+from typing import Any
 
 from mindtorch_v2 import _C
 
@@ -17,6 +18,12 @@ counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 def is_compile_supported(device_type) -> bool:
     """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
     return _C.device(device_type).type in ("cpu", "npu")
+
+
+def clone_input(x: Any, *, dtype: Any = None) -> Any:
+    """A leaf with a tensor's values and strides, and no history."""
+    result = x.detach().clone() if dtype is None else x.detach().to(dtype, copy=True)
+    return result.requires_grad_(x.requires_grad and (result.is_floating_point() or result.is_complex()))
 
 
 @functools.cache

@@ -42,6 +42,16 @@ __all__ = [
 ]
 
 
+def kineto_available() -> bool:
+    """Whether the profiler records by the library Kineto: no, by itself."""
+    return False
+
+
+def _calculate_shape(output, grad, is_grads_batched) -> tuple:
+    """The shapes of an output and of its gradient, without the batch's dimension."""
+    return output.shape, grad.shape[1:] if is_grads_batched else grad.shape
+
+
 def __getattr__(name):
     if name in ("profiler", "profiler_util"):
         return _importlib.import_module(f"mindtorch_v2.autograd.{name}")

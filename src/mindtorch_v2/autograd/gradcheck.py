@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import _C
@@ -12,6 +12,46 @@ from .._core.autograd.backward import grad
 from ..func._vmap import vmap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
+    """The tensors of nested iterables, in their order."""
+    if isinstance(x, _C.TensorBase):
+        if x.requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, Iterable) and not isinstance(x, str):
+        for each in x:
+            yield from _iter_tensors(each, only_requiring_grad)
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any],
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Any, ...]]:
+    """For each differentiable tensor of `target`, by default of the inputs: the matrices of slopes, one for each output.
+
+    A matrix has a row for each element of the tensor and a column for each of the output. Test suites call it; `gradcheck`
+    takes its own steps.
+    """
+    jacobians = []
+    for x in _iter_tensors(inputs if target is None else target, only_requiring_grad=True):
+        values = x.data
+        rows = []
+        for index in _places(values.shape):
+            value = values[index].item()
+            sides = []
+            for place in (value + eps, value - eps):
+                values[index] = place
+                found = fn(*inputs) if isinstance(inputs, tuple) else fn(inputs)
+                sides.append([each.detach().clone().reshape(-1) for each in _iter_tensors(found)])
+            values[index] = value
+            rows.append([(above - below) / (2 * eps) for above, below in zip(*sides, strict=True)])
+        jacobians.append(tuple(_op("stack")(list(column), 0) for column in zip(*rows, strict=True)))
+    return jacobians
 
 
 class GradcheckError(RuntimeError):

@@ -7,6 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 from ._profiler_table import build_table, format_time
+from ._profiler_table import format_time as _format_time  # noqa: F401  (PyTorch has it by this name)
 
 __all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 

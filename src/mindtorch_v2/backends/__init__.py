@@ -2,13 +2,28 @@
 have nothing to act on.
 """
 
-from mindtorch_v2.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized
+from mindtorch_v2.backends import (
+    cpu,
+    cuda,
+    cudnn,
+    mha,
+    mkl,
+    mkldnn,
+    mps,
+    nnpack,
+    openmp,
+    opt_einsum,
+    python_native,
+    quantized,
+    xnnpack,
+)
 from mindtorch_v2.backends._settings import contextual
 
 __all__ = [
     "cpu",
     "cuda",
     "cudnn",
+    "disable_global_flags",
     "flags",
     "fp32_precision",
     "mha",
@@ -18,8 +33,10 @@ __all__ = [
     "nnpack",
     "openmp",
     "opt_einsum",
+    "python_native",
     "quantized",
     "set_flags",
+    "xnnpack",
 ]
 
 fp32_precision = "none"
@@ -34,3 +51,7 @@ def set_flags(_fp32_precision="none"):
 
 
 flags = contextual(set_flags)
+
+
+def disable_global_flags() -> None:
+    """Declare that settings change within `flags` only, as PyTorch's test suites do. Others are not refused here."""

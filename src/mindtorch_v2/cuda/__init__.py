@@ -108,6 +108,6 @@ def set_stream(stream) -> None:
 
 
 def __getattr__(name):
-    if name == "amp":  # only loaded when asked for: it needs `torch.amp`, which may still be loading
-        return importlib.import_module("mindtorch_v2.cuda.amp")
+    if name in ("amp", "jiterator"):  # only loaded when asked for: `torch.amp` may still be loading
+        return importlib.import_module(f"mindtorch_v2.cuda.{name}")
     raise AttributeError(f"module 'mindtorch_v2.cuda' has no attribute {name!r}")

@@ -7,6 +7,13 @@ from mindtorch_v2.distributions.exp_family import ExponentialFamily
 __all__ = ["Dirichlet"]
 
 
+def _Dirichlet_backward(x: torch.Tensor, concentration: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
+    """The gradient of samples with regard to the concentration, by implicit differentiation."""
+    total = concentration.sum(-1, True).expand_as(concentration)
+    slope = torch._dirichlet_grad(x, concentration, total)
+    return slope * (grad_output - (x * grad_output).sum(-1, True))
+
+
 class Dirichlet(ExponentialFamily):
     """Points of the simplex, with `concentration` along the last dimension."""
 

@@ -208,7 +208,7 @@ def _cauchy_cauchy(p, q):
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p, q):
+def _kl_expfamily_expfamily(p, q):
     """The Bregman divergence of the log normaliser between the natural parameters; one class only."""
     if type(p) is not type(q):
         raise NotImplementedError(

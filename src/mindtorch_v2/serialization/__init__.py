@@ -21,6 +21,10 @@ from mindtorch_v2.serialization._legacy_format import MAGIC_NUMBER, PROTOCOL_VER
 from mindtorch_v2.serialization._locations import default_restore_location, location_tag, register_package
 from mindtorch_v2.serialization._unpickler import StorageType
 
+from mindtorch_v2._core.unavailable import unavailable_class as _unavailable_class
+
+skip_data = _unavailable_class("torch.serialization.skip_data")
+
 __all__ = [
     "MAGIC_NUMBER",
     "PROTOCOL_VERSION",
@@ -322,3 +326,25 @@ def _refusal(reason) -> str:
     else:
         advice = f"{caution}\n\tWeightsUnpickler error: \n\n{reason}"
     return f"Weights only load failed. {advice}"
+
+
+def check_module_version_greater_or_equal(module, req_version_tuple, error_if_malformed=True) -> bool:
+    """Whether a module's `__version__` is at least that of the tuple.
+
+    A version that is not numbers with dots raises RuntimeError, or warns and counts as new enough.
+    """
+    import warnings
+
+    try:
+        found = tuple(
+            kind(part) for kind, part in zip((type(each) for each in req_version_tuple), module.__version__.split("."))
+        )
+    except ValueError as error:
+        text = f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared"
+        if error_if_malformed:
+            raise RuntimeError(f"{text} with tuple {req_version_tuple}") from error
+        warnings.warn(
+            f"{text} with tuple {req_version_tuple}, but continuing assuming that requirement is met", stacklevel=2
+        )
+        return True
+    return found >= req_version_tuple

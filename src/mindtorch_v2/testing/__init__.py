@@ -2,5 +2,6 @@
 
 from mindtorch_v2.testing._comparison import assert_allclose, assert_close
 from mindtorch_v2.testing._creation import make_tensor
+from mindtorch_v2.testing._file_check import FileCheck
 
-__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+__all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]

@@ -225,3 +225,31 @@ def scaled_dot_product_attention(
     return aten._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )[0]
+
+
+# GPUs' kernels, which programs ask for by name: PyTorch has none of them for CPUs either.
+
+
+def _for_gpus(name):
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend.")
+
+    return refuse
+
+
+for _name, _schema in {
+    "_flash_attention_forward": "(Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k,"
+    " float dropout_p, bool is_causal, bool return_debug_mask, *, float? scale=None, SymInt? window_size_left=None,"
+    " SymInt? window_size_right=None, Tensor? seqused_k=None, Tensor? alibi_slopes=None, Tensor? block_table=None,"
+    " int? num_splits=None) -> (Tensor output, Tensor softmax_logsumexp, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",
+    "_efficient_attention_forward": "(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k,"
+    " SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool compute_log_sumexp=False, *,"
+    " float? scale=None, Tensor? seqlen_k=None, int? window_size=None) -> (Tensor output, Tensor logsumexp, Tensor philox_seed,"
+    " Tensor philox_offset, SymInt max_seqlen_batch_q, SymInt max_seqlen_batch_k)",
+}.items():
+    composite(
+        _name + _schema,
+        "A kernel of GPUs: on other devices it raises.",
+        bind="function",
+        tags="nondeterministic_seeded",
+    )(_for_gpus(_name))

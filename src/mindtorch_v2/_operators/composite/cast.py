@@ -49,3 +49,25 @@ def zero(self):
 )
 def dequantize(self):
     return self if self.dtype == DTYPES["float32"] else aten._to_copy(self, dtype=DTYPES["float32"])
+
+
+def _cast_to(name):
+    return lambda self, non_blocking=False: aten.to(self, DTYPES[name], non_blocking)
+
+
+for _kind, _name in {
+    "Byte": "uint8",
+    "Char": "int8",
+    "Double": "float64",
+    "Float": "float32",
+    "Half": "float16",
+    "Int": "int32",
+    "Long": "int64",
+    "Short": "int16",
+}.items():
+    composite(
+        f"_cast_{_kind}(Tensor self, bool non_blocking=False) -> Tensor",
+        f"The elements as {_name}.",
+        bind="function",
+        samples=[S(T(3, 4))],
+    )(_cast_to(_name))

@@ -218,6 +218,17 @@ def _foreach_pow_number(self, exponent) -> list:
     return [aten.pow(self, e) for e in exponent]
 
 
+@composite(
+    "_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]",
+    "The matrix product of each tensor with its partner.",
+    bind="function",
+    samples=[S([T(2, 3), T(1, 2)], [T(3, 2), T(2, 4)])],
+)
+def _foreach_mm(self, mat2) -> list:
+    _same_length((self, mat2))
+    return [aten.mm(a, b) for a, b in zip(self, mat2, strict=True)]
+
+
 @composite("_foreach_zero_(Tensor(a!)[] self) -> ()", "Sets every tensor to 0.", bind="function")
 def _foreach_zero_(self) -> None:
     for t in self:

@@ -111,3 +111,31 @@ def take_along_dim(self, indices, dim=None):
 )
 def where(condition):
     return aten.nonzero_numpy(condition)
+
+
+def _within(self, indices):
+    """Indices that point into the tensor everywhere, so that those of places which a mask covers may be anything."""
+    kept = []
+    for dim, index in enumerate(indices):
+        size = self.size(dim)
+        kept.append(None if index is None else aten.clamp(index, -size, max(size - 1, 0)))
+    return kept
+
+
+@composite(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+    "Elements by index where the mask is set, whose other indices may be anything, and `fill` elsewhere.",
+    bind="function",
+)
+def _unsafe_masked_index(self, mask, indices, fill):
+    return aten.masked_fill(aten._unsafe_index(self, _within(self, indices)), aten.logical_not(mask), fill)
+
+
+@composite(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+    "The tensor with values added by index where the mask is set, whose other indices may be anything.",
+    bind="function",
+)
+def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
+    added = aten.masked_fill(values, aten.logical_not(mask), 0)
+    return aten._unsafe_index_put(self, _within(self, indices), added, True)

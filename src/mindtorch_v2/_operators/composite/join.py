@@ -195,3 +195,23 @@ def meshgrid_indexing(tensors, *, indexing):
 )
 def vstack(tensors):
     return aten.cat([_at_least(t, 2) for t in _given(tensors, "vstack")], 0)
+
+
+@composite(
+    "_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
+    "Each tensor padded with zeros along `dim` to a multiple of `num_chunks`, cut into so many flat chunks, and these joined:"
+    " row i of the result holds chunk i of every tensor.",
+    bind="function out",
+)
+def _chunk_cat(tensors, dim, num_chunks):
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if num_chunks < 1:
+        raise RuntimeError(f"_chunk_cat expects positive num_chunks, got {num_chunks}")
+    dim = dim + tensors[0].dim() if dim < 0 else dim
+    rows = []
+    for each in tensors:
+        missing = -each.size(dim) % num_chunks
+        padded = aten.constant_pad_nd(each, [0, 0] * (each.dim() - dim - 1) + [0, missing]) if missing else each
+        rows.append(padded.reshape(*padded.shape[:dim], num_chunks, -1))
+    return aten.cat(rows, dim + 1)

@@ -281,3 +281,14 @@ def linalg_norm(self, ord=None, dim=None, keepdim=False, *, dtype=None):
 )
 def linalg_norm_str(self, ord, dim=None, keepdim=False, *, dtype=None):
     return _norm(self, ord, dim, keepdim, dtype)
+
+
+@composite(
+    "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var,"
+    " float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    "Batch norm of training: the result, the batch's mean and inverse deviation, and memory that only GPUs reserve.",
+    bind="function",
+)
+def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps) -> tuple:
+    result = aten._native_batch_norm_legit(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return (*result, aten.empty([0], dtype=_C._dtypes["uint8"], device=input.device))

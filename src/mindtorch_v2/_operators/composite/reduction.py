@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite
 
 
@@ -383,3 +384,34 @@ def trapezoid_dx(y, *, dx=1, dim=-1):
 )
 def trapezoid_x(y, x, *, dim=-1):
     return y.sum(dim) * 0 if y.size(dim) == 0 else _areas(y, x, dim).sum(dim)
+
+
+@composite(
+    "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+    "Exclusive or of the elements' bits, floats as float64 and integers as int64, along dimensions: all for none.",
+    bind="function out",
+    grad=None,
+)
+def hash_tensor(self, dim=(), keepdim=False, mode=0):
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if self.is_complex():
+        raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{class_name(self.dtype)}'")
+    if self.numel() == 0 and not dim:
+        raise RuntimeError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
+    wide = "float64" if self.is_floating_point() else "int64"
+    bits = self.to(DTYPES[wide]).view(DTYPES["int64"])
+    dims = sorted({d % max(self.dim(), 1) for d in dim}) if dim else list(range(self.dim()))
+    kept = [d for d in range(self.dim()) if d not in dims]
+    bits = bits.permute(*kept, *dims).reshape(*(self.size(d) for d in kept), -1) if self.dim() else bits.reshape(1)
+    while bits.size(-1) > 1:
+        half = bits.size(-1) // 2
+        folded = bits[..., :half] ^ bits[..., half : 2 * half]
+        bits = aten.cat([folded, bits[..., 2 * half :]], -1)
+    bits = bits.sum(-1) if bits.size(-1) == 0 else bits.squeeze(-1)
+    if keepdim:
+        bits = bits.reshape([1 if d in dims else self.size(d) for d in range(self.dim())])
+    return bits.view(DTYPES["uint64"])

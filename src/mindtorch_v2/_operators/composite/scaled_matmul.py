@@ -80,3 +80,18 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_d
     if bias is not None:
         out = out + bias.to(_FLOAT32)
     return out.to(self.dtype if out_dtype is None else out_dtype)  # PyTorch's CPU kernel does not read scale_result
+
+
+@composite(
+    "_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b,"
+    " int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor",
+    "The product of scaled matrices by the recipes of GPUs, which PyTorch has for no CPU: it raises.",
+    bind="function",
+    tags="needs_exact_strides",
+    explicit=True,
+    grad=None,
+)
+def _scaled_mm_v2(self, *rest, **named):
+    raise NotImplementedError(
+        f"Could not run 'aten::_scaled_mm_v2' with arguments from the '{self.device.type.upper()}' backend."
+    )

@@ -22,9 +22,13 @@ class DeQuantStub(QuantStub):
 
 _NAMES = unavailable_names(
     "torch.ao.quantization",
-    functions="convert fuse_modules fuse_modules_qat get_default_qat_qconfig get_default_qconfig prepare prepare_qat "
-    "quantize_dynamic",
-    classes="QConfig",
+    functions="convert default_dynamic_qat_qconfig default_dynamic_qconfig default_dynamic_quant_observer "
+    "default_embedding_qat_qconfig default_observer default_per_channel_qconfig default_qconfig "
+    "default_symmetric_qnnpack_qat_qconfig default_weight_observer float_qparams_weight_only_qconfig fuse_modules "
+    "fuse_modules_qat get_default_qat_qconfig get_default_qat_qconfig_mapping get_default_qconfig "
+    "get_default_qconfig_mapping prepare prepare_qat propagate_qconfig_ quantize quantize_dynamic quantize_dynamic_jit "
+    "quantize_jit",
+    classes="PerChannelMinMaxObserver QConfig QConfigMapping QuantType QuantWrapper",
 )
 globals().update(_NAMES)
 __all__ = sorted([*_NAMES, "DeQuantStub", "QuantStub"])

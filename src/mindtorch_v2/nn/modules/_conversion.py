@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import __future__ as conversion
 
 from ..parameter import Parameter
 
@@ -64,13 +65,6 @@ def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, c
 torch._C._nn._parse_to = _parse_to  # where libraries look for it
 
 
-def _conversion_flag(name) -> bool:
-    """A switch of `torch.__future__` that changes how parameters are replaced; off where it does not exist."""
-    future = getattr(torch, "__future__", None)
-    getter = getattr(future, name, None)
-    return getter() if getter is not None else False
-
-
 def _can_share_identity(tensor, other) -> bool:
     """Whether `tensor` may take `other`'s data over and stay the same object: both have data, or neither has."""
     return tensor.is_meta == other.is_meta and tensor.layout == other.layout
@@ -109,8 +103,8 @@ class ConversionMethods:
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        overwrite = _conversion_flag("get_overwrite_module_params_on_conversion")
-        swap = _conversion_flag("get_swap_module_params_on_conversion")
+        overwrite = conversion.get_overwrite_module_params_on_conversion()
+        swap = conversion.get_swap_module_params_on_conversion()
         for key, param in self._parameters.items():
             if param is None:
                 continue

@@ -1,0 +1,23 @@
+"""Schemes by which PyTorch quantizes tensors: there are no quantized tensors here, and programs name the schemes."""
+
+from __future__ import annotations
+
+
+class qscheme:
+    """A scheme: one scale for a tensor or one for each channel, with a zero point or symmetric."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+per_tensor_affine = qscheme("per_tensor_affine")
+per_channel_affine = qscheme("per_channel_affine")
+per_tensor_symmetric = qscheme("per_tensor_symmetric")
+per_channel_symmetric = qscheme("per_channel_symmetric")
+per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")

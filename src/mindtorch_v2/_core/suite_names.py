@@ -1,0 +1,139 @@
+"""Names of `torch._C` that test suites ask for: what they say of storages, modes and this build; loaded on first use."""
+
+from __future__ import annotations
+
+import enum
+import warnings
+import weakref
+from typing import Any
+
+from mindtorch_v2 import _C
+from mindtorch_v2._core import torch_function
+from mindtorch_v2._core.processor import get_cpu_capability
+
+__all__ = ["NAMES"]
+
+
+class _TorchFunctionState(enum.Enum):
+    """Whether functions are offered to the classes of their arguments, and to modes, on this thread."""
+
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+
+def _get_torch_function_state() -> _TorchFunctionState:
+    """Which of it is switched off now."""
+    disabled = _C._disable_function_overrides(True)
+    _C._disable_function_overrides(disabled)
+    if disabled:
+        return _TorchFunctionState.ALL_DISABLED
+    return (
+        _TorchFunctionState.SUBCLASSES_DISABLED if torch_function.subclasses_disabled() else _TorchFunctionState.ENABLED
+    )
+
+
+def _len_torch_function_stack() -> int:
+    """How many modes are entered on this thread."""
+    return len(torch_function.modes())
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """A mode of this thread, counted from the outermost."""
+    return torch_function.modes()[level]
+
+
+class _WeakTensorRef:
+    """A reference that does not keep a tensor alive."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._reference() is None
+
+
+def _data_address(tensor: Any) -> int:
+    """Where a tensor's first element lies."""
+    return tensor.data_ptr()
+
+
+def _storage_address(tensor: Any) -> int:
+    """Where a tensor's storage begins, the same for all that share it."""
+    return tensor.untyped_storage()._cdata
+
+
+def _is_alias_of(first: Any, second: Any) -> bool:
+    """Whether two tensors share their storage."""
+    return _storage_address(first) == _storage_address(second)
+
+
+def _is_cow_tensor(tensor: Any) -> bool:
+    """Whether a tensor's memory is copied when it is next written: no, there is none such here."""
+    return False
+
+
+def _warn(message: str = "Test message for TORCH_WARN") -> None:
+    """Give a warning of the native core's kind."""
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _warn_deprecation() -> None:
+    """Give a warning of deprecation of the native core's kind."""
+    warnings.warn("Test message for TORCH_WARN_DEPRECATION", DeprecationWarning, stacklevel=2)
+
+
+class _Executor:
+    """Settings of TorchScript's executor, which is not here: each remembers what it was set to, and changes nothing."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> Any:
+        """Set it; the earlier value."""
+        before, self.value = self.value, value
+        return before
+
+
+_OPTIMIZE, _PROFILING, _RUNS, _INLINE, _WARN = (_Executor(value) for value in (True, True, 1, False, True))
+_NOBODY_FUSES = ("_jit_can_fuse_on_cpu", "_jit_can_fuse_on_gpu", "_jit_texpr_fuser_enabled")
+_SETTINGS = (
+    "_jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_cpu_legacy _jit_override_can_fuse_on_gpu "
+    "_jit_set_texpr_fuser_enabled _jit_set_te_must_use_llvm_cpu _debug_set_autodiff_subgraph_inlining "
+    "_debug_set_fusion_group_inlining _jit_set_emit_hooks _jit_clear_class_registry"
+).split()
+
+NAMES: dict[str, Any] = {
+    each.__name__: each
+    for each in (
+        _TorchFunctionState,
+        _WeakTensorRef,
+        _data_address,
+        _get_function_stack_at,
+        _get_torch_function_state,
+        _is_alias_of,
+        _is_cow_tensor,
+        _len_torch_function_stack,
+        _storage_address,
+        _warn,
+        _warn_deprecation,
+    )
+}
+NAMES |= {
+    "_get_cpu_capability": get_cpu_capability,
+    "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),
+    "_set_graph_executor_optimize": _OPTIMIZE.set,
+    "_jit_set_profiling_executor": _PROFILING.set,
+    "_jit_set_num_profiled_runs": _RUNS.set,
+    "_jit_get_inline_everything_mode": _INLINE.get,
+    "_jit_set_inline_everything_mode": _INLINE.set,
+    "_jit_get_tracer_state_warn": _WARN.get,
+    "_jit_set_tracer_state_warn": _WARN.set,
+    "has_lapack": True,
+    "has_spectral": True,
+    **{name: lambda *_: False for name in (*_NOBODY_FUSES, *_SETTINGS)},
+}

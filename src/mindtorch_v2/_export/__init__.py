@@ -1,0 +1,1 @@
+"""`torch._export`: parts of exporting that programs import by these names."""

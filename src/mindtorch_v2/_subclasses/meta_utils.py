@@ -1,0 +1,42 @@
+"""Tensors held against their fakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mindtorch_v2 as torch
+
+
+def is_sparse_any(t: torch.Tensor) -> bool:
+    """Whether a tensor is sparse, in any layout."""
+    return t.layout not in (torch.strided, torch._mkldnn, torch.jagged)
+
+
+def assert_metadata_eq(
+    assert_eq: Any, m1: torch.Tensor, m2: torch.Tensor, *, skip_symbolic: bool = False, skip_leaf: bool = False
+) -> None:
+    """Hold what is known of two tensors without their values against each other, by a function that compares two values."""
+    assert_eq(m1.dtype, m2.dtype)
+    if not skip_symbolic:
+        assert_eq(m1.shape, m2.shape)
+    assert_eq(m1.requires_grad, m2.requires_grad)
+    if not skip_leaf:
+        assert_eq(m1.is_leaf, m2.is_leaf)
+    assert_eq(m1.is_inference(), m2.is_inference())
+    assert_eq(m1.is_conj(), m2.is_conj())
+    assert_eq(m1.is_neg(), m2.is_neg())
+    assert_eq(is_sparse_any(m1), is_sparse_any(m2))
+    if is_sparse_any(m1):
+        if m1.layout == torch.sparse_coo:
+            assert_eq(m1.dense_dim(), m2.dense_dim())
+            assert_eq(m1.sparse_dim(), m2.sparse_dim())
+            assert_eq(m1.is_coalesced(), m2.is_coalesced())
+        return
+    if not skip_symbolic:
+        assert_eq(m1.stride(), m2.stride())
+        assert_eq(m1.storage_offset(), m2.storage_offset())
+    assert_eq(m1._is_view(), m2._is_view())
+    if m1._is_view():
+        assert m1._base is not None
+        assert m2._base is not None
+        assert_metadata_eq(assert_eq, m1._base, m2._base, skip_symbolic=skip_symbolic, skip_leaf=skip_leaf)

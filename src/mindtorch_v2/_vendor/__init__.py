@@ -1,0 +1,1 @@
+"""`torch._vendor`: packages that PyTorch carries with it, and this one requires."""

@@ -1,0 +1,3 @@
+"""The package `packaging`."""
+
+from packaging import version as version

@@ -1,0 +1,3 @@
+"""XNNPACK, which is absent."""
+
+enabled = False

@@ -1,0 +1,1 @@
+"""PyTorch's own test files, run unmodified on this package beside the real PyTorch: `make pytorch-suite`."""

@@ -1,0 +1,103 @@
+"""Run PyTorch's own test files on this package and on the real PyTorch, and say what differs.
+
+    PYTORCH_TESTS=~/pytorch/test python -m tests.pytorch_suite                    all files, what is not done yet
+    PYTORCH_TESTS=~/pytorch/test python -m tests.pytorch_suite test_torch --why   one file, with the causes
+    python -m tests.pytorch_suite --record                                        write the shares into the snapshots
+
+The folder is PyTorch's `test/`, of any version near 2.13; nothing of it is kept. Wants an environment with torch==2.13.0 and
+expecttest (`make pytorch-suite` makes one). Results are written below `out/pytorch_suite` as they come: what was interrupted
+goes on, and `--again` begins anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from tests.pytorch_suite import results
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORKER = pathlib.Path(__file__).with_name("worker.py")
+RECORD = ROOT / "tests" / "snapshots" / "pytorch_suite.json"
+RESTARTS = 40  # of one file, whose tests may end the process
+
+
+def _is_done(log: pathlib.Path) -> bool:
+    return results.read(log).get("", results.Outcome("", "")).status != ""
+
+
+def run(side: str, tests: pathlib.Path, file: str, folder: pathlib.Path, timeout: int) -> str:
+    """Run a file to its end, in as many processes as that takes; a line that says how it went."""
+    log = results.log_of(folder, side, file)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, str(WORKER), side, str(tests / f"{file}.py"), str(log), str(timeout)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MINDTORCH_AS_TORCH": "0"}
+    for _ in range(RESTARTS):
+        if _is_done(log):
+            break
+        before = len(results.read(log))
+        worker = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        while True:
+            try:
+                worker.wait(2 * timeout)
+                break
+            except subprocess.TimeoutExpired:
+                after = len(results.read(log))
+                if after == before:  # beyond signals: it has to be ended, and the test is a crash
+                    os.killpg(worker.pid, 9)
+                before = after
+    outcomes = [outcome.status for name, outcome in results.read(log).items() if name]
+    return f"{side:8}{file:36}{outcomes.count('pass'):6} of {len(outcomes)} passed"
+
+
+def main() -> int:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m tests.pytorch_suite", description=str(__doc__).partition("\n")[0])
+    parser.add_argument("files", nargs="*", help="names below the folder, without .py; all where none is given")
+    parser.add_argument("--tests", type=pathlib.Path, default=os.environ.get("PYTORCH_TESTS"), help="PyTorch's test/")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out" / "pytorch_suite")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--timeout", type=int, default=60, help="seconds for one test")
+    parser.add_argument("--again", action="store_true", help="run on this package again what has run")
+    parser.add_argument("--why", action="store_true", help="list the causes")
+    parser.add_argument("--record", action="store_true", help="write the shares into the snapshots")
+    options = parser.parse_args()
+    files = options.files or [file for names in results.FILES.values() for file in names.split()]
+    if not options.record:
+        if options.tests is None:
+            parser.error("where is PyTorch's test folder? Give --tests or set PYTORCH_TESTS")
+        missing = [file for file in files if not (pathlib.Path(options.tests) / f"{file}.py").exists()]
+        for file in missing:
+            print(f"{file}: not in {options.tests}", file=sys.stderr)
+        files = [file for file in files if file not in missing]
+        if options.again:
+            for file in files:
+                results.log_of(options.out, "ours", file).unlink(missing_ok=True)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            tests = pathlib.Path(options.tests).resolve()
+            work = [
+                pool.submit(run, side, tests, file, options.out, options.timeout)
+                for file in files
+                for side in ("pytorch", "ours")
+            ]
+            for each in concurrent.futures.as_completed(work):
+                print(each.result(), flush=True)
+    if options.why:
+        for file in files:
+            for count, name, cause in results.causes(options.out, file):
+                print(f"{count:5} {name}\n      {cause[:400]}")
+    print(results.table(options.out))
+    if options.record:
+        RECORD.write_text(json.dumps(results.record(options.out), indent=1) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

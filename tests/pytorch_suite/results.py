@@ -1,0 +1,103 @@
+"""The outcomes of the tests of files on both sides, and the tables of them."""
+
+from __future__ import annotations
+
+import collections
+import json
+import pathlib
+import re
+from typing import NamedTuple
+
+# What runs, by what it is about. Files about CUDA, other devices, TorchScript's compiler, code of PyTorch's compiler and
+# quantized kernels are left out; "user" is what a user's program stands on.
+FILES: dict[str, str] = {
+    "user": "test_torch test_view_ops test_indexing test_shape_ops test_sort_and_select test_tensor_creation_ops "
+    "test_type_promotion test_scatter_gather_ops test_nn test_autograd test_linalg test_reductions test_binary_ufuncs "
+    "test_unary_ufuncs test_serialization test_dataloader test_spectral_ops test_modules test_testing test_numpy_interop "
+    "test_dlpack test_stateless test_subclass test_type_info test_complex optim/test_optim optim/test_lrscheduler "
+    "optim/test_swa_utils distributions/test_distributions nn/test_convolution nn/test_pooling nn/test_module_hooks "
+    "nn/test_parametrization nn/test_dropout nn/test_embedding nn/test_init nn/test_lazy_modules nn/test_load_state_dict "
+    "nn/test_multihead_attention nn/test_packed_sequence nn/test_pruning autograd/test_functional autograd/test_complex",
+    "other": "test_overrides test_python_dispatch test_custom_ops test_pytree test_futures test_sparse test_sparse_csr "
+    "test_foreach test_masked test_maskedtensor test_namedtensor test_segment_reductions test_fake_tensor "
+    "test_functionalization test_fx test_fx_passes test_proxy_tensor test_decomp test_ops test_ops_gradients "
+    "test_ops_fwd_gradients test_meta test_package test_monitor test_nestedtensor test_transformers test_legacy_vmap "
+    "test_multiprocessing test_utils test_weak test_flop_counter functorch/test_vmap functorch/test_eager_transforms "
+    "functorch/test_ops functorch/test_aotdispatch functorch/test_control_flow profiler/test_profiler",
+}
+
+
+class Outcome(NamedTuple):
+    """How a test ended: pass, skip, fail, crash, hang, import or done, and why."""
+
+    status: str
+    cause: str
+
+
+class Share(NamedTuple):
+    """Of one file: tests that pass on the real PyTorch, and how many of these pass here."""
+
+    expected: int
+    passed: int
+
+
+def log_of(folder: pathlib.Path, side: str, file: str) -> pathlib.Path:
+    """Where the results of a file are written."""
+    return folder / side / (file.replace("/", ".") + ".jsonl")
+
+
+def read(log: pathlib.Path) -> dict[str, Outcome]:
+    """The outcomes in a log by the test's id; "" stands for the file."""
+    if not log.exists():
+        return {}
+    entries = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    return {entry["id"]: Outcome(entry["status"], entry["cause"]) for entry in entries if "id" in entry}
+
+
+def share(folder: pathlib.Path, file: str) -> Share:
+    """How much of what passes on the real PyTorch passes here."""
+    wanted = {name for name, outcome in read(log_of(folder, "pytorch", file)).items() if outcome.status == "pass"}
+    ours = read(log_of(folder, "ours", file))
+    return Share(len(wanted), sum(ours.get(name, Outcome("", "")).status == "pass" for name in wanted))
+
+
+def causes(folder: pathlib.Path, file: str) -> list[tuple[int, str, str]]:
+    """(how often, one test, its cause) of what passes on the real PyTorch and not here, the most frequent first."""
+    wanted = {name for name, outcome in read(log_of(folder, "pytorch", file)).items() if outcome.status == "pass"}
+    ours = read(log_of(folder, "ours", file))
+    whole = ours.get("", Outcome("", ""))
+    found: dict[str, list[str]] = collections.defaultdict(list)
+    for name in sorted(wanted):
+        outcome = ours.get(
+            name, whole if whole.status == "import" else Outcome("missing", "this test does not exist here")
+        )
+        if outcome.status != "pass":
+            text = re.sub(r" To execute this test.*?(?=@|$)", " ", outcome.cause)
+            found[f"{outcome.status}: {text}"].append(name)
+    kinds: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
+    for text, names in found.items():
+        kinds[re.sub(r"\d+|0x[0-9a-f]+", "N", text)[:120]] += [(name, text) for name in names]
+    return sorted(((len(tests), *tests[0]) for tests in kinds.values()), key=lambda each: -each[0])
+
+
+def table(folder: pathlib.Path) -> str:
+    """The shares of all files that ran on both sides, in Markdown."""
+    lines = ["| File | passes on PyTorch | passes here | |", "|---|---:|---:|---:|"]
+    for group, names in FILES.items():
+        total = Share(0, 0)
+        for file in sorted(names.split()):
+            found = share(folder, file)
+            if found.expected:
+                total = Share(total.expected + found.expected, total.passed + found.passed)
+                lines.append(f"| {file} | {found.expected} | {found.passed} | {found.passed / found.expected:.1%} |")
+        if total.expected:
+            share_text = f"{total.passed / total.expected:.1%}"
+            lines.append(f"| **{group}, all** | **{total.expected}** | **{total.passed}** | **{share_text}** |")
+    return "\n".join(lines)
+
+
+def record(folder: pathlib.Path) -> dict[str, list[int]]:
+    """The shares as data: file -> [passes on PyTorch, passes here]."""
+    files = [file for names in FILES.values() for file in names.split()]
+    shares = {file: share(folder, file) for file in sorted(files)}
+    return {file: list(found) for file, found in shares.items() if found.expected}

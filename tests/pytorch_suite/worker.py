@@ -1,0 +1,212 @@
+"""One file of PyTorch's tests, run in this process: on the real PyTorch, or on this package under the name torch.
+
+python worker.py {pytorch,ours} FILE LOG TIMEOUT
+
+What each test came to is appended to LOG as it happens, a line of JSON each: {"begun": id}, then {"id": id, "status": ...,
+"cause": ...}. Tests whose ids are in LOG already are not run again, and one that was begun and has no status is taken to have
+ended the process. The file is run as it is; `torch.testing._internal` is read from the wheel of the real PyTorch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import sys
+import types
+import unittest
+import warnings
+from typing import Any
+
+INFRASTRUCTURE = "torch.testing._internal"
+MEMORY = 10 << 30  # bytes of address space
+
+
+class InfrastructureFinder:
+    """Finds `torch.testing._internal` in the wheel of the real PyTorch, without importing that."""
+
+    def __init__(self, wheel: pathlib.Path):
+        self.wheel = wheel
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """The spec of a module of the infrastructure, by PyTorch's names."""
+        if name != INFRASTRUCTURE and not name.startswith(INFRASTRUCTURE + "."):
+            return None
+        place = self.wheel.joinpath(*name.split("."))
+        if place.is_dir():
+            return importlib.util.spec_from_file_location(
+                name, place / "__init__.py", submodule_search_locations=[str(place)]
+            )
+        place = place.with_suffix(".py")
+        return importlib.util.spec_from_file_location(name, place) if place.exists() else None
+
+
+def stand_in() -> None:
+    """Let `torch` be this package, for the file and for what it imports."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise SystemExit("pytorch_suite: no PyTorch is installed in this environment: `make pytorch-suite` makes one")
+    wheel = pathlib.Path(spec.origin).parents[1]
+    from mindtorch_v2._as_torch import as_torch
+
+    as_torch()
+    import torch
+
+    if not torch.__file__.replace(os.sep, "/").endswith("mindtorch_v2/__init__.py"):
+        raise SystemExit(f"pytorch_suite: torch is {torch.__file__}, not this package")
+    sys.meta_path.insert(0, InfrastructureFinder(wheel))
+
+
+class Log:
+    """The file of results, written line by line so that nothing is lost with the process."""
+
+    def __init__(self, path: pathlib.Path):
+        self.path = path
+        self.done: dict[str, str] = {}
+        begun = None
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            entry = json.loads(line)
+            if "begun" in entry:
+                begun = entry["begun"]
+            else:
+                begun = None
+                self.done[entry["id"]] = entry["status"]
+        self.file = path.open("a", encoding="utf-8")
+        if begun is not None:
+            self.end(begun, "crash", "the process ended, or had to be ended")
+
+    def begin(self, name: str) -> None:
+        """Say which test comes."""
+        self._write({"begun": name})
+
+    def end(self, name: str, status: str, cause: str = "") -> None:
+        """Say what it came to."""
+        self.done[name] = status
+        self._write({"id": name, "status": status, "cause": cause})
+
+    def _write(self, entry: dict[str, str]) -> None:
+        self.file.write(json.dumps(entry) + "\n")
+        self.file.flush()
+
+
+class Result(unittest.TestResult):
+    """Writes each test's end into the log."""
+
+    def __init__(self, log: Log):
+        super().__init__()
+        self.log = log
+        self.status, self.cause = "pass", ""
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        super().startTest(test)
+        self.status, self.cause = "pass", ""
+        self.log.begin(test.id())
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        super().stopTest(test)
+        self.log.end(test.id(), self.status, self.cause)
+        self.failures.clear()
+        self.errors.clear()
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        self.status, self.cause = "skip", reason
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
+        self.status, self.cause = "fail", cause_of(err)
+
+    addError = addFailure
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
+        self.status = "pass"
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        self.status, self.cause = "fail", "an expected failure did not come"
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        if err is not None and self.status == "pass":
+            self.status, self.cause = "fail", cause_of(err)
+
+
+def cause_of(err: Any) -> str:
+    """The error's class, the first lines of its text and the innermost places, in few words."""
+    kind, value, trace = err
+    frames = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append(f"{pathlib.Path(code.co_filename).name}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    text = re.sub(r"\s+", " ", str(value))[:300]
+    return f"{kind.__name__}: {text} @ {' < '.join(reversed(frames[-3:]))}"
+
+
+class TimedOut(BaseException):
+    """A test took too long."""
+
+
+def _time_out(number: int, frame: types.FrameType | None) -> None:
+    raise TimedOut("took too long")
+
+
+def _cases(suite: Any) -> Any:
+    for each in suite:
+        if isinstance(each, unittest.TestSuite):
+            yield from _cases(each)
+        else:
+            yield each
+
+
+def main() -> None:
+    """Run the file that the arguments name."""
+    side, file, log_path, timeout = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), int(sys.argv[4])
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.enable()
+    log = Log(log_path)
+    if side == "ours":
+        stand_in()
+    sys.path[0] = str(file.parent)
+    sys.argv = [str(file)]
+    warnings.simplefilter("ignore")
+    loader = unittest.TestLoader()
+    try:
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[file.stem] = module
+        spec.loader.exec_module(module)
+        cases = list(_cases(loader.loadTestsFromModule(module)))
+    except unittest.SkipTest as skip:
+        log.end("", "skip", str(skip))
+        return
+    except BaseException:
+        log.end("", "import", cause_of(sys.exc_info()))
+        raise
+    signal.signal(signal.SIGALRM, _time_out)
+    for case in cases:
+        if case.id() in log.done:
+            continue
+        result = Result(log)
+        signal.alarm(timeout)
+        try:
+            with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+                case.run(result)
+        except TimedOut:
+            log.end(case.id(), "hang", f"not done after {timeout} s")
+        except BaseException:  # noqa: BLE001  (whatever a test ends in is its result)
+            if case.id() not in log.done:
+                log.end(case.id(), "fail", cause_of(sys.exc_info()))
+        finally:
+            signal.alarm(0)
+    log.end("", "done")
+
+
+if __name__ == "__main__":
+    main()
