@@ -29,12 +29,10 @@ from mindtorch_v2.utils.data.sampler import (
 
 from mindtorch_v2._core.unavailable import unavailable_class as _unavailable_class
 
-DataChunk = _unavailable_class("torch.utils.data.DataChunk")
 IterDataPipe = _unavailable_class("torch.utils.data.IterDataPipe", "write an IterableDataset", (IterableDataset,))
 MapDataPipe = _unavailable_class("torch.utils.data.MapDataPipe", "write a Dataset", (Dataset,))
 
 __all__ = [
-    "DataChunk",
     "IterDataPipe",
     "MapDataPipe",
     "BatchSampler",
