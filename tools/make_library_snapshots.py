@@ -80,7 +80,7 @@ def schemas() -> Iterator[dict]:
             "returns": [test_schemas._described(result) for result in schema.returns],
         }
         try:
-            torch._C.parse_schema(text, False)  # type: ignore[call-arg, unused-ignore]  # only where PyTorch is not installed
+            torch._C.parse_schema(text, False)  # type: ignore[call-arg, unused-ignore]  # (only where PyTorch is not installed)
         except RuntimeError:
             made["variables"] = True
         yield made

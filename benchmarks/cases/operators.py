@@ -281,7 +281,7 @@ def _inputs(torch: ModuleType, bounds: tuple[float, float], dtype: str, layout: 
     low, high = bounds
     x, y = (torch.rand(rows, columns) * (high - low) + low).to(kind), (torch.rand(rows, columns) * 0.9 + 0.05).to(kind)
     if layout == "transposed":
-        return (x.t().contiguous().t() for x in (x, y))  # type: ignore[return-value]
+        return (x.t().contiguous().t() for x in (x, y))  # type: ignore[return-value]  # (unpacked at once)
     return x, y[:1].expand(rows, columns) if layout == "broadcast" else y
 
 

@@ -4,6 +4,10 @@
 The names here are PyTorch's; each is documented where it is defined.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import builtins as _builtins
 import importlib as _importlib
 
@@ -91,7 +95,7 @@ for _name in _namespace.LAZY_NAMES:  # a Python function goes before the operato
 _LAZY = _namespace.LAZY_MODULES
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "torch":  # PyTorch's package is an attribute of itself, and programs write `torch.torch`
         return _importlib.import_module(__name__)
     if name in _LAZY:

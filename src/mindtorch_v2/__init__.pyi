@@ -68,6 +68,7 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from ._as_torch import Any as Any
 from ._operators.tensor_types import BFloat16Tensor as BFloat16Tensor
 from ._operators.tensor_types import BoolTensor as BoolTensor
 from ._operators.tensor_types import ByteTensor as ByteTensor
@@ -123,6 +124,7 @@ from ._C import _mkldnn as _mkldnn
 from ._core.dtype import _name as _name
 from ._behaviours.functional._functions import _sync as _sync
 from ._behaviours.functional._functions import _to_functional_tensor as _to_functional_tensor
+from ._as_torch import annotations as annotations
 from ._namespace import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._C import as_tensor as as_tensor
 from ._as_torch import as_torch as as_torch

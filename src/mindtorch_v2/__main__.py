@@ -10,16 +10,19 @@
 The program sees what it would see under plain `python`: `sys.argv`, `sys.path[0]`, `__main__`, `__file__`.
 """
 
+from __future__ import annotations
+
 import os
 import runpy
 import sys
 import types
+from collections.abc import Sequence
 
 from mindtorch_v2 import _as_torch
 from mindtorch_v2._as_torch import distribution as _torch_distribution
 
 
-def main(arguments):
+def main(arguments: Sequence[str]) -> int:
     """Run what `arguments` (those after `-m mindtorch_v2`) name; returns the exit status."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__.strip())

@@ -3,7 +3,11 @@
 Each step seeks the best eigenvectors in the span of the last ones, their residuals and the last directions.
 """
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable
@@ -54,13 +58,23 @@ class _Lobpcg(torch.autograd.Function):
     """The iteration as one step of a graph: its gradient follows from the eigenpairs, however they were found."""
 
     @staticmethod
-    def forward(ctx, A, B, X, iK, niter, tol, largest):
+    def forward(
+        ctx: Any,
+        A: torch.Tensor,
+        B: torch.Tensor | None,
+        X: torch.Tensor,
+        iK: torch.Tensor | None,
+        niter: int,
+        tol: float,
+        largest: bool,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         matrices = A.reshape(-1, *A.shape[-2:])
         others = [
             None if t is None else t.expand(*A.shape[:-2], *t.shape[-2:]).reshape(-1, *t.shape[-2:]) for t in (B, X, iK)
         ]
+        iterate: Any = _iterate
         found = [
-            _iterate(a, *(None if t is None else t[i] for t in others), niter, tol, largest)
+            iterate(a, *(None if t is None else t[i] for t in others), niter, tol, largest)
             for i, a in enumerate(matrices)
         ]
         values, vectors = (
@@ -71,7 +85,7 @@ class _Lobpcg(torch.autograd.Function):
         return values, vectors
 
     @staticmethod
-    def backward(ctx, grad_values, grad_vectors) -> tuple:
+    def backward(ctx: Any, grad_values: torch.Tensor, grad_vectors: torch.Tensor) -> tuple:
         if ctx.general:
             raise ValueError("lobpcg.backward does not support backward with B != I yet.")
         A, values, vectors = ctx.saved_tensors
@@ -88,20 +102,20 @@ class _Lobpcg(torch.autograd.Function):
 
 @overridable
 def lobpcg(
-    A,
-    k=None,
-    B=None,
-    X=None,
-    n=None,
-    iK=None,
-    niter=None,
-    tol=None,
-    largest=None,
-    method=None,
-    tracker=None,
-    ortho_iparams=None,
-    ortho_fparams=None,
-    ortho_bparams=None,
+    A: torch.Tensor,
+    k: int | None = None,
+    B: torch.Tensor | None = None,
+    X: torch.Tensor | None = None,
+    n: int | None = None,
+    iK: torch.Tensor | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Callable[..., Any] | None = None,
+    ortho_iparams: dict[str, int] | None = None,
+    ortho_fparams: dict[str, float] | None = None,
+    ortho_bparams: dict[str, bool] | None = None,
 ) -> tuple:
     """The `k` largest (or, with `largest=False`, smallest) eigenvalues of the symmetric `A` (..., m, m), and their vectors.
 

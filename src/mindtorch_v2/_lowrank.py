@@ -4,13 +4,15 @@ A matrix is multiplied by a few random vectors; what comes out spans nearly the 
 is small in a basis of them.
 """
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable
 
 __all__ = ["get_approximate_basis", "pca_lowrank", "svd_lowrank"]
 
 
-def get_approximate_basis(A, q, niter=2, M=None):
+def get_approximate_basis(A: torch.Tensor, q: int, niter: int = 2, M: torch.Tensor | None = None) -> torch.Tensor:
     """Orthonormal columns (..., m, q) that nearly span those of `A - M` (..., m, n), by `niter` rounds of subspace iteration.
 
     Draws (n, q) normal numbers of A's dtype (float32 for a dtype that is not floating) from the default generator.
@@ -22,13 +24,13 @@ def get_approximate_basis(A, q, niter=2, M=None):
     """
     dtype = A.dtype if A.is_floating_point() or A.is_complex() else torch.float32
 
-    def reduced(tall):
+    def reduced(tall: torch.Tensor) -> torch.Tensor:
         return torch.linalg.qr(tall).Q
 
-    def apply(x):
+    def apply(x: torch.Tensor) -> torch.Tensor:
         return A @ x if M is None else A @ x - M @ x
 
-    def apply_adjoint(x):
+    def apply_adjoint(x: torch.Tensor) -> torch.Tensor:
         return A.mH @ x if M is None else A.mH @ x - M.mH @ x
 
     basis = reduced(apply(torch.randn(A.shape[-1], q, dtype=dtype, device=A.device)))
@@ -38,7 +40,9 @@ def get_approximate_basis(A, q, niter=2, M=None):
 
 
 @overridable
-def svd_lowrank(A, q=6, niter=2, M=None):
+def svd_lowrank(
+    A: torch.Tensor, q: int = 6, niter: int = 2, M: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """`(U, S, V)` of rank `q` with `U @ diag(S) @ V.mH` near `A - M`: (..., m, q), (..., q) and (..., n, q).
 
     `niter` is the number of rounds of subspace iteration, `M` broadcasts to A. The default generator is used.
@@ -65,7 +69,9 @@ def _svd(A, q, niter, M) -> tuple:
 
 
 @overridable
-def pca_lowrank(A, q=None, center=True, niter=2):
+def pca_lowrank(
+    A: torch.Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Principal components of the rows of `A` (..., m, n): `(U, S, V)` as `svd_lowrank` of A less its column means.
 
     `q` is 6 by default, or the smaller side of A. Raises ValueError for a `q` or `niter` that is out of range.

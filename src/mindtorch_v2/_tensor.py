@@ -335,6 +335,6 @@ def _reduce_class(cls: type) -> Any:
     return (_tensor_class, ()) if cls is Tensor else cls.__qualname__
 
 
-copyreg.pickle(_TensorMeta, _reduce_class)  # type: ignore[arg-type]
+copyreg.pickle(_TensorMeta, _reduce_class)  # type: ignore[arg-type]  # (metaclasses are reduced too)
 _C._set_tensor_type(Tensor)
 torch_function.serve(Tensor)

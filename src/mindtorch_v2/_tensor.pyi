@@ -694,6 +694,8 @@ class Tensor(TensorBase):
         """The tensor as float16."""
     def hardshrink(self, lambd: _Number = ...) -> Tensor:
         """0 within [-lambd, lambd], `self` elsewhere."""
+    def hash_tensor(self, dim: _Sequence[_int] | _int = ..., *, keepdim: _bool = ..., mode: _int = ...) -> Tensor:
+        """Exclusive or of the elements' bits, floats as float64 and integers as int64, along dimensions: all for none."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below zero, 1 above, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Tensor:

@@ -1,10 +1,14 @@
 """The text of tensors, as PyTorch prints them, and `torch.set_printoptions`."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import math
 import textwrap
+from collections.abc import Iterator, Sequence
 from math import inf
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.batched import active_levels
@@ -30,7 +34,12 @@ _PROFILES = {
 
 
 def set_printoptions(
-    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
+    precision: int | None = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
 ) -> None:
     """Sets how tensors print.
 
@@ -52,13 +61,13 @@ def set_printoptions(
     PRINT_OPTS.sci_mode = sci_mode
 
 
-def get_printoptions():
+def get_printoptions() -> dict[str, Any]:
     """The current settings, as a dict that `set_printoptions` takes."""
     return dataclasses.asdict(PRINT_OPTS)
 
 
 @contextlib.contextmanager
-def printoptions(**kwargs):
+def printoptions(**kwargs: Any) -> Iterator[None]:
     """Context manager: sets print options and puts the old ones back."""
     previous = get_printoptions()
     set_printoptions(**kwargs)
@@ -71,7 +80,7 @@ def printoptions(**kwargs):
 class _Formatter:
     """How to write the values of one tensor, given as Python numbers: notation and width, alike for all."""
 
-    def __init__(self, values, floating) -> None:
+    def __init__(self, values: Sequence[float], floating: bool) -> None:
         self.floating_dtype = floating
         self.int_mode = True
         self.sci_mode = False
@@ -98,11 +107,11 @@ class _Formatter:
         point = self.int_mode and not self.sci_mode
         self.max_width = max(len(format(v, layout)) for v in values) + point
 
-    def width(self):
+    def width(self) -> int:
         """Characters of the longest value."""
         return self.max_width
 
-    def format(self, value):
+    def format(self, value: float) -> str:
         """One value, padded on the left."""
         if not self.floating_dtype:
             text = f"{value}"
@@ -118,14 +127,14 @@ class _Formatter:
 class _ComplexFormatter:
     """Writes complex values by a formatter each for the real and the imaginary parts."""
 
-    def __init__(self, values) -> None:
+    def __init__(self, values: Sequence[complex]) -> None:
         self.real = _Formatter([v.real for v in values], True)
         self.imag = _Formatter([v.imag for v in values], True)
 
-    def width(self):
+    def width(self) -> int:
         return self.real.width() + self.imag.width() + 1
 
-    def format(self, value):
+    def format(self, value: complex) -> str:
         imag = (self.imag.format(value.imag) + "j").lstrip()
         return self.real.format(value.real) + ("" if imag[0] in "+-" else "+") + imag
 

@@ -3,22 +3,31 @@
 The `_rebuild_` functions keep PyTorch's names and arguments: files written by either load in both.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
 
+if TYPE_CHECKING:
+    from mindtorch_v2._core.storage import UntypedStorage
 
-def _rebuild_tensor(storage, storage_offset, size, stride):
+
+def _rebuild_tensor(storage, storage_offset, size, stride) -> torch.Tensor:
     """A tensor over `storage` (typed), without a copy."""
     tensor = torch.empty((0,), dtype=storage.dtype, device=storage._untyped_storage.device)
     return set_checked(tensor, storage._untyped_storage, storage_offset, size, stride)
 
 
-def set_checked(tensor, storage, storage_offset, size, stride):
+def set_checked(
+    tensor: torch.Tensor, storage: UntypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]
+) -> torch.Tensor:
     """`tensor.set_(...)` for values from a file: RuntimeError unless every element lies in the storage."""
     numbers = (storage_offset, *size, *stride)
     if not all(isinstance(number, int) for number in numbers) or len(size) != len(stride):
@@ -37,7 +46,7 @@ def set_checked(tensor, storage, storage_offset, size, stride):
     return tensor.set_(storage, storage_offset, size, stride)
 
 
-def get_tensor_metadata(tensor):
+def get_tensor_metadata(tensor: torch.Tensor) -> dict[Any, Any]:
     """The state that a pickle keeps of a tensor besides shape and memory: lazily conjugated or negated bits."""
     metadata = {}
     if tensor.is_conj():
@@ -47,7 +56,7 @@ def get_tensor_metadata(tensor):
     return metadata
 
 
-def set_tensor_metadata(tensor, metadata):
+def set_tensor_metadata(tensor: torch.Tensor, metadata: dict[str, bool]) -> torch.Tensor:
     """Undoes `get_tensor_metadata`: the bits apply to `tensor`, which holds the bare memory."""
     if not isinstance(metadata, dict):
         raise AssertionError(f"expected dict, got {type(metadata)}")
@@ -63,13 +72,13 @@ def set_tensor_metadata(tensor, metadata):
 _waiting = threading.local()
 
 
-def collect_waiting():
+def collect_waiting() -> list[Any]:
     """Starts to put off what `metadata` asks of tensors; returns the list that collects it."""
     _waiting.items = []
     return _waiting.items
 
 
-def apply_waiting(items) -> None:
+def apply_waiting(items: Sequence[tuple[torch.Tensor, dict[str, bool]]]) -> None:
     """Does what was put off, in place, now that the tensors' memory is filled."""
     with torch.no_grad():
         for tensor, metadata in items:
@@ -81,7 +90,7 @@ def stop_waiting() -> None:
     _waiting.items = None
 
 
-def _finish(tensor, requires_grad, backward_hooks, metadata):
+def _finish(tensor, requires_grad, backward_hooks, metadata) -> torch.Tensor:
     if metadata:
         if getattr(_waiting, "items", None) is not None:
             _waiting.items.append((tensor, metadata))
@@ -93,7 +102,9 @@ def _finish(tensor, requires_grad, backward_hooks, metadata):
     return tensor
 
 
-def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+def _rebuild_tensor_v2(
+    storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None
+) -> torch.Tensor:
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
     return _finish(tensor, requires_grad, backward_hooks, metadata)
 
@@ -106,12 +117,12 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
     return _finish(tensor, requires_grad, backward_hooks, metadata)
 
 
-def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad) -> torch.Tensor:
     return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
 def _rebuild_parameter(data, requires_grad, backward_hooks):
-    parameter = torch.nn.Parameter(data, requires_grad)
+    parameter: Any = torch.nn.Parameter(data, requires_grad)
     parameter._backward_hooks = backward_hooks or None
     return parameter
 
@@ -120,7 +131,7 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
     return _set_obj_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
 
 
-def _rebuild_from_type_v2(func, new_type, args, state):
+def _rebuild_from_type_v2(func, new_type, args, state) -> torch.Tensor:
     """A tensor of a subclass, or with attributes of its own."""
     result = func(*args)
     if type(result) is not new_type:
@@ -168,8 +179,8 @@ def _get_obj_state(obj):
     # Since Python 3.11 every object has a __getstate__ of its own.
     if getstate is not None and getstate is not getattr(object, "__getstate__", None):
         return obj.__getstate__()
-    slots = [name for cls in type(obj).__mro__ for name in _slots_of(cls)]
-    slots = {name: getattr(obj, name) for name in slots if hasattr(obj, name)}
+    names = [name for cls in type(obj).__mro__ for name in _slots_of(cls)]
+    slots = {name: getattr(obj, name) for name in names if hasattr(obj, name)}
     state = dict(obj.__dict__)
     return (state, slots) if slots else state
 
@@ -180,7 +191,7 @@ def _slots_of(cls) -> list:
     return [name for name in slots if name not in ("__dict__", "__weakref__")]
 
 
-def _set_obj_state(obj, state):
+def _set_obj_state(obj, state) -> torch.Tensor:
     """Gives `obj` the attributes of a state from `_get_obj_state`."""
     slots = None
     if isinstance(state, tuple):
@@ -194,7 +205,7 @@ def _set_obj_state(obj, state):
     return obj
 
 
-def reduce_tensor(tensor):
+def reduce_tensor(tensor: torch.Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The result of `Tensor.__reduce_ex__`: the function that rebuilds the tensor, and its arguments."""
     state = _get_obj_state(tensor)
     plain = type(tensor) is torch.Tensor
@@ -232,7 +243,7 @@ def _reduce_plain(tensor):
     place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), tensor.requires_grad)
     hooks = torch.storage.no_hooks()
     if tensor.dtype not in torch.storage._dtype_to_storage_type_map():
-        args = (tensor.untyped_storage(), *place, hooks, tensor.dtype)
+        args: tuple[Any, ...] = (tensor.untyped_storage(), *place, hooks, tensor.dtype)
         return _rebuild_tensor_v3, (*args, metadata) if metadata else args
     storage = torch.storage.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
     args = (storage, *place, hooks)
@@ -256,7 +267,7 @@ class KeyErrorMessage(str):
 class ExceptionWrapper:
     """An exception with its traceback as text, to be raised again elsewhere."""
 
-    def __init__(self, exc_info=None, where="in background") -> None:
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
         if exc_info is None:
             exc_info = sys.exc_info()
         self.exc_type = exc_info[0]
@@ -303,7 +314,7 @@ def _unflatten_dense_tensors(flat, tensors) -> tuple:
 
 def _reorder_tensors_as(tensors, ordered_tensors):
     """`tensors`, which were grouped by type, in the order of types of `ordered_tensors`."""
-    by_type = {}
+    by_type: dict[Any, Any] = {}
     for tensor in tensors:
         by_type.setdefault(tensor.type(), []).append(tensor)
     iterators = {kind: iter(group) for kind, group in by_type.items()}
@@ -312,7 +323,7 @@ def _reorder_tensors_as(tensors, ordered_tensors):
 
 def _take_tensors(tensors, size_limit):
     """Groups `tensors` by type into lists of at most `size_limit` bytes (or one tensor)."""
-    pending = {}
+    pending: dict[Any, Any] = {}
     for tensor in tensors:
         size = tensor.numel() * tensor.element_size()
         group, total = pending.get(tensor.type(), ([], 0))
@@ -371,21 +382,21 @@ def _handle_complex(tensor):
 class _ClassPropertyDescriptor:
     """A property of the class itself, read-only."""
 
-    def __init__(self, fget, fset=None) -> None:
+    def __init__(self, fget: Any, fset: Any = None) -> None:
         self.fget = fget
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self.fget.__get__(instance, type(instance) if owner is None else owner)()
 
 
-def classproperty(func):
+def classproperty(func: Any) -> Any:
     """Decorator: a read-only property of the class."""
     if not isinstance(func, (classmethod, staticmethod)):
         func = classmethod(func)
     return _ClassPropertyDescriptor(func)
 
 
-def cpu_count():
+def cpu_count() -> int | None:
     """The number of processors that this process may use; None where that is unknown."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -400,7 +411,7 @@ def is_compiling() -> bool:
 def _dummy_type(name):
     """A class that stands for one that needs a device's build; making an instance raises RuntimeError."""
 
-    def refuse(self, *args, **kwargs):
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"Tried to instantiate dummy base class {name}")
 
     return type(name, (object,), {"__init__": refuse, "__new__": refuse})

@@ -4,13 +4,18 @@ It knows only the opcodes that saved weights need. A global is looked up in a fi
 made only to functions of the table, and attributes set only on objects of classes in it.
 """
 
+from __future__ import annotations
+
 import collections
 import copyreg
 import struct
 import threading
 import types
 import warnings
+from collections.abc import Sequence
 from pickle import UnpicklingError
+from types import TracebackType
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -58,16 +63,18 @@ def _remove_safe_globals(globals_to_remove) -> None:
 class _safe_globals:
     """Context manager: allows more globals while entered."""
 
-    def __init__(self, safe_globals):
+    def __init__(self, safe_globals: Sequence[type]) -> None:
         self.safe_globals = safe_globals
-        self.added = []
+        self.added: list[Any] = []
 
     def __enter__(self) -> None:
         known = {path for path in _user_globals}
         self.added = [entry for entry in self.safe_globals if _path_of(entry)[0] not in known]
         _add_safe_globals(self.added)
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         _remove_safe_globals(self.added)
 
 
@@ -156,16 +163,16 @@ def _readline(file):
 class Unpickler:
     """Reads one object from `file`; `persistent_load(id)` gives the storages."""
 
-    def __init__(self, file, *, encoding="bytes"):
+    def __init__(self, file: Any, *, encoding: str = "bytes") -> None:
         self.encoding = encoding
         self._file = file
-        self.memo = {}
+        self.memo: dict[Any, Any] = {}
         self.proto = -1
 
-    def persistent_load(self, pid):
+    def persistent_load(self, pid: Any) -> Any:
         raise UnpicklingError("unsupported persistent id encountered")
 
-    def find_global(self, module, name):
+    def find_global(self, module: str, name: str) -> Any:
         """The object that a file's global stands for; UnpicklingError if it is not allowed."""
         path = _normalized(module, name)
         if path in _allowed() and _allowed()[path] is not None:
@@ -184,10 +191,10 @@ class Unpickler:
             "context manager to allowlist this global if you trust this class/function."
         )
 
-    def load(self):
+    def load(self) -> Any:
         """The object; EOFError if the file ends first, UnpicklingError for anything that is not allowed."""
-        self.stack = []
-        self.metastack = []
+        self.stack: list[Any] = []
+        self.metastack: list[Any] = []
         read = self._file.read
         while True:
             key = read(1)
@@ -473,7 +480,7 @@ _HANDLERS = {
 }
 
 
-def load(file, *, encoding="ASCII"):
+def load(file: Any, *, encoding: str = "ASCII") -> Any:
     """Reads one object from `file`."""
     return Unpickler(file, encoding=encoding).load()
 
@@ -481,24 +488,24 @@ def load(file, *, encoding="ASCII"):
 class _GlobalCollector(Unpickler):
     """Goes through a pickle and notes its globals; makes nothing of them."""
 
-    def __init__(self, file):
+    def __init__(self, file: Any) -> None:
         super().__init__(file)
-        self.found = []
+        self.found: list[Any] = []
 
-    def find_global(self, module, name):
+    def find_global(self, module: str, name: str) -> Any:
         path = f"{module}.{name}"
         if path not in self.found:
             self.found.append(path)
         return types.SimpleNamespace(path=path)
 
-    def persistent_load(self, pid) -> None:
+    def persistent_load(self, pid: Any) -> None:
         return None
 
     def _is_allowed_class(self, kind) -> bool:
         return True
 
 
-def get_globals_in_pkl(file) -> set:
+def get_globals_in_pkl(file: Any) -> set:
     """The dotted names of all globals that a pickle refers to; runs nothing."""
     collector = _GlobalCollector(file)
     collector.stack, collector.metastack = [], []

@@ -3,6 +3,8 @@
 A name of PyTorch's that no row binds raises AttributeError, which says so.
 """
 
+from __future__ import annotations
+
 from mindtorch_v2._operators.table import bound
 
 _PYTORCH_NAMES = """
@@ -16,7 +18,7 @@ globals().update(_functions)
 __all__ = [*sorted(name for name in _functions if not name.startswith("_"))]
 
 
-def __getattr__(name) -> None:
+def __getattr__(name: str) -> None:
     if name in _PYTORCH_NAMES:
         raise AttributeError(f"torch.fft.{name} is not implemented in mindtorch_v2")
     raise AttributeError(f"module 'mindtorch_v2.fft' has no attribute {name!r}")

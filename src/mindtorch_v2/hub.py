@@ -3,6 +3,9 @@
 Fetching a program from a repository, to run it, is missing: clone it and give its folder with `source="local"`.
 """
 
+from __future__ import annotations
+
+import builtins
 import contextlib
 import hashlib
 import importlib.util
@@ -12,6 +15,8 @@ import sys
 import tempfile
 import types
 import urllib.request
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 from mindtorch_v2._core.unavailable import unavailable_function
@@ -27,23 +32,23 @@ _fetch = unavailable_function(
 )
 
 
-def _get_torch_home():
+def _get_torch_home() -> str:
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
 
 
-def get_dir():
+def get_dir() -> str:
     """The folder for downloads: `set_dir`'s, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache."""
     return os.path.join(_get_torch_home(), "hub") if _directory is None else _directory
 
 
-def set_dir(d) -> None:
+def set_dir(d: str) -> None:
     """Make `d` the folder for downloads."""
     global _directory
     _directory = os.path.expanduser(d)
 
 
-def download_url_to_file(url, dst, hash_prefix=None, progress=True) -> None:
+def download_url_to_file(url: str, dst: str | Path, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download `url` to the file `dst`, which appears whole or not at all.
 
     `hash_prefix`: how the file's SHA-256 starts, in hexadecimal. Raises RuntimeError where it does not, and what
@@ -86,8 +91,14 @@ def _bar(total, shown):
 
 
 def load_state_dict_from_url(
-    url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=True
-):
+    url: str,
+    model_dir: Path | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = True,
+) -> Any:
     """`torch.load` of a file by its address, kept in `model_dir` (`get_dir()`/checkpoints): it is fetched once.
 
     `check_hash`: the file's name ends in "-" and the start of its SHA-256, which must agree. No code of the file runs
@@ -111,7 +122,7 @@ def _entries(repo_or_dir, source):
     if source == "github":
         _fetch()
     folder = os.path.expanduser(repo_or_dir)
-    spec = importlib.util.spec_from_file_location("hubconf", os.path.join(folder, "hubconf.py"))
+    spec: Any = importlib.util.spec_from_file_location("hubconf", os.path.join(folder, "hubconf.py"))
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, folder)
     try:
@@ -133,7 +144,15 @@ def _entry(module, name):
     return found
 
 
-def list(github, force_reload=False, skip_validation=False, trust_repo=None, verbose=True, *, source="github"):
+def list(
+    github: Path,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str | None = None,
+    verbose: bool = True,
+    *,
+    source: str = "github",
+) -> builtins.list[str]:
     """The names of the entry points of a program: the public functions of its `hubconf.py`.
 
     Only folders are supported (`source="local"`).
@@ -142,22 +161,30 @@ def list(github, force_reload=False, skip_validation=False, trust_repo=None, ver
     return [n for n in dir(module) if callable(getattr(module, n)) and not n.startswith("_")]
 
 
-def help(github, model, force_reload=False, skip_validation=False, trust_repo=None, *, source="github"):
+def help(
+    github: Path,
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str | None = None,
+    *,
+    source: str = "github",
+) -> str | None:
     """The docstring of the entry point `model`; see `load`."""
     return _entry(_entries(github, source), model).__doc__
 
 
 def load(
-    repo_or_dir,
-    model,
-    *args,
-    source="github",
-    trust_repo=None,
-    force_reload=False,
-    verbose=True,
-    skip_validation=False,
-    **kwargs,
-):
+    repo_or_dir: str | Path,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: bool | str | None = None,
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
     """The result of the entry point `model` of a program's `hubconf.py` gives for `args` and `kwargs`.
 
     Only folders are supported (`source="local"`). Code of the folder runs. Raises RuntimeError for an entry point or a

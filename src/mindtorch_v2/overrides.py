@@ -6,8 +6,9 @@ import contextlib
 import functools
 import inspect
 import types as python_types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.torch_function import (
@@ -54,18 +55,22 @@ class TorchFunctionMode:
     def __init__(self) -> None:
         pass
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         raise NotImplementedError
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         _push(self)
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         _pop()
 
     @classmethod
-    def push(cls, *args, **kwargs):
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance made of the arguments, as a context manager."""
         return cls(*args, **kwargs)
 
@@ -73,7 +78,9 @@ class TorchFunctionMode:
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that calls each function as it is."""
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         return func(*args, **(kwargs or {}))
 
 
@@ -90,27 +97,27 @@ def _len_torch_function_stack() -> int:
 
 
 @contextlib.contextmanager
-def enable_reentrant_dispatch():
+def enable_reentrant_dispatch() -> Iterator[None]:
     """A context in which a mode's or class' method may dispatch again; that is always so here."""
     yield
 
 
-def has_torch_function_unary(arg):
+def has_torch_function_unary(arg: Any) -> bool:
     """`has_torch_function((arg,))`."""
     return bool(_state.modes) or (not _state.subclasses_disabled and _overrides(arg))
 
 
-def has_torch_function_variadic(*args):
+def has_torch_function_variadic(*args: Any) -> bool:
     """`has_torch_function(args)`."""
     return has_torch_function(args)
 
 
-def wrap_torch_function(dispatcher):
+def wrap_torch_function(dispatcher: Callable[..., Any]) -> Any:
     """A decorator for functions in Python: `dispatcher(*args, **kwargs)` gives the arguments that may take over."""
 
-    def decorate(func):
+    def decorate(func: Callable[..., Any]) -> Any:
         @functools.wraps(func)
-        def wrapped(*args, **kwargs):
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
             relevant_args = dispatcher(*args, **kwargs)
             if has_torch_function(relevant_args):
                 return handle_torch_function(wrapped, relevant_args, *args, **kwargs)
@@ -121,7 +128,7 @@ def wrap_torch_function(dispatcher):
     return decorate
 
 
-def is_tensor_like(inp) -> bool:
+def is_tensor_like(inp: object) -> bool:
     """Whether `inp` is a Tensor or its class has `__torch_function__`."""
     return type(inp) is torch.Tensor or hasattr(inp, "__torch_function__")
 
@@ -137,14 +144,15 @@ def _hashable(value) -> bool:
     return type(value).__hash__ is not None
 
 
-def is_tensor_method_or_property(func):
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether `func` is a method of Tensor or the getter of one of its properties."""
     return getattr(func, "__name__", None) == "__get__" or func in _tensor_methods()
 
 
-def get_default_nowrap_functions():
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """Getters whose results are not turned into the subclass of the tensor that they were asked of."""
-    return {torch.Tensor._base.__get__, torch.Tensor.grad.__get__, torch.Tensor._grad.__get__}
+    tensor: Any = torch.Tensor
+    return {tensor._base.__get__, tensor.grad.__get__, tensor._grad.__get__}
 
 
 @functools.cache
@@ -161,10 +169,10 @@ def get_ignored_functions() -> set:
 
 
 @functools.cache
-def get_overridable_functions():
+def get_overridable_functions() -> dict[Any, list[type]]:
     """The functions that can be overridden, by the namespace that they are found in."""
     ignored = get_ignored_functions()
-    found = {}
+    found: dict[Any, Any] = {}
     for space in (
         torch,
         torch.functional,
@@ -248,7 +256,7 @@ def _names() -> dict:
     }
 
 
-def resolve_name(f):
+def resolve_name(f: Callable[..., Any]) -> str | None:
     """The public name of a function, as in "torch.add" or "torch.Tensor.add", or None if it has none."""
     if isinstance(f, (OpOverload, OpOverloadPacket)):
         return str(f)

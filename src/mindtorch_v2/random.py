@@ -1,8 +1,12 @@
 """The default generator: seeding it, its state, and blocks that leave it as they found it."""
 
+from __future__ import annotations
+
 import contextlib
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -24,17 +28,17 @@ def _generator(device):
     return torch.Generator(device)
 
 
-def set_rng_state(new_state) -> None:
+def set_rng_state(new_state: torch.Tensor) -> None:
     """Sets the state of the CPU's generator, a uint8 tensor from `get_rng_state`."""
     default_generator.set_state(new_state)
 
 
-def get_rng_state():
+def get_rng_state() -> torch.Tensor:
     """The state of the CPU's generator, as a uint8 tensor."""
     return default_generator.get_state()
 
 
-def manual_seed(seed):
+def manual_seed(seed: int) -> torch.Generator:
     """Seeds the generators of the CPU and of devices in use; negative numbers count from 2^64. Returns the CPU's.
 
     >>> _ = torch.manual_seed(0)
@@ -47,17 +51,17 @@ def manual_seed(seed):
     return default_generator.manual_seed(seed)
 
 
-def seed():
+def seed() -> int:
     """Seeds the generator from the system's randomness and returns the seed (64 bits)."""
     return default_generator.seed()
 
 
-def initial_seed():
+def initial_seed() -> int:
     """The seed that the generator was last given."""
     return default_generator.initial_seed()
 
 
-def thread_safe_generator():
+def thread_safe_generator() -> torch.Generator | None:
     """The generator of a data loader's worker; None in the main process, which uses the default one."""
     info = torch.utils.data.get_worker_info()
     return None if info is None or info.rng is None else info.rng.torch_generator
@@ -67,7 +71,13 @@ _many_devices_warned = False
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
+def fork_rng(
+    devices: Sequence[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
+) -> Iterator[None]:
     """On leaving the block, the generators of the CPU and of `devices` are as they were on entering it.
 
     `device_type` says what the entries of `devices` index; by default all devices of the accelerator are kept.

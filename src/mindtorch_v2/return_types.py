@@ -1,9 +1,13 @@
 """The classes of named results, as `torch.return_types.max`: they are made with the operators that return them."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch_v2._operators.table.returns import RETURN_TYPES
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     for (made, _), kind in RETURN_TYPES.items():
         if made == name:
             return kind

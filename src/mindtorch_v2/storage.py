@@ -3,19 +3,28 @@
 Typed storages exist for old programs and because files name them.
 """
 
+from __future__ import annotations
+
 import collections
 import copy
 import functools
 import io
 import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.storage import UntypedStorage
 
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
+
 __all__ = ["TypedStorage", "UntypedStorage"]
 
 
-def _bytes_of(storage):
+def _bytes_of(storage) -> torch.Tensor:
     """The content as a uint8 tensor over the same memory."""
     return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
 
@@ -41,7 +50,7 @@ def _untyped_pin_memory(self, device=None):
 
 
 def _untyped_cast(name):
-    def cast(self):
+    def cast(self: UntypedStorage) -> TypedStorage:
         values = _bytes_of(self).to(getattr(torch, name))
         return TypedStorage(wrap_storage=values.untyped_storage(), dtype=values.dtype, _internal=True)
 
@@ -51,16 +60,16 @@ def _untyped_cast(name):
 
 
 # Methods of the byte storage that need tensors, which the class itself must not know.
-UntypedStorage.type = _untyped_type  # type: ignore[attr-defined]
-UntypedStorage.byteswap = _untyped_byteswap  # type: ignore[attr-defined]
-UntypedStorage.pin_memory = _untyped_pin_memory  # type: ignore[attr-defined]
+UntypedStorage.type = _untyped_type  # type: ignore[attr-defined]  # (the class is in a lower layer)
+UntypedStorage.byteswap = _untyped_byteswap  # type: ignore[attr-defined]  # (the class is in a lower layer)
+UntypedStorage.pin_memory = _untyped_pin_memory  # type: ignore[attr-defined]  # (the class is in a lower layer)
 for _name in ("double", "float", "half", "bfloat16", "long", "int", "short", "bool"):
     setattr(UntypedStorage, _name, _untyped_cast(_name))
-UntypedStorage.char = _untyped_cast("int8")  # type: ignore[attr-defined]
-UntypedStorage.byte = _untyped_cast("uint8")  # type: ignore[attr-defined]
+UntypedStorage.char = _untyped_cast("int8")  # type: ignore[attr-defined]  # (the class is in a lower layer)
+UntypedStorage.byte = _untyped_cast("uint8")  # type: ignore[attr-defined]  # (the class is in a lower layer)
 
 
-def no_hooks():
+def no_hooks() -> OrderedDict:
     """The empty dictionary that a pickled tensor carries where hooks once were."""
     return collections.OrderedDict()
 
@@ -123,7 +132,14 @@ class TypedStorage:
     is_cuda = False
     is_hpu = False
 
-    def __init__(self, *args, device=None, dtype=None, wrap_storage=None, _internal=False) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        device: Device | None = None,
+        dtype: torch.dtype | None = None,
+        wrap_storage: UntypedStorage | None = None,
+        _internal: bool = False,
+    ) -> None:
         if not _internal:
             _warn_typed_storage_removal()
         if wrap_storage is not None:
@@ -138,7 +154,7 @@ class TypedStorage:
                 )
             if args or device is not None:
                 raise RuntimeError("TypedStorage: wrap_storage goes with dtype alone")
-            self.dtype = dtype
+            self.dtype: Any = dtype
             self._untyped_storage = wrap_storage
             return
         self.dtype = torch.get_default_dtype() if dtype is None else dtype
@@ -163,12 +179,12 @@ class TypedStorage:
         return TypedStorage(wrap_storage=untyped_storage, dtype=self.dtype, _internal=True)
 
     @property
-    def device(self):
+    def device(self) -> torch.device:
         """The memory's device."""
         return self._untyped_storage.device
 
     @property
-    def filename(self):
+    def filename(self) -> str | None:
         """The file that the storage maps; None for memory."""
         return self._untyped_storage.filename
 
@@ -176,49 +192,49 @@ class TypedStorage:
     def _cdata(self):
         return self._untyped_storage._cdata
 
-    def untyped(self):
+    def untyped(self) -> UntypedStorage:
         """The bytes."""
         return self._untyped_storage
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.size()
 
-    def size(self):
+    def size(self) -> int:
         """The number of elements."""
         return self._untyped_storage.nbytes() // self.dtype.itemsize
 
     _size = size
 
-    def nbytes(self):
+    def nbytes(self) -> int:
         """The number of bytes."""
         return self._untyped_storage.nbytes()
 
     _nbytes = nbytes
 
-    def element_size(self):
+    def element_size(self) -> int:
         """Bytes of one element."""
         return self.dtype.itemsize
 
     _element_size = element_size
 
-    def data_ptr(self):
+    def data_ptr(self) -> int:
         """The address of the first element."""
         return self._untyped_storage.data_ptr()
 
     _data_ptr = data_ptr
 
-    def get_device(self):
+    def get_device(self) -> int:
         """The device's index; -1 on the CPU."""
         return self._untyped_storage.get_device()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         return self._tensor()[self._wrapped(index)].item()
 
-    def __setitem__(self, index, value) -> None:
+    def __setitem__(self, index: int | slice, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         self._tensor()[index if isinstance(index, slice) else self._wrapped(index)] = value
@@ -228,7 +244,7 @@ class TypedStorage:
             raise IndexError(f"index {index} out of range for storage of size {len(self)}")
         return index % len(self)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def __repr__(self) -> str:
@@ -237,16 +253,16 @@ class TypedStorage:
 
     __str__ = __repr__
 
-    def __copy__(self):
+    def __copy__(self) -> Any:
         return self.clone()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self._like(copy.deepcopy(self._untyped_storage, memo))
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, TypedStorage) and self._cdata == other._cdata and self.dtype == other.dtype
 
-    def __hash__(self):
+    def __hash__(self) -> Any:
         return hash((self._cdata, self.dtype))
 
     def __reduce__(self) -> tuple:
@@ -254,20 +270,20 @@ class TypedStorage:
         torch.save(self, stream, _use_new_zipfile_serialization=False)
         return _load_from_bytes, (stream.getvalue(),)
 
-    def tolist(self):
+    def tolist(self) -> list:
         """The elements as Python numbers."""
         return self._tensor().tolist()
 
-    def clone(self):
+    def clone(self) -> Self:
         """A copy."""
         return self._like(self._untyped_storage.clone())
 
-    def fill_(self, value):
+    def fill_(self, value: Any) -> Self:
         """Sets every element to `value`."""
         self._tensor().fill_(value)
         return self
 
-    def copy_(self, source, non_blocking=None):
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> Self:
         """Copies the elements of another storage."""
         if isinstance(source, TypedStorage):
             self._tensor().copy_(source._tensor())
@@ -275,42 +291,42 @@ class TypedStorage:
             self._untyped_storage.copy_(source)
         return self
 
-    def resize_(self, size) -> None:
+    def resize_(self, size: int) -> None:
         """Changes the number of elements."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
     _resize_ = resize_
 
-    def resizable(self):
+    def resizable(self) -> bool:
         """Whether `resize_` may be used."""
         return self._untyped_storage.resizable()
 
-    def cpu(self):
+    def cpu(self) -> TypedStorage:
         """This storage, or a copy of it, on the CPU."""
         return self._like(self._untyped_storage.cpu())
 
-    def to(self, *, device, non_blocking=False):
+    def to(self, *, device: Device, non_blocking: bool = False) -> TypedStorage:
         """This storage, or a copy of it, on `device`."""
         return self._like(self._untyped_storage.to(device=device, non_blocking=non_blocking))
 
-    def is_pinned(self, device=None):
+    def is_pinned(self, device: Device | None = None) -> bool:
         """Whether the memory is page-locked."""
         return self._untyped_storage.is_pinned(device)
 
-    def pin_memory(self, device=None):
+    def pin_memory(self, device: Device | None = None) -> TypedStorage:
         """A page-locked copy."""
         return self._like(self._untyped_storage.pin_memory(device))
 
-    def is_shared(self):
+    def is_shared(self) -> bool:
         """Whether other processes can map this memory."""
         return self._untyped_storage.is_shared()
 
-    def share_memory_(self):
+    def share_memory_(self) -> TypedStorage:
         """Moves the bytes to shared memory."""
         self._untyped_storage.share_memory_()
         return self
 
-    def pickle_storage_type(self):
+    def pickle_storage_type(self) -> str:
         """The name that files give this storage's class."""
         try:
             return _dtype_to_storage_type_map()[self.dtype]
@@ -319,7 +335,7 @@ class TypedStorage:
 
     _pickle_storage_type = pickle_storage_type
 
-    def type(self, dtype=None, non_blocking=False):
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The old class's name, such as `torch.FloatStorage`, or the content cast to another class."""
         if dtype is None:
             return f"torch.{self.pickle_storage_type()}"
@@ -330,48 +346,48 @@ class TypedStorage:
         values = self._tensor().to(dtype)
         return TypedStorage(wrap_storage=values.untyped_storage(), dtype=dtype, _internal=True)
 
-    def double(self):
+    def double(self) -> TypedStorage:
         """The elements as float64."""
         return self._cast(torch.double)
 
-    def float(self):
+    def float(self) -> TypedStorage:
         """The elements as float32."""
         return self._cast(torch.float)
 
-    def half(self):
+    def half(self) -> TypedStorage:
         """The elements as float16."""
         return self._cast(torch.half)
 
-    def bfloat16(self):
+    def bfloat16(self) -> TypedStorage:
         """The elements as bfloat16."""
         return self._cast(torch.bfloat16)
 
-    def long(self):
+    def long(self) -> TypedStorage:
         """The elements as int64."""
         return self._cast(torch.long)
 
-    def int(self):
+    def int(self) -> TypedStorage:
         """The elements as int32."""
         return self._cast(torch.int)
 
-    def short(self):
+    def short(self) -> TypedStorage:
         """The elements as int16."""
         return self._cast(torch.short)
 
-    def char(self):
+    def char(self) -> TypedStorage:
         """The elements as int8."""
         return self._cast(torch.int8)
 
-    def byte(self):
+    def byte(self) -> TypedStorage:
         """The elements as uint8."""
         return self._cast(torch.uint8)
 
-    def bool(self):
+    def bool(self) -> TypedStorage:
         """Whether each element is not zero."""
         return self._cast(torch.bool)
 
     @classmethod
-    def from_buffer(cls, *args, **kwargs):
+    def from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
         """Only the classes by dtype know what to read."""
         raise RuntimeError("from_buffer: only supported for subclasses of TypedStorage with a dtype")
 
@@ -379,7 +395,9 @@ class TypedStorage:
 class _LegacyStorageMeta(type):
     """Storages of the class's dtype count as instances, whatever made them."""
 
-    def __instancecheck__(cls, instance):
+    dtype: Any
+
+    def __instancecheck__(cls, instance: object) -> bool:
         return (
             isinstance(instance, TypedStorage)
             and type(instance) in (TypedStorage, cls)
@@ -392,7 +410,7 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
 
     dtype = None
 
-    def __new__(cls, *args, wrap_storage=None, **kwargs):
+    def __new__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, **kwargs: Any) -> Any:
         allowed = (
             f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n"
             " * no arguments\n * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n"
@@ -406,7 +424,7 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
         return TypedStorage(*args, dtype=cls.dtype, _internal=True)
 
     @classmethod
-    def from_buffer(cls, data, byte_order=None, count=-1, offset=0):
+    def from_buffer(cls, data: Any, byte_order: str | None = None, count: int = -1, offset: int = 0) -> TypedStorage:
         """A storage with a copy of the bytes in `data`, read in `byte_order` ("little", "big" or "native")."""
         if byte_order not in (None, "little", "big", "native"):
             raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")

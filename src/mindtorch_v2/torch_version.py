@@ -1,5 +1,9 @@
 """`TorchVersion`: a version string that compares as a version."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch_v2.version import __version__ as _version
 
 __all__ = ["TorchVersion"]
@@ -16,7 +20,7 @@ class TorchVersion(str):
     True
     """
 
-    def _compared(self, other, method):
+    def _compared(self, other, method) -> bool:
         # Imported at the first comparison: it costs milliseconds that `import torch` need not spend.
         from packaging.version import InvalidVersion, Version
 
@@ -31,19 +35,19 @@ class TorchVersion(str):
         except InvalidVersion:
             return getattr(str, method)(self, other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> bool:
         return self._compared(other, "__gt__")
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> bool:
         return self._compared(other, "__lt__")
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return self._compared(other, "__eq__")
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> bool:
         return self._compared(other, "__ge__")
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> bool:
         return self._compared(other, "__le__")
 
     __hash__ = str.__hash__

@@ -33,6 +33,19 @@ def test_docstrings_name_the_thing():
     assert wrong == []
 
 
+def test_each_exception_to_the_type_checker_has_a_reason():
+    """In what it reads, the reason is behind it in brackets: `# type: ignore[override]  # (of this device only)`."""
+    read = ("src/", "tools/", "benchmarks/", "examples/", "tests/support/")
+    bare = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in FILES
+        if str(path.relative_to(ROOT)).startswith(read)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if re.search(r"# type: ignore(?!\[[a-z, -]+\]  # \(.+\))", line)
+    ]
+    assert bare == []
+
+
 def test_each_exception_to_the_linter_has_a_reason():
     """In the sources behind it in brackets, as in `# noqa: BLE001  (it is raised again)`; in pyproject.toml in a comment."""
     bare = [

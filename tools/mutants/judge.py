@@ -225,4 +225,4 @@ def _plant(mutant: Mutant) -> None:
         tree: ast.Module = planted(mutant.file.read_text(encoding="utf-8"), mutant.site, file)
         return compile(tree, file, "exec")
 
-    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]
+    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]  # (modules are compiled from changed sources)

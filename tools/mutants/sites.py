@@ -124,13 +124,13 @@ def _changes(node: ast.AST) -> list[_Change]:
 
 def _other_operator(node: ast.AST) -> ast.AST:
     assert isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp))
-    node.op = _OPERATORS[type(node.op)]()  # type: ignore[assignment]
+    node.op = _OPERATORS[type(node.op)]()  # type: ignore[assignment]  # (the table gives a node of the same kind)
     return node
 
 
 def _other_comparison(node: ast.AST) -> ast.AST:
     assert isinstance(node, ast.Compare)
-    node.ops[0] = _OPERATORS[type(node.ops[0])]()  # type: ignore[call-overload]
+    node.ops[0] = _OPERATORS[type(node.ops[0])]()  # type: ignore[call-overload]  # (the table gives a node of the same kind)
     return node
 
 

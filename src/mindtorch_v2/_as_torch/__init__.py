@@ -8,6 +8,12 @@ at interpreter start. In the last case this file runs before the package is impo
 environment: so it imports nothing of the package and only what the interpreter has loaded already.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType, ModuleType
+from typing import Any
+
 import importlib
 import importlib.machinery
 import os
@@ -96,7 +102,7 @@ def _watch_extension_modules() -> None:
     if plain.__module__ == __name__:  # done before
         return
 
-    def create_module(self, spec):
+    def create_module(self: Any, spec: Any) -> Any:
         if spec.name.partition(".")[0] in sys.stdlib_module_names:  # ctypes among them, which the rest needs
             return plain(self, spec)
         loading = importlib.import_module(f"{_PACKAGE}._core.loading")
@@ -104,7 +110,7 @@ def _watch_extension_modules() -> None:
         with loading.reporting_failures():
             return plain(self, spec)
 
-    loader.create_module = create_module  # type: ignore[method-assign]
+    loader.create_module = create_module  # type: ignore[method-assign]  # (every loader of extension modules is to do it)
 
 
 def _name_errors() -> None:
@@ -118,27 +124,26 @@ class TorchFinder:
     """Finds `torch`, `torch.*` and `functorch` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
     if nobody else has them."""
 
-    def find_spec(self, fullname, path=None, target=None):
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> Any:
         root = fullname.partition(".")[0]
         own_root = _OWN.get(root) or _COMPANIONS.get(root)
         if own_root is None or (root not in _OWN and not _stands_in(root, own_root)):
             return None
         own_name = own_root + fullname[len(root) :]
-        spec = _own_spec(own_name)
+        spec: Any = _own_spec(own_name)
         if spec is None:  # the import system then says that it is missing, by the name that was asked for
             return None
-        alias = importlib.machinery.ModuleSpec(
-            fullname, AliasLoader(own_name, spec.loader), origin=spec.origin, is_package=_is_package(spec)
-        )
+        loader: Any = AliasLoader(own_name, spec.loader)
+        alias = importlib.machinery.ModuleSpec(fullname, loader, origin=spec.origin, is_package=_is_package(spec))
         if _is_package(spec):
             alias.submodule_search_locations = spec.submodule_search_locations
         alias.has_location = spec.has_location
         return alias
 
-    def invalidate_caches(self):
+    def invalidate_caches(self) -> None:
         pass
 
-    def find_distributions(self, context):
+    def find_distributions(self, context: Any) -> Iterator[Any]:
         name = getattr(context, "name", None)
         if name is not None and name.lower().replace("-", "_") != "torch":
             return iter(())
@@ -148,32 +153,32 @@ class TorchFinder:
 class AliasLoader:
     """Hands out the module `own_name` under a second name, untouched."""
 
-    def __init__(self, own_name, own_loader) -> None:
+    def __init__(self, own_name: str, own_loader: Any) -> None:
         self.own_name = own_name
         self.own_loader = own_loader
-        self._spec = None
+        self._spec: Any = None
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> ModuleType:
         module = importlib.import_module(self.own_name)
         self._spec = module.__spec__
         return module
 
-    def exec_module(self, module) -> None:
+    def exec_module(self, module: ModuleType) -> None:
         # The import system has just put the alias' spec on the module, which relative imports would trip over.
         module.__spec__ = self._spec
         alias_loaded()
 
     # What runpy, inspect and pkgutil ask of a loader, under the module's own name.
-    def get_code(self, fullname):
+    def get_code(self, fullname: str) -> CodeType:
         return self.own_loader.get_code(self.own_name)
 
-    def get_source(self, fullname):
+    def get_source(self, fullname: str) -> str | None:
         return self.own_loader.get_source(self.own_name)
 
-    def get_filename(self, fullname):
+    def get_filename(self, fullname: str) -> str:
         return self.own_loader.get_filename(self.own_name)
 
-    def is_package(self, fullname):
+    def is_package(self, fullname: str) -> bool:
         return self.own_loader.is_package(self.own_name)
 
 
@@ -218,10 +223,10 @@ def _distribution():
 
         _files = {"METADATA": distribution_metadata(), "top_level.txt": "torch\n", "INSTALLER": f"{_PACKAGE}\n"}
 
-        def read_text(self, filename):
+        def read_text(self, filename: str) -> str | None:
             return self._files.get(filename)
 
-        def locate_file(self, path):
+        def locate_file(self, path: Any) -> Any:
             return pathlib.Path(__file__).resolve().parent.parent / path
 
     return TorchDistribution()

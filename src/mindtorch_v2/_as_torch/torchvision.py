@@ -1,5 +1,7 @@
 """Operators that torchvision counts on when it is imported; its compiled part, made for PyTorch, is not loaded here."""
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 from mindtorch_v2.library import Library
 
@@ -10,7 +12,7 @@ _library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 _library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")  # of quantized tensors: no kernel
 
 
-def nms(dets, scores, iou_threshold):
+def nms(dets: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
     """Non-maximum suppression: the indices of the boxes to keep, best score first.
 
     `dets` is (n, 4), each x1, y1, x2, y2; `scores` is (n,). A box goes that shares more than `iou_threshold` of the area of both

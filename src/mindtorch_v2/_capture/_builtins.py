@@ -1,5 +1,7 @@
 """Builtin functions and classes, and those of `operator`, `functools` and `collections`, as calls in a trace."""
 
+from __future__ import annotations
+
 import abc
 import builtins
 import collections
@@ -8,6 +10,8 @@ import operator
 import threading
 import types
 import typing
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -27,15 +31,15 @@ FACTS = (
 ).split()
 
 
-def fact(f):
-    def handler(trace, *args, **kwargs):
+def fact(f: Any) -> Callable[..., Any]:
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
         return f(*args, **kwargs)
 
     return handler
 
 
-def state(f):
-    def handler(trace, *args, **kwargs):
+def state(f: Any) -> Callable[..., Any]:
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
         node = trace.graph.fx.call_function(f, args, kwargs)
         trace.changed_state = True
         result = f(*args, **kwargs)
@@ -45,8 +49,8 @@ def state(f):
     return handler
 
 
-def refusing(what, kind):
-    def handler(trace, *args, **kwargs) -> None:
+def refusing(what: str, kind: Any) -> Callable[..., Any]:
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> None:
         trace.refuse(f"{what} cannot be captured", kind)
 
     return handler
@@ -163,7 +167,7 @@ def _sum(trace, items, start=0):
 
 
 def _extreme(compare):
-    def handler(trace, *args, key=None, default=_missing):
+    def handler(trace: Any, *args: Any, key: Any = None, default: Any = _missing) -> Any:
         items = [*trace.it(args[0])] if len(args) == 1 else list(args)
         if not items:
             if default is _missing:
@@ -188,7 +192,7 @@ def _extreme(compare):
     return handler
 
 
-def sort(trace, items, *, key=None, reverse=False) -> list:
+def sort(trace: Any, items: Any, *, key: Any = None, reverse: bool = False) -> list:
     items = [*trace.it(items)]
     keys = items if key is None else [trace.call(key, each) for each in items]
     if not all(map(trace.is_plain, keys)):
@@ -206,7 +210,7 @@ def _all(trace, items) -> bool:
 
 
 def _arithmetic(f):
-    def handler(trace, *args):
+    def handler(trace: Any, *args: Any) -> Any:
         if isinstance(args[0], torch.Tensor):
             return trace.graph.record("call_function", f, args, {})
         if not all(is_constant(a) or isinstance(a, RecordedNumber) for a in args):
@@ -217,7 +221,7 @@ def _arithmetic(f):
 
 
 def _number(kind):
-    def handler(trace, *args):
+    def handler(trace: Any, *args: Any) -> Any:
         if args and isinstance(args[0], torch.Tensor):
             args = (trace.tensor_method(args[0], "item", (), {}), *args[1:])
         if args and isinstance(args[0], RecordedNumber):
@@ -292,13 +296,13 @@ def _reversed(trace, items):
 
 
 def _container(kind):
-    def handler(trace, *args):
+    def handler(trace: Any, *args: Any) -> Any:
         return kind(*(trace.it(a) for a in args))
 
     return handler
 
 
-def make_dict(trace, *args, **kwargs) -> dict:
+def make_dict(trace: Any, *args: Any, **kwargs: Any) -> dict:
     if not args:
         return dict(**kwargs)
     if isinstance(args[0], dict) or look_up(type(args[0]), "keys") is not None:
@@ -307,7 +311,7 @@ def make_dict(trace, *args, **kwargs) -> dict:
 
 
 def _ordered(kind):
-    def handler(trace, *args, **kwargs):
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
         return kind(make_dict(trace, *args), **kwargs)
 
     return handler
@@ -338,8 +342,8 @@ def _partial(trace, function, *args, **kwargs):
 
 
 def _plainly(kind):
-    def handler(trace, *args, **kwargs):
-        args = [trace.deep(a) for a in args]
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(trace.deep(a) for a in args)
         if not all(is_constant(a) or isinstance(a, (list, tuple)) for a in args):
             trace.refuse(f"{kind.__name__} of these arguments", "call")
         return kind(*(a.__index__() if isinstance(a, RecordedInt) else a for a in args), **kwargs)
@@ -365,7 +369,7 @@ def _property(trace, *args, **kwargs) -> None:
 
 
 @functools.cache
-def classes():
+def classes() -> Any:
     """Classes -> what a call of them does."""
     found = {
         int: _number(int),
@@ -409,7 +413,7 @@ def classes():
 
 
 @functools.cache
-def builtins_table():
+def builtins_table() -> Any:
     """Functions in C -> handler."""
     found = {
         len: _len,

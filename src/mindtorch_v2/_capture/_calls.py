@@ -1,5 +1,7 @@
 """Calls: which functions are written into the graph, which are instrumented, and which are known to be pure."""
 
+from __future__ import annotations
+
 import dataclasses
 import enum
 import functools
@@ -7,6 +9,9 @@ import importlib
 import importlib.util
 import sys
 import types
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture import _known
@@ -19,6 +24,10 @@ from mindtorch_v2._capture._sources import Attribute, Constant, Item, absent, lo
 from mindtorch_v2._capture._without_source import check_simple, runs_as_it_is
 from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
 from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException, FakeTensor
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._trace import _Dynamic
+
 
 __all__ = ["Calls"]
 
@@ -46,11 +55,12 @@ _REFUSED_METHODS = frozenset(
 class Frame:
     """The names that an instrumented function has of its own: global variables and the cells that it closes over."""
 
-    def __init__(self, trace, function, source):
+    def __init__(self, trace: Any, function: Any, source: Any) -> None:
         self.trace, self.function, self.source = trace, function, source
-        self.names, self.cells = {}, {}
+        self.names: dict[Any, Any] = {}
+        self.cells: dict[Any, Any] = {}
 
-    def g(self, name):
+    def g(self, name: str) -> Any:
         """A global variable or a builtin."""
         found = self.names.get(name, absent)
         if found is absent:
@@ -69,7 +79,7 @@ class Frame:
         where = trace.sources.source(Constant, builtins, "builtins")
         return trace.sources.wrap(builtins[name], trace.sources.source(Item, where, name))
 
-    def c(self, name):
+    def c(self, name: str) -> Any:
         """The content of a cell."""
         found = self.cells.get(name, absent)
         if found is not absent:
@@ -88,20 +98,20 @@ class Frame:
         found = self.cells[name] = trace.sources.wrap(value, trace.sources.source(Attribute, of, "cell_contents"))
         return found
 
-    def sg(self, value, name) -> None:
+    def sg(self, value: Any, name: str) -> None:
         """Assignment to a global variable."""
         self.trace.refuse(f"assignment to the global variable {name!r}", "write")
 
-    def sc(self, value, name) -> None:
+    def sc(self, value: Any, name: str) -> None:
         """Assignment to a variable of a function around, which has been left."""
         self.trace.refuse(f"assignment to the variable {name!r} of a function around", "write")
 
-    def imported(self, name, whole):
+    def imported(self, name: str, whole: bool) -> ModuleType:
         """`import name`."""
         module = self.trace.imported(name)
         return module if whole else self.trace.imported(name.partition(".")[0])
 
-    def imported_from(self, module, name, level):
+    def imported_from(self, module: Any, name: str, level: Any) -> Any:
         """`from module import name`."""
         if level:
             package = self.function.__globals__.get("__package__") or ""
@@ -130,14 +140,14 @@ def _is_one_unknown_number(tensor):
 class Calls(Operators):
     """The part of a trace that calls."""
 
-    def __init__(self, dynamic_sizes):
+    def __init__(self, dynamic_sizes: _Dynamic) -> None:
         super().__init__(dynamic_sizes)
-        self.made_functions = {}
-        self.autocasts = []  # (node, what is entered), innermost last
-        self.instrumented = {}
+        self.made_functions: dict[Any, Any] = {}
+        self.autocasts: list[Any] = []  # (node, what is entered), innermost last
+        self.instrumented: dict[Any, Any] = {}
         self.depth = 0
 
-    def imported(self, name):
+    def imported(self, name: str) -> ModuleType:
         """The module of this name, imported if it was not."""
         if name not in sys.modules:
             with _known.outside_of():
@@ -150,12 +160,12 @@ class Calls(Operators):
         )
         return module
 
-    def made(self, function):
+    def made(self, function: Any) -> Callable[..., Any]:
         """A function that the program defines; it is instrumented already."""
         self.made_functions[id(function)] = function
         return function
 
-    def call(self, f, /, *args, **kwargs):
+    def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         """`f(*args, **kwargs)`."""
         self.alive()
         kind = type(f)
@@ -226,7 +236,7 @@ class Calls(Operators):
             return lambda trace, *args, **kwargs: trace.call(replacement, *args, **kwargs)
         return None
 
-    def python(self, f, args, kwargs):
+    def python(self, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """A call of a Python function: of its instrumented copy."""
         known = self.instrumented.get(id(f))
         if known is None:
@@ -274,7 +284,7 @@ class Calls(Operators):
         self.kept.append(f)
         return made
 
-    def wrapped(self, f):
+    def wrapped(self, f: Any) -> Any:
         """`f` for C code that calls it."""
         if not callable(f) or type(f) is types.FunctionType and id(f) in self.made_functions:
             return f
@@ -282,7 +292,7 @@ class Calls(Operators):
 
     # ---- torch ----
 
-    def leaf(self, f, args, kwargs):
+    def leaf(self, f: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
         """A call of a torch function: a node of the graph."""
         args, kwargs = self._prepared(args, kwargs)
         return self.graph.record("call_function", f, args, kwargs)
@@ -290,7 +300,7 @@ class Calls(Operators):
     def _prepared(self, args, kwargs) -> tuple:
         return tuple(self.deep(a) for a in args), {key: self.deep(value) for key, value in kwargs.items()}
 
-    def operator_call(self, f, args, kwargs):
+    def operator_call(self, f: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
         """A call of an operator: a function, a method or an entry of torch.ops."""
         if type(f) is type(torch.Tensor.view):
             return self.tensor_method(args[0], f.__name__, args[1:], kwargs)
@@ -298,7 +308,7 @@ class Calls(Operators):
             self.refuse("out= with dynamic sizes", "dynamic")
         return self.leaf(f, args, kwargs)
 
-    def tensor_method(self, tensor, name, args, kwargs):
+    def tensor_method(self, tensor: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
         """A call of a method of a tensor."""
         if name in ("size",):
             shape = self.graph.shape_of(tensor)
@@ -345,7 +355,7 @@ class Calls(Operators):
 
     # ---- functions in C ----
 
-    def builtin(self, f, args, kwargs):
+    def builtin(self, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """A call of a function in C, of a module or bound to an object."""
         handler = (
             _known.builtins_table().get(f) if f.__self__ is None or isinstance(f.__self__, types.ModuleType) else None
@@ -364,7 +374,7 @@ class Calls(Operators):
             self.refuse(f"{f.__qualname__} cannot be captured", "call")
         return self.slot(descriptor, owner, args, kwargs)
 
-    def slot(self, descriptor, obj, args, kwargs):
+    def slot(self, descriptor: Any, obj: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """A call of a method in C of an object that is no tensor."""
         name = descriptor.__name__
         if descriptor.__objclass__ is object:
@@ -405,7 +415,7 @@ class Calls(Operators):
 
     # ---- objects ----
 
-    def instantiate(self, cls, args, kwargs):
+    def instantiate(self, cls: type, args: Any, kwargs: dict[str, Any]) -> Any:
         """`cls(*args, **kwargs)`."""
         handler = _known.classes().get(cls)
         if handler is not None:
@@ -422,7 +432,7 @@ class Calls(Operators):
             self.refuse(f"making a {cls.__name__} cannot be captured", "tensor_subclass")
         return self.make_instance(cls, args, kwargs)
 
-    def make_instance(self, cls, args, kwargs):
+    def make_instance(self, cls: type, args: Any, kwargs: dict[str, Any]) -> Any:
         """`type.__call__(cls, ...)`."""
         new = self.sources.type_attribute(cls, "__new__")
         plain = new.__func__ if type(new) is staticmethod else new

@@ -1,8 +1,16 @@
 """Autograd functions in Python: one node each, whose forward and backward are traced for what they read."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.autograd.function import Function
+
 
 __all__ = ["apply"]
 
@@ -10,27 +18,27 @@ __all__ = ["apply"]
 class Context:
     """The context by which forward tells backward, while both are traced."""
 
-    def __init__(self, needs) -> None:
+    def __init__(self, needs: Sequence[bool]) -> None:
         self.needs_input_grad = needs
         self.to_save = ()
 
-    def save_for_backward(self, *tensors) -> None:
+    def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for backward."""
         self.to_save = tensors
 
     @property
-    def saved_tensors(self):
+    def saved_tensors(self) -> Any:
         """The tensors that were kept."""
         return self.to_save
 
-    def mark_non_differentiable(self, *tensors):
+    def mark_non_differentiable(self, *tensors: Any) -> None:
         """Outputs without gradient."""
 
-    def set_materialize_grads(self, value):
+    def set_materialize_grads(self, value: Any) -> None:
         """Whether gradients that are not there are zeros."""
 
 
-def apply(trace, cls, args, kwargs):
+def apply(trace: Any, cls: type[Function], args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
     """`cls.apply(*args, **kwargs)` as a node.
 
     A compiler may look into it once and keep what it saw: so whatever the user's forward and backward read is guarded, by
@@ -59,7 +67,7 @@ def apply(trace, cls, args, kwargs):
 def _function(cls):
     """`cls.apply` under a name that a graph's code can have."""
 
-    def apply(*args, **kwargs):
+    def apply(*args: Any, **kwargs: Any) -> Any:
         return cls.apply(*args, **kwargs)
 
     apply.__name__ = apply.__qualname__ = f"{cls.__name__}_apply"

@@ -1,9 +1,14 @@
 """The syntax tree of a function that exists: found by its file and line, and checked to be the one that it was made of."""
 
+from __future__ import annotations
+
 import ast
 import linecache
 import os
 import time
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any
 
 from mindtorch_v2._capture._result import Uncapturable
 
@@ -16,12 +21,12 @@ _files: dict = {}
 class _File:
     """A parsed file: its functions by first line, each with the classes and functions around it."""
 
-    def __init__(self, name, lines):
+    def __init__(self, name: str, lines: Sequence[str]) -> None:
         self.lines = lines
         self.tree = ast.parse("".join(lines), name)
-        self.functions = {}
+        self.functions: dict[Any, Any] = {}
         self._collect(self.tree, None)
-        self.codes = None
+        self.codes: Any = None
 
     def _collect(self, node, class_name) -> None:
         for child in ast.iter_child_nodes(node):
@@ -32,7 +37,7 @@ class _File:
                 self.functions.setdefault(child.lineno, []).append((child, class_name))
             self._collect(child, child.name if isinstance(child, ast.ClassDef) else class_name)
 
-    def has_code(self, name, code):
+    def has_code(self, name: str, code: CodeType) -> bool:
         """Whether the file gives this very code when it is compiled."""
         if self.codes is None:
             self.codes = set()
@@ -46,7 +51,7 @@ class _File:
                 self._add_codes(each)
 
 
-def file_of(function):
+def file_of(function: Any) -> str:
     """The name of the file that a function was compiled from; for frozen modules that of their source."""
     name = function.__code__.co_filename
     if name.startswith("<frozen "):
@@ -89,7 +94,7 @@ def _is_of(node, code):
     return all(begin <= place <= end for place in places)
 
 
-def find(function):
+def find(function: Any) -> Any:
     """`(node, name of the class that it stands in or None)` of a function; Uncapturable if its source is not there."""
     code = function.__code__
     name = file_of(function)

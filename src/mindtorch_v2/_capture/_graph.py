@@ -1,8 +1,12 @@
 """The graph of a trace: inputs that are lifted, and calls that are run on fake tensors and written down."""
 
+from __future__ import annotations
+
 import contextlib
 import operator
 import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import fx
@@ -20,6 +24,11 @@ from mindtorch_v2._subclasses.fake_tensor import (
 from mindtorch_v2.overrides import TorchFunctionMode
 from mindtorch_v2.utils import _pytree as pytree
 
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._trace import _Dynamic
+    from mindtorch_v2.fx.node import Node
+
+
 __all__ = ["TracedGraph"]
 
 _OPERATORS = {
@@ -33,10 +42,12 @@ _PLAIN = (bool, int, float, complex, str, type(None), torch.dtype, torch.device,
 class _Net(TorchFunctionMode):
     """Catches calls that reach torch by a way that the trace did not see coming."""
 
-    def __init__(self, trace) -> None:
+    def __init__(self, trace: Any) -> None:
         self.trace = trace
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
         if type(func).__name__ == "wrapper_descriptor":
@@ -53,11 +64,13 @@ class _Net(TorchFunctionMode):
 class _Mode(FakeTensorMode):
     """Fake tensors of a trace: where a value is asked for, the capture has failed, whoever catches the error."""
 
-    def __init__(self, trace) -> None:
+    def __init__(self, trace: Any) -> None:
         super().__init__()
         self.trace = trace
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         try:
             return super().__torch_dispatch__(func, types, args, kwargs)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
@@ -71,7 +84,7 @@ class _Mode(FakeTensorMode):
 class TracedGraph:
     """The part of a trace that knows tensors, numbers and nodes."""
 
-    def __init__(self, trace, dynamic_sizes) -> None:
+    def __init__(self, trace: Any, dynamic_sizes: _Dynamic) -> None:
         self.trace = trace
         self.fx = fx.Graph()
         self.fake_mode = _Mode(trace)
@@ -88,13 +101,13 @@ class TracedGraph:
         self.recorded_in_try = False
         self.tries_by_form = 0  # those whose handlers catch what does not depend on values
         self.recorded_in_try_by_form = False
-        self._last_input = None
+        self._last_input: Any = None
         self.input_names: dict = {}
         self.net = _Net(trace)
 
     # ---- tensors that come from outside ----
 
-    def tensor_input(self, real, source):
+    def tensor_input(self, real: torch.Tensor, source: Any) -> torch.Tensor:
         """The fake tensor of a tensor that was read; an input of the graph."""
         place = self.input_of.get(id(real))
         if place is not None:
@@ -129,7 +142,7 @@ class TracedGraph:
             self.tainted.add(id(fake))
         return fake
 
-    def real_class(self, tensor):
+    def real_class(self, tensor: Any) -> type[torch.Tensor]:
         """The class that the program knows a tensor by."""
         place = self.real_of.get(id(tensor))
         if place is not None:
@@ -138,18 +151,18 @@ class TracedGraph:
 
     # ---- numbers ----
 
-    def symbolic_node(self, function, args):
+    def symbolic_node(self, function: Any, args: Any) -> Any:
         """The node of a number that is computed of numbers."""
         args = tuple(a.node if isinstance(a, RecordedNumber) else a for a in args)
         node = self.fx.call_function(function, args)
         self.symbolic.add(node)
         return node
 
-    def condition(self, node, value) -> None:
+    def condition(self, node: Node, value: Any) -> None:
         """Note that the program decided by the value of a node."""
         self.conditions[node] = value
 
-    def shape_of(self, tensor):
+    def shape_of(self, tensor: Any) -> Any:
         """The shape as the program may know it."""
         if id(tensor) not in self.tainted:
             return tensor.shape
@@ -162,7 +175,7 @@ class TracedGraph:
             sizes.append(wrap_number(self.trace, of, size))
         return RecordedSize(sizes)
 
-    def fact(self, tensor, name, args=(), kwargs=None):
+    def fact(self, tensor: Any, name: str, args: Any = (), kwargs: dict[str, Any] | None = None) -> int:
         """The answer of a method about a tensor's form; a condition where sizes may differ."""
         value = getattr(tensor, name)(*args, **(kwargs or {}))
         if id(tensor) in self.tainted:
@@ -176,7 +189,7 @@ class TracedGraph:
 
     # ---- calls ----
 
-    def node_of(self, tensor):
+    def node_of(self, tensor: Any) -> Any:
         """The node that gives a tensor."""
         node = self.nodes.get(id(tensor))
         if node is None:
@@ -207,7 +220,7 @@ class TracedGraph:
         self.trace.refuse(f"a {kind.__name__} as an argument of a torch function cannot be captured", "argument")
         return None
 
-    def record(self, op, target, args, kwargs):
+    def record(self, op: str, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run a call on fake tensors, write it down, and give its result."""
         self.trace.alive()
         node_args = tuple(self._argument(a) for a in args)
@@ -252,7 +265,7 @@ class TracedGraph:
             self.trace.refuse("the form of a result depends on values", "data_dependent")
         return result
 
-    def number_of(self, tensor):
+    def number_of(self, tensor: Any) -> Any:
         """The number in a tensor, as a node of the graph."""
         node = self.fx.call_method("item", (self.node_of(tensor),))
         self.symbolic.add(node)
@@ -266,7 +279,7 @@ class TracedGraph:
             isinstance(x, RecordedNumber) and not isinstance(x, RecordedDatum) or id(x) in self.tainted for x in leaves
         )
 
-    def track(self, result, node, tainted) -> None:
+    def track(self, result: Any, node: Node, tainted: bool) -> None:
         """Note which node gives the tensors of a result."""
         if isinstance(result, torch.Tensor):
             if id(result) not in self.nodes:
@@ -292,7 +305,7 @@ class TracedGraph:
             self.trace.refuse(f"a {type(result).__name__} as the result of a torch function", "result")
 
     @contextlib.contextmanager
-    def recording(self):
+    def recording(self) -> Iterator[None]:
         """Fake tensors, and the net for calls that come by other ways."""
         with self.fake_mode, self.net:
             yield

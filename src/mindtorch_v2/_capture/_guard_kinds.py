@@ -1,8 +1,11 @@
 """The kinds of guard: each says what it demands as text, and as an expression in the code of a check."""
 
+from __future__ import annotations
+
 import enum
 import math
 import types
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -16,7 +19,7 @@ _BY_IDENTITY = (type(None), bool, type(...), type(NotImplemented), torch.dtype, 
 _BY_VALUE = (int, float, complex, str, bytes, torch.device, torch.Size, range)
 
 
-def is_constant(value) -> bool:
+def is_constant(value: Any) -> bool:
     """Whether a value cannot change and is compared by type and value."""
     kind = type(value)
     if kind in _BY_IDENTITY or kind in _BY_VALUE or isinstance(value, enum.Enum):
@@ -26,7 +29,7 @@ def is_constant(value) -> bool:
     return kind is slice and all(map(is_constant, (value.start, value.stop, value.step)))
 
 
-def same_constant(found, expected):
+def same_constant(found: Any, expected: Any) -> bool:
     """Whether `found` is the constant `expected`: of its class and equal, with the sign of zero and nan as nan."""
     kind = type(expected)
     if type(found) is not kind:
@@ -80,7 +83,7 @@ _STATE_NAMES = (
 class TensorMeta:
     """Facts of a tensor that are guarded. `sizes` has None for a dynamic size, with which strides are those of `order`."""
 
-    def __init__(self, tensor, dynamic=()) -> None:
+    def __init__(self, tensor: Any, dynamic: Any = ()) -> None:
         self.kind = type(tensor)
         self.dtype, self.device = tensor.dtype, tensor.device
         self.requires_grad = tensor.requires_grad
@@ -91,7 +94,7 @@ class TensorMeta:
         self.native = _C._TensorGuard(tensor, tuple(self.dynamic))
         self.shape, self.stride = tensor.shape, tensor.stride()
 
-    def differs(self, value):
+    def differs(self, value: Any) -> Any:
         """The difference of `value`, as text; None if nothing is."""
         if type(value) is not self.kind:
             return f"type changed from {self.kind.__name__} to {type(value).__name__}"
@@ -125,7 +128,7 @@ class TensorMeta:
             return f"stride mismatch: expected {self.stride}, actual {value.stride()}"
         return None if value.is_contiguous() else f"stride mismatch: expected contiguous, actual {value.stride()}"
 
-    def matches(self, value):
+    def matches(self, value: Any) -> Any:
         """Whether `value` is such a tensor."""
         return self.native(value)
 
@@ -140,7 +143,7 @@ def _overlap(tensors) -> bool:
     return False
 
 
-def super_has(this, kind, name):
+def super_has(this: type, kind: Any, name: str) -> Any:
     """The attribute under a name in the bases of `kind` after `this`."""
     line = type.__dict__["__mro__"].__get__(kind)
     for base in line[line.index(this) + 1 :]:
@@ -175,22 +178,22 @@ KINDS: dict = {}
 class Kind:
     """Demand of the guards of a name. A guard has a source (or None) and a value: what is expected of what is found there."""
 
-    def __init_subclass__(cls, called=None) -> None:
+    def __init_subclass__(cls, called: Any = None) -> None:
         for name in (called or cls.__name__.lower()).split():
             KINDS[name] = cls
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         """The demand, for readers."""
         return f"a check of {guard.kind}"
 
     @staticmethod
-    def condition(writer, of, guard):
+    def condition(writer: Any, of: Any, guard: Any) -> Any:
         """The demand as an expression. `of` is the variable with what was found; `writer` names objects and sources."""
         raise NotImplementedError
 
     @classmethod
-    def why(cls, guard, args, kwargs):
+    def why(cls, guard: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Why the guard does not hold for these arguments."""
         return cls.text(guard)
 
@@ -199,11 +202,11 @@ class Constant(Kind):
     """A constant of the same class and value."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.source.text()} == {guard.value!r}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         value = guard.value
         if type(value) is bool or value is None:
             return f"{of} is {value}"
@@ -214,7 +217,7 @@ class Constant(Kind):
         return f"same_constant({of}, {writer.constant(value)})"
 
     @classmethod
-    def why(cls, guard, args, kwargs) -> str:
+    def why(cls, guard: Any, args: Any, kwargs: dict[str, Any]) -> str:
         return f"{cls.text(guard)}, it is {guard.source.get(args, kwargs)!r}"
 
 
@@ -222,11 +225,11 @@ class Identity(Kind, called="identity lookup"):
     """The very object."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.source.text()} is {_described(guard.value)}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"{of} is {writer.constant(guard.value)}"
 
 
@@ -234,11 +237,11 @@ class Class(Kind):
     """An object of the class."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"type({guard.source.text()}) is {_described(guard.value)}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"type({of}) is {writer.constant(guard.value)}"
 
 
@@ -246,11 +249,11 @@ class Absent(Kind):
     """A dictionary without the key."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.value!r} not in {guard.source.text()}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         key = repr(guard.value) if type(guard.value) is str else writer.constant(guard.value)
         return f"not dict_has({of}, {key})"
 
@@ -259,11 +262,11 @@ class Has(Kind):
     """A dictionary with the key."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.value!r} in {guard.source.text()}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"dict_has({of}, {writer.constant(guard.value)})"
 
 
@@ -271,11 +274,11 @@ class Keys(Kind):
     """A dictionary with these keys, in this order."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"keys of {guard.source.text()} are {list(guard.value)!r}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"same_constant(tuple({of}), {writer.constant(guard.value)})"
 
 
@@ -283,11 +286,11 @@ class Length(Kind):
     """A container of so many items."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"len({guard.source.text()}) == {guard.value}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"len({of}) == {guard.value}"
 
 
@@ -295,11 +298,11 @@ class Truth(Kind):
     """A container that is empty, or is not."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"bool({guard.source.text()}) is {guard.value}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"(len({of}) != 0) is {guard.value}"
 
 
@@ -307,11 +310,11 @@ class Same(Kind):
     """The object that is found at another source, too."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.source.text()} is {guard.value.text()}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"{of} is {writer.value(guard.value)}"
 
 
@@ -319,11 +322,11 @@ class Different(Kind):
     """Another object than that at another source."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.source.text()} is not {guard.value.text()}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"{of} is not {writer.value(guard.value)}"
 
 
@@ -331,7 +334,7 @@ class Tensor(Kind):
     """A tensor of the form that a `TensorMeta` holds."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         meta = guard.value
         return (
             f"{guard.source.text()} is a {meta.kind.__name__} of {meta.dtype}, {meta.device}, "
@@ -340,11 +343,11 @@ class Tensor(Kind):
         )
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"{writer.constant(guard.value.native)}({of})"
 
     @classmethod
-    def why(cls, guard, args, kwargs) -> str:
+    def why(cls, guard: Any, args: Any, kwargs: dict[str, Any]) -> str:
         return f"tensor {guard.source.text()} {guard.value.differs(guard.source.get(args, kwargs))}"
 
 
@@ -352,7 +355,7 @@ class Looks(Kind):
     """The values that a native guard accepts."""
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"{writer.constant(guard.value)}({of})"
 
 
@@ -360,11 +363,11 @@ class Distinct(Kind):
     """Sources with as many different objects."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{len(guard.value)} tensors are different objects"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"len({{{', '.join(f'id({writer.value(s)})' for s in guard.value)}}}) == {len(guard.value)}"
 
 
@@ -372,11 +375,11 @@ class Separate(Kind):
     """Tensors that share no memory."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"the memory of {len(guard.value)} tensors does not overlap"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"not overlap(({', '.join(map(writer.value, guard.value))},))"
 
 
@@ -384,7 +387,7 @@ class Apart(Kind):
     """The two above, asked of a watch that knows the tensors which are always the same."""
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         apart, memory, sources = guard.value
         return f"{writer.constant(apart)}({memory}, {', '.join(map(writer.value, sources))})"
 
@@ -393,11 +396,11 @@ class Code(Kind):
     """A function with this code."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.source.text()} runs the code of {guard.value.co_name}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"type({of}) is function_type and {of}.__code__ is {writer.constant(guard.value)}"
 
 
@@ -405,11 +408,11 @@ class Function(Kind):
     """A function that is as it was: `(function, code, defaults, keyword defaults)`."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{_described(guard.value[0])} runs the same code"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         f, code, defaults, keywords = map(writer.constant, guard.value[:4])
         return f"{f}.__code__ is {code} and {f}.__defaults__ is {defaults} and {f}.__kwdefaults__ is {keywords}"
 
@@ -418,11 +421,11 @@ class Result(Kind):
     """A pure function that gives the same again: `(function, arguments, result)`."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{_described(guard.value[0])}{guard.value[1]!r} == {guard.value[2]!r}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         function, arguments, result = map(writer.constant, guard.value)
         return f"same_constant({function}(*{arguments}), {result})"
 
@@ -431,11 +434,11 @@ class Super(Kind):
     """The attribute under a name in the bases: `(class, class of the object, name, what is there)`."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"super({_described(guard.value[0])}, {_described(guard.value[1])}).{guard.value[2]} is as it was"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         this, kind, name, attribute = guard.value
         return f"super_has({writer.constant(this)}, {writer.constant(kind)}, {name!r}) is {writer.constant(attribute)}"
 
@@ -444,11 +447,11 @@ class Arguments(Kind):
     """So many positional arguments, and these keywords."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return f"{guard.value[0]} positional arguments and keywords {list(guard.value[1])}"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"len(args) == {guard.value[0]} and tuple(kwargs) == {writer.constant(guard.value[1])}"
 
 
@@ -456,15 +459,15 @@ class Shapes(Kind):
     """Sizes by which the program decides the same: a function of `(args, kwargs)` that tells."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return "the program decides the same by the sizes"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"{writer.constant(guard.value)}(args, kwargs)"
 
     @classmethod
-    def why(cls, guard, args, kwargs) -> str:
+    def why(cls, guard: Any, args: Any, kwargs: dict[str, Any]) -> str:
         return "the program decides something else by these sizes"
 
 
@@ -472,14 +475,14 @@ class State(Kind):
     """The settings of the thread."""
 
     @staticmethod
-    def text(guard) -> str:
+    def text(guard: Any) -> str:
         return "grad mode, autocast, default dtype and device as they were"
 
     @staticmethod
-    def condition(writer, of, guard) -> str:
+    def condition(writer: Any, of: Any, guard: Any) -> str:
         return f"global_state() == {writer.constant(guard.value)}"
 
     @classmethod
-    def why(cls, guard, args, kwargs) -> str:
+    def why(cls, guard: Any, args: Any, kwargs: dict[str, Any]) -> str:
         changed = [name for name, a, b in zip(_STATE_NAMES, global_state(), guard.value) if a != b]
         return f"global state changed: {', '.join(changed)}"

@@ -1,7 +1,16 @@
 """Guards: what must hold for a captured graph to be used, and the function that checks it, made as Python code."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 from mindtorch_v2._capture._guard_kinds import KINDS, names
 from mindtorch_v2._capture._sources import absent, look_up, sequence_item
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._sources import Source
+
 
 __all__ = ["Guard", "compile_check", "compile_gather", "first_failure"]
 
@@ -11,14 +20,14 @@ class Guard:
 
     __slots__ = ("kind", "source", "value", "where")
 
-    def __init__(self, kind, source, value=None, where=None) -> None:
+    def __init__(self, kind: Any, source: Any, value: Any = None, where: Any = None) -> None:
         self.kind, self.source, self.value, self.where = kind, source, value, where
 
-    def text(self):
+    def text(self) -> str:
         """The condition as text."""
         return KINDS[self.kind].text(self)
 
-    def why(self, args, kwargs):
+    def why(self, args: Any, kwargs: dict[str, Any]) -> str:
         """Why it does not hold for these arguments."""
         try:
             return KINDS[self.kind].why(self, args, kwargs)
@@ -29,7 +38,7 @@ class Guard:
 class _Writer:
     """Writes the code of a check: a variable for each source, a test for each guard."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.space = {
             **names,
             "absent": absent,
@@ -38,9 +47,11 @@ class _Writer:
             "look_up": look_up,
             "sequence_item": sequence_item,
         }
-        self.lines, self.names, self.constants = [], {}, {}
+        self.lines: list[Any] = []
+        self.names: dict[Any, Any] = {}
+        self.constants: dict[Any, Any] = {}
 
-    def constant(self, value):
+    def constant(self, value: Any) -> str:
         """The name of an object."""
         name = self.constants.get(id(value))
         if name is None:
@@ -48,7 +59,7 @@ class _Writer:
             self.space[name] = value
         return name
 
-    def value(self, source):
+    def value(self, source: Any) -> str:
         """The name of the variable that holds the value of a source."""
         name = self.names.get(source)
         if name is None:
@@ -62,7 +73,7 @@ class _Writer:
             self.names[source] = name
         return name
 
-    def condition(self, guard):
+    def condition(self, guard: Any) -> Any:
         """The expression that is true where the guard holds."""
         of = None if guard.source is None else self.value(guard.source)
         return KINDS[guard.kind].condition(self, of, guard)
@@ -77,7 +88,7 @@ def _compile(writer, name, lines, otherwise):
     return writer.space[name]
 
 
-def compile_check(guards):
+def compile_check(guards: Sequence[Guard]) -> Callable[..., Any]:
     """A function of `(args, kwargs)`: whether every guard holds."""
     writer = _Writer()
     for guard in guards:
@@ -86,7 +97,7 @@ def compile_check(guards):
     return _compile(writer, "guards", [*writer.lines, "return True"], False)
 
 
-def first_failure(guards, args, kwargs) -> list:
+def first_failure(guards: Sequence[Guard], args: Any, kwargs: dict[str, Any]) -> list:
     """Why the first guard that does not hold fails, in a list; empty if all hold."""
     writer = _Writer()
     for index, guard in enumerate(guards):
@@ -97,7 +108,7 @@ def first_failure(guards, args, kwargs) -> list:
     return [] if found == -1 else [guards[found].why(args, kwargs)]
 
 
-def compile_gather(sources):
+def compile_gather(sources: Sequence[Source]) -> Callable[..., Any]:
     """A function of `(args, kwargs)` that gives the graph's inputs."""
     writer = _Writer()
     names = [writer.value(source) for source in sources]
@@ -108,4 +119,5 @@ def compile_gather(sources):
         ),
         writer.space,
     )
-    return writer.space["gather"]
+    gather: Any = writer.space["gather"]
+    return gather

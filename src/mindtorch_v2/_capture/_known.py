@@ -1,5 +1,7 @@
 """Knowledge about functions and classes that are not instrumented: builtins, the standard library's C code, torch."""
 
+from __future__ import annotations
+
 import bisect
 import collections
 import contextlib
@@ -14,6 +16,8 @@ import re
 import types
 import typing
 import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -46,7 +50,7 @@ _missing = object()
 
 
 @contextlib.contextmanager
-def outside_of():
+def outside_of() -> Iterator[None]:
     """Code in this block is no part of the program."""
     with torch.utils._python_dispatch._disable_current_modes(), DisableTorchFunction():
         yield
@@ -64,9 +68,9 @@ _NO_LEAVES = frozenset(
 
 
 @functools.cache
-def leaves():
+def leaves() -> frozenset[Any]:
     """The functions whose calls are nodes."""
-    found = set()
+    found: set[Any] = set()
     for space in (torch, torch.functional, torch.nn.functional, torch.linalg, torch.fft, torch.special, _C._nn):
         for name, value in list(vars(space).items()):
             if name.startswith("_") or name in _NO_LEAVES or isinstance(value, (type, types.ModuleType)):
@@ -77,7 +81,8 @@ def leaves():
                     continue
                 if owner.startswith(torch.__name__) or owner.startswith("torch"):
                     found.add(value)
-    found.update((torch.tensor, torch.as_tensor))
+    makers: tuple[Any, ...] = (torch.tensor, torch.as_tensor)
+    found.update(makers)
     return frozenset(found)
 
 
@@ -134,7 +139,7 @@ def _checkpoint(
 
 
 def _tensor_fact(name):
-    def handler(trace, tensor):
+    def handler(trace: Any, tensor: Any) -> Any:
         return trace.tensor_method(tensor, name, (), {})
 
     return handler
@@ -205,7 +210,7 @@ def _deep_copied(trace, value, memo=None):
 
 
 def _guarded_result(f):
-    def handler(trace, *args, **kwargs):
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs or not all(map(is_constant, args)):
             trace.refuse(f"{f.__qualname__} with these arguments", "call")
         value = f(*args)
@@ -225,7 +230,7 @@ def _tree_map(trace, func, tree, *rests, is_leaf=None):
 
 
 @functools.cache
-def functions():
+def functions() -> Any:
     """Python functions -> handler(trace, *args, **kwargs)."""
     found = {
         torch.autocast.__enter__: _enter_autocast,
@@ -269,14 +274,14 @@ def functions():
 
 
 def _constantly(value):
-    def handler(trace, *args, **kwargs):
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
         return value
 
     return handler
 
 
 def _log_once(f):
-    def handler(trace, logger, *args, **kwargs):
+    def handler(trace: Any, logger: logging.Logger, *args: Any, **kwargs: Any) -> Any:
         # Said when the program is captured, not at each call.
         for each in args:
             trace.fmt(each, -1, "")
@@ -288,7 +293,7 @@ def _log_once(f):
     return handler
 
 
-def cached(trace, f, args, kwargs):
+def cached(trace: Any, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of what functools.lru_cache made: its result is guarded by calling it again."""
     if _is_logging(f):
         if all(map(is_constant, args)) and all(map(is_constant, kwargs.values())):
@@ -309,10 +314,10 @@ def cached(trace, f, args, kwargs):
     return value
 
 
-def assumed_constant(f):
+def assumed_constant(f: Any) -> Any:
     """A call of a function of which the program says that it always gives the same."""
 
-    def handler(trace, *args, **kwargs):
+    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
         if not all(map(is_constant, (*args, *kwargs.values()))):
             trace.refuse(f"{f.__qualname__!r}, assumed constant, with arguments that are no constants", "call")
         with outside_of():
@@ -333,7 +338,7 @@ _PURE_FUNCTIONS = (operator.concat, operator.countOf, operator.indexOf, bisect.b
 _WRITING_MODULES = ("_heapq", "_bisect")  # to their first argument
 
 
-def pure_call(trace, f, args, kwargs):
+def pure_call(trace: Any, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a function in C that is in no table: allowed if its module is pure and its arguments plain."""
     module = getattr(f, "__module__", None) or ""
     if module in _PURE_MODULES or f in _PURE_FUNCTIONS:
@@ -351,7 +356,7 @@ def pure_call(trace, f, args, kwargs):
     trace.refuse(f"the function {module}.{f.__name__}, which is not known to be pure, cannot be captured", "call")
 
 
-def class_method(trace, f, owner, args, kwargs):
+def class_method(trace: Any, f: Any, owner: type, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a method in C of a class: `dict.fromkeys`, `object.__new__`."""
     name = f.__name__
     if name == "apply" and issubclass(owner, torch.autograd.Function):
@@ -382,7 +387,7 @@ _WRITES = frozenset(
 )
 
 
-def outside_method(trace, obj, name, source, args, kwargs):
+def outside_method(trace: Any, obj: Any, name: str, source: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a method of an object from outside that is written in C."""
     if name in _WRITES:
         if isinstance(obj, dict) and name == "setdefault" and dict.__contains__(obj, args[0]):
@@ -424,7 +429,9 @@ def outside_method(trace, obj, name, source, args, kwargs):
     return None
 
 
-def constant_method(trace, obj, descriptor, args, kwargs):
+def constant_method(
+    trace: Any, obj: Any, descriptor: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+) -> bool | str:
     """A call of a method of a constant, as `"".join`."""
     name = descriptor.__name__
     if isinstance(obj, str) and name == "join":
@@ -443,7 +450,7 @@ def constant_method(trace, obj, descriptor, args, kwargs):
 _COMPARING = frozenset("remove index count __contains__ __eq__ __ne__ __lt__ __gt__".split())
 
 
-def native_method(trace, obj, descriptor, args, kwargs):
+def native_method(trace: Any, obj: Any, descriptor: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a method in C of a builtin container that the program made."""
     name = descriptor.__name__
     if name == "sort":
@@ -482,7 +489,7 @@ def _methods():
 
 
 def _pattern(name):
-    def handler(trace, pattern, *args):
+    def handler(trace: Any, pattern: Any, *args: Any) -> Any:
         if not all(map(is_constant, args)):
             trace.refuse("a regular expression with these arguments", "call")
         return getattr(pattern, name)(*args)
@@ -490,12 +497,12 @@ def _pattern(name):
     return handler
 
 
-def method_handler(obj, name):
+def method_handler(obj: Any, name: str) -> Any:
     """The handler of a method in C of an object of another class; None if it is not known."""
     return _methods().get((type(obj), name))
 
 
-def object_handler(f):
+def object_handler(f: Any) -> Any:
     """The handler of a call of an object that is no function; None if it is not known."""
     if isinstance(f, CustomOpDef):
         return lambda trace, obj, *args, **kwargs: trace.leaf(obj._opoverload, args, kwargs)

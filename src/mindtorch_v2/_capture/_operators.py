@@ -1,10 +1,15 @@
 """Operators, comparisons, tests and formatting, as the instrumented copy of a function asks for them."""
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import enum
 import operator
 import types
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
@@ -16,7 +21,7 @@ from mindtorch_v2._sizes.recorded import RecordedInt, RecordedNumber, RecordedSi
 __all__ = ["Operators"]
 
 _ITERATORS = tuple(
-    type(iter(x))  # type: ignore[var-annotated]
+    type(iter(x))  # type: ignore[var-annotated]  # (any container)
     for x in (
         [],
         (),
@@ -32,7 +37,7 @@ _ITERATORS = tuple(
         collections.deque(),
     )
 )
-_NATIVE = (
+_NATIVE: Any = (
     *(list, dict, tuple, set, frozenset, collections.deque, str, bytes, range),
     *(zip, map, enumerate, filter, reversed, types.GeneratorType, types.MappingProxyType),
     *(type({}.keys()), type({}.values()), type({}.items())),
@@ -60,15 +65,15 @@ _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": 
 class _Context:
     """A context manager of the program's, entered and left through the trace."""
 
-    def __init__(self, trace, manager) -> None:
+    def __init__(self, trace: Any, manager: Any) -> None:
         self.trace, self.manager = trace, manager
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self.trace.graph.tries += isinstance(self.manager, contextlib.suppress)
         self.leave = self.trace.ga(self.manager, "__exit__")
         return self.trace.call(self.trace.ga(self.manager, "__enter__"))
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> bool | None:
         self.trace.graph.tries -= isinstance(self.manager, contextlib.suppress)
         if self.trace.failed is not None:
             return False
@@ -81,7 +86,7 @@ class _Trying:
     `classes` are those of the handlers, where all are known not to depend on values: then it is the first run that shows.
     """
 
-    def __init__(self, trace, classes) -> None:
+    def __init__(self, trace: Any, classes: Sequence[type[Exception]]) -> None:
         self.trace = trace
         self.by_values = not classes or not all(each is DECIDED_BY_FORM.get(each.__name__) for each in classes)
 
@@ -89,7 +94,7 @@ class _Trying:
         self.trace.graph.tries += self.by_values
         self.trace.graph.tries_by_form += not self.by_values
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         self.trace.graph.tries -= self.by_values
         self.trace.graph.tries_by_form -= not self.by_values
 
@@ -97,13 +102,16 @@ class _Trying:
 class Operators(Reader):
     """The part of a trace that computes."""
 
-    def is_native(self, obj):
+    call: Any
+    tensor_method: Any
+
+    def is_native(self, obj: Any) -> bool:
         """Whether `obj` is a builtin container or iterator that the program made."""
         return id(obj) not in self.sources.outside and (
             isinstance(obj, _NATIVE) or type(obj).__module__ == _ITERTOOLS or isinstance(obj, collections.OrderedDict)
         )
 
-    def is_plain(self, value) -> bool:
+    def is_plain(self, value: Any) -> bool:
         """Whether C code may compare and print `value`: constants, and containers of them that the program made."""
         if is_constant(value) or isinstance(value, (RecordedNumber, type, types.FunctionType, types.ModuleType)):
             return True
@@ -119,7 +127,7 @@ class Operators(Reader):
 
     # ---- operators ----
 
-    def bin(self, name, a, b):
+    def bin(self, name: str, a: Any, b: Any) -> Any:
         """`a <name> b`."""
         self.alive()
         function = _FUNCTIONS[name]
@@ -139,7 +147,7 @@ class Operators(Reader):
             return function(a, b)
         return self._with_methods(function, name, a, b)
 
-    def formatted(self, text, values):
+    def formatted(self, text: Any, values: Any) -> str:
         """`text % values`."""
         values = self.deep(values)
         if not self.is_plain(values):
@@ -176,7 +184,7 @@ class Operators(Reader):
             return True
         return self.is_plain(a) and self.is_plain(b)
 
-    def aug(self, name, a, b):
+    def aug(self, name: str, a: Any, b: Any) -> Any:
         """`a <name>= b`: what `a` is then."""
         self.alive()
         if isinstance(a, torch.Tensor):
@@ -198,7 +206,7 @@ class Operators(Reader):
             self.refuse(f"{special} of a {type(a).__name__} cannot be captured", "operator")
         return self.bin(name, a, b)
 
-    def un(self, name, a):
+    def un(self, name: str, a: Any) -> Any:
         """`-a`, `+a`, `~a`."""
         self.alive()
         function = _FUNCTIONS[name]
@@ -214,7 +222,7 @@ class Operators(Reader):
 
     # ---- comparisons ----
 
-    def cmp(self, name, a, b):
+    def cmp(self, name: str, a: Any, b: Any) -> bool | torch.Tensor:
         """`a <name> b`."""
         self.alive()
         if name == "is":
@@ -267,7 +275,7 @@ class Operators(Reader):
             value, (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)
         )
 
-    def same(self, a, b) -> bool:
+    def same(self, a: Any, b: Any) -> bool:
         """`a is b`."""
         if a is None or b is None:
             return a is b
@@ -291,9 +299,9 @@ class Operators(Reader):
         target = self.graph.node_of(tensor).target
         return id(tensor) not in self.graph.real_of and getattr(target, "__name__", target) in _GIVING_BACK
 
-    def chain(self, left, *parts):
+    def chain(self, left: int, *parts: Any) -> bool:
         """`a < b < c`; what comes after the first is given as functions."""
-        result = True
+        result: Any = True
         for index in range(0, len(parts), 2):
             right = parts[index + 1]()
             result = self.cmp(parts[index], left, right)
@@ -302,7 +310,7 @@ class Operators(Reader):
             left = right
         return result
 
-    def contains(self, container, value):
+    def contains(self, container: Any, value: Any) -> Any:
         """`value in container`."""
         kind = type(container)
         if isinstance(container, torch.Tensor):
@@ -343,7 +351,7 @@ class Operators(Reader):
 
     # ---- tests ----
 
-    def t(self, value):
+    def t(self, value: Any) -> bool | None:
         """Whether `value` is true."""
         self.alive()
         if value is True or value is False or value is None:
@@ -375,12 +383,12 @@ class Operators(Reader):
         self.refuse(f"a test of a {kind.__name__} cannot be captured", "test")
         return None
 
-    def truthy(self, value):
+    def truthy(self, value: Any) -> Any:
         """`value`, whose truth Python will ask for next."""
         self.t(value)
         return value
 
-    def length(self, value):
+    def length(self, value: Any) -> int:
         """`len(value)`."""
         if isinstance(value, torch.Tensor):
             if value.dim() == 0:
@@ -400,7 +408,7 @@ class Operators(Reader):
             self.sources.guard("length", source, len(value))
         return len(value)
 
-    def numel(self, tensor):
+    def numel(self, tensor: Any) -> int:
         """`tensor.numel()`."""
         if id(tensor) not in self.graph.tainted:
             return tensor.numel()
@@ -408,11 +416,11 @@ class Operators(Reader):
 
     # ---- the rest of the syntax ----
 
-    def slice(self, start, stop, step):
+    def slice(self, start: Any, stop: int | RecordedInt | None, step: int | None) -> slice:
         """`start:stop:step`."""
         return slice(start, stop, step)
 
-    def fmt(self, value, conversion, spec):
+    def fmt(self, value: Any, conversion: int, spec: str) -> str:
         """The text in an f-string for `value`."""
         if isinstance(value, torch.Tensor):
             self.refuse("the text of a tensor depends on its values", "data_dependent")
@@ -431,7 +439,7 @@ class Operators(Reader):
             value = str(value)
         return format(value, spec)
 
-    def subject(self, value):
+    def subject(self, value: Any) -> Any:
         """The value that a match statement looks at."""
         if id(value) in self.sources.outside or not (self.is_plain(value) or isinstance(value, (list, tuple, dict))):
             self.refuse(f"a match statement over a {type(value).__name__} cannot be captured", "match")
@@ -439,12 +447,12 @@ class Operators(Reader):
             return value.__index__()
         return value
 
-    def context(self, manager):
+    def context(self, manager: Any) -> Any:
         """The context that a with statement enters for `manager`."""
         self.alive()
         return _Context(self, manager)
 
-    def trying(self, classes):
+    def trying(self, classes: Sequence[type[Exception]]) -> Any:
         """Around the block of a try statement."""
         return _Trying(self, classes)
 

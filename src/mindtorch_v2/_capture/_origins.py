@@ -1,7 +1,10 @@
 """The sources of one trace: where each value that the program read came from, and under which guards it is what it is."""
 
+from __future__ import annotations
+
 import functools
 import types
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
@@ -40,7 +43,7 @@ _BY_IDENTITY = (
 class Sources:
     """The part of a trace that knows what was read, and under which guards."""
 
-    def __init__(self, trace) -> None:
+    def __init__(self, trace: Any) -> None:
         self.trace = trace
         self.outside: dict = {}  # id -> (object, source)
         self.interned: dict = {}
@@ -48,21 +51,21 @@ class Sources:
         self.guards: list = []
         self._known_guards: set = set()
 
-    def source(self, kind, *args):
+    def source(self, kind: Any, *args: Any) -> Any:
         """The one Source object of a path."""
         made = kind(*args)
         return self.interned.setdefault(made, made)
 
-    def constant_source(self, value, name):
+    def constant_source(self, value: Any, name: str) -> Any:
         """The source of an object that is guarded elsewhere to be this one."""
         return self.source(Constant, value, name)
 
-    def source_of(self, obj):
+    def source_of(self, obj: Any) -> Any:
         """Where an object came from; None if the program made it."""
         found = self.outside.get(id(obj))
         return None if found is None else found[1]
 
-    def guard(self, kind, source, value=None) -> None:
+    def guard(self, kind: Any, source: Any, value: Any = None) -> None:
         """A guard, once."""
         key: tuple
         if kind in ("absent", "constant", "has", "keys"):
@@ -80,7 +83,7 @@ class Sources:
             self.trace.kept.append(value)
             self.guards.append(Guard(kind, source, value))
 
-    def wrap(self, value, source):
+    def wrap(self, value: Any, source: Any) -> Any:
         """The value that the program gets for one that was read from a source; its guard is noted."""
         known = self.read.get(source, absent)
         if known is not absent:
@@ -132,7 +135,7 @@ class Sources:
             self.register(value, source)
         return value
 
-    def register(self, value, source) -> None:
+    def register(self, value: Any, source: Any) -> None:
         """Note where an object came from; the same object by another way is guarded to be the same."""
         known = self.outside.get(id(value))
         if known is None:
@@ -140,7 +143,7 @@ class Sources:
         elif known[1] is not source:
             self.guard("same", source, known[1])
 
-    def type_attribute(self, kind, name):
+    def type_attribute(self, kind: Any, name: str) -> Any:
         """The attribute that a class has under a name, guarded; `absent` if nothing."""
         found = look_up(kind, name, absent)
         source = self.source(OfClass, kind, name)

@@ -1,5 +1,7 @@
 """Reads: what a program gets of objects that were there before, with a guard for each; and writes to them."""
 
+from __future__ import annotations
+
 import collections
 import enum
 import functools
@@ -7,6 +9,8 @@ import operator
 import threading
 import types
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
@@ -36,7 +40,7 @@ class TensorMethod:
 
     __slots__ = ("name", "tensor")
 
-    def __init__(self, tensor, name) -> None:
+    def __init__(self, tensor: Any, name: str) -> None:
         self.tensor, self.name = tensor, name
 
 
@@ -45,7 +49,7 @@ class BoundSlot:
 
     __slots__ = ("descriptor", "obj")
 
-    def __init__(self, descriptor, obj) -> None:
+    def __init__(self, descriptor: Callable[..., Any], obj: Any) -> None:
         self.descriptor, self.obj = descriptor, obj
 
 
@@ -57,9 +61,14 @@ def _takes_set(attribute) -> bool:
 class Reader(Recorder):
     """The part of a trace that reads."""
 
+    bin: Any
+    call: Any
+    is_native: Any
+    numel: Any
+
     # ---- attributes ----
 
-    def ga(self, obj, name):
+    def ga(self, obj: Any, name: str) -> Any:
         """`obj.name`."""
         self.alive()
         kind = type(obj)
@@ -96,7 +105,7 @@ class Reader(Recorder):
                 return self._module_state(obj, name)
             return self.call(fallback, obj, name)
 
-    def plain_attribute(self, obj, name):
+    def plain_attribute(self, obj: Any, name: str) -> Any:
         """`object.__getattribute__(obj, name)`."""
         kind, source = type(obj), self.sources.source_of(obj)
         attribute = self.sources.type_attribute(kind, name)
@@ -262,7 +271,7 @@ class Reader(Recorder):
 
     # ---- attributes of tensors ----
 
-    def tensor_attribute(self, tensor, name):
+    def tensor_attribute(self, tensor: Any, name: str) -> Any:
         """`tensor.name`: a fact, a recorded property, or a method."""
         if name == "shape":
             return self.graph.shape_of(tensor)
@@ -306,7 +315,7 @@ class Reader(Recorder):
 
     # ---- writes ----
 
-    def sa(self, value, obj, name):
+    def sa(self, value: Any, obj: Any, name: str) -> None:
         """`obj.name = value`."""
         self.alive()
         kind = type(obj)
@@ -332,7 +341,7 @@ class Reader(Recorder):
         else:
             self.plain_set(obj, name, value)
 
-    def plain_set(self, obj, name, value):
+    def plain_set(self, obj: Any, name: str, value: Any) -> None:
         """`object.__setattr__(obj, name, value)`."""
         kind = type(obj)
         attribute = self.sources.type_attribute(kind, name)
@@ -363,7 +372,7 @@ class Reader(Recorder):
             return False
         return self.ga(obj, name) is value
 
-    def da(self, obj, name):
+    def da(self, obj: Any, name: str) -> None:
         """`del obj.name`."""
         self.alive()
         if self.sources.source_of(obj) is not None or isinstance(obj, (torch.Tensor, type, types.ModuleType)):
@@ -376,7 +385,7 @@ class Reader(Recorder):
 
     # ---- items ----
 
-    def gi(self, obj, key):
+    def gi(self, obj: Any, key: Any) -> Any:
         """`obj[key]`."""
         self.alive()
         kind = type(obj)
@@ -388,9 +397,10 @@ class Reader(Recorder):
             return obj[key]
         source = self.sources.source_of(obj)
         if isinstance(obj, type):
+            members: Any = obj
             if type(obj) is enum.EnumMeta:
-                return obj[key]
-            return self.call(self.ga(obj, "__class_getitem__"), key) if kind is not type else obj[key]
+                return members[key]
+            return self.call(self.ga(obj, "__class_getitem__"), key) if kind is not type else members[key]
         getter = look_up(kind, "__getitem__")
         if type(getter) is types.FunctionType:
             self.sources.type_attribute(kind, "__getitem__")
@@ -430,7 +440,7 @@ class Reader(Recorder):
         self.refuse(f"an item of a {kind.__name__} cannot be captured", "item")
         return None
 
-    def check_key(self, key) -> None:
+    def check_key(self, key: Any) -> None:
         """Refuse what is no constant and is not compared by identity as a key of a dictionary outside."""
         if is_constant(key) or isinstance(key, (type, types.FunctionType)):
             return
@@ -439,7 +449,7 @@ class Reader(Recorder):
             self.refuse("a key that is no constant", "item")
         self.sources.guard("identity", source, key)
 
-    def si(self, value, obj, key):
+    def si(self, value: Any, obj: Any, key: Any) -> None:
         """`obj[key] = value`."""
         self.alive()
         if isinstance(obj, torch.Tensor):
@@ -459,7 +469,7 @@ class Reader(Recorder):
         else:
             self.refuse(f"assignment to an item of a {type(obj).__name__}", "write")
 
-    def di(self, obj, key):
+    def di(self, obj: Any, key: Any) -> None:
         """`del obj[key]`."""
         self.alive()
         deleter = look_up(type(obj), "__delitem__")
@@ -472,7 +482,7 @@ class Reader(Recorder):
 
     # ---- iteration ----
 
-    def it(self, obj):
+    def it(self, obj: Any) -> Any:
         """The iterable that a loop over `obj` runs over."""
         self.alive()
         kind = type(obj)
@@ -506,7 +516,7 @@ class Reader(Recorder):
         if type(step) is not types.FunctionType:
             return self.it(iterator)
 
-        def run():
+        def run() -> Any:
             while True:
                 try:
                     value = self.call(step, iterator)
@@ -544,7 +554,7 @@ class Reader(Recorder):
         self.refuse(f"a loop over a {kind.__name__} outside cannot be captured", "iteration")
         return None
 
-    def keys(self, obj, source):
+    def keys(self, obj: Any, source: Any) -> tuple[int | str, ...]:
         """The keys of a dictionary outside, guarded."""
         if id(obj) in self.writes.noted:
             self.refuse("the keys of a dictionary outside that was written to", "write")
@@ -554,14 +564,14 @@ class Reader(Recorder):
         self.sources.guard("keys", source, found)
         return found
 
-    def items(self, obj, source) -> list:
+    def items(self, obj: Any, source: Any) -> list:
         """The items of a dictionary outside."""
         keys = self.keys(obj, source)
         return [
             (key, self.sources.wrap(dict.__getitem__(obj, key), self.sources.source(Item, source, key))) for key in keys
         ]
 
-    def it_unpacked(self, obj, pattern):
+    def it_unpacked(self, obj: Any, pattern: Any) -> Any:
         """Like `it`, each item unpacked as a target of the pattern's form does."""
         return (self._unpacked(each, pattern) for each in self.it(obj))
 
@@ -573,7 +583,7 @@ class Reader(Recorder):
             return items
         return tuple(self._unpacked(item, part) for item, part in zip(items, pattern))
 
-    def mapping(self, obj):
+    def mapping(self, obj: Any) -> dict[str, Any]:
         """The dictionary that `**obj` gives."""
         self.alive()
         source = self.sources.source_of(obj)
@@ -588,7 +598,7 @@ class Reader(Recorder):
             return dict(obj)
         return {key: self.gi(obj, key) for key in self.it(self.call(self.ga(obj, "keys")))}
 
-    def deep(self, value):
+    def deep(self, value: Any) -> Any:
         """`value` with every container from outside replaced by one of this trace, so that C code may read it.
 
         What holds nothing from outside stays the object that it is.
@@ -596,7 +606,7 @@ class Reader(Recorder):
         kind = type(value)
         source = self.sources.outside.get(id(value))
         if kind in (list, tuple):
-            items = [self.deep(each) for each in self.it(value)]
+            items: Any = [self.deep(each) for each in self.it(value)]
             if source is None and all(map(operator.is_, items, value)):
                 return value
             return kind(items)

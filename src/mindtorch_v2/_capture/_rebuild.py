@@ -1,11 +1,19 @@
 """The program's result made of the graph's outputs: what has to be put round them, found once and repeated at each call."""
 
+from __future__ import annotations
+
 import collections
 import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.node import Node
+
 
 __all__ = ["Rebuilding"]
 
@@ -13,20 +21,20 @@ __all__ = ["Rebuilding"]
 class Rebuilding:
     """Collects the outputs of a graph; `recipe(value)` gives a function of `(outputs, inputs, args, kwargs, memo)`."""
 
-    def __init__(self, trace):
+    def __init__(self, trace: Any) -> None:
         self.trace = trace
-        self.nodes = []
-        self.places = {}
-        self.keys = {}
+        self.nodes: list[Any] = []
+        self.places: dict[Any, Any] = {}
+        self.keys: dict[Any, Any] = {}
 
-    def output(self, node):
+    def output(self, node: Node) -> int:
         """The place of a node among the outputs."""
         if node not in self.places:
             self.places[node] = len(self.nodes)
             self.nodes.append(node)
         return self.places[node]
 
-    def recipe(self, value):
+    def recipe(self, value: Any) -> Callable[..., Any]:
         """How to make such a value."""
         trace = self.trace
         if isinstance(value, torch.Tensor):
@@ -102,7 +110,7 @@ class Rebuilding:
             if type(slot) is types.MemberDescriptorType and _is_set(slot, value)
         ]
 
-        def make(*given):
+        def make(*given: Any) -> Any:
             memo = given[-1]
             made = memo[key] = object.__new__(kind) if base is object else kind.__new__(kind)
             if base is list:

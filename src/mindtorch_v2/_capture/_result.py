@@ -1,6 +1,17 @@
 """The result of a capture: a graph, the guards under which it holds, and how a call's result is made of the graph's."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._shape_program import ShapeProgram
+    from mindtorch_v2._capture._sources import Source
+    from mindtorch_v2.fx.graph_module import GraphModule
+
 
 __all__ = ["Capture", "Guards", "Uncapturable"]
 
@@ -12,7 +23,7 @@ class Uncapturable(Exception):
     `(file name, line number, source line)`, or None.
     """
 
-    def __init__(self, reason, kind="unsupported", location=None) -> None:
+    def __init__(self, reason: Any, kind: Any = "unsupported", location: tuple[str, int, str] | None = None) -> None:
         super().__init__(reason)
         self.reason, self.kind, self.location = reason, kind, location
 
@@ -29,7 +40,7 @@ class Guards:
     `lines` names them, one text each. `global_state` is what held of grad mode, autocast and the default dtype.
     """
 
-    def __init__(self, guards, shapes=None) -> None:
+    def __init__(self, guards: Sequence[Guard], shapes: tuple[ShapeProgram, list[Source]] | None = None) -> None:
         self.guards = guards
         self._shapes = shapes  # (ShapeProgram, sources of its inputs), where sizes may differ
         self._watching = None
@@ -63,7 +74,7 @@ class Guards:
             self._gather = compile_gather(sources)
         return program.holds(self._gather(args, kwargs))
 
-    def failures(self, args, kwargs):
+    def failures(self, args: Any, kwargs: dict[str, Any]) -> list[str]:
         """Why not: a text for the first guard that does not hold; an empty list if all hold."""
         return first_failure(self._all(), args, kwargs)
 
@@ -71,7 +82,7 @@ class Guards:
 class _Before:
     """The state that a call may change before it fails: random numbers and the tensors that are given."""
 
-    def __init__(self, tensors) -> None:
+    def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
         self.random = torch.get_rng_state()
         self.tensors = [(tensor, tensor.detach().clone()) for tensor in tensors]
 
@@ -90,7 +101,17 @@ class Capture:
     output is a flat tuple. `sources` are where the inputs come from at each call.
     """
 
-    def __init__(self, graph, example_inputs, guards, sources, recipe, effects, again=None, written=()):
+    def __init__(
+        self,
+        graph: GraphModule,
+        example_inputs: Sequence[torch.Tensor],
+        guards: Guards,
+        sources: Sequence[Source],
+        recipe: Callable[..., Any],
+        effects: Sequence[Any],
+        again: Callable[..., Any] | None = None,
+        written: Sequence[int] = (),
+    ) -> None:
         self.graph = graph
         self.example_inputs = example_inputs
         self.guards = guards
@@ -99,13 +120,15 @@ class Capture:
         self._effects = effects
         self._again = again  # the program, where it may catch an error of the graph
         self._written = written  # then: the places of inputs that are written, until a run has shown that there is none
-        self._known = None
-        self._fixed, self._moving, self._gather = [], (), None
+        self._known: Any = None
+        self._fixed: list[Any] = []
+        self._moving: list[int] = []
+        self._gather: Any = None
 
-    def inputs(self, args, kwargs):
+    def inputs(self, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """The graph's inputs for a call with these arguments, for which `guards.check` was the last that was asked."""
         watching = self.guards._watching
-        known = {} if watching is None else watching.values
+        known: dict[Any, Any] = {} if watching is None else watching.values
         if known is not self._known or self._gather is None:
             self._known = known
             self._fixed = [known.get(source) for source in self.sources]
@@ -116,7 +139,7 @@ class Capture:
             found[place] = value
         return found
 
-    def run(self, compiled, args, kwargs):
+    def run(self, compiled: GraphModule | Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of the program: `compiled(*inputs)` gives the graph's flat outputs, the rest is put round them."""
         inputs = self.inputs(args, kwargs)
         if self._again is None:
@@ -129,7 +152,7 @@ class Capture:
                 before.restore()
                 return self._again(*args, **kwargs)
             self._written = ()
-        memo = {}
+        memo: dict[Any, Any] = {}
         result = self._recipe(outputs, args, kwargs, memo)
         for write, source, name, recipe in self._effects:
             write(source.get(args, kwargs), name, recipe(outputs, args, kwargs, memo))

@@ -3,8 +3,13 @@
 In the copy `__mt_h` is the trace and `__mt_f` the function's own view of it, which knows its global variables and cells.
 """
 
+from __future__ import annotations
+
 import ast
 import types
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any
 
 from mindtorch_v2._capture._find_source import file_of, find
 from mindtorch_v2._capture._result import Uncapturable
@@ -57,8 +62,12 @@ def _names_of(target) -> set:
 class _Bound(ast.NodeVisitor):
     """The names that a function binds itself, and those that it declares to be another's."""
 
-    def __init__(self, node):
-        self.names, self.globals, self.nonlocals = set(), set(), set()
+    node: Any
+
+    def __init__(self, node: Any) -> None:
+        self.names: set[Any] = set()
+        self.globals: set[Any] = set()
+        self.nonlocals: set[Any] = set()
         self.inside = 0
         if isinstance(node, _FUNCTIONS):
             for a in ast.walk(node.args):
@@ -71,11 +80,11 @@ class _Bound(ast.NodeVisitor):
                 self.names |= _names_of(generator.target)
         self.names -= self.globals | self.nonlocals
 
-    def visit_Name(self, node) -> None:
+    def visit_Name(self, node: Any) -> None:
         if not isinstance(node.ctx, ast.Load) and not self.inside:
             self.names.add(node.id)
 
-    def visit_NamedExpr(self, node) -> None:
+    def visit_NamedExpr(self, node: Any) -> None:
         self.names.add(node.target.id)
         self.visit(node.value)
 
@@ -90,7 +99,7 @@ class _Bound(ast.NodeVisitor):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _definition
 
-    def visit_Lambda(self, node) -> None:
+    def visit_Lambda(self, node: Any) -> None:
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 self.visit(default)
@@ -103,7 +112,7 @@ class _Bound(ast.NodeVisitor):
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
-    def visit_ExceptHandler(self, node) -> None:
+    def visit_ExceptHandler(self, node: Any) -> None:
         if node.name:
             self.names.add(node.name)
         self.generic_visit(node)
@@ -114,10 +123,10 @@ class _Bound(ast.NodeVisitor):
 
     visit_Import = visit_ImportFrom = _import
 
-    def visit_Global(self, node) -> None:
+    def visit_Global(self, node: Any) -> None:
         self.globals.update(node.names)
 
-    def visit_Nonlocal(self, node) -> None:
+    def visit_Nonlocal(self, node: Any) -> None:
         self.nonlocals.update(node.names)
 
     def _pattern(self, node) -> None:
@@ -127,7 +136,7 @@ class _Bound(ast.NodeVisitor):
 
     visit_MatchAs = visit_MatchStar = _pattern
 
-    def visit_MatchMapping(self, node) -> None:
+    def visit_MatchMapping(self, node: Any) -> None:
         if node.rest:
             self.names.add(node.rest)
         self.generic_visit(node)
@@ -158,20 +167,20 @@ def _lambda(body):
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, root, free, class_name):
+    def __init__(self, root: ast.AST, free: frozenset[str], class_name: str | None) -> None:
         self.root, self.free, self.class_name = root, free, class_name
-        self.scopes = []
+        self.scopes: list[Any] = []
         self.count = 0
 
     # ---- names ----
 
-    def mangled(self, name):
+    def mangled(self, name: str) -> Any:
         if self.class_name and name.startswith("__") and not name.endswith("__"):
             stripped = self.class_name.lstrip("_")
             return f"_{stripped}{name}" if stripped else name
         return name
 
-    def kind_of(self, name) -> str:
+    def kind_of(self, name: str) -> str:
         """ "local", "free" (a cell of the function) or "global"."""
         for scope in reversed(self.scopes):
             if name in scope.globals:
@@ -180,12 +189,12 @@ class _Rewriter(ast.NodeTransformer):
                 return "local"
         return "free" if self.mangled(name) in self.free else "global"
 
-    def temporary(self):
+    def temporary(self) -> Any:
         self.count += 1
         name = f"__mt_t{self.count}"
         return name
 
-    def visit_Name(self, node):
+    def visit_Name(self, node: Any) -> Any:
         if not isinstance(node.ctx, ast.Load):
             return node
         kind = self.kind_of(node.id)
@@ -193,7 +202,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         return self.at(node, _method("__mt_f", "c" if kind == "free" else "g", ast.Constant(self.mangled(node.id))))
 
-    def at(self, node, made):
+    def at(self, node: Any, made: ast.AST) -> Any:
         for each in ast.walk(made):
             if not hasattr(each, "lineno"):
                 ast.copy_location(each, node)
@@ -201,18 +210,18 @@ class _Rewriter(ast.NodeTransformer):
 
     # ---- expressions ----
 
-    def visit_Attribute(self, node):
+    def visit_Attribute(self, node: Any) -> Any:
         obj = self.visit(node.value)
         return self.at(node, _h("ga", obj, ast.Constant(self.mangled(node.attr))))
 
-    def visit_Subscript(self, node):
+    def visit_Subscript(self, node: Any) -> Any:
         return self.at(node, _h("gi", self.visit(node.value), self.visit(node.slice)))
 
-    def visit_Slice(self, node):
+    def visit_Slice(self, node: Any) -> Any:
         parts = [ast.Constant(None) if p is None else self.visit(p) for p in (node.lower, node.upper, node.step)]
         return self.at(node, ast.Call(ast.Attribute(_load("__mt_h"), "slice", ast.Load()), parts, []))
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: Any) -> Any:
         if (
             isinstance(node.func, ast.Name)
             and node.func.id == "super"
@@ -239,27 +248,27 @@ class _Rewriter(ast.NodeTransformer):
         )
         return ast.copy_location(made, node)
 
-    def visit_Starred(self, node):
+    def visit_Starred(self, node: Any) -> Any:
         if isinstance(node.ctx, ast.Load):
             return self.at(node, ast.Starred(_h("it", self.visit(node.value)), ast.Load()))
         return self.generic_visit(node)
 
-    def visit_Dict(self, node):
+    def visit_Dict(self, node: Any) -> Any:
         keys = [None if key is None else self.visit(key) for key in node.keys]
         values = [self.visit(value) for value in node.values]
         values = [self.at(node, _h("mapping", v)) if k is None else v for k, v in zip(keys, values)]
         return ast.copy_location(ast.Dict(keys, values), node)
 
-    def visit_BinOp(self, node):
+    def visit_BinOp(self, node: Any) -> Any:
         name = ast.Constant(_BINARY[type(node.op)])
         return self.at(node, _h("bin", name, self.visit(node.left), self.visit(node.right)))
 
-    def visit_UnaryOp(self, node):
+    def visit_UnaryOp(self, node: Any) -> Any:
         if isinstance(node.op, ast.Not):
             return ast.copy_location(ast.UnaryOp(ast.Not(), self.test(node.operand)), node)
         return self.at(node, _h("un", ast.Constant(_UNARY[type(node.op)]), self.visit(node.operand)))
 
-    def visit_Compare(self, node):
+    def visit_Compare(self, node: Any) -> Any:
         names = [ast.Constant(_COMPARE[type(op)]) for op in node.ops]
         left = self.visit(node.left)
         rights = [self.visit(right) for right in node.comparators]
@@ -268,34 +277,34 @@ class _Rewriter(ast.NodeTransformer):
         parts = [part for name, right in zip(names, rights) for part in (name, _lambda(right))]
         return self.at(node, _h("chain", left, *parts))
 
-    def visit_BoolOp(self, node):
+    def visit_BoolOp(self, node: Any) -> Any:
         values = [self.visit(value) for value in node.values]
         values[:-1] = [self.at(node, _h("truthy", value)) for value in values[:-1]]
         return ast.copy_location(ast.BoolOp(node.op, values), node)
 
-    def test(self, node):
+    def test(self, node: Any) -> Any:
         if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
             return self.visit(node)
         return self.at(node, _h("t", self.visit(node)))
 
-    def visit_IfExp(self, node):
+    def visit_IfExp(self, node: Any) -> Any:
         made = ast.IfExp(self.test(node.test), self.visit(node.body), self.visit(node.orelse))
         return ast.copy_location(made, node)
 
-    def visit_FormattedValue(self, node):
+    def visit_FormattedValue(self, node: Any) -> Any:
         spec = ast.Constant("") if node.format_spec is None else self.visit(node.format_spec)
         made = _h("fmt", self.visit(node.value), ast.Constant(node.conversion), spec)
         return self.at(node, ast.FormattedValue(made, -1, None))
 
-    def visit_NamedExpr(self, node):
+    def visit_NamedExpr(self, node: Any) -> Any:
         if self.kind_of(node.target.id) != "local":
             return self.at(node, self.refusal(f"assignment to {node.target.id!r}", "write"))
         return ast.copy_location(ast.NamedExpr(node.target, self.visit(node.value)), node)
 
-    def visit_Await(self, node):
+    def visit_Await(self, node: Any) -> Any:
         return self.at(node, self.refusal("await", "async"))
 
-    def visit_YieldFrom(self, node):
+    def visit_YieldFrom(self, node: Any) -> Any:
         return ast.copy_location(ast.YieldFrom(self.at(node, _h("it", self.visit(node.value)))), node)
 
     def _comprehension(self, node):
@@ -324,34 +333,34 @@ class _Rewriter(ast.NodeTransformer):
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
-    def only_names(self, target) -> None:
+    def only_names(self, target: Any) -> None:
         if any(isinstance(n, (ast.Attribute, ast.Subscript)) for n in ast.walk(target)):
             raise Uncapturable("a comprehension that assigns to an attribute or an item", "write")
 
-    def iterable(self, target, iterable, node):
+    def iterable(self, target: Any, iterable: ast.expr, node: Any) -> Any:
         if isinstance(target, (ast.Tuple, ast.List)):
             return self.at(node, _h("it_unpacked", iterable, self.pattern(target)))
         return self.at(node, _h("it", iterable))
 
-    def pattern(self, target):
+    def pattern(self, target: Any) -> Any:
         """A constant of the target's form: None for a name, a tuple for a tuple."""
         if isinstance(target, (ast.Tuple, ast.List)):
             return ast.Tuple([self.pattern(each) for each in target.elts], ast.Load())
         return ast.Constant(None)
 
-    def refusal(self, what, kind):
+    def refusal(self, what: str, kind: Any) -> Any:
         return _h("refuse", ast.Constant(f"{what} cannot be captured"), ast.Constant(kind))
 
     # ---- functions ----
 
-    def arguments(self, arguments) -> None:
+    def arguments(self, arguments: Any) -> None:
         for each in ast.walk(arguments):
             if isinstance(each, ast.arg):
                 each.annotation = None
         arguments.defaults = [self.visit(d) for d in arguments.defaults]
         arguments.kw_defaults = [None if d is None else self.visit(d) for d in arguments.kw_defaults]
 
-    def body(self, node):
+    def body(self, node: Any) -> Any:
         scope = _Bound(node)
         scope.node = node
         self.scopes.append(scope)
@@ -361,12 +370,12 @@ class _Rewriter(ast.NodeTransformer):
             node.body = self.block(node.body)
         self.scopes.pop()
 
-    def visit_Lambda(self, node):
+    def visit_Lambda(self, node: Any) -> Any:
         self.arguments(node.args)
         self.body(node)
         return self.at(node, _h("made", node))
 
-    def visit_FunctionDef(self, node) -> list:
+    def visit_FunctionDef(self, node: Any) -> list:
         self.arguments(node.args)
         decorators = [self.visit(d) for d in node.decorator_list]
         node.decorator_list, node.returns = [], None
@@ -376,13 +385,13 @@ class _Rewriter(ast.NodeTransformer):
             value = self.at(node, _h("call", decorator, value))
         return [node, *self.assign(ast.Name(node.name, ast.Store()), value, node)]
 
-    def visit_AsyncFunctionDef(self, node):
+    def visit_AsyncFunctionDef(self, node: Any) -> Any:
         return self.statement(node, self.refusal("an asynchronous function", "async"))
 
-    def visit_ClassDef(self, node):
+    def visit_ClassDef(self, node: Any) -> Any:
         return self.statement(node, self.refusal("the definition of a class", "class_definition"))
 
-    def block(self, statements):
+    def block(self, statements: Sequence[ast.stmt]) -> Any:
         made = []
         for statement in statements:
             result = self.visit(statement)
@@ -394,10 +403,10 @@ class _Rewriter(ast.NodeTransformer):
 
     # ---- statements ----
 
-    def statement(self, node, expression):
+    def statement(self, node: Any, expression: ast.expr) -> Any:
         return self.at(node, ast.Expr(expression))
 
-    def assign(self, target, value, node):
+    def assign(self, target: Any, value: Any, node: Any) -> Any:
         """Statements that assign the value of an expression to a target."""
         if isinstance(target, ast.Name):
             kind = self.kind_of(target.id)
@@ -412,7 +421,9 @@ class _Rewriter(ast.NodeTransformer):
             return [self.statement(node, _h("si", value, self.visit(target.value), self.visit(target.slice)))]
         if isinstance(target, ast.Starred):
             return self.assign(target.value, value, node)
-        names, elements, after = [], [], []
+        names: list[str] = []
+        elements: list[ast.expr] = []
+        after: list[Any] = []
         for element in target.elts:
             name = self.temporary()
             names.append(name)
@@ -422,7 +433,7 @@ class _Rewriter(ast.NodeTransformer):
         unpack = ast.Assign([ast.Tuple(elements, ast.Store())], _h("it", value))
         return [self.at(node, unpack), *after]
 
-    def visit_Assign(self, node):
+    def visit_Assign(self, node: Any) -> Any:
         value = self.visit(node.value)
         if len(node.targets) == 1:
             return self.assign(node.targets[0], value, node)
@@ -432,10 +443,10 @@ class _Rewriter(ast.NodeTransformer):
             made += self.assign(target, self.at(node, _load(name)), node)
         return made
 
-    def visit_AnnAssign(self, node):
+    def visit_AnnAssign(self, node: Any) -> Any:
         return None if node.value is None else self.assign(node.target, self.visit(node.value), node)
 
-    def visit_AugAssign(self, node):
+    def visit_AugAssign(self, node: Any) -> Any:
         name, value = ast.Constant(_BINARY[type(node.op)]), self.visit(node.value)
         target = node.target
         if isinstance(target, ast.Name):
@@ -452,7 +463,7 @@ class _Rewriter(ast.NodeTransformer):
         after = _h("aug", name, _h("gi", _load(obj), _load(key)), value)
         return [*made, self.statement(node, _h("si", after, _load(obj), _load(key)))]
 
-    def visit_Delete(self, node):
+    def visit_Delete(self, node: Any) -> Any:
         made = []
         for target in node.targets:
             if isinstance(target, ast.Attribute):
@@ -466,7 +477,7 @@ class _Rewriter(ast.NodeTransformer):
                 made.append(self.statement(node, self.refusal("this del statement", "write")))
         return made
 
-    def visit_For(self, node):
+    def visit_For(self, node: Any) -> Any:
         iterable = self.visit(node.iter)
         simple = isinstance(node.target, ast.Name) and self.kind_of(node.target.id) == "local"
         if simple:
@@ -480,23 +491,23 @@ class _Rewriter(ast.NodeTransformer):
         )
         return ast.copy_location(made, node)
 
-    def visit_AsyncFor(self, node):
+    def visit_AsyncFor(self, node: Any) -> Any:
         return self.statement(node, self.refusal("an asynchronous loop", "async"))
 
-    def visit_AsyncWith(self, node):
+    def visit_AsyncWith(self, node: Any) -> Any:
         return self.statement(node, self.refusal("an asynchronous context", "async"))
 
-    def visit_While(self, node):
+    def visit_While(self, node: Any) -> Any:
         return ast.copy_location(ast.While(self.test(node.test), self.block(node.body), self.block(node.orelse)), node)
 
-    def visit_If(self, node):
+    def visit_If(self, node: Any) -> Any:
         return ast.copy_location(ast.If(self.test(node.test), self.block(node.body), self.block(node.orelse)), node)
 
-    def visit_Assert(self, node):
+    def visit_Assert(self, node: Any) -> Any:
         message = None if node.msg is None else self.visit(node.msg)
         return ast.copy_location(ast.Assert(self.test(node.test), message), node)
 
-    def visit_With(self, node):
+    def visit_With(self, node: Any) -> Any:
         items, before = [], []
         item, *others = node.items
         if others:
@@ -511,7 +522,7 @@ class _Rewriter(ast.NodeTransformer):
             before = self.assign(item.optional_vars, self.at(node, _load(name)), node)
         return ast.copy_location(ast.With(items, before + self.block(node.body)), node)
 
-    def visit_Try(self, node):
+    def visit_Try(self, node: Any) -> Any:
         node.body = self.block(node.body)
         # Handlers that end by raising again catch nothing.
         if any(not isinstance(h.body[-1], ast.Raise) or h.body[-1].exc is not None for h in node.handlers):
@@ -527,10 +538,10 @@ class _Rewriter(ast.NodeTransformer):
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
 
-    def visit_TryStar(self, node):
+    def visit_TryStar(self, node: Any) -> Any:
         return self.statement(node, self.refusal("except*", "try_star"))
 
-    def visit_Import(self, node):
+    def visit_Import(self, node: Any) -> Any:
         made = []
         for alias in node.names:
             call = _method("__mt_f", "imported", ast.Constant(alias.name), ast.Constant(bool(alias.asname)))
@@ -538,7 +549,7 @@ class _Rewriter(ast.NodeTransformer):
             made += self.assign(name, self.at(node, call), node)
         return made
 
-    def visit_ImportFrom(self, node):
+    def visit_ImportFrom(self, node: Any) -> Any:
         made = []
         for alias in node.names:
             args = [ast.Constant(node.module or ""), ast.Constant(alias.name), ast.Constant(node.level)]
@@ -546,14 +557,14 @@ class _Rewriter(ast.NodeTransformer):
             made += self.assign(ast.Name(alias.asname or alias.name, ast.Store()), call, node)
         return made
 
-    def visit_Global(self, node) -> None:
+    def visit_Global(self, node: Any) -> None:
         return None
 
-    def visit_Nonlocal(self, node):
+    def visit_Nonlocal(self, node: Any) -> Any:
         kept = [name for name in node.names if any(name in scope.names for scope in self.scopes[:-1])]
         return ast.copy_location(ast.Nonlocal(kept), node) if kept else None
 
-    def visit_Match(self, node):
+    def visit_Match(self, node: Any) -> Any:
         for each in ast.walk(ast.Module([*(c.pattern for c in node.cases)], [])):
             plain_class = (
                 isinstance(each, ast.MatchClass)
@@ -574,7 +585,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
-def instrument(function):
+def instrument(function: Any) -> Any:
     """A factory of the function's instrumented copy: `factory(trace, frame)` gives it, without defaults.
 
     Raises Uncapturable for a function without source, and for statements that cannot be captured.
@@ -596,7 +607,7 @@ def instrument(function):
     rewriter.body(node)
     if isinstance(node, ast.Lambda):
         result = ast.Return(node)
-        body = [ast.copy_location(result, node)]
+        body: list[Any] = [ast.copy_location(result, node)]
     else:
         node.decorator_list, node.returns = [], None
         if hasattr(node, "type_params"):
@@ -611,7 +622,7 @@ def instrument(function):
         [],
     )
     if hasattr(node, "type_params"):
-        factory.type_params = []
+        factory.type_params = []  # type: ignore[attr-defined]  # (new in Python 3.12)
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(factory, node)], []))
     # No globals of the user's: a name that escaped the rewriting is an error, not an unguarded read.
     # What class patterns name is all that is read as a global variable.
@@ -630,7 +641,7 @@ def _copied(node):
     return ast.copy_location(made, node)
 
 
-def codes_in(code):
+def codes_in(code: CodeType) -> Any:
     """The code and all codes in it."""
     yield code
     for each in code.co_consts:

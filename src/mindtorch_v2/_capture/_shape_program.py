@@ -1,5 +1,10 @@
 """Whether a graph serves inputs of other sizes: it is run on fake tensors of those sizes, and every decision has to come out the same."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2.fx.interpreter import Interpreter
@@ -12,13 +17,13 @@ class ShapeProgram:
 
     _LIMIT = 1024
 
-    def __init__(self, module, expected, examples, dynamic):
+    def __init__(self, module: Any, expected: Sequence[int], examples: Sequence[torch.Tensor], dynamic: Any) -> None:
         self.module, self.expected = module, expected
         self.metas = [(tuple(t.shape), t.stride(), t.dtype, t.device, t.requires_grad, t.is_leaf) for t in examples]
         self.dynamic = dynamic
-        self._known = {}
+        self._known: dict[Any, Any] = {}
 
-    def holds(self, inputs):
+    def holds(self, inputs: Sequence[torch.Tensor]) -> bool:
         """Whether the graph serves inputs of these sizes."""
         key = tuple(tuple(inputs[i].shape) for i in self.dynamic)
         known = self._known.get(key)

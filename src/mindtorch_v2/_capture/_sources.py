@@ -1,12 +1,16 @@
 """Where a value that a program read came from: a path from its arguments, or from an object that stays the same."""
 
+from __future__ import annotations
+
+from typing import Any
+
 __all__ = ["Argument", "Attribute", "Constant", "Dictionary", "Item", "Keyword", "OfClass", "Source", "look_up"]
 
 _absent = object()
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
-def look_up(kind, name, default=None):
+def look_up(kind: Any, name: str, default: Any = None) -> Any:
     """The attribute that the class `kind` or a base of it has under `name`, as it stands there."""
     for base in type.__dict__["__mro__"].__get__(kind):
         found = type.__dict__["__dict__"].__get__(base).get(name, _absent)
@@ -20,7 +24,7 @@ class Source:
 
     __slots__ = ("_hash", "key", "parent")
 
-    def __init__(self, parent, key) -> None:
+    def __init__(self, parent: Any, key: Any) -> None:
         self.parent, self.key = parent, key
         self._hash = hash((type(self), id(parent), self._identity()))
 
@@ -30,19 +34,19 @@ class Source:
     def __hash__(self) -> int:
         return self._hash
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         # Parents are interned: a trace has one Source object for each path.
         return type(self) is type(other) and self.parent is other.parent and self._identity() == other._identity()
 
-    def code(self, parent, constant):
+    def code(self, parent: Any, constant: Any) -> str:
         """The expression of the value, where `parent` is that of the parent and `constant(x)` names an object."""
         raise NotImplementedError
 
-    def text(self):
+    def text(self) -> Any:
         """How a person would write it."""
         raise NotImplementedError
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         """The value now."""
         raise NotImplementedError
 
@@ -52,20 +56,20 @@ class Constant(Source):
 
     __slots__ = ("name",)
 
-    def __init__(self, value, name) -> None:
+    def __init__(self, value: Any, name: str) -> None:
         self.name = name
         super().__init__(None, value)
 
     def _identity(self):
         return id(self.key)
 
-    def code(self, parent, constant):
+    def code(self, parent: Any, constant: Any) -> str:
         return constant(self.key)
 
-    def text(self):
+    def text(self) -> str:
         return self.name
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         return self.key
 
 
@@ -74,17 +78,17 @@ class Argument(Source):
 
     __slots__ = ("name",)
 
-    def __init__(self, index, name) -> None:
+    def __init__(self, index: Any, name: str) -> None:
         self.name = name
         super().__init__(None, index)
 
-    def code(self, parent, constant) -> str:
+    def code(self, parent: Any, constant: Any) -> str:
         return f"args[{self.key}]"
 
     def text(self) -> str:
         return f"L[{self.name!r}]"
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         return args[self.key]
 
 
@@ -93,16 +97,16 @@ class Keyword(Source):
 
     __slots__ = ()
 
-    def __init__(self, name) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(None, name)
 
-    def code(self, parent, constant) -> str:
+    def code(self, parent: Any, constant: Any) -> str:
         return f"kwargs[{self.key!r}]"
 
     def text(self) -> str:
         return f"L[{self.key!r}]"
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         return kwargs[self.key]
 
 
@@ -111,13 +115,13 @@ class Attribute(Source):
 
     __slots__ = ()
 
-    def code(self, parent, constant) -> str:
+    def code(self, parent: Any, constant: Any) -> str:
         return f"attribute({parent}, {self.key!r})"
 
     def text(self) -> str:
         return f"{self.parent.text()}.{self.key}"
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         return object.__getattribute__(self.parent.get(args, kwargs), self.key)
 
 
@@ -126,16 +130,16 @@ class Dictionary(Source):
 
     __slots__ = ()
 
-    def __init__(self, parent) -> None:
+    def __init__(self, parent: Any) -> None:
         super().__init__(parent, "__dict__")
 
-    def code(self, parent, constant) -> str:
+    def code(self, parent: Any, constant: Any) -> str:
         return f"attribute({parent}, '__dict__')"
 
     def text(self) -> str:
         return f"{self.parent.text()}.__dict__"
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         return object.__getattribute__(self.parent.get(args, kwargs), "__dict__")
 
 
@@ -144,14 +148,14 @@ class Item(Source):
 
     __slots__ = ("of_dict",)
 
-    def __init__(self, parent, key, of_dict=True) -> None:
+    def __init__(self, parent: Any, key: Any, of_dict: bool = True) -> None:
         self.of_dict = of_dict
         super().__init__(parent, key)
 
     def _identity(self) -> tuple:
         return (type(self.key), self.key, self.of_dict)
 
-    def code(self, parent, constant) -> str:
+    def code(self, parent: Any, constant: Any) -> str:
         if isinstance(self.parent, Dictionary):
             return f"{parent}[{self.key!r}]"
         key = repr(self.key) if type(self.key) in (str, int) else constant(self.key)
@@ -168,7 +172,7 @@ class Item(Source):
             return f"{registry.parent.parent.text()}.{self.key}"
         return f"{self.parent.text()}[{self.key!r}]"
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         parent = self.parent.get(args, kwargs)
         return dict.__getitem__(parent, self.key) if self.of_dict else sequence_item(parent, self.key)
 
@@ -178,24 +182,24 @@ class OfClass(Source):
 
     __slots__ = ("kind",)
 
-    def __init__(self, kind, name) -> None:
+    def __init__(self, kind: Any, name: str) -> None:
         self.kind = kind
         super().__init__(None, name)
 
     def _identity(self) -> tuple:
         return (id(self.kind), self.key)
 
-    def code(self, parent, constant) -> str:
+    def code(self, parent: Any, constant: Any) -> str:
         return f"look_up({constant(self.kind)}, {self.key!r}, absent)"
 
     def text(self) -> str:
         return f"{self.kind.__name__}.{self.key}"
 
-    def get(self, args, kwargs):
+    def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         return look_up(self.kind, self.key, _absent)
 
 
-def sequence_item(sequence, index):
+def sequence_item(sequence: Any, index: Any) -> Any:
     """`sequence[index]` of a list or tuple, past what a subclass makes of it."""
     return tuple.__getitem__(sequence, index) if isinstance(sequence, tuple) else list.__getitem__(sequence, index)
 

@@ -1,8 +1,12 @@
 """`capture`: one run of a program's instrumented copy on fake tensors, and what is kept of it."""
 
+from __future__ import annotations
+
 import contextlib
 import operator
 import types
+from collections.abc import Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, fx
@@ -23,15 +27,15 @@ __all__ = ["capture"]
 class _Dynamic:
     """Which sizes of which inputs may differ between calls."""
 
-    def __init__(self, dynamic, previous):
+    def __init__(self, dynamic: Any, previous: Sequence[Capture]) -> None:
         self.dynamic = dynamic
-        self.seen = {}
+        self.seen: dict[Any, Any] = {}
         for each in previous:
             for guard in each.guards.guards:
                 if guard.kind == "tensor":
                     self.seen.setdefault(guard.source.text(), []).append(guard.value)
 
-    def __call__(self, source, tensor):
+    def __call__(self, source: Any, tensor: Any) -> Any:
         if self.dynamic is False or isinstance(tensor, torch.nn.Parameter):
             return ()
         root = source
@@ -85,7 +89,15 @@ def _names(function, count) -> list:
     return [names[i] if i < len(names) else f"args[{i}]" for i in range(count)]
 
 
-def capture(function, args, kwargs, *, dynamic=None, previous=(), records_data=False):
+def capture(
+    function: Any,
+    args: Any,
+    kwargs: dict[str, Any],
+    *,
+    dynamic: Any = None,
+    previous: Sequence[Capture] = (),
+    records_data: bool = False,
+) -> Any:
     """Capture the call `function(*args, **kwargs)` whole.
 
     `function` is a function, a method or a Module. `dynamic` is whether sizes of inputs may differ between calls: None

@@ -6,8 +6,12 @@ each. What came with the call is looked at each time, and so is the little that 
 touched, all guards are evaluated; if they hold, the watch begins anew.
 """
 
+from __future__ import annotations
+
 import collections
 import types
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._capture._guards import Guard, compile_check
@@ -45,12 +49,14 @@ class _Collected:
 
     NAMES = ("dicts", "instances", "classes", "types", "lists", "cells", "functions")
 
-    def __init__(self):
-        self.found = {name: {} for name in self.NAMES}
-        self.guards, self.tensors, self.of_tensors = [], [], []
-        self.values = {}
+    def __init__(self) -> None:
+        self.found: dict[Any, Any] = {name: {} for name in self.NAMES}
+        self.guards: list[Any] = []
+        self.tensors: list[Any] = []
+        self.of_tensors: list[Any] = []
+        self.values: dict[Any, Any] = {}
 
-    def add(self, name, obj) -> None:
+    def add(self, name: str, obj: Any) -> None:
         """Watch an object, as one of `NAMES`."""
         self.found[name][id(obj)] = obj
 
@@ -58,7 +64,7 @@ class _Collected:
         """The facts that the native watch is armed with."""
         return tuple([*self.found[name].values()] for name in self.NAMES), self.guards, self.tensors
 
-    def value(self, source):
+    def value(self, source: Any) -> Any:
         """The value of a source that the call does not bring; what lies on the way is watched."""
         if source in self.values:
             return self.values[source]
@@ -90,7 +96,7 @@ class _Collected:
         elif type(parent) is not types.MethodType:
             raise _Unwatchable
 
-    def guard(self, guard) -> None:
+    def guard(self, guard: Any) -> None:
         """Watch what a guard is about."""
         kind = guard.kind
         if kind == "function":
@@ -136,14 +142,16 @@ class Watching:
     `publish` is told each time which one it is.
     """
 
-    def __init__(self, guards, publish):
+    def __init__(self, guards: Sequence[Guard], publish: Callable[..., Any]) -> None:
         self.fixed = [g for g in guards if not self._of_call(g)]
         self.of_call = [g for g in guards if self._of_call(g)]
         self._check_all = compile_check(guards)
         self._watch = _C._Watch()
         self._publish = publish
         self._becomes(self.full)
-        self.values = {}  # source -> tensor: those that are as they were as long as the watch sees no change
+        self.values: dict[
+            Any, Any
+        ] = {}  # source -> tensor: those that are as they were as long as the watch sees no change
 
     def _becomes(self, check) -> None:
         self.check = check
@@ -155,7 +163,7 @@ class Watching:
             return True
         return any(isinstance(_root(s), (Argument, Keyword)) for s in _sources(guard))
 
-    def full(self, args, kwargs) -> bool:
+    def full(self, args: Any, kwargs: dict[str, Any]) -> bool:
         """Evaluate all guards; if they hold, watch what they are about."""
         if not self._check_all(args, kwargs):
             return False
@@ -201,10 +209,14 @@ class Watching:
 class _OfCall:
     """The guards that are looked at in each call: by the native watch where it is about arguments themselves."""
 
-    def __init__(self):
-        self.positional, self.keywords, self.looks, self.apart, self.others = 0, (), [], {}, []
+    def __init__(self) -> None:
+        self.positional = 0
+        self.keywords: Any = ()
+        self.looks: list[Any] = []
+        self.apart: dict[Any, Any] = {}
+        self.others: list[Any] = []
 
-    def takes(self, guard) -> bool:
+    def takes(self, guard: Any) -> bool:
         """Whether the native watch can look at it; then it does."""
         if guard.kind == "arguments":
             self.positional, self.keywords = guard.value

@@ -4,14 +4,22 @@ Simple is a function of tensors and constants whose instructions read nothing th
 attributes of objects, and of global variables only constants, modules on the way to operators, and a few builtins.
 """
 
+from __future__ import annotations
+
 import dis
 import inspect
 import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._result import Uncapturable
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._calls import Frame
+
 
 __all__ = ["check_simple", "runs_as_it_is"]
 
@@ -49,7 +57,7 @@ def _is_tensors(name, methods_refused):
     return isinstance(inspect.getattr_static(torch.Tensor, name), _C.Method) and name not in methods_refused
 
 
-def check_simple(trace, frame, function, methods_refused):
+def check_simple(trace: Any, frame: Frame, function: Any, methods_refused: frozenset[str]) -> None:
     """Guards of all that a simple function reads; Uncapturable for another one."""
     code = function.__code__
     if code.co_freevars or code.co_cellvars or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
@@ -75,10 +83,10 @@ def check_simple(trace, frame, function, methods_refused):
             _refuse(function, f"it has an instruction {name}")
 
 
-def runs_as_it_is(trace, function):
+def runs_as_it_is(trace: Any, function: Any) -> Callable[..., Any]:
     """The function for calls in the capture, after `check_simple`."""
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
             if not isinstance(value, torch.Tensor) and not is_constant(value):
                 trace.refuse(f"a {type(value).__name__} for a function whose source is not available", "no_source")

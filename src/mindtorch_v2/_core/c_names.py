@@ -10,7 +10,7 @@ from mindtorch_v2._core.torch_function import (
     _disabled_torch_function_impl,
 )
 from mindtorch_v2._core.unavailable import unavailable_class
-from mindtorch_v2._tensor import _disabled_torch_dispatch_impl  # type: ignore[attr-defined]
+from mindtorch_v2._tensor import _disabled_torch_dispatch_impl  # type: ignore[attr-defined]  # (not in the stub)
 
 
 def _get_accelerator(check: bool | None = None) -> Any:

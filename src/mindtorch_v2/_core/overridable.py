@@ -24,7 +24,7 @@ def overridable_as(name: str) -> Callable[[_F], _F]:
     """``overridable`` for a part of the public function ``name`` of the same module, as which calls are announced."""
 
     def decorate(function: _F) -> _F:
-        function.__announced__ = name  # type: ignore[attr-defined]
+        function.__announced__ = name  # type: ignore[attr-defined]  # (a mark on the function)
         return _C.Overridable(function)
 
     return decorate

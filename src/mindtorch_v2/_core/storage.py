@@ -15,6 +15,10 @@ class UntypedStorage(_C.StorageBase):
     Supports the buffer protocol (``memoryview(storage)``), slicing without a copy, ``from_file`` and ``from_buffer``.
     """
 
+    from_file: Any
+
+    _new_shared_fd_cpu: Any
+
     is_cuda = False
     is_hpu = False
     is_sparse = False

@@ -78,7 +78,7 @@ def _converted(result: Any, cls: type) -> Any:
     if cls is _plain:
         return result
     if isinstance(result, _C.TensorBase) and not isinstance(result, cls):
-        return result.as_subclass(cls)  # type: ignore[attr-defined]
+        return result.as_subclass(cls)  # type: ignore[attr-defined]  # (a tensor, as it has just been asked)
     if isinstance(result, tuple):
         items = tuple(_converted(item, cls) for item in result)
         return type(result)(items) if hasattr(result, "_fields") else items

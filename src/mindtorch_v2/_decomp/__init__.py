@@ -1,5 +1,10 @@
 """Operators in terms of others: the table that graph passes and `make_fx` take decompositions from."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TYPE_CHECKING
+
 from mindtorch_v2._decomp import decompositions  # it registers them
 from mindtorch_v2._decomp._registry import (
     decomposition_table,
@@ -8,6 +13,10 @@ from mindtorch_v2._decomp._registry import (
     register_decomposition,
     remove_decompositions,
 )
+
+if TYPE_CHECKING:
+    from mindtorch_v2._ops import OpOverload
+
 
 __all__ = [
     "core_aten_decompositions",
@@ -27,7 +36,7 @@ def _body(op):
     return None
 
 
-def get_decompositions(aten_ops, type="post_autograd"):
+def get_decompositions(aten_ops: Any, type: str = "post_autograd") -> dict[OpOverload, Callable[..., Any]]:
     """The decompositions of these operators, by overload: what was registered, else what defines a composition.
 
     Operators that have none are left out.

@@ -1,6 +1,10 @@
 """The tables of decompositions, by overload of an operator."""
 
+from __future__ import annotations
+
 from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
 
 from mindtorch_v2._ops import OpOverload, OpOverloadPacket
 
@@ -17,7 +21,7 @@ decomposition_table = global_decomposition_table["post_autograd"]
 """What `register_decomposition` has registered: OpOverload -> function."""
 
 
-def overloads_of(op) -> list:
+def overloads_of(op: OpOverloadPacket | OpOverload) -> list:
     """The overloads of a packet, or the one given. TypeError for what is no operator."""
     if isinstance(op, OpOverload):
         return [op]
@@ -26,7 +30,9 @@ def overloads_of(op) -> list:
     raise TypeError(f"expected an operator of torch.ops, got {type(op)}")
 
 
-def register_decomposition(aten_op, registry=None, *, type="post_autograd", unsafe=False):
+def register_decomposition(
+    aten_op: OpOverload, registry: dict[Any, Any] | None = None, *, type: str = "post_autograd", unsafe: bool = False
+) -> Callable[..., Any]:
     """A decorator: the function says what an operator, or each of several, does in terms of others.
 
     RuntimeError for an operator that has a decomposition in that registry. TypeError for what is no operator.
@@ -36,7 +42,7 @@ def register_decomposition(aten_op, registry=None, *, type="post_autograd", unsa
     table = global_decomposition_table[type] if registry is None else registry
     ops = aten_op if isinstance(aten_op, (list, tuple)) else [aten_op]
 
-    def register(function):
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for op in ops:
             for overload in overloads_of(op):
                 if overload in table:
@@ -47,7 +53,7 @@ def register_decomposition(aten_op, registry=None, *, type="post_autograd", unsa
     return register
 
 
-def remove_decompositions(decompositions, aten_ops) -> None:
+def remove_decompositions(decompositions: dict[Any, Any], aten_ops: Any) -> None:
     """Take these operators out of a table."""
     for op in aten_ops:
         for overload in overloads_of(op):

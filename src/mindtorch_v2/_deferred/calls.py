@@ -14,7 +14,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -37,6 +37,10 @@ from mindtorch_v2._deferred.steps import (
     starts_with_grad,
     value,
 )
+
+if TYPE_CHECKING:
+    from mindtorch_v2._backends.npu.aclnn import Operator
+
 
 __all__ = ["Region", "Tree"]
 
@@ -65,9 +69,9 @@ class Tree:
     one, and nothing more is put off in this call. `reason` says what ended the graph; None for the end of the call.
     """
 
-    def __init__(self, compile):
+    def __init__(self, compile: Callable[..., Any]) -> None:
         self.compile = compile
-        self._roots = {}
+        self._roots: dict[Any, Any] = {}
 
     def root(self, state: Any) -> Step:
         """The root for a setting of the thread."""
@@ -86,11 +90,11 @@ class Region:
 
     waits = True  # so that it can be paused
 
-    def __init__(self, tree):
+    def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._lock = threading.RLock()
         self._off = False
-        self._shown = {}  # memory whose address the program knows -> a tensor that keeps it
+        self._shown: dict[Any, Any] = {}  # memory whose address the program knows -> a tensor that keeps it
         self._start()
 
     def _start(self):
@@ -116,7 +120,7 @@ class Region:
 
     # ---- a call ----
 
-    def put_off(self, handle, args, kwargs):
+    def put_off(self, handle: Operator, args: Any, kwargs: Any) -> Any:
         """Put a call off and give its results; NotImplemented if it has to run now."""
         rule = rule_of(handle)
         if rule is NOW or self._off:
@@ -134,7 +138,7 @@ class Region:
                 if state > _GRAD:
                     casts = _active_casts() if rule is COMPOSITE else None
                     state &= _GRAD
-                key = [handle, state, casts]
+                key: Any = [handle, state, casts]
                 for each in args:
                     kind = type(each)
                     key.append(
@@ -328,7 +332,7 @@ class Region:
             if versions is not None and versions != [tensor._version for tensor in inputs]:
                 raise
             # The graph stopped somewhere. Step by step, all that comes before the error gets its value.
-            if draws:
+            if state is not None:
                 torch.set_rng_state(state)
             self._by_steps(path, objects, waiting)
             return

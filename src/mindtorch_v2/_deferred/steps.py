@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -137,16 +138,18 @@ class Step:
         "writes_outside",
     )
 
-    def __init__(self, handle=None, args=(), kwargs=None, grad=True, casts=None):
+    def __init__(
+        self, handle: Any = None, args: Any = (), kwargs: Any = None, grad: bool = True, casts: Any = None
+    ) -> None:
         self.target = None if handle is None else overload_of(handle)
         self.args, self.kwargs, self.grad, self.casts = args, kwargs or {}, grad, casts
         self.random = handle is not None and handle.random
         self.inputs = ()  # numbers of the tensors from outside that it is the first to take
         self.results = self.examples = self.place = None
-        self.gains_history = ()  # numbers of values that require grad from here on
+        self.gains_history: tuple[int, ...] = ()  # numbers of values that require grad from here on
         self.writes_outside = False  # to the memory of tensors from outside
-        self.next = {}
-        self.graphs = {}  # numbers of the values that are asked for -> what was compiled
+        self.next: dict[Any, Any] = {}
+        self.graphs: dict[Any, Any] = {}  # numbers of the values that are asked for -> what was compiled
 
 
 class _Casts:
@@ -207,9 +210,9 @@ class Refused(Exception):
 class Fakes:
     """The values of a path so far, as fake tensors."""
 
-    def __init__(self, path, objects):
+    def __init__(self, path: Any, objects: Any) -> None:
         self.mode = FakeTensorMode()
-        self.values = {}
+        self.values: dict[Any, Any] = {}
         for step in path:
             self.take(step.inputs, objects)
             _spread(step.results, self._run(step), self.values)
@@ -223,7 +226,7 @@ class Fakes:
         with self.mode:
             return _call(step, self.values)
 
-    def explore(self, step, first, outside) -> None:
+    def explore(self, step: Any, first: int, outside: set[int]) -> None:
         """Find out what a new step does. Its new values are numbered from `first`; `outside` are those from outside."""
         fakes = self.values
         places = _writes(step.target._handle)
@@ -295,12 +298,14 @@ def starts_with_grad(path: list[Step]) -> bool:
     return any(step.grad for step in path)
 
 
-def graph_of(path, objects, wanted):
+def graph_of(path: Any, objects: Any, wanted: Sequence[int]) -> Any:
     """A GraphModule of the steps, whose inputs are the tensors from outside and whose outputs the values of `wanted`.
 
     Returns it with example inputs: fake tensors.
     """
-    graph, nodes, examples = fx.Graph(), {}, []
+    graph = fx.Graph()
+    nodes: dict[int, Any] = {}
+    examples: list[Any] = []
     mode = FakeTensorMode()
     for number in (number for step in path for number in step.inputs):
         nodes[number] = graph.placeholder(f"input_{len(examples) + 1}")
@@ -344,9 +349,9 @@ def _place_nodes(graph, node, results, nodes) -> None:
                 _place_nodes(graph, item, each, nodes)
 
 
-def place_in_program():
+def place_in_program() -> Any:
     """`(file name, line number, name of the function)` of the innermost frame of the user's; None if there is none."""
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -293,7 +293,7 @@ _AS_INT = {"ScalarTypeType", "LayoutType", "MemoryFormatType", "SymIntType"}
 def _value_type(kind: Type) -> Type:
     """The type of the values: ScalarType, Layout, MemoryFormat and SymInt are int, in lists and optionals too."""
     if kind._kind in _AS_INT:
-        return IntType.get()  # type: ignore[attr-defined]
+        return IntType.get()  # type: ignore[attr-defined]  # (the class of C++ has it)
     if kind._kind in ("ListType", "OptionalType"):
         item = _value_type(kind._items[0])
         return kind if item is kind._items[0] else (ListType if kind._kind == "ListType" else OptionalType)(item)

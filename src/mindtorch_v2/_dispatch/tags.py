@@ -36,7 +36,7 @@ class Tag(enum.Enum):
 
 def as_tags(tags: object) -> tuple[Tag, ...]:
     """One tag or several as a tuple; TypeError for anything else."""
-    given = () if tags is None else (tags,) if isinstance(tags, Tag) else tuple(tags)  # type: ignore[arg-type]
+    given = () if tags is None else (tags,) if isinstance(tags, Tag) else tuple(tags)  # type: ignore[arg-type]  # (what is no tag is a sequence of them)
     for tag in given:
         if not isinstance(tag, Tag):
             raise TypeError(f"expected a torch.Tag or a sequence of them, got {tag!r}")

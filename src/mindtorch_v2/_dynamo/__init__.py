@@ -1,5 +1,10 @@
 """`torch._dynamo`: the compiler's front end by PyTorch's names."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TYPE_CHECKING
+
 from mindtorch_v2._capture import Uncapturable
 from mindtorch_v2._core.tracer import run_what_waits
 from mindtorch_v2._dynamo import _control, config, eval_frame, exc, testing, utils
@@ -17,6 +22,10 @@ from mindtorch_v2._dynamo._marks import (
     set_stance,
     substitute_in_graph,
 )
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+
 
 __all__ = [
     "OptimizedModule",
@@ -56,8 +65,14 @@ reset_code_caches = reset
 
 
 def optimize(
-    backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, disable=False, dynamic=None
-):
+    backend: Any = "inductor",
+    *,
+    nopython: bool = False,
+    guard_export_fn: Any = None,
+    guard_fail_fn: Any = None,
+    disable: bool = False,
+    dynamic: bool | None = None,
+) -> Callable[..., Any]:
     """The older form of `torch.compile`: a function that compiles what it is given."""
     if guard_export_fn is not None or guard_fail_fn is not None:
         raise NotImplementedError(
@@ -66,12 +81,12 @@ def optimize(
     return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
 
 
-def run(fn=None):
+def run(fn: Any = None) -> Any:
     """`fn`, such that no further graph is captured: where none fits it runs eagerly."""
     if fn is None:
         return run
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         before = _control.set_current(_control._Stance("eager_on_recompile"))
         try:
             return fn(*args, **kwargs)
@@ -91,7 +106,7 @@ def is_inductor_supported() -> bool:
     return False
 
 
-def graph_break(msg="") -> None:
+def graph_break(msg: Any = "") -> None:
     """End the graph that is being made of what runs here; nothing where none is."""
     if _control.is_capturing():
         raise Uncapturable(f"Call to `torch._dynamo.graph_break()` {msg}".rstrip(), "graph_break")
@@ -101,22 +116,30 @@ def graph_break(msg="") -> None:
 vars(graph_break).update(_torchdynamo_disable=True, _torchdynamo_disable_msg="torch._dynamo.graph_break()")
 
 
-def mark_static_address(t, guard=False) -> None:
+def mark_static_address(t: Any, guard: bool = False) -> None:
     """Record that `t` keeps its memory for its lifetime (as static caches and weights do)."""
     t._dynamo_static_input_type = "guarded" if guard else "unguarded"
 
 
-def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None) -> None:
+def mark_dynamic(
+    t: Tensor,
+    index: Any,
+    *,
+    hint_override: Any = None,
+    min: int | None = None,
+    max: int | None = None,
+    specialize_on: Any = None,
+) -> None:
     """Record that dimension `index` (an int, or several) of `t` varies between calls."""
     _mark(t, "_dynamo_dynamic_indices", index)
 
 
-def maybe_mark_dynamic(t, index) -> None:
+def maybe_mark_dynamic(t: Tensor, index: Any) -> None:
     """Record that dimension `index` (an int, or several) of `t` may vary between calls."""
     _mark(t, "_dynamo_weak_dynamic_indices", index)
 
 
-def mark_static(t, index=None) -> None:
+def mark_static(t: Tensor, index: Any = None) -> None:
     """Record that dimension `index` (an int, several, or all) of `t` never varies."""
     _mark(t, "_dynamo_static_indices", range(t.dim()) if index is None else index)
 

@@ -1,6 +1,9 @@
 """`torch.compile`."""
 
+from __future__ import annotations
+
 import functools
+from typing import Any
 
 from mindtorch_v2._dynamo.backends.registry import lookup_backend
 from mindtorch_v2._dynamo.eval_frame import compiled_callable
@@ -10,7 +13,16 @@ __all__ = ["compile"]
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "inductor",
+    mode: str | None = None,
+    options: dict[Any, Any] | None = None,
+    disable: bool = False,
+) -> Any:
     """`model` (a function, method or Module), run through graphs: the same results, gradients and random numbers.
 
     A graph is captured at the first call, and used again where all that it depends on is as it was; else another is
@@ -45,7 +57,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     function = lookup_backend(backend)
     if disable:
         return model
-    given = {} if options is None or backend == "inductor" else {"options": dict(options)}
+    given: dict[str, Any] = {} if options is None or backend == "inductor" else {"options": dict(options)}
     if not isinstance(backend, str) and mode is not None:
         given["mode"] = mode
     del function

@@ -1,7 +1,11 @@
 """Whether a call of a compiled function is compiled: what this thread is doing, and the stance of the process."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 from mindtorch_v2._core.tracer import paused
 
@@ -27,7 +31,7 @@ class _Thread(threading.local):
 class _Stance:
     """The stance that `torch.compiler.set_stance` set."""
 
-    def __init__(self, name="default", force_backend=None) -> None:
+    def __init__(self, name: str = "default", force_backend: Any = None) -> None:
         self.name = name
         self.force_backend = force_backend
 
@@ -36,25 +40,25 @@ thread = _Thread()
 _current = _Stance()
 
 
-def stance():
+def stance() -> _Stance:
     """The stance of the process."""
     return _current
 
 
-def set_current(new):
+def set_current(new: _Stance) -> _Stance:
     """Set the stance; returns the one before."""
     global _current
     before, _current = _current, new
     return before
 
 
-def is_capturing():
+def is_capturing() -> bool:
     """Whether this thread runs a program in order to capture it."""
     return thread.capturing > 0
 
 
 @contextlib.contextmanager
-def capturing():
+def capturing() -> Iterator[None]:
     """Mark what runs in the block as captured."""
     thread.capturing += 1
     try:
@@ -64,7 +68,7 @@ def capturing():
 
 
 @contextlib.contextmanager
-def exporting():
+def exporting() -> Iterator[None]:
     """Mark what runs in the block as captured by `torch.export`."""
     thread.exporting += 1
     try:
@@ -75,7 +79,7 @@ def exporting():
 
 
 @contextlib.contextmanager
-def disabled():
+def disabled() -> Iterator[None]:
     """Within the block compiled functions run eagerly."""
     thread.disabled += 1
     try:

@@ -1,7 +1,11 @@
 """Marks that programs give functions for the compiler, and questions about the compiler. The capture asks here."""
 
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo.compiled import forget_all
@@ -23,7 +27,7 @@ __all__ = [
 ]
 
 
-def is_compiling():
+def is_compiling() -> Any:
     """Whether the running code is being captured for a graph."""
     return _control.is_capturing()
 
@@ -34,7 +38,7 @@ def reset() -> None:
     counters.clear()
 
 
-def allow_in_graph(fn):
+def allow_in_graph(fn: Any) -> Any:
     """Say that a function (or each of a list or tuple) may be one node of a graph, unseen inside. Returns it.
 
     Its result must depend on its arguments alone, and it must not write to anything outside.
@@ -47,7 +51,7 @@ def allow_in_graph(fn):
     return fn
 
 
-def assume_constant_result(fn):
+def assume_constant_result(fn: Any) -> Any:
     """Say that a function gives the same at each call with the same arguments: graphs keep its result. Returns it."""
     fn._dynamo_marked_constant = True
     return fn
@@ -60,7 +64,9 @@ SUBSTITUTES: dict = {}
 """Function -> what is captured in its place, from `substitute_in_graph`; the capture asks."""
 
 
-def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+def substitute_in_graph(
+    original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Any:
     """A decorator: the function is what is captured in place of `original_fn`, which itself is left alone.
 
     TypeError if its parameters are not those of the original, unless `skip_signature_check`.
@@ -68,7 +74,7 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
     if not callable(original_fn):
         raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)!r}")
 
-    def decorate(traceable_fn):
+    def decorate(traceable_fn: Callable[..., Any]) -> Any:
         if not inspect.isfunction(traceable_fn):
             raise TypeError(f"@substitute_in_graph(...) expects a function but got {type(traceable_fn)!r}")
         if not skip_signature_check:
@@ -90,7 +96,7 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
     return decorate
 
 
-def disallow_in_graph(fn):
+def disallow_in_graph(fn: Any) -> Any:
     """Say that a call of a function (or of each of a list) ends a graph; returns it."""
     if isinstance(fn, (list, tuple)):
         return [disallow_in_graph(each) for each in fn]
@@ -100,7 +106,7 @@ def disallow_in_graph(fn):
     return fn
 
 
-def forbid_in_graph(fn):
+def forbid_in_graph(fn: Any) -> Any:
     """Say that a call of a function in a graph is an error; returns it."""
     fn._dynamo_forbidden = True
     return fn
@@ -121,7 +127,9 @@ class set_stance:  # PyTorch's name
 
     _dynamo_forbidden = True
 
-    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None) -> None:
+    def __init__(
+        self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+    ) -> None:
         if stance not in _control.STANCES:
             raise RuntimeError(f"expected stance to be one of {_control.STANCES}, got {stance!r}")
         if skip_guard_eval_unsafe:
@@ -136,21 +144,21 @@ class set_stance:  # PyTorch's name
         self._before = _control.set_current(self._new)
 
     @property
-    def stance(self):
+    def stance(self) -> Any:
         """The name of the stance."""
         return self._new.name
 
     def __enter__(self) -> None:
         _control.set_current(self._new)
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         _control.set_current(self._before)
 
-    def __call__(self, fn):
+    def __call__(self, fn: Any) -> Any:
         _control.set_current(self._before)
 
         @functools.wraps(fn)
-        def with_stance(*args, **kwargs):
+        def with_stance(*args: Any, **kwargs: Any) -> Any:
             before = _control.set_current(self._new)
             try:
                 return fn(*args, **kwargs)

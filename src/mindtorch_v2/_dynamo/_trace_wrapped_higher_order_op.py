@@ -1,5 +1,10 @@
 """`TransformGetItemToIndex`: indexing by scalar tensors under `vmap`."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import mindtorch_v2 as torch
 
 __all__ = ["TransformGetItemToIndex"]
@@ -11,7 +16,7 @@ class TransformGetItemToIndex(torch.overrides.TorchFunctionMode):
     Under `vmap` the values of such tensors cannot be read, they differ from row to row.
     """
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.Tensor.__getitem__:
             indices = args[1] if isinstance(args[1], tuple) else (args[1],)
             if indices and all(isinstance(index, torch.Tensor) for index in indices):

@@ -1,11 +1,16 @@
 """A compiled function: its graphs, each with the guards under which it is used, and what happens where none fits."""
 
+from __future__ import annotations
+
 import collections
 import itertools
 import linecache
 import logging
 import threading
 import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture import Uncapturable, capture
@@ -17,6 +22,10 @@ from mindtorch_v2._dynamo import _control, config, exc
 from mindtorch_v2._dynamo.backends.registry import lookup_backend
 from mindtorch_v2._dynamo.utils import counters
 from mindtorch_v2._logging._internal import artifact, is_on
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._result import Capture
+
 
 __all__ = ["CompiledFunction", "forget_all"]
 
@@ -32,17 +41,25 @@ class _Entry:
 
     __slots__ = ("backend", "capture", "compiled")
 
-    def __init__(self, made, compiled, backend) -> None:
+    def __init__(self, made: Capture, compiled: Callable[..., Any], backend: Any) -> None:
         self.capture, self.compiled, self.backend = made, compiled, backend
 
-    def run(self, args, kwargs):
+    def run(self, args: Any, kwargs: Any) -> Any:
         return self.capture.run(self.compiled, args, kwargs)
 
 
 class CompiledFunction:
     """Calls `function` through graphs. `backend` is a name or a callable, `options` are handed to it."""
 
-    def __init__(self, function, *, backend, fullgraph=False, dynamic=None, options=None):
+    def __init__(
+        self,
+        function: Any,
+        *,
+        backend: Any,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        options: dict[Any, Any] | None = None,
+    ) -> None:
         self.function = function
         self.backend = lookup_backend(backend)
         self.fullgraph = fullgraph
@@ -51,19 +68,20 @@ class CompiledFunction:
         self.name = getattr(function, "__qualname__", type(function).__name__)
         self.number = next(_numbers)
         self._entries = ()  # most recently used first
-        self._broken = set()  # kinds of arguments with which the function cannot be captured whole
+        self._broken: set[Any] = set()  # kinds of arguments with which the function cannot be captured whole
         self._over = False  # the limit is reached
         self._called = False
-        self._trees = {}  # back end -> what was put off where there is no graph of the whole
-        self._parts = (
-            collections.Counter()
-        )  # operators in a row and where they are called -> the number of graphs of them
+        self._trees: dict[Any, Any] = {}  # back end -> what was put off where there is no graph of the whole
+        # operators in a row and where they are called -> the number of graphs of them
+        self._parts: collections.Counter[Any] = collections.Counter()
         self._lock = threading.RLock()
         _all.add(self)
 
     # ---- one call ----
 
-    def __call__(self, args, kwargs):
+    def __call__(
+        self, args: Any, kwargs: Any
+    ) -> float | list[Any] | tuple[Any, ...] | torch.Tensor | OrderedDict | None:
         if not _control.compiling_allowed() or config.disable or _torch_dispatch.modes():
             return self.function(*args, **kwargs)
         if active():
@@ -267,7 +285,7 @@ class CompiledFunction:
 def _kind(args, kwargs) -> tuple:
     """The kind of arguments: a function that cannot be captured with some is not tried again with such ones."""
 
-    def of(value):
+    def of(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return value.dim(), value.dtype, value.device, value.requires_grad
         if isinstance(value, (bool, str, type(None))):

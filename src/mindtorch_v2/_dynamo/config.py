@@ -9,9 +9,13 @@ they are plain names of this module. `capture_scalar_outputs` and `capture_dynam
 and sizes that depend on values end a graph.
 """
 
+from __future__ import annotations
+
 import contextlib
 import sys
 import types
+from collections.abc import Iterator
+from typing import Any
 
 accumulated_recompile_limit = 256
 allow_ignore_mark_dynamic = False
@@ -45,7 +49,7 @@ _REFUSED = {
 class _Config(types.ModuleType):
     """A module whose settings have two names, and of which some cannot be set."""
 
-    def __setattr__(self, name, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         if name in _REFUSED and value:
             raise NotImplementedError(
                 f"torch._dynamo.config.{name} is not implemented in mindtorch_v2: {_REFUSED[name]}"
@@ -58,7 +62,7 @@ class _Config(types.ModuleType):
 
 
 @contextlib.contextmanager
-def patch(arg1=None, arg2=None, **changes):
+def patch(arg1: Any = None, arg2: Any = None, **changes: Any) -> Iterator[None]:
     """Within the block (or the decorated function) settings have other values: a name and a value, a dict, or keywords."""
     if isinstance(arg1, dict):
         changes = {**arg1, **changes}

@@ -1,25 +1,34 @@
 """The results of `torch.compile`: functions and `OptimizedModule`s that call their originals through graphs."""
 
+from __future__ import annotations
+
 import copy
 import functools
 import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo.compiled import CompiledFunction
 from mindtorch_v2._dynamo.utils import counters
 
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+
+
 __all__ = ["OptimizedModule", "compiled_callable", "disable", "explain", "innermost_fn"]
 
 
-def innermost_fn(fn):
+def innermost_fn(fn: Any) -> Any:
     """The function that was given to `torch.compile` or `disable`, through any number of them."""
     while hasattr(fn, "_torchdynamo_orig_callable"):
         fn = fn._torchdynamo_orig_callable
     return fn
 
 
-def compiled_callable(function, **settings):
+def compiled_callable(function: Any, **settings: Any) -> OptimizedModule | Callable[..., Any]:
     """`function` (a function, method or other callable, or a Module), called through graphs."""
     if isinstance(function, torch.nn.Module):
         return OptimizedModule(function, settings)
@@ -30,13 +39,14 @@ def compiled_callable(function, **settings):
         )
     compiled = CompiledFunction(function, **settings)
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         return compiled(args, kwargs)
 
     functools.update_wrapper(call, function)
-    call._torchdynamo_orig_callable = function
-    call._compiled = compiled
-    call.get_compiler_config = lambda: dict(settings)
+    marked: Any = call
+    marked._torchdynamo_orig_callable = function
+    marked._compiled = compiled
+    marked.get_compiler_config = lambda: dict(settings)
     return call
 
 
@@ -47,7 +57,7 @@ class OptimizedModule(torch.nn.Module):
     It can be copied and pickled (if the back end is a name, or can be), without its graphs.
     """
 
-    def __init__(self, mod, settings=None) -> None:
+    def __init__(self, mod: Any, settings: dict[str, Any] | None = None) -> None:
         super().__init__()
         self._modules["_orig_mod"] = mod
         self._settings = dict(settings or {"backend": "inductor"})
@@ -57,13 +67,13 @@ class OptimizedModule(torch.nn.Module):
         compiled = CompiledFunction(self._orig_mod, **self._settings)
         self.__dict__["_compiled"] = compiled
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor | OrderedDict:
         return self._compiled(args, kwargs)
 
     def __reduce__(self) -> tuple:
         return _made_again, (self._orig_mod, self._settings)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return type(self)(copy.deepcopy(self._orig_mod, memo), self._settings)
 
     @property
@@ -71,21 +81,21 @@ class OptimizedModule(torch.nn.Module):
         return self._orig_mod
 
     @property
-    def training(self):
+    def training(self) -> bool:
         """Whether the child is in training mode."""
         return self._orig_mod.training
 
     @training.setter
-    def training(self, value) -> None:
+    def training(self, value: Any) -> None:
         if "_orig_mod" in self.__dict__.get("_modules", ()):
             self._orig_mod.training = value
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":
             return self._modules["_orig_mod"]
         return getattr(self._orig_mod, name)
 
-    def __setattr__(self, name, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         if name == "_orig_mod":
             self._modules["_orig_mod"] = value
             self._start()
@@ -98,7 +108,7 @@ class OptimizedModule(torch.nn.Module):
         else:
             setattr(self._orig_mod, name, value)
 
-    def __delattr__(self, name) -> None:
+    def __delattr__(self, name: str) -> None:
         if name in self.__dict__:
             super().__delattr__(name)
         else:
@@ -110,10 +120,10 @@ class OptimizedModule(torch.nn.Module):
     def __len__(self) -> int:
         return len(self._orig_mod)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._orig_mod)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         return self._orig_mod[key]
 
 
@@ -121,7 +131,7 @@ def _made_again(mod, settings):
     return OptimizedModule(mod, settings)
 
 
-def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True) -> Any:
     """Keep `fn` (a function or a Module) out of graphs; a decorator, with or without arguments.
 
     What it calls is kept out as well; with `recursive=False` compiled functions inside it stay compiled.
@@ -133,7 +143,8 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
         return fn
     if inspect.isclass(fn):
         if "__call__" in fn.__dict__:
-            fn.__call__ = disable(fn.__call__, recursive, reason=reason)
+            kind: Any = fn
+            kind.__call__ = disable(kind.__call__, recursive, reason=reason)
         return fn
     original = innermost_fn(fn)
     if not callable(original):
@@ -146,7 +157,7 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
             return _marked(lambda *args, **kwargs: original(*args, **kwargs), original, reason)
         return original
 
-    def uncompiled(*args, **kwargs):
+    def uncompiled(*args: Any, **kwargs: Any) -> Any:
         with _control.disabled():
             return original(*args, **kwargs)
 
@@ -164,7 +175,9 @@ def _marked(function, original, reason):
 class Explanation:
     """The findings of `explain`: graphs, their number and that of the breaks, and why there are any."""
 
-    def __init__(self, graphs, break_reasons, op_count, out_guards) -> None:
+    def __init__(
+        self, graphs: Sequence[GraphModule], break_reasons: Sequence[str], op_count: int, out_guards: Sequence[str]
+    ) -> None:
         self.graphs = graphs
         self.graph_count = len(graphs)
         self.break_reasons = break_reasons
@@ -184,7 +197,7 @@ class Explanation:
         return "\n".join(said) + "\n"
 
 
-def explain(f, *extra_args, **extra_kwargs):
+def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Callable[..., Any]:
     """`explain(f)(*args)` runs `f` compiled anew, and says how many graphs it has and what breaks it.
 
     >>> print(torch._dynamo.explain(lambda x: x.sin() + 1)(torch.ones(2)))
@@ -195,15 +208,15 @@ def explain(f, *extra_args, **extra_kwargs):
     <BLANKLINE>
     """
 
-    def inner(*args, **kwargs):
+    def inner(*args: Any, **kwargs: Any) -> Any:
         graphs = []
 
-        def keep(graph, examples):
+        def keep(graph: GraphModule, examples: Sequence[torch.Tensor]) -> Callable[..., Any]:
             graphs.append(graph)
             return graph.forward
 
         before = dict(counters["graph_break"])
-        compiled = CompiledFunction(innermost_fn(f), backend=keep)
+        compiled: Any = CompiledFunction(innermost_fn(f), backend=keep)
         compiled(args, kwargs)
         reasons = [r for r, n in counters["graph_break"].items() if n > before.get(r, 0)]
         count = sum("call" in node.op for graph in graphs for node in graph.graph.nodes)

@@ -1,5 +1,10 @@
 """The errors that `torch.compile` raises."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from mindtorch_v2._core.errors import TorchDynamoException, Unsupported, UserError
 
 __all__ = [
@@ -19,7 +24,7 @@ __all__ = [
 class InvalidBackend(TorchDynamoException):
     """Raised for a name that no back end has."""
 
-    def __init__(self, name) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(f"Invalid backend: {name!r}, see `torch._dynamo.list_backends()` for available backends.")
 
 
@@ -30,7 +35,7 @@ class ResetRequired(TorchDynamoException):
 class BackendCompilerFailed(TorchDynamoException):
     """Raised where a back end raises: `inner_exception` is what it raised."""
 
-    def __init__(self, backend_fn, inner_exception) -> None:
+    def __init__(self, backend_fn: Callable[..., Any], inner_exception: Exception) -> None:
         self.backend_name = getattr(backend_fn, "__name__", type(backend_fn).__name__)
         self.inner_exception = inner_exception
         super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")

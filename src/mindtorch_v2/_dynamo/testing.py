@@ -1,9 +1,16 @@
 """Back ends that count."""
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._dynamo.backends.registry import lookup_backend
 from mindtorch_v2._dynamo.utils import counters
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+
 
 __all__ = ["CompileCounter", "CompileCounterWithBackend", "reset_counters"]
 
@@ -18,13 +25,13 @@ class CompileCounter:
     (1, 2)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.frame_count = 0
         self.op_count = 0
-        self.graphs = []
+        self.graphs: list[Any] = []
         self._lock = threading.Lock()
 
-    def __call__(self, gm, example_inputs):
+    def __call__(self, gm: GraphModule, example_inputs: Any) -> Any:
         with self._lock:
             self._count(gm)
         return gm.forward
@@ -42,11 +49,11 @@ class CompileCounter:
 class CompileCounterWithBackend(CompileCounter):
     """The same, with another back end (a name or a callable) behind it; `graphs` keeps what it was given."""
 
-    def __init__(self, backend) -> None:
+    def __init__(self, backend: Any) -> None:
         super().__init__()
         self.backend = backend
 
-    def __call__(self, gm, example_inputs):
+    def __call__(self, gm: GraphModule, example_inputs: Any) -> Any:
         with self._lock:
             self._count(gm)
             self.graphs.append(gm)
@@ -56,10 +63,10 @@ class CompileCounterWithBackend(CompileCounter):
 class EagerAndRecordGraphs:
     """A back end that runs graphs as they are and keeps them in `graphs`."""
 
-    def __init__(self):
-        self.graphs = []
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
 
-    def __call__(self, gm, example_inputs):
+    def __call__(self, gm: GraphModule, example_inputs: Any) -> Any:
         self.graphs.append(gm)
         return gm.forward
 

@@ -1,5 +1,7 @@
 """Counters of what `torch.compile` did, and where it can."""
 
+from __future__ import annotations
+
 import collections
 import functools
 import warnings
@@ -15,7 +17,7 @@ counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 `["recompiles"]`: by function; `["aot_autograd"]`: ok, not_ok."""
 
 
-def is_compile_supported(device_type) -> bool:
+def is_compile_supported(device_type: str) -> bool:
     """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
     return _C.device(device_type).type in ("cpu", "npu")
 

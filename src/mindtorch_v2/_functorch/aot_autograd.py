@@ -20,7 +20,7 @@ def make_boxed_func(f: Callable) -> Callable:
     def g(args: list[Any]) -> Any:
         return f(*args)
 
-    g._boxed_call = True  # type: ignore[attr-defined]
+    g._boxed_call = True  # type: ignore[attr-defined]  # (a mark on the user's function)
     return g
 
 

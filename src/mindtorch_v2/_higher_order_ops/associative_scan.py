@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -45,7 +45,7 @@ def associative_scan(
     leaves, dim = scanned_first(leaves, dim, reverse, ValueError)
     combine_all = torch.vmap(combine_fn)
 
-    def combine(first, second):
+    def combine(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         given = (pytree.tree_unflatten(each, form) for each in (first, second))
         return pytree.tree_leaves(combine_all(*given))
 

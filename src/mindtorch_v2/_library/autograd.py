@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mindtorch_v2._core.autograd.function import Function
@@ -20,7 +21,9 @@ def check_differentiable(handle: Any, op: Any) -> None:
         )
 
 
-def autograd_kernel(handle, backward, setup_context):
+def autograd_kernel(
+    handle: Any, backward: Callable[..., Any], setup_context: Callable[..., Any] | None
+) -> Callable[..., Any]:
     """The kernel of the Autograd key. It is entered only where a graph is recorded.
 
     `setup_context(ctx, inputs, output)` keeps what the formula reads; keyword-only arguments come to it as
@@ -66,13 +69,13 @@ def autograd_kernel(handle, backward, setup_context):
         gradients = result if isinstance(result, tuple) else (result,)
         return (*(gradients if lengths is None else _flattened(gradients, lengths)), None)
 
-    function = type(
+    function: Any = type(
         f"GeneratedBackwardFor_{name}",
         (Function,),
         {"forward": staticmethod(forward), "backward": staticmethod(run_backward)},
     )
 
-    def kernel(*args, **keywords):
+    def kernel(*args: Any, **keywords: Any) -> Any:
         lengths = None
         if takes_lists:
             args, lengths = _split(args)

@@ -36,7 +36,7 @@ _libraries: list = []
 class _CompiledLibrary(Library):
     """A TORCH_LIBRARY block."""
 
-    def __init__(self, namespace, kind, key, where):
+    def __init__(self, namespace: str, kind: Any, key: str, where: str) -> None:
         self._place = where
         super().__init__(namespace, kind, key)
 
@@ -44,7 +44,7 @@ class _CompiledLibrary(Library):
         return self._place
 
 
-def library(kind, namespace, key, where):
+def library(kind: Any, namespace: str, key: str, where: str) -> Any:
     """The Library of a block; it stays until it is forgotten."""
     made = _CompiledLibrary(namespace, kind, key or "", where)
     _libraries.append(made)
@@ -62,11 +62,11 @@ def define(library: Any, schema: str, tags: Any) -> Any:
     library.define(schema, tags=tuple(getattr(Tag, name) for name in tags))
 
 
-def implement(library, name, key, kernel):
+def implement(library: Any, name: str, key: str, kernel: Any) -> Any:
     library.impl(name, fallthrough_kernel if kernel is None else kernel, key or "")
 
 
-def fallback(library, key, kernel):
+def fallback(library: Any, key: str, kernel: Any) -> Any:
     library.fallback(fallthrough_kernel if kernel is None else kernel, key or "")
 
 
@@ -84,12 +84,13 @@ def _backward(ctx, *grads):
     return (None, *ctx._run.backward(ctx, grads))
 
 
-def apply_function(name, run, tensors):
+def apply_function(name: str, run: Any, tensors: Any) -> Any:
     """Apply a torch::autograd::Function; a tuple of what its forward gave."""
-    cls = _functions.get(name)
+    cls: Any = _functions.get(name)
     if cls is None:
         body = {"forward": staticmethod(_forward), "backward": staticmethod(_backward)}
-        cls = _functions[name] = type(Function)(name, (Function,), body)
+        kind: Any = type(Function)
+        cls = _functions[name] = kind(name, (Function,), body)
         cls._backward_cls.__name__ = cls._backward_cls.__qualname__ = name
     return cls.apply(run, *tensors)
 
@@ -97,7 +98,7 @@ def apply_function(name, run, tensors):
 # ---- classes ----
 
 
-def class_named(qualified):
+def class_named(qualified: str) -> Any:
     """The class "ns.Name"."""
     namespace, _, name = qualified.partition(".")
     return getattr(getattr(classes, namespace), name)
@@ -111,16 +112,16 @@ def _rebuild(qualified, state):
     return _method(class_named(qualified), "__setstate__")(state)
 
 
-def define_class(library, name, doc):
+def define_class(library: Any, name: str, doc: str) -> Any:
     """Make a class of objects that C++ made, `torch.classes.ns.Name`; returns "ns.Name"."""
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
         made = _method(cls, "__init__")
         if made is None:
             raise RuntimeError(f"torch.classes.{cls._qualified} has no constructor: its torch::class_ defines no init")
         return made(*args, **kwargs)
 
-    def __reduce__(self):
+    def __reduce__(self: Any) -> Any:
         if _method(type(self), "__getstate__") is None:
             raise RuntimeError(
                 f"Tried to serialize object __torch__.torch.classes.{self._qualified} which does not have a __getstate__ "
@@ -139,13 +140,13 @@ def define_class(library, name, doc):
     return body["_qualified"]
 
 
-def define_method(library, class_name, name, kind, doc):
+def define_method(library: Any, class_name: str, name: str, kind: Any, doc: str) -> Any:
     """A method ("m"), static method ("s"), property ("g" reads, "w" writes), constructor ("i") or unpickler ("p")."""
     cls = class_named(f"{library.ns}.{class_name}")
     handle = _method(cls, f"set_{name}" if kind == "w" else name)
     if kind == "m":
 
-        def method(self, *args, **kwargs):
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             return handle(self, *args, **kwargs)
 
         method.__name__, method.__doc__ = name, doc or None

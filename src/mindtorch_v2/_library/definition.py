@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch_v2 import _C
@@ -31,18 +31,22 @@ AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastN
 class CustomOpDef(_C.OperatorCallable):
     """An operator made of a Python function: calling it dispatches. Made by `torch.library.custom_op`."""
 
-    def __init__(self, namespace, name, schema, fn, tags=()):
+    _handle: Any
+
+    def __init__(
+        self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Tag] = ()
+    ) -> None:
         self._namespace = namespace
         self._name = name
         self._schema = schema
         self._init_fn = fn
-        self._backward = None
-        self._setup_context = None
-        self._disabled = set()
-        self._kernels = {}
-        self._fake = None
-        self._vmap = None
-        self._autocast = {}
+        self._backward: Any = None
+        self._setup_context: Any = None
+        self._disabled: set[Any] = set()
+        self._kernels: dict[Any, Any] = {}
+        self._fake: Any = None
+        self._vmap: Any = None
+        self._autocast: dict[Any, Any] = {}
         self._lib = fragment(namespace)
         self.__name__ = getattr(fn, "__name__", name)
         self.__doc__ = fn.__doc__
@@ -124,13 +128,15 @@ class CustomOpDef(_C.OperatorCallable):
         finally:
             self._handle.unimpl(key, registration)
 
-    def register_fake(self, fn, /):
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Register the function that makes results without data: the kernel of the meta device. Returns `fn`."""
         fake.register_fake_for(self._lib, self._qualname, fn)
         self._fake = fn
         return fn
 
-    def register_autograd(self, backward, /, *, setup_context=None) -> None:
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
         """Register the derivative: `backward(ctx, *grads)` returns a gradient for each argument.
 
         `setup_context(ctx, inputs, output)` saves what it needs: tensors with `ctx.save_for_backward`, the rest as
@@ -148,7 +154,7 @@ class CustomOpDef(_C.OperatorCallable):
         kernel = autograd_kernel(self._handle, self._backward, self._setup_context)
         self._lib._register(self._handle, kernel, "Autograd", flags=ONLY_RECORDING, quiet=True)
 
-    def register_vmap(self, func=None, /):
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Callable[..., Any]:
         """Register the batching rule `func(info, in_dims, *args) -> (output, out_dims)`; a decorator without `func`."""
         if func is None:
             return self.register_vmap

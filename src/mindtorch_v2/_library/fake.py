@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .names import find_handle
+
+if TYPE_CHECKING:
+    from .definition import CustomOpDef
+
 
 __all__ = ["FakeImplCtx", "get_ctx", "register_fake_for"]
 
@@ -55,7 +59,7 @@ def _context(op):
         _state.context = before
 
 
-def register_fake_for(library, name, fn, allow_override=True):
+def register_fake_for(library: Any, name: str, fn: Callable[..., Any], allow_override: bool = True) -> Any:
     """Make `fn` the kernel of the meta device, with a context while it runs."""
     if not callable(fn):
         raise TypeError(f"register_fake(...): expected a callable, got {type(fn)}")
@@ -84,9 +88,10 @@ def register_fake_for(library, name, fn, allow_override=True):
         with _context(_overload(full)):
             return fn(*args, **kwargs)
 
-    fake.__wrapped__ = fn
-    fake.is_fake = True
-    library._register(handle, fake, "Meta", quiet=True)
+    marked: Any = fake
+    marked.__wrapped__ = fn
+    marked.is_fake = True
+    library._register(handle, marked, "Meta", quiet=True)
     return fn
 
 
@@ -95,7 +100,7 @@ def _overload(name) -> str:
     return f"{base.replace('::', '.')}.{overload or 'default'}"
 
 
-def no_fake(definition):
+def no_fake(definition: CustomOpDef) -> Callable[..., Any]:
     """The meta kernel of an operator that has no fake kernel: an error that says what to do."""
     original = getattr(definition._init_fn, "__name__", definition._name)
 
@@ -105,8 +110,9 @@ def no_fake(definition):
             f"work. Please use `{original}.register_fake` to add an fake impl."
         )
 
-    missing.is_missing = True
-    return missing
+    marked: Any = missing
+    marked.is_missing = True
+    return marked
 
 
 def has_fake(handle: Any) -> bool:

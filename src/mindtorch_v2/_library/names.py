@@ -43,9 +43,9 @@ def qualified(handle: Any) -> str:
     return f"{handle.namespace}::{handle.name}" + (f".{handle.overload}" if handle.overload else "")
 
 
-def caller():
+def caller() -> str:
     """File and line of the code outside of this package that is registering something."""
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     package = __name__.partition(".")[0]
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame = frame.f_back

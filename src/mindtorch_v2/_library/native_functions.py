@@ -39,17 +39,17 @@ def _operator(who: str, schema: str, run: Callable, out: Callable | None) -> OpO
     if any("Tensor" not in str(result.type) for result in parsed.returns):
         raise ValueError(f"{who}: {parsed.name}: results are tensors, got {schema!r}")
 
-    def outputs(args, kwargs):
+    def outputs(args: Any, kwargs: Any) -> Any:
         made = out(*args, **kwargs) if out is not None else ()
         made = made if isinstance(made, tuple) else (made,)
         if len(made) != returns:
             raise RuntimeError(f"{parsed.name}: out= made {len(made)} tensors, the schema has {returns} results")
         return made
 
-    def result(made):
+    def result(made: Any) -> Any:
         return None if not made else made[0] if len(made) == 1 else made
 
-    def kernel(*args, **kwargs):
+    def kernel(*args: Any, **kwargs: Any) -> Any:
         given = [
             *args,
             *(kwargs[a.name] if a.name in kwargs else a.default_value for a in parsed.arguments[len(args) :]),
@@ -96,7 +96,7 @@ def from_tvm_ffi(
     if not callable(function):
         raise TypeError(f"from_tvm_ffi: a function or a path was expected, got {type(function).__name__}")
 
-    def run(outputs, args):
+    def run(outputs: Any, args: Any) -> None:
         function(*outputs, *args) if out_first else function(*args, *outputs)
 
     return _operator("from_tvm_ffi", schema, run, out)
@@ -139,7 +139,7 @@ def from_ctypes(
     checked = function.restype is ctypes.c_int
     name = parse_schema(schema, False).name
 
-    def run(outputs, given):
+    def run(outputs: Any, given: Any) -> None:
         values = [*outputs, *given] if args is None else list(args(outputs, *given))
         passed = [_passed(name, value) for value in values]
         if stream:

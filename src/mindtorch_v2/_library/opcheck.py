@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._behaviours import functional as _functionalize
@@ -15,6 +15,10 @@ from mindtorch_v2.random import get_rng_state, set_rng_state
 
 from .definition import CustomOpDef
 
+if TYPE_CHECKING:
+    from mindtorch_v2._dispatch.schema import FunctionSchema
+
+
 __all__ = ["DEFAULT_TESTS", "OpCheckError", "opcheck"]
 
 
@@ -22,7 +26,16 @@ class OpCheckError(Exception):
     """A check of `opcheck` failed."""
 
 
-def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, atol=None, rtol=None):
+def opcheck(
+    op: int | CustomOpDef | OpOverload,
+    args: Any,
+    kwargs: Any = None,
+    *,
+    test_utils: str | Sequence[str] | None = None,
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> dict[str, Any]:
     """Check an operator's registrations with sample arguments. Not its mathematics: for that there is gradcheck.
 
     The tests:
@@ -68,7 +81,7 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
             f"opcheck(op, ..., test_utils={test_utils}), expected test_utils to be subset of {tuple(_TESTS)} but it was not"
         )
     tolerances = {} if rtol is None else {"rtol": rtol, "atol": atol}
-    results = {}
+    results: dict[str, Any] = {}
     for name in names:
         sample = _Sample(args, kwargs or {})
         try:
@@ -125,7 +138,7 @@ class _Sample:
         self._args = tuple(args)
         self._kwargs = dict(kwargs)
 
-    def bound(self, schema, convert=_copy) -> dict:
+    def bound(self, schema: FunctionSchema, convert: Callable[..., Any] = _copy) -> dict:
         """Argument name -> (copied) value; one that is left out is not there. A tensor given twice stays one tensor."""
         made = {}
 
@@ -226,7 +239,7 @@ def _check_aliases(schema, values, outputs):
 class _without_gradient:  # a block, used with `with`
     """No recording while an operator writes to arguments that require grad; or, without an operator, at all."""
 
-    def __init__(self, schema=None, values=()) -> None:
+    def __init__(self, schema: FunctionSchema | None = None, values: dict[str, Any] | Sequence[Any] = ()) -> None:
         self._wanted = schema is None or schema.is_mutable and any(tensor.requires_grad for tensor in _tensors(values))
 
     def __enter__(self) -> None:

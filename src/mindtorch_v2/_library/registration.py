@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mindtorch_v2 import _C
@@ -72,7 +72,7 @@ class Library:
     tensor([2., 2.])
     """
 
-    def __init__(self, ns, kind, dispatch_key=""):
+    def __init__(self, ns: str, kind: Any, dispatch_key: str = "") -> None:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
         if not isinstance(ns, str) or not re.fullmatch(r"[A-Za-z_]\w*", ns):
@@ -95,10 +95,10 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = key_name(dispatch_key) if dispatch_key else ""
-        self._defined = []
-        self._kernels = []
-        self._taken_back = []
-        self._waiting = {}
+        self._defined: list[Any] = []
+        self._kernels: list[Any] = []
+        self._taken_back: list[Any] = []
+        self._waiting: dict[Any, Any] = {}
         self._destroyed = False
         _alive.add(self)
         self._finalizer = weakref.finalize(
@@ -399,13 +399,16 @@ def fragment(namespace: str) -> Any:
     return _kept[namespace]
 
 
-def define(qualname, schema=None, *, lib=None, tags=()):
+def define(
+    qualname: str | Library, schema: str | None = None, *, lib: Any = None, tags: Sequence[Any] = ()
+) -> str | None:
     """Define the operator "ns::name" with a schema without name, "(Tensor x) -> Tensor".
 
     Also the older form `define(library, "name(Tensor x) -> Tensor")`.
     """
     if isinstance(qualname, Library):
-        return qualname.define(schema, tags=tags)
+        given: Any = schema
+        return qualname.define(given, tags=tags)
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = split_name(qualname)

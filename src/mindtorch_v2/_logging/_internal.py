@@ -1,8 +1,11 @@
 """Components (which have a level) and artifacts (which are on or off), and the handler that writes them to stderr."""
 
+from __future__ import annotations
+
 import functools
 import logging
 import os
+from typing import Any
 
 __all__ = ["ARTIFACTS", "COMPONENTS", "artifact", "getArtifactLogger", "set_logs", "trace_structured", "warning_once"]
 
@@ -31,19 +34,20 @@ _handled: list[tuple[logging.Logger, logging.Handler]] = []
 
 
 class _Format(logging.Formatter):
-    def format(self, record) -> str:
+    def format(self, record: logging.LogRecord) -> str:
         kind = getattr(record, "artifact", None)
         head = f"{record.levelname[0]} {record.filename}:{record.lineno}]"
         return f"{head} [__{kind}] {record.getMessage()}" if kind else f"{head} {record.getMessage()}"
 
 
 class _ArtifactLogger(logging.LoggerAdapter):
-    def process(self, msg, kwargs):
-        return msg, {**kwargs, "extra": {**kwargs.get("extra", {}), "artifact": self.extra["artifact"]}}
+    def process(self, msg: Any, kwargs: Any) -> Any:
+        extra: Any = self.extra
+        return msg, {**kwargs, "extra": {**kwargs.get("extra", {}), "artifact": extra["artifact"]}}
 
 
 @functools.cache
-def getArtifactLogger(module_qname, artifact_name):  # PyTorch's name
+def getArtifactLogger(module_qname: str, artifact_name: str) -> Any:  # PyTorch's name
     """The logger of an artifact, to write with at any level; ValueError for a name that is none."""
     if artifact_name not in ARTIFACTS:
         raise ValueError(
@@ -53,18 +57,18 @@ def getArtifactLogger(module_qname, artifact_name):  # PyTorch's name
     return _ArtifactLogger(logging.getLogger(f"{name}.__{artifact_name}"), {"artifact": artifact_name})
 
 
-def is_on(name) -> bool:
+def is_on(name: str) -> bool:
     """Whether an artifact is switched on."""
     return name in _on
 
 
-def artifact(name, text) -> None:
+def artifact(name: str, text: str) -> None:
     """Write an artifact, if it is switched on. `text` is a string, or a function that makes it."""
     if name in _on:
         getArtifactLogger("torch._dynamo", name).info("%s", text() if callable(text) else text, stacklevel=3)
 
 
-def set_logs(*, all=None, modules=None, **settings) -> None:
+def set_logs(*, all: int | None = None, modules: dict[str, Any] | None = None, **settings: Any) -> None:
     """Switch on what is named, and everything else off.
 
     A component (`dynamo`, `aot`, `torch`, or `all`) is given a level of `logging`; an artifact (`guards`, `recompiles`,
@@ -124,9 +128,11 @@ def _names() -> str:
     return f"Components: {', '.join(COMPONENTS)}; artifacts: {', '.join(ARTIFACTS)}"
 
 
-def parse(text):
+def parse(text: str) -> Any:
     """`TORCH_LOGS`: names with commas between; `+name` is a component's debug level, `-name` errors only."""
-    settings, modules, everything = {}, {}, None
+    settings: dict[str, Any] = {}
+    modules: dict[str, Any] = {}
+    everything: int | None = None
     for item in filter(None, (each.strip() for each in text.split(","))):
         level = {"+": logging.DEBUG, "-": logging.ERROR}.get(item[0], logging.INFO)
         name = item.lstrip("+-")
@@ -145,12 +151,12 @@ def parse(text):
     return everything, settings, modules
 
 
-def trace_structured(name, *args, **kwargs) -> None:
+def trace_structured(name: str, *args: Any, **kwargs: Any) -> None:
     """Nothing: there is no structured trace."""
 
 
 @functools.lru_cache(None)
-def warning_once(logger_obj, *args, **kwargs) -> None:
+def warning_once(logger_obj: Any, *args: Any, **kwargs: Any) -> None:
     """Warns through a logger, once for the same message."""
     logger_obj.warning(*args, **kwargs)
 

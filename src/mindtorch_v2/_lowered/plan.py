@@ -110,7 +110,7 @@ class Plan:
         if not output.requires_grad and base.requires_grad:
             base = base.detach()
         if output.steps is None:
-            return torch.as_strided(base, *output.geometry)  # type: ignore[misc]
+            return torch.as_strided(base, *output.geometry)  # type: ignore[misc]  # (without steps there is a geometry)
         for step in output.steps:
             base = step.view.op(base, *step.view.args, **step.view.kwargs)
             if step.index is not None:
@@ -196,7 +196,7 @@ def with_writes_inside(module: GraphModule, joint: Joint) -> frozenset:
         used = {o.index for o in joint.outputs if o.kind in ("graph", "view of graph")}
         for place in inside:
             if joint.written[place].index not in used:
-                results[joint.written[place].index] = None  # type: ignore[index]
+                results[joint.written[place].index] = None  # type: ignore[index]  # (what is written has an index)
         output.args = (tuple(results),)
         module.recompile()
     return frozenset(inside)

@@ -1,13 +1,21 @@
 """Graphs, run again in other orders and beside the program: `MINDTORCH_GRAPH_CHECK=1` does it for every lowered graph."""
 
+from __future__ import annotations
+
 import os
 import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._lowered.verify import GraphError, verify, written
 from mindtorch_v2.fx import Node
 from mindtorch_v2.fx.node import draws
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+
 
 __all__ = ["check_against_program", "check_order", "is_asked_for"]
 
@@ -126,7 +134,7 @@ def _run(module, args, order, watch):
     return kept
 
 
-def check_order(module, args, orders=3):
+def check_order(module: GraphModule, args: Sequence[torch.Tensor], orders: int = 3) -> GraphModule:
     """Run a graph without writes in its own order, and in `orders` others that its data flow allows; returns it.
 
     GraphError, which names the first node that differs, or an operator that writes to an argument without saying so.
@@ -161,7 +169,9 @@ def _report(node) -> None:
     )
 
 
-def check_against_program(function, run, inputs, describe) -> None:
+def check_against_program(
+    function: Callable[..., Any], run: Callable[..., Any], inputs: Sequence[torch.Tensor], describe: Callable[..., Any]
+) -> None:
     """Whether `run(*inputs)` gives what `function(*inputs)` does: results, what is written to arguments, and gradients.
 
     Both run on copies, with the same random numbers. GraphError says what differs; `describe()` tells of the graph.

@@ -1,5 +1,10 @@
 """Invariants of every graph, stated once: passes can be checked with it."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.fx import Graph, GraphModule, Interpreter, Node
@@ -14,7 +19,7 @@ class GraphError(RuntimeError):
     __module__ = "mindtorch_v2.graph"
 
 
-def verify(graph, args=None, *, functional=False):
+def verify(graph: Any, args: Sequence[Any] | None = None, *, functional: bool = False) -> Any:
     """Check the invariants of a graph (an fx.Graph or GraphModule); returns it.
 
     - Every value is defined once, before its first use, in this graph; users and inputs of nodes agree; there is one
@@ -71,7 +76,7 @@ def _check_form(graph) -> None:
         raise GraphError(f"a graph has one output, as its last node; this one has {len(outputs)}")
 
 
-def written(node):
+def written(node: Node) -> Any:
     """The nodes whose values the operator of `node` writes to."""
     if node.op != "call_function" or not isinstance(node.target, OpOverload):
         return []
@@ -103,11 +108,11 @@ def _facts(value) -> dict:
 class _Compare(Interpreter):
     """Runs a graph and compares each value with what its node says of it."""
 
-    def __init__(self, module) -> None:
+    def __init__(self, module: Any) -> None:
         super().__init__(module)
         self.extra_traceback = False
 
-    def run_node(self, n):
+    def run_node(self, n: Node) -> Any:
         value = super().run_node(n)
         if "val" in n.meta:
             said, found = pytree.tree_leaves(n.meta["val"]), pytree.tree_leaves(value)

@@ -5,25 +5,33 @@ floating but not float64, and calls the operator again with the key excluded. Ab
 through the casts. Which operators belong to which policy, rows say.
 """
 
+from __future__ import annotations
+
 import itertools
 import operator
 import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2 import _C
 
 from .table import ROWS
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+
 
 _KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastNPU"}
 _DEFAULTS = {"cpu": "bfloat16", "cuda": "float16", "npu": "float16"}
 
 
 class _State(threading.local):
-    def __init__(self):
-        self.dtypes = {}
+    def __init__(self) -> None:
+        self.dtypes: dict[Any, Any] = {}
         self.nesting = 0
         self.cache_enabled = True
         # Casts of leaf parameters: {(id, dtype): (parameter, cast)}, kept until the outermost block ends.
-        self.cache = {}
+        self.cache: dict[Any, Any] = {}
 
 
 _state = _State()
@@ -40,17 +48,17 @@ def _bit(device_type):
     return _C._key_bit(_KEYS[device_type])
 
 
-def is_supported(device_type) -> bool:
+def is_supported(device_type: str) -> bool:
     """Whether autocast knows the device."""
     return device_type in _KEYS
 
 
-def is_enabled(device_type):
+def is_enabled(device_type: str) -> bool:
     """Whether autocast is on for the device, in this thread."""
     return is_supported(device_type) and bool(_C._tls_keys()[0] & _bit(device_type))
 
 
-def set_enabled(device_type, enabled) -> None:
+def set_enabled(device_type: str, enabled: bool) -> None:
     """Switches autocast on or off for the device, in this thread."""
     if enabled:
         install()
@@ -59,23 +67,23 @@ def set_enabled(device_type, enabled) -> None:
     _C._set_tls_keys(include | bit if enabled else include & ~bit, exclude)
 
 
-def get_dtype(device_type):
+def get_dtype(device_type: str) -> _C.dtype:
     """The dtype that autocast casts to."""
     return _state.dtypes.get(device_type) or _C._dtypes[_DEFAULTS[device_type]]
 
 
-def set_dtype(device_type, dtype) -> None:
+def set_dtype(device_type: str, dtype: _C.dtype) -> None:
     """Sets the dtype that autocast casts to, in this thread."""
     _state.dtypes[device_type] = dtype
     _tell_guards()
 
 
-def is_cache_enabled():
+def is_cache_enabled() -> bool:
     """Whether casts of parameters are kept."""
     return _state.cache_enabled
 
 
-def set_cache_enabled(enabled) -> None:
+def set_cache_enabled(enabled: bool) -> None:
     """Sets whether casts of parameters are kept."""
     _state.cache_enabled = bool(enabled)
     _tell_guards()
@@ -86,13 +94,13 @@ def clear_cache() -> None:
     _state.cache.clear()
 
 
-def increment_nesting():
+def increment_nesting() -> int:
     """Enters a block; returns how many are open."""
     _state.nesting += 1
     return _state.nesting
 
 
-def decrement_nesting():
+def decrement_nesting() -> int:
     """Leaves a block; returns how many are open."""
     _state.nesting -= 1
     return _state.nesting
@@ -145,15 +153,15 @@ def _kernel(operator, device_type, choose):
     """A kernel that casts to `choose(args)` and calls `operator` below autocast."""
     bit = _bit(device_type)
 
-    def run(*args, **kwargs):
+    def run(*args: Any, **kwargs: Any) -> Any:
         dtype = choose(args)
         include, exclude = _C._tls_keys()
         # The casts themselves must not be cast.
         _C._set_tls_keys(include, exclude | bit)
         try:
-            args = [_cast(value, dtype, device_type) for value in args]
+            values = [_cast(value, dtype, device_type) for value in args]
             kwargs = {name: _cast(value, dtype, device_type) for name, value in kwargs.items()}
-            return operator(*args, **kwargs)
+            return operator(*values, **kwargs)
         finally:
             _C._set_tls_keys(include, exclude)
 
@@ -166,7 +174,7 @@ def _chooser(policy, device_type):
     if policy == "float32":
         return lambda args: _C._dtypes["float32"]
 
-    def widest(args):
+    def widest(args: Sequence[Sequence[Tensor]]) -> _C.dtype:
         lower = get_dtype(device_type)
         return _C._dtypes["float32"] if _widest(args, device_type, lower) else lower
 

@@ -1,9 +1,17 @@
 """The old tensor types: `torch.FloatTensor` and its kin, each a dtype on the CPU."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch_v2 import _C
 from mindtorch_v2._core.dtype import Size
 from mindtorch_v2._operators.table import aten
 from mindtorch_v2._tensor import Tensor
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "BFloat16Tensor",
@@ -22,12 +30,15 @@ __all__ = [
 class _TensorType(type):
     """`isinstance(x, T)` asks for dtype and device; `T(...)` makes a tensor of sizes or of data."""
 
-    def __instancecheck__(cls, instance):
+    device: Any
+    dtype: Any
+
+    def __instancecheck__(cls, instance: object) -> bool:
         if not isinstance(instance, Tensor) or instance.layout != _C.strided:
             return False
         return instance.dtype is cls.dtype and instance.device.type == cls.device
 
-    def __call__(cls, *args, device=None):
+    def __call__(cls, *args: Any, device: Device | None = None) -> Tensor:
         return _made(cls, args, device)
 
 
@@ -49,7 +60,7 @@ def _made(cls, args, device):
     raise TypeError(f"{name}(): expected sizes as ints, or one sequence of data")
 
 
-def make_type(name, dtype, device="cpu", module="torch"):
+def make_type(name: str, dtype: str, device: str = "cpu", module: str = "torch") -> type:
     """The old type of tensors of a dtype (by name) on a kind of device."""
     return _TensorType(
         name,
@@ -105,7 +116,7 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
     return self.to(dtype=dtype, non_blocking=non_blocking)
 
 
-Tensor.type = _type  # type: ignore[method-assign]
+Tensor.type = _type  # type: ignore[method-assign]  # (the method needs these classes)
 
 
 BFloat16Tensor = make_type("BFloat16Tensor", "bfloat16")

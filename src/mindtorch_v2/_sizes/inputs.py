@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.errors import UserError
@@ -14,6 +15,10 @@ from mindtorch_v2._sizes.environment import DimDynamic, ShapeEnv
 from mindtorch_v2._sizes.expressions import Condition, constant, symbol
 from mindtorch_v2._sizes.numbers import SymInt
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+
+if TYPE_CHECKING:
+    pass
+
 
 __all__ = ["Inputs", "ValueRanges", "check_named", "inputs_like", "range_constraints"]
 
@@ -48,16 +53,24 @@ class Inputs:
     `shared` are groups of places, `(input, dimension)`, that have the same size though each has a hint of its own.
     """
 
-    def __init__(self, values, sizes, names, shared=()):
+    def __init__(
+        self,
+        values: Sequence[int | torch.Tensor],
+        sizes: Sequence[Sequence[Any] | None],
+        names: Sequence[str],
+        shared: Sequence[Sequence[Sequence[int]]] = (),
+    ) -> None:
         self.mode = FakeTensorMode(shape_env=ShapeEnv(assume_static_by_default=True), allow_non_fake_inputs=True)
-        self.env = self.mode.shape_env
-        self.symbols = []
-        self.places = {}  # text of an expression -> the places that have this size
-        self._known = {}
+        self.env: Any = self.mode.shape_env
+        self.symbols: list[Any] = []
+        self.places: dict[Any, Any] = {}  # text of an expression -> the places that have this size
+        self._known: dict[Any, Any] = {}
         self._shared = {place: group[0] for group in shared for place in group}
-        self._lifted = {}  # tensors of which no size is named -> the fake one: tied parameters stay one tensor
+        # Tensors of which no size is named -> the fake one: tied parameters stay one tensor.
+        self._lifted: dict[Any, Any] = {}
         self.leaves = [self._leaf(n, *each) for n, each in enumerate(zip(values, sizes, names))]
-        self.stated = len(self.env.guards)
+        env: Any = self.env
+        self.stated = len(env.guards)
 
     def _leaf(self, number, value, sizes, name):
         if not isinstance(value, torch.Tensor):
@@ -120,20 +133,20 @@ class Inputs:
         self.symbols.append(_Symbol(made, lower, upper, said, where))
         return made
 
-    def fixed(self):
+    def fixed(self) -> dict[int, list[_Symbol]]:
         """The places of sizes that the program has fixed, by the value, and the symbol of each."""
-        found = {}
+        found: dict[Any, Any] = {}
         for each in self.symbols:
             if str(each.size.node.expr) in self.env.replacements:
                 found.setdefault(each.size.node.hint, []).append(each)
         return found
 
 
-def inputs_like(values, names, ranges):
+def inputs_like(values: Sequence[int | torch.Tensor], names: Sequence[str], ranges: Any) -> Inputs:
     """Inputs of which `values`, fake tensors with symbolic sizes and other values, are the examples."""
     dims = {str(name): Dim(str(name), min=bounds.lower, max=bounds.upper) for name, bounds in ranges.items()}
 
-    def said(size):
+    def said(size: int) -> Dim | None:
         if not isinstance(size, SymInt):
             return None
         made = None

@@ -76,7 +76,7 @@ class _Number:
         return float(self._fixed())
 
     def __bool__(self) -> bool:
-        return bool(self != 0)  # type: ignore[comparison-overlap]
+        return bool(self != 0)  # type: ignore[comparison-overlap]  # (its comparison gives a symbolic truth value)
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {'non-nested ' if isinstance(self, SymInt) else ''}{type(self).__name__}")

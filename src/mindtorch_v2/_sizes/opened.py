@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._sizes.expressions import Expression, Symbol, constant
@@ -11,6 +12,11 @@ from mindtorch_v2._sizes.fitting import Fitting, evaluated
 from mindtorch_v2._sizes.numbers import SymFloat, SymInt, SymNode, plain, sym_float, sym_int, sym_max, sym_min
 from mindtorch_v2._sizes.same_graph import SYM_SIZE, NotOneGraph, is_number
 from mindtorch_v2._sizes.universes import SymbolicFakeTensor
+
+if TYPE_CHECKING:
+    from mindtorch_v2._sizes.environment import ShapeEnv
+    from mindtorch_v2.fx.graph_module import GraphModule
+
 
 __all__ = ["Opened"]
 
@@ -25,14 +31,21 @@ _TARGETS = {
 class Opened:
     """One graph, with nodes in the place of the numbers that differ between its traces."""
 
-    def __init__(self, module, modules, assignments, env, free):
+    def __init__(
+        self,
+        module: GraphModule,
+        modules: Sequence[GraphModule],
+        assignments: Sequence[dict[str, int]],
+        env: ShapeEnv,
+        free: Sequence[str],
+    ) -> None:
         self.module, self.graph, self.env = module, module.graph, env
         self.rows = list(zip(*(m.graph.nodes for m in modules)))
         self.assignments = [dict(each) for each in assignments]
         self.fitting = Fitting()
-        self.bases = {}  # name of a symbol -> (node that has it, dimension or None)
-        self.multiples = {}  # name of a symbol -> a size that is a multiple of it, and something
-        self.made = {}  # text of an expression -> its node
+        self.bases: dict[Any, Any] = {}  # name of a symbol -> (node that has it, dimension or None)
+        self.multiples: dict[Any, Any] = {}  # name of a symbol -> a size that is a multiple of it, and something
+        self.made: dict[Any, Any] = {}  # text of an expression -> its node
         for name in free:
             self.fitting.learn_symbol(name, tuple(each[name] for each in assignments))
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import operator
 import random
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._sizes.environment import DimDynamic, ShapeEnv
@@ -22,6 +23,10 @@ from mindtorch_v2._sizes.universes import SymbolicFakeTensor
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from mindtorch_v2.utils import _pytree as pytree
 
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+
+
 __all__ = ["near_sizes", "open_sizes", "sizes_under", "symbolic_arguments"]
 
 _OTHERS = 4  # traces with other sizes
@@ -29,7 +34,9 @@ _ATTEMPTS = 16
 _LARGE = (1009, 101)  # where primes begin that are tried first
 
 
-def symbolic_arguments(args, allow_non_fake_inputs=False):
+def symbolic_arguments(
+    args: Sequence[int | torch.Tensor], allow_non_fake_inputs: bool = False
+) -> tuple[tuple[int | torch.Tensor, ...], FakeTensorMode]:
     """The arguments with symbols for sizes and ints, and the mode that they are of."""
     leaves = pytree.tree_leaves(args)
     mode = next((leaf.fake_mode for leaf in leaves if isinstance(leaf, FakeTensor)), None)
@@ -42,7 +49,8 @@ def symbolic_arguments(args, allow_non_fake_inputs=False):
         if isinstance(leaf, torch.Tensor):
             return mode.from_tensor(leaf, source=name)
         if type(leaf) is int:
-            return mode.shape_env.create_symbol(leaf, name, DimDynamic.DYNAMIC)
+            env: Any = mode.shape_env
+            return env.create_symbol(leaf, name, DimDynamic.DYNAMIC)
         return leaf
 
     return pytree.tree_map(symbolic, args), mode
@@ -62,7 +70,7 @@ def _resized(args, values, like, draw=0) -> tuple:
     number = itertools.count()
     tensors = {}  # an argument that is given twice is one tensor here as well
 
-    def resized(leaf):
+    def resized(leaf: torch.Tensor) -> torch.Tensor:
         name = f"arg{next(number)}"
         if isinstance(leaf, SymbolicFakeTensor):
             if id(leaf) not in tensors:
@@ -72,7 +80,8 @@ def _resized(args, values, like, draw=0) -> tuple:
                 tensors[id(leaf)] = made.requires_grad_() if leaf.requires_grad else made
             return tensors[id(leaf)]
         if isinstance(leaf, SymInt):
-            return mode.shape_env.create_symbol(leaf.node.expr.evaluate(values), name, DimDynamic.DYNAMIC)
+            env: Any = mode.shape_env
+            return env.create_symbol(leaf.node.expr.evaluate(values), name, DimDynamic.DYNAMIC)
         return leaf
 
     return pytree.tree_map(resized, args), mode
@@ -223,11 +232,14 @@ def _try_more(env, tried, wanted, attempts=3) -> None:
 class _Trials:
     """Traces with other sizes: those that gave the same graph, and the last reason why one did not."""
 
-    def __init__(self, module, trace):
-        self.modules, self.assignments, self._trace = [module], [], trace
-        self.values = self.error = None
+    def __init__(self, module: GraphModule, trace: Callable[..., Any]) -> None:
+        self.modules = [module]
+        self.assignments: list[Any] = []
+        self._trace = trace
+        self.values: dict[str, int] | None = None
+        self.error: Exception | None = None
 
-    def __call__(self, values):
+    def __call__(self, values: dict[str, int]) -> bool:
         """Whether these sizes give the same graph; kept if they do."""
         try:
             other = self._trace(values)

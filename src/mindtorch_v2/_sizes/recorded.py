@@ -136,10 +136,10 @@ def wrap_number(trace: Any, node: Any, value: Any) -> Any:
 
 
 def _binary(function) -> tuple:
-    def forward(self, other):
+    def forward(self: RecordedNumber, other: int | RecordedInt) -> RecordedNumber:
         return self._with(function, self, other) if isinstance(other, (int, float, RecordedNumber)) else NotImplemented
 
-    def reflected(self, other):
+    def reflected(self: RecordedInt, other: int) -> RecordedNumber:
         return self._with(function, other, self) if isinstance(other, (int, float, RecordedNumber)) else NotImplemented
 
     return forward, reflected
@@ -152,7 +152,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
 
 
 def _comparison(function):
-    def compare(self, other):
+    def compare(self: RecordedNumber, other: int | RecordedInt) -> bool:
         return (
             self._decided(function, self, other) if isinstance(other, (int, float, RecordedNumber)) else NotImplemented
         )

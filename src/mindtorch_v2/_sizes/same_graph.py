@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._sizes.graph_node import GraphNode
 from mindtorch_v2._sizes.numbers import SymFloat, SymInt, plain
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+    from mindtorch_v2.fx.node import Node
+
 
 __all__ = ["SYM_SIZE", "NotOneGraph", "compare", "is_number", "same_numbers"]
 
@@ -60,12 +66,13 @@ def _mapped(value, function):
     return value
 
 
-def same_numbers(module, traced, args):
+def same_numbers(module: GraphModule, traced: GraphModule, args: Sequence[torch.Tensor]) -> bool:
     """Whether `traced` is what `module` computes for these arguments."""
-    values, theirs = {}, iter(traced.graph.nodes)
+    values: dict[Any, Any] = {}
+    theirs = iter(traced.graph.nodes)
     given = iter(pytree.tree_leaves(args))
 
-    def value_of(each):
+    def value_of(each: Node) -> int | torch.Tensor:
         return values.get(each.name, each) if isinstance(each, GraphNode) else each
 
     for node in module.graph.nodes:

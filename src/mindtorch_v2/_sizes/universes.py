@@ -13,7 +13,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.functional import active_level
@@ -25,6 +25,10 @@ from mindtorch_v2._subclasses import fake_tensor as _fake_tensor
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor
 from mindtorch_v2.overrides import TorchFunctionMode
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2._sizes.environment import ShapeEnv
+
 
 __all__ = ["SymbolicFakeTensor", "SymbolicNumbers", "symbolic_fake"]
 
@@ -58,19 +62,27 @@ def below() -> Iterator[None]:
         state.inside = before
 
 
+_GRAD: Any = FakeTensor.grad
+
+
 class SymbolicFakeTensor(FakeTensor):
     """A fake tensor of a mode with a ShapeEnv: its sizes, strides and offset are symbolic where they may differ."""
 
-    _universes = None
-    _told = None  # sizes, strides and offset, where a trace with other sizes has told them
+    _elem: Any
+    fake_device: Any
 
-    def __repr__(self, *, tensor_contents=None):
+    _universes: Any = None
+    _told: Any = None  # sizes, strides and offset, where a trace with other sizes has told them
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # (the keyword has no name to the checker)
         shape = tuple(self.shape)
         with below():
             return super().__repr__().replace(f"size={tuple(self._elem.shape)}", f"size={shape}")
 
     @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
+    def __torch_function__(  # type: ignore[override]  # (it takes calls over)
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         return _call(func, args, kwargs or {})
 
     # ---- numbers ----
@@ -118,7 +130,7 @@ class SymbolicFakeTensor(FakeTensor):
 
     nelement = numel
 
-    def storage_offset(self):
+    def storage_offset(self) -> int:
         if self._tells() is not None:
             return self._told[2]
         return self._number(lambda t: t.storage_offset())
@@ -130,19 +142,19 @@ class SymbolicFakeTensor(FakeTensor):
         return _call(torch.Tensor.item, (self,), {})
 
     @property
-    def grad(self):
-        found = FakeTensor.grad.__get__(self)
+    def grad(self) -> torch.Tensor | None:
+        found = _GRAD.__get__(self)
         if isinstance(found, SymbolicFakeTensor) and found._universes is None and not _is_below():
             _like(found, self)
         return found
 
     @grad.setter
-    def grad(self, value):
-        FakeTensor.grad.__set__(self, value)
+    def grad(self, value: Any) -> None:
+        _GRAD.__set__(self, value)
 
     @grad.deleter
-    def grad(self):
-        FakeTensor.grad.__delete__(self)
+    def grad(self) -> None:
+        _GRAD.__delete__(self)
 
 
 def others_of(tensor: Any) -> Any:
@@ -240,7 +252,7 @@ def _strides(env, t, sizes, source):
     return found
 
 
-def value_of_data(env, dtype):
+def value_of_data(env: ShapeEnv, dtype: torch.dtype) -> int | None:
     """Answer to a program that asks for an element: an arbitrary number, which it knows as a symbol; None if not allowed."""
     if (
         not (state.asks and env.allow_scalar_outputs)
@@ -249,8 +261,9 @@ def value_of_data(env, dtype):
         or dtype is torch.bool
     ):
         return None
-    state.told = env.create_unbacked_symint()
-    return state.told.node.values[0]
+    told: Any = env.create_unbacked_symint()
+    state.told = told
+    return told.node.values[0]
 
 
 class SymbolicNumbers(TorchFunctionMode):

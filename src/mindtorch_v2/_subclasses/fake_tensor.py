@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -20,6 +20,11 @@ from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage
 from mindtorch_v2.utils.weak import WeakIdKeyDictionary
+
+if TYPE_CHECKING:
+    from mindtorch_v2._sizes.environment import ShapeEnv
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "DataDependentOutputException",
@@ -89,7 +94,7 @@ def is_fake(x: Any) -> bool:
     return isinstance(x, FakeTensor)
 
 
-def maybe_get_fake_mode(t):
+def maybe_get_fake_mode(t: Any) -> Any:
     """The mode of a fake tensor, or None."""
     return t.fake_mode if isinstance(t, FakeTensor) else None
 
@@ -112,11 +117,18 @@ def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
 class FakeTensor(torch.Tensor):
     """A tensor without data that pretends to lie on a device; made by a `FakeTensorMode`."""
 
+    _elem: Any
+
+    fake_mode: Any
+
     @staticmethod
-    def __new__(cls, fake_mode, elem, device, constant=None):
+    def __new__(
+        cls: type[FakeTensor], fake_mode: FakeTensorMode, elem: torch.Tensor, device: Device, constant: Any = None
+    ) -> Any:
         if elem.device.type != "meta":
             raise AssertionError(f"elem.device.type must be 'meta', got {elem.device.type}")
-        made = torch.Tensor._make_wrapper_subclass(
+        base: Any = torch.Tensor
+        made = base._make_wrapper_subclass(
             cls,
             elem.shape,
             strides=elem.stride(),
@@ -134,7 +146,7 @@ class FakeTensor(torch.Tensor):
         pass
 
     # Nothing above autograd sees that it is fake.
-    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # (subclasses take nothing over)
 
     def tolist(self) -> Any:
         """The elements as numbers: DataDependentOutputException unless the value is known."""
@@ -145,7 +157,7 @@ class FakeTensor(torch.Tensor):
         """`fake_mode.from_tensor(t)`."""
         return fake_mode.from_tensor(t)
 
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # (the keyword has no name to the checker)
         said = ["..."]
         if self.device.type != "cpu":
             said.append(f"device='{self.device}'")
@@ -160,7 +172,9 @@ class FakeTensor(torch.Tensor):
         return f"Parameter({text})" if getattr(self, "_is_param", False) else text
 
     @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         leaves = pytree.arg_tree_leaves(*args, **(kwargs or {}))
         mode = next(leaf.fake_mode for leaf in leaves if isinstance(leaf, FakeTensor))
         with mode:
@@ -240,12 +254,12 @@ class FakeTensorMode(TorchDispatchMode):
     def __init__(
         self,
         *,
-        allow_fallback_kernels=True,
-        allow_non_fake_inputs=False,
-        shape_env=None,
-        static_shapes=None,
-        export=False,
-    ):
+        allow_fallback_kernels: bool = True,
+        allow_non_fake_inputs: bool = False,
+        shape_env: ShapeEnv | None = None,
+        static_shapes: bool | None = None,
+        export: bool = False,
+    ) -> None:
         if shape_env is None and static_shapes is False:
             raise AssertionError("FakeTensorMode(): static_shapes=False needs a shape_env")
         self.allow_non_fake_inputs = allow_non_fake_inputs
@@ -255,11 +269,14 @@ class FakeTensorMode(TorchDispatchMode):
         self._symbolic = None
         if shape_env is not None:
             self._symbolic = _symbolic
-            self._numbers = _symbolic.SymbolicNumbers()
+            symbolic: Any = _symbolic
+            self._numbers = symbolic.SymbolicNumbers()
             self.other_mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.fake_tensor_converter = FakeTensorConverter()
-        self._known = weakref.WeakValueDictionary()  # by identity: the fake tensors whose value is known
-        self._entered = []
+        self._known: weakref.WeakValueDictionary[Any, Any] = (
+            weakref.WeakValueDictionary()
+        )  # by identity: the fake tensors whose value is known
+        self._entered: list[Any] = []
 
     def __enter__(self) -> Any:
         # Entered within itself, it is there already.
@@ -282,7 +299,15 @@ class FakeTensorMode(TorchDispatchMode):
     def is_infra_mode(cls) -> bool:
         return True
 
-    def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
+    def from_tensor(
+        self,
+        tensor: torch.Tensor,
+        *,
+        static_shapes: bool | None = None,
+        source: str | None = None,
+        symbolic_context: Any = None,
+        trace: bool = True,
+    ) -> torch.Tensor:
         """The fake tensor of a real one; each time the same.
 
         Where the mode has a ShapeEnv and `static_shapes` is not set, its sizes are symbolic, each as `symbolic_context` (a
@@ -305,7 +330,7 @@ class FakeTensorMode(TorchDispatchMode):
         """The fake tensor of this mode that shows `elem`, of the meta device, on `device`."""
         return (FakeTensor if self._symbolic is None else self._symbolic.SymbolicFakeTensor)(self, elem, device)
 
-    def is_our_fake(self, t):
+    def is_our_fake(self, t: Any) -> bool:
         """Whether `t` is a fake tensor of this mode."""
         return isinstance(t, FakeTensor) and t.fake_mode is self
 
@@ -358,7 +383,7 @@ class FakeTensorMode(TorchDispatchMode):
     def _all_fake(self, func, args, kwargs) -> tuple:
         """The arguments with fake tensors for real ones, where that is allowed."""
 
-        def convert(value):
+        def convert(value: Any) -> Any:
             if not isinstance(value, torch.Tensor):
                 return value
             if isinstance(value, FakeTensor):

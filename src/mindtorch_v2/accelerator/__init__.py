@@ -1,6 +1,14 @@
 """`torch.accelerator`: the one kind of accelerator of a program, `torch.npu` where CANN or its emulator is found."""
 
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "current_accelerator",
@@ -22,17 +30,17 @@ __all__ = [
 ]
 
 
-def is_available():
+def is_available() -> bool:
     """Whether an accelerator can be used."""
     return torch.npu.is_available()
 
 
-def device_count():
+def device_count() -> int:
     """The number of accelerators."""
     return torch.npu.device_count()
 
 
-def current_accelerator(check_available=False):
+def current_accelerator(check_available: bool = False) -> torch.device | None:
     """The accelerator's device without index; None if there is none."""
     return torch.device("npu") if is_available() else None
 
@@ -44,7 +52,7 @@ def _present():
     return torch.npu
 
 
-def current_device_index():
+def current_device_index() -> int:
     """The index of the current device; RuntimeError without an accelerator."""
     return _present().current_device()
 
@@ -52,7 +60,7 @@ def current_device_index():
 current_device_idx = current_device_index
 
 
-def set_device_index(device, /) -> None:
+def set_device_index(device: Device, /) -> None:
     """Make `device` the current one; RuntimeError without an accelerator."""
     _present().set_device(device)
 
@@ -60,17 +68,17 @@ def set_device_index(device, /) -> None:
 set_device_idx = set_device_index
 
 
-def current_stream(device=None, /):
+def current_stream(device: Device | None = None, /) -> Any:
     """The current stream; RuntimeError without an accelerator."""
     return _present().current_stream(device)
 
 
-def set_stream(stream) -> None:
+def set_stream(stream: Any) -> None:
     """Make `stream` the current one; RuntimeError without an accelerator."""
     _present().set_stream(stream)
 
 
-def synchronize(device=None, /) -> None:
+def synchronize(device: Device | None = None, /) -> None:
     """Wait for `device`; RuntimeError without an accelerator."""
     _present().synchronize(device)
 
@@ -80,26 +88,26 @@ def empty_cache() -> None:
     _present().empty_cache()
 
 
-def memory_stats(device_index=None, /):
+def memory_stats(device_index: Device | None = None, /) -> dict[str, Any]:
     """Statistics of the allocator; RuntimeError without an accelerator."""
     return _present().memory_stats(device_index)
 
 
-def memory_allocated(device_index=None, /):
+def memory_allocated(device_index: Device | None = None, /) -> int:
     """Bytes in use by tensors; RuntimeError without an accelerator."""
     return _present().memory_allocated(device_index)
 
 
-def max_memory_allocated(device_index=None, /):
+def max_memory_allocated(device_index: Device | None = None, /) -> int:
     """Highest number of bytes in use by tensors; RuntimeError without an accelerator."""
     return _present().max_memory_allocated(device_index)
 
 
-def memory_reserved(device_index=None, /):
+def memory_reserved(device_index: Device | None = None, /) -> int:
     """Bytes held by the allocator; RuntimeError without an accelerator."""
     return _present().memory_reserved(device_index)
 
 
-def max_memory_reserved(device_index=None, /):
+def max_memory_reserved(device_index: Device | None = None, /) -> int:
     """Highest number of bytes held by the allocator; RuntimeError without an accelerator."""
     return _present().max_memory_reserved(device_index)

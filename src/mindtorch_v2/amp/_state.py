@@ -1,6 +1,14 @@
 """The functions of the `torch` namespace that read and set autocast's state."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch_v2._operators import autocast as _autocast
+
+if TYPE_CHECKING:
+    from mindtorch_v2._C import dtype
+
 
 __all__ = [
     "autocast_decrement_nesting",
@@ -27,59 +35,59 @@ is_autocast_cache_enabled = _autocast.is_cache_enabled
 set_autocast_cache_enabled = _autocast.set_cache_enabled
 
 
-def _checked(device_type):
+def _checked(device_type) -> str:
     if not _autocast.is_supported(device_type):
         raise RuntimeError(f"unsupported scalarType: autocast has no dtype for device type '{device_type}'")
     return device_type
 
 
-def is_autocast_enabled(device_type="cuda"):
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether autocast is on for the device, in this thread."""
     return _autocast.is_enabled(device_type)
 
 
-def set_autocast_enabled(device_type, enabled=None) -> None:
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Switches autocast on or off: `(device_type, enabled)`, or `(enabled)` for CUDA."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
     _autocast.set_enabled(_checked(device_type), enabled)
 
 
-def get_autocast_dtype(device_type):
+def get_autocast_dtype(device_type: str) -> dtype:
     """The dtype that autocast casts to on the device."""
     return _autocast.get_dtype(_checked(device_type))
 
 
-def set_autocast_dtype(device_type, dtype) -> None:
+def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Sets the dtype that autocast casts to on the device."""
     _autocast.set_dtype(_checked(device_type), dtype)
 
 
-def is_autocast_cpu_enabled():
+def is_autocast_cpu_enabled() -> bool:
     """Old form of `is_autocast_enabled("cpu")`."""
     return _autocast.is_enabled("cpu")
 
 
-def set_autocast_cpu_enabled(enabled) -> None:
+def set_autocast_cpu_enabled(enabled: bool) -> None:
     """Old form of `set_autocast_enabled("cpu", enabled)`."""
     _autocast.set_enabled("cpu", enabled)
 
 
-def get_autocast_cpu_dtype():
+def get_autocast_cpu_dtype() -> dtype:
     """Old form of `get_autocast_dtype("cpu")`."""
     return _autocast.get_dtype("cpu")
 
 
-def set_autocast_cpu_dtype(dtype) -> None:
+def set_autocast_cpu_dtype(dtype: dtype) -> None:
     """Old form of `set_autocast_dtype("cpu", dtype)`."""
     _autocast.set_dtype("cpu", dtype)
 
 
-def get_autocast_gpu_dtype():
+def get_autocast_gpu_dtype() -> dtype:
     """Old form of `get_autocast_dtype("cuda")`."""
     return _autocast.get_dtype("cuda")
 
 
-def set_autocast_gpu_dtype(dtype) -> None:
+def set_autocast_gpu_dtype(dtype: dtype) -> None:
     """Old form of `set_autocast_dtype("cuda", dtype)`."""
     _autocast.set_dtype("cuda", dtype)

@@ -1,8 +1,13 @@
 """`torch.autocast`, and the decorators that tell custom autograd functions how to behave under it."""
 
+from __future__ import annotations
+
 import collections
 import functools
 import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Literal, Self
 
 import mindtorch_v2 as torch
 
@@ -12,16 +17,16 @@ __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_aut
 _SUPPORTED = {"cpu": ("bfloat16", "float16"), "npu": ("bfloat16", "float16")}
 
 
-def is_autocast_available(device_type):
+def is_autocast_available(device_type: str) -> bool:
     """Whether `autocast(device_type)` can be used."""
     return torch.is_autocast_available(device_type)
 
 
-def autocast_decorator(autocast_instance, func):
+def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
     """`func` with `autocast_instance` around each call."""
 
     @functools.wraps(func)
-    def decorate_autocast(*args, **kwargs):
+    def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
         with autocast_instance:
             return func(*args, **kwargs)
 
@@ -41,7 +46,13 @@ class autocast:
     torch.bfloat16
     """
 
-    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+    def __init__(
+        self,
+        device_type: int | str,
+        dtype: torch.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = torch.device(device_type).type
@@ -51,7 +62,7 @@ class autocast:
         self._cache_enabled = torch.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._check_support()
         # One object may be entered again before it was left: each entry remembers what it found.
-        self._found = []
+        self._found: list[Any] = []
 
     def _check_support(self) -> bool:
         """Whether the device can cast to the dtype; warns if not."""
@@ -69,7 +80,7 @@ class autocast:
         )
         return False
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._found.append(
             (
                 torch.is_autocast_cache_enabled(),
@@ -83,7 +94,9 @@ class autocast:
         torch.set_autocast_cache_enabled(self._cache_enabled)
         return self
 
-    def __exit__(self, exc_type, exc_val, exc_tb):
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> Literal[False]:
         cache_enabled, enabled, dtype = self._found.pop()
         if torch.autocast_decrement_nesting() == 0:
             torch.clear_autocast_cache()
@@ -92,7 +105,7 @@ class autocast:
         torch.set_autocast_cache_enabled(cache_enabled)
         return False
 
-    def __call__(self, func):
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return autocast_decorator(self, func)
 
 
@@ -116,7 +129,9 @@ def _check_device_type(device_type) -> None:
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
 
 
-def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: torch.dtype | None = None
+) -> Callable[..., Any]:
     """Decorator of an autograd function's `forward`.
 
     With `cast_inputs` under autocast, floating inputs are cast to that dtype and forward runs without autocast;
@@ -127,7 +142,7 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
     @functools.wraps(fwd)
-    def decorate_fwd(*args, **kwargs):
+    def decorate_fwd(*args: Any, **kwargs: Any) -> Any:
         ctx = args[0]
         ctx._dtype = torch.get_autocast_dtype(device_type)
         if cast_inputs is None:
@@ -143,14 +158,14 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
     return decorate_fwd
 
 
-def custom_bwd(bwd=None, *, device_type):
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorator of an autograd function's `backward`: runs it under the autocast state that forward ran under."""
     _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 
     @functools.wraps(bwd)
-    def decorate_bwd(*args, **kwargs):
+    def decorate_bwd(*args: Any, **kwargs: Any) -> Any:
         ctx = args[0]
         with autocast(device_type=device_type, enabled=ctx._fwd_used_autocast, dtype=ctx._dtype):
             return bwd(*args, **kwargs)

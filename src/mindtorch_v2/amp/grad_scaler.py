@@ -1,10 +1,18 @@
 """`GradScaler`: scales the loss so that small float16 gradients survive, and skips steps whose gradients overflowed."""
 
+from __future__ import annotations
+
 import warnings
 from collections import abc, defaultdict
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import Optimizer
+    from mindtorch_v2.types import Device
+
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -36,13 +44,13 @@ class GradScaler:
 
     def __init__(
         self,
-        device="cuda",
-        init_scale=2.0**16,
-        growth_factor=2.0,
-        backoff_factor=0.5,
-        growth_interval=2000,
-        enabled=True,
-    ):
+        device: Device = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         self._device = device
         self._enabled = enabled
         if device == "cuda" and enabled and not torch.cuda.is_available():
@@ -52,13 +60,13 @@ class GradScaler:
             _check(growth_factor > 1.0, "The growth factor must be > 1.0.")
             _check(backoff_factor < 1.0, "The backoff factor must be < 1.0.")
             self._init_scale = init_scale
-            self._scale = None
+            self._scale: Any = None
             self._growth_factor = growth_factor
             self._backoff_factor = backoff_factor
-            self._growth_interval = growth_interval
-            self._init_growth_tracker = 0
-            self._growth_tracker = None
-            self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+            self._growth_interval: Any = growth_interval
+            self._init_growth_tracker: Any = 0
+            self._growth_tracker: Any = None
+            self._per_optimizer_states: defaultdict[Any, Any] = defaultdict(_refresh_per_optimizer_state)
 
     def _check_scale_growth_tracker(self, funcname) -> tuple:
         fix = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
@@ -66,12 +74,12 @@ class GradScaler:
         _check(self._growth_tracker is not None, f"Attempted {funcname} but _growth_tracker is None.  {fix}")
         return self._scale, self._growth_tracker
 
-    def _lazy_init_scale_growth_tracker(self, dev):
+    def _lazy_init_scale_growth_tracker(self, dev) -> None:
         _check(self._growth_tracker is None, "_growth_tracker initialized before _scale")
         self._scale = torch.full((), self._init_scale, dtype=torch.float32, device=dev)
         self._growth_tracker = torch.full((), self._init_growth_tracker, dtype=torch.int32, device=dev)
 
-    def scale(self, outputs):
+    def scale(self, outputs: Any) -> Any:
         """A tensor, or an iterable of tensors, times the scale."""
         if not self._enabled:
             return outputs
@@ -102,7 +110,7 @@ class GradScaler:
                     grad.mul_(inv_scale.to(device=device, dtype=grad.dtype))
         return found
 
-    def unscale_(self, optimizer):
+    def unscale_(self, optimizer: Optimizer) -> None:
         """Divides the gradients by the scale, so that they can be clipped; once per optimizer and update."""
         if not self._enabled:
             return
@@ -123,7 +131,7 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         return None
 
-    def step(self, optimizer, *args, **kwargs):
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """Unscales the gradients if that was not done and steps the optimizer, unless one was not finite.
 
         Returns what `optimizer.step(*args, **kwargs)` returns; None for a skipped step.
@@ -162,7 +170,7 @@ class GradScaler:
         state["stage"] = OptState.STEPPED
         return result
 
-    def update(self, new_scale=None) -> None:
+    def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Adapts the scale to what the last steps found, or sets it to `new_scale` (a number or float tensor)."""
         if not self._enabled:
             return
@@ -203,45 +211,45 @@ class GradScaler:
             good_steps = 0
         tracker.fill_(good_steps)
 
-    def _get_scale_async(self):
+    def _get_scale_async(self) -> torch.Tensor:
         return self._scale
 
-    def get_scale(self):
+    def get_scale(self) -> float:
         """The scale, as a Python float; 1.0 if scaling is off."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
 
-    def get_growth_factor(self):
+    def get_growth_factor(self) -> float:
         """The factor after `growth_interval` good steps."""
         return self._growth_factor
 
-    def set_growth_factor(self, new_factor) -> None:
+    def set_growth_factor(self, new_factor: float) -> None:
         """Sets the growth factor."""
         self._growth_factor = new_factor
 
-    def get_backoff_factor(self):
+    def get_backoff_factor(self) -> float:
         """The factor after an overflow."""
         return self._backoff_factor
 
-    def set_backoff_factor(self, new_factor) -> None:
+    def set_backoff_factor(self, new_factor: float) -> None:
         """Sets the backoff factor."""
         self._backoff_factor = new_factor
 
-    def get_growth_interval(self):
+    def get_growth_interval(self) -> int:
         """The number of good steps before the scale grows."""
         return self._growth_interval
 
-    def set_growth_interval(self, new_interval) -> None:
+    def set_growth_interval(self, new_interval: int) -> None:
         """Sets the growth interval."""
         self._growth_interval = new_interval
 
-    def _get_growth_tracker(self):
+    def _get_growth_tracker(self) -> int:
         if not self._enabled:
             return 0
         return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
 
-    def is_enabled(self):
+    def is_enabled(self) -> bool:
         """Whether scaling is on."""
         return self._enabled
 
@@ -257,7 +265,7 @@ class GradScaler:
             "_growth_tracker": self._get_growth_tracker(),
         }
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, float]) -> None:
         """Takes over a `state_dict`; RuntimeError for an empty one."""
         if not self._enabled:
             return
@@ -275,7 +283,7 @@ class GradScaler:
         if self._growth_tracker is not None:
             self._growth_tracker.fill_(state_dict["_growth_tracker"])
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         if self._enabled:
             _check(
@@ -290,13 +298,13 @@ class GradScaler:
             state["_growth_tracker"] = None
         return state
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
     def _check_inf_per_device(self, optimizer):
         """Looks for gradients that are not finite, without changing any."""
         self._check_scale_growth_tracker("_check_inf_per_device")
-        found = {}
+        found: dict[Any, Any] = {}
         with torch.no_grad():
             for group in optimizer.param_groups:
                 for param in group["params"]:
@@ -312,6 +320,6 @@ class GradScaler:
         return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
 
 
-def _not_finite(grad):
+def _not_finite(grad) -> torch.Tensor:
     """A 0-d float32 tensor: 1 if an element is infinite or NaN, else 0."""
     return (~torch.isfinite(grad)).any().to(torch.float32)

@@ -1,5 +1,9 @@
 """torch.autograd: gradients of recorded programs."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import importlib as _importlib
 
 from .._core.autograd.backward import backward, grad
@@ -52,7 +56,7 @@ def _calculate_shape(output, grad, is_grads_batched) -> tuple:
     return output.shape, grad.shape[1:] if is_grads_batched else grad.shape
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in ("profiler", "profiler_util"):
         return _importlib.import_module(f"mindtorch_v2.autograd.{name}")
     raise AttributeError(f"module 'mindtorch_v2.autograd' has no attribute {name!r}")

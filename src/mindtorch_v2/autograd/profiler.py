@@ -169,7 +169,7 @@ class profile:
         `metadata` are further entries of the file, as JSON texts.
         """
         events = self.function_events
-        base = self._recorder.wall_began / 1000  # type: ignore[union-attr]
+        base = self._recorder.wall_began / 1000  # type: ignore[union-attr]  # (it has been entered)
         pid = os.getpid()
         rows: list[dict] = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "python"}}]
         for event in events:

@@ -106,12 +106,12 @@ class FunctionEvent(_Times):
         self.cpu_children: list[FunctionEvent] = []
 
     @property
-    def cpu_time_total(self) -> float:  # type: ignore[override]
+    def cpu_time_total(self) -> float:  # type: ignore[override]  # (computed, where the base holds a value)
         """From start to end, in microseconds."""
         return self.time_range.elapsed_us()
 
     @property
-    def self_cpu_time_total(self) -> float:  # type: ignore[override]
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]  # (computed, where the base holds a value)
         """The time outside of the events within this one."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 

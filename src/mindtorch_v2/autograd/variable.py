@@ -1,6 +1,9 @@
 """`torch.autograd.variable`: `Variable`, which tensors were wrapped in to have gradients."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 from .._tensor import Tensor
 
@@ -8,7 +11,7 @@ __all__ = ["Variable"]
 
 
 class _VariableMeta(type):
-    def __instancecheck__(cls, value) -> bool:
+    def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Tensor)
 
 
@@ -22,7 +25,7 @@ class Variable(metaclass=_VariableMeta):
     (True, tensor([1., 1.], requires_grad=True))
     """
 
-    def __new__(cls, data=None, requires_grad=False, volatile=False):
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         if data is None:
             data = Tensor()
         if not isinstance(data, Tensor):

@@ -2,6 +2,9 @@
 have nothing to act on.
 """
 
+from __future__ import annotations
+
+
 from mindtorch_v2.backends import (
     cpu,
     cuda,
@@ -42,7 +45,7 @@ __all__ = [
 fp32_precision = "none"
 
 
-def set_flags(_fp32_precision="none"):
+def set_flags(_fp32_precision: str = "none") -> tuple:
     """Set how float32 products may be rounded; returns the earlier setting as a 1-tuple."""
     global fp32_precision
     before = (fp32_precision,)

@@ -1,6 +1,14 @@
 """Settings of cuDNN, which is absent."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch_v2.backends._settings import Settings, contextual
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+
 
 __all__ = [
     "allow_tf32",
@@ -33,7 +41,7 @@ def is_available() -> bool:
     return False
 
 
-def is_acceptable(tensor) -> bool:
+def is_acceptable(tensor: Tensor) -> bool:
     """Whether cuDNN could compute on `tensor`: False."""
     return False
 
@@ -44,8 +52,13 @@ def version() -> None:
 
 
 def set_flags(
-    _enabled=None, _benchmark=None, _benchmark_limit=None, _deterministic=None, _allow_tf32=None, _fp32_precision="none"
-):
+    _enabled: bool | None = None,
+    _benchmark: bool | None = None,
+    _benchmark_limit: int | None = None,
+    _deterministic: bool | None = None,
+    _allow_tf32: bool | None = None,
+    _fp32_precision: str = "none",
+) -> tuple:
     """Set the given ones; returns the earlier settings in the order of the parameters."""
     values = globals()
     before = (enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision)

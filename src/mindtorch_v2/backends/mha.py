@@ -1,16 +1,18 @@
 """Whether `nn.MultiheadAttention` may take its fast path."""
 
+from __future__ import annotations
+
 __all__ = ["get_fastpath_enabled", "set_fastpath_enabled"]
 
 _enabled = True
 
 
-def get_fastpath_enabled():
+def get_fastpath_enabled() -> bool:
     """Whether inference of Transformer layers may take the fused path."""
     return _enabled
 
 
-def set_fastpath_enabled(value) -> None:
+def set_fastpath_enabled(value: bool) -> None:
     """Let inference of Transformer layers take the fused path, or not."""
     global _enabled
     _enabled = bool(value)

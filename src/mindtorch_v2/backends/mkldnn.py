@@ -1,5 +1,7 @@
 """oneDNN, by the name that it had: matrix products and convolutions on the CPU."""
 
+from __future__ import annotations
+
 from mindtorch_v2.backends._settings import Settings, contextual
 
 __all__ = [
@@ -29,7 +31,12 @@ def is_available() -> bool:
     return True
 
 
-def set_flags(_enabled=None, _deterministic=None, _allow_tf32=None, _fp32_precision="none"):
+def set_flags(
+    _enabled: bool | None = None,
+    _deterministic: bool | None = None,
+    _allow_tf32: bool | None = None,
+    _fp32_precision: str = "none",
+) -> tuple:
     """Set the given ones; returns the earlier settings in the order of the parameters."""
     values = globals()
     before = (enabled, deterministic, allow_tf32, fp32_precision)

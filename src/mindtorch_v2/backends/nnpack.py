@@ -1,5 +1,7 @@
 """NNPACK, which is absent."""
 
+from __future__ import annotations
+
 from mindtorch_v2.backends._settings import contextual
 
 __all__ = ["flags", "is_available", "set_flags"]
@@ -12,7 +14,7 @@ def is_available() -> bool:
     return False
 
 
-def set_flags(_enabled):
+def set_flags(_enabled: bool | None) -> tuple:
     """Let NNPACK compute, or not; returns the earlier setting as a 1-tuple."""
     values = globals()
     before = (values["_enabled"],)

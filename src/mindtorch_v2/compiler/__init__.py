@@ -1,5 +1,9 @@
 """`torch.compiler`: compilation is asked for here, and programs ask here whether they are being compiled."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo._marks import (
     allow_in_graph,
@@ -31,17 +35,17 @@ __all__ = [
 ]
 
 
-def is_dynamo_compiling():
+def is_dynamo_compiling() -> bool:
     """Whether the running code is being captured for a graph."""
     return _control.is_capturing()
 
 
-def is_exporting():
+def is_exporting() -> bool:
     """Whether the running code is being exported by `torch.export`."""
     return _control.thread.exporting > 0
 
 
-def list_backends(exclude_tags=("debug", "experimental")):
+def list_backends(exclude_tags: Sequence[str] = ("debug", "experimental")) -> list[str]:
     """The names of the back ends without any of these tags.
 
     >>> "inductor" in torch.compiler.list_backends()

@@ -1,10 +1,19 @@
 """`torch.cpu`: the CPU as a device: what it can do, its memory, and the trivial forms of streams and events."""
 
+from __future__ import annotations
+
+from types import ModuleType, TracebackType
+from typing import Any, TYPE_CHECKING
+
 import contextlib
 import importlib
 import os
 
 from mindtorch_v2 import _C
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "Event",
@@ -49,11 +58,11 @@ def current_device() -> str:
     return "cpu"
 
 
-def set_device(device) -> None:
+def set_device(device: Device) -> None:
     """Accepted for code that works on any device; there is one CPU."""
 
 
-def synchronize(device=None) -> None:
+def synchronize(device: Device | None = None) -> None:
     """Returns at once: work on the CPU is done when its call returns."""
 
 
@@ -72,17 +81,17 @@ def empty_cache() -> None:
     _C._cpu_empty_cache()
 
 
-def memory_allocated():
+def memory_allocated() -> int:
     """Bytes in use by tensors."""
     return memory_stats()["allocated_bytes.current"]
 
 
-def max_memory_allocated():
+def max_memory_allocated() -> int:
     """The most bytes in use by tensors since the start or `reset_peak_memory_stats`."""
     return memory_stats()["allocated_bytes.peak"]
 
 
-def memory_reserved():
+def memory_reserved() -> int:
     """Bytes held from the system, in use or cached."""
     return memory_stats()["reserved_bytes.current"]
 
@@ -99,7 +108,7 @@ def _flags():
     return frozenset()
 
 
-def get_capabilities():
+def get_capabilities() -> dict[str, Any]:
     """The processor's features (`avx2`, `avx512_f`, `avx512_bf16`, `amx_tile`, ...) as a dict of booleans."""
     flags = _flags()
     names = {
@@ -122,7 +131,7 @@ def get_capabilities():
         "amx_int8": "amx_int8",
         "amx_fp16": "amx_fp16",
     }
-    capabilities = {name: flag in flags for name, flag in names.items()}
+    capabilities: dict[str, Any] = {name: flag in flags for name, flag in names.items()}
     capabilities["architecture"] = os.uname().machine if hasattr(os, "uname") else ""
     capabilities["kernels"] = _C._cpu_isa()
     return capabilities
@@ -155,17 +164,17 @@ def _is_amx_fp16_supported() -> bool:
 class Stream:
     """The CPU's one queue of work, in program order; there is nothing to wait for."""
 
-    def __init__(self, priority=-1) -> None:
+    def __init__(self, priority: int = -1) -> None:
         pass
 
-    def wait_stream(self, stream):
+    def wait_stream(self, stream: Any) -> None:
         """Returns at once."""
 
-    def record_event(self):
+    def record_event(self) -> Any:
         """An event that has happened."""
         return Event()
 
-    def wait_event(self, event):
+    def wait_event(self, event: Any) -> None:
         """Returns at once."""
 
 
@@ -176,13 +185,13 @@ class Event:
         """Whether the point was reached: yes."""
         return True
 
-    def record(self, stream=None):
+    def record(self, stream: Any = None) -> None:
         """Marks this point."""
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Returns at once."""
 
-    def wait(self, stream=None):
+    def wait(self, stream: Any = None) -> None:
         """Returns at once."""
 
 
@@ -190,7 +199,7 @@ _default_cpu_stream = Stream()
 _current_stream = _default_cpu_stream
 
 
-def current_stream(device=None):
+def current_stream(device: Device | None = None) -> Stream:
     """The current stream."""
     return _current_stream
 
@@ -198,27 +207,29 @@ def current_stream(device=None):
 class StreamContext(contextlib.AbstractContextManager):
     """Makes a stream current while entered; None does nothing."""
 
-    def __init__(self, stream) -> None:
+    def __init__(self, stream: Any) -> None:
         self.stream = stream
-        self.previous = None
+        self.previous: Any = None
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         global _current_stream
         self.previous = _current_stream
         if self.stream is not None:
             _current_stream = self.stream
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         global _current_stream
         _current_stream = self.previous
 
 
-def stream(stream):
+def stream(stream: Any) -> StreamContext:
     """`StreamContext(stream)`."""
     return StreamContext(stream)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> ModuleType:
     if name == "amp":  # only loaded when asked for: it needs `torch.amp`, which may still be loading
         return importlib.import_module("mindtorch_v2.cpu.amp")
     raise AttributeError(f"module 'mindtorch_v2.cpu' has no attribute {name!r}")

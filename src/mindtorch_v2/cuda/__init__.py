@@ -1,5 +1,9 @@
 """`torch.cuda` without CUDA: nothing is available, and what would need a device raises as PyTorch's CPU build does."""
 
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import importlib
 
 from mindtorch_v2._core.absent_devices import functions as _functions
@@ -8,6 +12,11 @@ from mindtorch_v2._core.unavailable import unavailable_names
 from mindtorch_v2.cuda import memory, random
 from mindtorch_v2.cuda.memory import *
 from mindtorch_v2.cuda.random import *
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.types import Device
+
 
 _ABSENT = _functions("cuda")
 _UNAVAILABLE = unavailable_names(
@@ -51,39 +60,39 @@ class DeferredCudaCallError(Exception):
 class device:
     """A context in which a CUDA device is the current one; an index below zero or None selects none."""
 
-    def __init__(self, device) -> None:
+    def __init__(self, device: Device | None) -> None:
         self.idx = -1 if device is None else _index(device)
 
     def __enter__(self) -> None:
         if self.idx >= 0:
             _init()
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         return None
 
 
 class device_of(device):
     """A context in which the device of a tensor is the current one: of one that is not on CUDA, none."""
 
-    def __init__(self, obj) -> None:
+    def __init__(self, obj: Tensor) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else -1)
 
 
 class StreamContext:
     """A context in which a CUDA stream is the current one; None selects none."""
 
-    def __init__(self, stream) -> None:
+    def __init__(self, stream: Any) -> None:
         self.stream = stream
 
     def __enter__(self) -> None:
         if self.stream is not None:
             _init()
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         return None
 
 
-def stream(stream) -> StreamContext:
+def stream(stream: Any) -> StreamContext:
     """`StreamContext(stream)`."""
     return StreamContext(stream)
 
@@ -95,19 +104,19 @@ def _index(device) -> int:
     return index if isinstance(index, int) else 0
 
 
-def set_device(device) -> None:
+def set_device(device: Device) -> None:
     """Make `device` the current one; a negative index does nothing, any other raises AssertionError."""
     if _index(device) >= 0:
         _init()
 
 
-def set_stream(stream) -> None:
+def set_stream(stream: Any) -> None:
     """Make `stream` the current one; None does nothing, any other raises AssertionError."""
     if stream is not None:
         _init()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in ("amp", "jiterator"):  # only loaded when asked for: `torch.amp` may still be loading
         return importlib.import_module(f"mindtorch_v2.cuda.{name}")
     raise AttributeError(f"module 'mindtorch_v2.cuda' has no attribute {name!r}")

@@ -1,6 +1,9 @@
 """Memory of CUDA devices: there are none, so nothing is in use."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 from mindtorch_v2._core.absent_devices import functions as _functions
 
@@ -11,24 +14,24 @@ __all__ = sorted(
 )
 
 
-def memory_cached(device=None) -> int:
+def memory_cached(device: Any = None) -> int:
     """`memory_reserved` under its old name."""
     _warn("`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`")
     return _ABSENT["memory_reserved"](device)
 
 
-def max_memory_cached(device=None) -> int:
+def max_memory_cached(device: Any = None) -> int:
     """`max_memory_reserved` under its old name."""
     _warn("`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`")
     return _ABSENT["max_memory_reserved"](device)
 
 
-def reset_max_memory_allocated(device=None) -> None:
+def reset_max_memory_allocated(device: Any = None) -> None:
     """`reset_peak_memory_stats` under an old name."""
     _reset("allocated", device)
 
 
-def reset_max_memory_cached(device=None) -> None:
+def reset_max_memory_cached(device: Any = None) -> None:
     """`reset_peak_memory_stats` under an old name."""
     _reset("cached", device)
 

@@ -1,5 +1,10 @@
 """Checks of collectives before they begin, with PyTorch's exceptions and texts."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._reduce_op import RedOpType
 
@@ -19,12 +24,12 @@ _REDUCIBLE = frozenset(
 _BITWISE = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
 
 
-def size_text(tensor) -> str:
+def size_text(tensor: torch.Tensor) -> str:
     """A tensor's size as in PyTorch's messages: (2, 3)."""
     return f"({', '.join(map(str, tensor.shape))})"
 
 
-def check_tensor(value, name) -> None:
+def check_tensor(value: Any, name: str) -> None:
     """TypeError unless `value` is a tensor."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(
@@ -33,7 +38,7 @@ def check_tensor(value, name) -> None:
         )
 
 
-def check_tensor_list(value, name) -> None:
+def check_tensor_list(value: Any, name: str) -> None:
     """TypeError unless `value` is a list of tensors."""
     if not isinstance(value, list) or not all(isinstance(each, torch.Tensor) for each in value):
         raise TypeError(
@@ -42,7 +47,7 @@ def check_tensor_list(value, name) -> None:
         )
 
 
-def check_same_dtype(*groups) -> None:
+def check_same_dtype(*groups: Any) -> None:
     """ValueError unless all tensors (or lists of them) have one dtype."""
     dtype = None
     for tensor in (each for group in groups for each in (group if isinstance(group, list) else [group])):
@@ -52,13 +57,13 @@ def check_same_dtype(*groups) -> None:
             raise ValueError(f"Invalid usage of tensors with different dtypesFound {dtype} and  {tensor.dtype}")
 
 
-def check_root(function, rank, size, role="root") -> None:
+def check_root(function: str, rank: int, size: int, role: str = "root") -> None:
     """RuntimeError unless `rank` is one of the group."""
     if not 0 <= rank < size:
         raise RuntimeError(f"{function}: invalid {role} rank: {rank}")
 
 
-def check_device(function, tensor, others) -> None:
+def check_device(function: str, tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> None:
     """RuntimeError unless all `others` are where `tensor` is: a back end is handed the memory of one kind of device."""
     for index, other in enumerate(others):
         if other.device != tensor.device:
@@ -67,7 +72,7 @@ def check_device(function, tensor, others) -> None:
             )
 
 
-def check_like(function, tensor, others) -> None:
+def check_like(function: str, tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> None:
     """RuntimeError unless all `others` have the device, the dtype and the size of `tensor`."""
     check_device(function, tensor, others)
     for index, other in enumerate(others):
@@ -82,7 +87,7 @@ def check_like(function, tensor, others) -> None:
             )
 
 
-def check_one_for_each(function, role, tensors, size) -> None:
+def check_one_for_each(function: str, role: str, tensors: Any, size: int) -> None:
     """RuntimeError unless a list ("input" or "output" of gather and scatter) has a tensor for each rank."""
     if len(tensors) != size:
         raise RuntimeError(
@@ -91,7 +96,7 @@ def check_one_for_each(function, role, tensors, size) -> None:
         )
 
 
-def check_gathered(function, outputs, tensor, size) -> None:
+def check_gathered(function: str, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, size: int) -> None:
     """RuntimeError unless `outputs` has a tensor like `tensor` for each rank."""
     if len(outputs) != size:
         raise RuntimeError(
@@ -100,7 +105,7 @@ def check_gathered(function, outputs, tensor, size) -> None:
     check_like(function, tensor, outputs)
 
 
-def check_exchanged(function, outputs, inputs, size) -> None:
+def check_exchanged(function: str, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], size: int) -> None:
     """RuntimeError unless both lists have a tensor for each rank, all on one device."""
     for role, tensors in (("output", outputs), ("input", inputs)):
         if len(tensors) != size:
@@ -108,14 +113,14 @@ def check_exchanged(function, outputs, inputs, size) -> None:
     check_device(function, inputs[0], (*inputs, *outputs))
 
 
-def check_one_of_parts(output, tensor, size) -> None:
+def check_one_of_parts(output: torch.Tensor, tensor: torch.Tensor, size: int) -> None:
     """RuntimeError unless `tensor` has, along its first dimension, as many rows as all ranks' `output` together."""
     rows, total = (each.shape[0] if each.dim() else 1 for each in (output, tensor))
     if rows * size != total:
         raise RuntimeError(f"Check failed: outputShape[0] * worldSize == inputShape[0] ({rows * size} vs. {total}). ")
 
 
-def check_reducible(function, tensor, op) -> None:
+def check_reducible(function: str, tensor: torch.Tensor, op: Any) -> None:
     """RuntimeError or ValueError unless Gloo combines such tensors in that way."""
     if tensor.is_complex():
         if op not in (RedOpType.SUM, RedOpType.AVG):
@@ -128,7 +133,7 @@ def check_reducible(function, tensor, op) -> None:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
 
 
-def check_splits(tensor, splits, size):
+def check_splits(tensor: torch.Tensor, splits: Sequence[int] | None, size: int) -> tuple[torch.Tensor, ...]:
     """The parts of a tensor along its first dimension: as many rows each as `splits` says, or equally many."""
     if splits:
         if len(splits) != size:

@@ -4,10 +4,15 @@ Every collective is one or two rounds in which ranks send to each other directly
 ranks, so that all of them, and every run, get the same bits.
 """
 
+from __future__ import annotations
+
 import ctypes
 import itertools
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future as Outcome
+from types import TracebackType
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import groups
@@ -56,34 +61,34 @@ class ProcessGroupGloo:
     name = "gloo"
     SUM = RedOpType.SUM  # for those below who combine by it
 
-    def __init__(self, store, rank, size, timeout) -> None:
+    def __init__(self, store: Any, rank: int, size: int, timeout: Any) -> None:
         self.rank, self.size, self.timeout = rank, size, timeout
         self._mesh = Mesh(store, rank, size, timeout.total_seconds())
         self._numbers = itertools.count()
         self._worker = Worker()
 
-    def get_hccl_comm_name(self, rank):
+    def get_hccl_comm_name(self, rank: int) -> str:
         """The name by which fused operators take this group; `rank` is this process', as it was for HCCL."""
         check_root("ProcessGroup::get_hccl_comm_name", rank, self.size)
         return groups.name_of(self)
 
     # ---- collectives: each returns a Work ----
 
-    def allreduce(self, tensor, op, asynchronous=False):
+    def allreduce(self, tensor: torch.Tensor, op: Any, asynchronous: bool = False) -> Work:
         """Combine `tensor` over the ranks, in place, everywhere."""
         check_reducible("all_reduce", tensor, op)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             with _contiguous(tensor) as flat:
                 self._all_reduce(exchange, _plain(flat), op)
 
         return self._start("all_reduce", _label("all_reduce", tensor, op), run, [tensor], asynchronous)
 
-    def broadcast(self, tensor, root, asynchronous=False):
+    def broadcast(self, tensor: torch.Tensor, root: Any, asynchronous: bool = False) -> Work:
         """Copy `tensor` from the rank `root` to all."""
         check_root("ProcessGroupGloo::broadcast", root, self.size)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             with _contiguous(tensor, read=self.rank == root, write=self.rank != root) as flat:
                 view = _bytes(flat)
                 if self.rank == root:
@@ -93,12 +98,12 @@ class ProcessGroupGloo:
 
         return self._start("broadcast", _label("broadcast", tensor, f"from {root}"), run, [tensor], asynchronous)
 
-    def reduce(self, tensor, root, op, asynchronous=False):
+    def reduce(self, tensor: torch.Tensor, root: Any, op: Any, asynchronous: bool = False) -> Work:
         """Combine `tensor` over the ranks, in place, on the rank `root`."""
         check_root("ProcessGroupGloo::reduce", root, self.size)
         check_reducible("reduce", tensor, op)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             with _contiguous(tensor, write=self.rank == root) as flat:
                 own = _plain(flat)
                 if self.rank == root:
@@ -110,29 +115,29 @@ class ProcessGroupGloo:
 
         return self._start("reduce", _label("reduce", tensor, op, f"to {root}"), run, [tensor], asynchronous)
 
-    def allgather(self, outputs, tensor, asynchronous=False):
+    def allgather(self, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, asynchronous: bool = False) -> Work:
         """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
         check_gathered("ProcessGroupGloo::allgather", outputs, tensor, self.size)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             own = _bytes(_packed(tensor))
             self._fill(exchange, outputs, dict.fromkeys(self._others(), own))
             outputs[self.rank].copy_(tensor)
 
         return self._start("all_gather", _label("all_gather", tensor), run, outputs, asynchronous)
 
-    def allgather_into(self, output, tensor, asynchronous=False):
+    def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> Work:
         """Put the ranks' tensors one after the other, along the first dimension, into `output`."""
         return self.allgather(list(output.chunk(self.size)), tensor, asynchronous)
 
-    def gather(self, tensor, outputs, root, asynchronous=False):
+    def gather(self, tensor: torch.Tensor, outputs: Any, root: Any, asynchronous: bool = False) -> Work:
         """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
         check_root("ProcessGroupGloo::gather", root, self.size)
         if self.rank == root:
             check_one_for_each("ProcessGroupGloo::gather", "output", outputs, self.size)
             check_like("ProcessGroupGloo::gather", tensor, outputs)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             if self.rank == root:
                 self._fill(exchange, outputs, {})
                 outputs[root].copy_(tensor)
@@ -141,14 +146,14 @@ class ProcessGroupGloo:
 
         return self._start("gather", _label("gather", tensor, f"to {root}"), run, outputs or [], asynchronous)
 
-    def scatter(self, output, inputs, root, asynchronous=False):
+    def scatter(self, output: torch.Tensor, inputs: Any, root: Any, asynchronous: bool = False) -> Work:
         """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
         check_root("ProcessGroupGloo::scatter", root, self.size)
         if self.rank == root:
             check_one_for_each("ProcessGroupGloo::scatter", "input", inputs, self.size)
             check_like("ProcessGroupGloo::scatter", output, inputs)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             if self.rank == root:
                 packed = [_packed(each) for each in inputs]
                 exchange(0, {rank: _bytes(packed[rank]) for rank in self._others()}, {})
@@ -159,14 +164,16 @@ class ProcessGroupGloo:
 
         return self._start("scatter", _label("scatter", output, f"from {root}"), run, [output], asynchronous)
 
-    def reduce_scatter(self, output, inputs, op, asynchronous=False):
+    def reduce_scatter(
+        self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any, asynchronous: bool = False
+    ) -> Work:
         """Combine the ranks' `inputs[rank]` into each rank's `output`."""
         if len(inputs) != self.size:
             raise RuntimeError("invalid input tensor list size, must be world size")
         check_like("ProcessGroupGloo::reduce_scatter", output, inputs)
         check_reducible("reduce_scatter", output, op)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             packed = [_plain(_packed(each)) for each in inputs]
             parts = [packed[rank] if rank == self.rank else torch.empty_like(packed[rank]) for rank in range(self.size)]
             others = self._others()
@@ -176,16 +183,20 @@ class ProcessGroupGloo:
 
         return self._start("reduce_scatter", _label("reduce_scatter", output, op), run, [output], asynchronous)
 
-    def reduce_scatter_from(self, output, tensor, op, asynchronous=False):
+    def reduce_scatter_from(
+        self, output: torch.Tensor, tensor: torch.Tensor, op: Any, asynchronous: bool = False
+    ) -> Work:
         """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
         check_one_of_parts(output, tensor, self.size)
         return self.reduce_scatter(output, list(tensor.chunk(self.size)), op, asynchronous)
 
-    def alltoall(self, outputs, inputs, asynchronous=False):
+    def alltoall(
+        self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], asynchronous: bool = False
+    ) -> Work:
         """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
         check_exchanged("ProcessGroupGloo::alltoall", outputs, inputs, self.size)
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             packed = [_packed(each) for each in inputs]
             self._fill(exchange, outputs, {rank: _bytes(packed[rank]) for rank in self._others()})
             outputs[self.rank].copy_(inputs[self.rank])
@@ -193,7 +204,14 @@ class ProcessGroupGloo:
         label = f"all_to_all of {inputs[0].dtype}" if inputs else "all_to_all"
         return self._start("all_to_all", label, run, outputs, asynchronous)
 
-    def alltoall_single(self, output, tensor, output_splits, input_splits, asynchronous=False):
+    def alltoall_single(
+        self,
+        output: torch.Tensor,
+        tensor: torch.Tensor,
+        output_splits: Sequence[int] | None,
+        input_splits: Sequence[int] | None,
+        asynchronous: bool = False,
+    ) -> Work:
         """Copy the parts of `tensor` along its first dimension to the ranks; `output` gets theirs, one after the other."""
         outputs = check_splits(output, output_splits, self.size)
         inputs = check_splits(tensor, input_splits, self.size)
@@ -203,17 +221,17 @@ class ProcessGroupGloo:
             )
         return self.alltoall(list(outputs), list(inputs), asynchronous)
 
-    def barrier(self, asynchronous=False):
+    def barrier(self, asynchronous: bool = False) -> Work:
         """Wait until all ranks are there."""
         nothing = memoryview(bytearray())
 
-        def run(exchange) -> None:
+        def run(exchange: _Exchange) -> None:
             others = self._others()
             exchange(0, dict.fromkeys(others, nothing), dict.fromkeys(others, nothing))
 
         return self._start("barrier", "barrier", run, [], asynchronous)
 
-    def monitored_barrier(self, timeout, wait_all_ranks) -> None:
+    def monitored_barrier(self, timeout: Any, wait_all_ranks: bool) -> None:
         """Wait until all ranks are there; the rank 0 says who is missing: RuntimeError."""
         seconds = (timeout or self.timeout).total_seconds()
         key, label, nothing = (COLLECTIVE, next(self._numbers), 0), b"monitored_barrier", memoryview(bytearray())
@@ -249,14 +267,14 @@ class ProcessGroupGloo:
 
     # ---- point to point ----
 
-    def send(self, tensor, rank, tag):
+    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
         """Send `tensor` to a rank; done when its bytes are on their way."""
         _check_contiguous(tensor)
         check_root("ProcessGroupGloo::send", rank, self.size, "destination")
         outcome = self._mesh.send(rank, (DIRECT, tag, 0), b"send", _bytes(tensor))
         return self._direct(outcome, "send", tensor)
 
-    def recv(self, tensor, rank, tag):
+    def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
         """Receive into `tensor` from a rank; None is any."""
         _check_contiguous(tensor)
         if rank is not None:
@@ -264,7 +282,7 @@ class ProcessGroupGloo:
         outcome = self._mesh.receive(rank, (DIRECT, tag, 0), b"send", _bytes(tensor))
         return self._direct(outcome, "recv", tensor)
 
-    def batch(self, operations) -> list:
+    def batch(self, operations: Sequence[tuple[bool, torch.Tensor, int, int]]) -> list:
         """Begin all of (whether it sends, tensor, rank, tag); a list of Work."""
         return [(self.send if sends else self.recv)(tensor, rank, tag) for sends, tensor, rank, tag in operations]
 
@@ -329,11 +347,11 @@ class ProcessGroupGloo:
 class _Exchange:
     """The rounds of one collective."""
 
-    def __init__(self, mesh, number, name, label, timeout) -> None:
+    def __init__(self, mesh: Any, number: int, name: str, label: bytes, timeout: Any) -> None:
         self.mesh, self.number, self.name, self.label = mesh, number, name, label
         self.timeout = timeout.total_seconds()
 
-    def __call__(self, turn, sends, receives) -> None:
+    def __call__(self, turn: int, sends: dict[int, memoryview], receives: dict[int, memoryview]) -> None:
         """Send and receive: both are {rank: memoryview}. Any failure breaks the group's connections, so that all ranks learn of it."""
         deadline = time.monotonic() + self.timeout
         key = (COLLECTIVE, self.number, turn)
@@ -407,10 +425,10 @@ class _contiguous:
         write: whether it is to be changed.
     """
 
-    def __init__(self, tensor, read=True, write=True) -> None:
+    def __init__(self, tensor: torch.Tensor, read: bool = True, write: bool = True) -> None:
         self.tensor, self.read, self.write = tensor.detach(), read, write
 
-    def __enter__(self):
+    def __enter__(self) -> torch.Tensor:
         if self.tensor.is_contiguous():
             self.flat = self.tensor
         elif self.read:
@@ -419,6 +437,6 @@ class _contiguous:
             self.flat = torch.empty(self.tensor.shape, dtype=self.tensor.dtype)
         return self.flat
 
-    def __exit__(self, kind, error, traceback) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: Any, traceback: TracebackType | None) -> None:
         if kind is None and self.write and self.flat is not self.tensor:
             self.tensor.copy_(self.flat)

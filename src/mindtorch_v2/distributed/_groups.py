@@ -1,16 +1,24 @@
 """The process groups of this process: the default one, those made from it, and their ranks."""
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import datetime
 import importlib
 import os
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._stores import PrefixStore, seconds_of
 from mindtorch_v2.distributed.rendezvous import rendezvous
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed._group import ProcessGroup as _ProcessGroup
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "Backend",
@@ -64,7 +72,7 @@ class Backend(str):
     backend_list = [UNDEFINED, GLOO, HCCL]
     default_device_backend_map = {"cpu": GLOO, "npu": HCCL}
 
-    def __new__(cls, name):
+    def __new__(cls, name: str) -> Any:
         if not isinstance(name, str):
             raise ValueError("Backend constructor parameter must be string-ish")
         value = getattr(cls, name.upper(), name.lower())
@@ -76,7 +84,7 @@ def is_available() -> bool:
     return True
 
 
-def is_backend_available(backend) -> bool:
+def is_backend_available(backend: str) -> bool:
     """Whether the communication library of that name can be used: "gloo", and "hccl" for Ascend NPUs."""
     return backend.lower() in _BACKENDS
 
@@ -114,13 +122,22 @@ def is_torchelastic_launched() -> bool:
 class ProcessGroup:
     """Some of the job's processes, with a back end for each kind of device. Made by `init_process_group` and `new_group`."""
 
-    def __init__(self, name, ranks, rank, backends, asked_for, timeout, description) -> None:
+    def __init__(
+        self,
+        name: str,
+        ranks: Any,
+        rank: int,
+        backends: dict[str, Any],
+        asked_for: str | None,
+        timeout: Any,
+        description: str,
+    ) -> None:
         self._name, self._ranks, self._rank = name, ranks, rank
         self._backends = backends  # {device type: back end}
         self._asked_for = asked_for  # the argument `backend` that it was made with
         self._timeout, self._description = timeout, description
 
-    def rank(self):
+    def rank(self) -> int:
         """This process' rank in the group."""
         return self._rank
 
@@ -128,17 +145,17 @@ class ProcessGroup:
         """How many processes there are in the group."""
         return len(self._ranks)
 
-    def name(self):
+    def name(self) -> str:
         """The back end's name."""
         return self._get_backend_name()
 
     @property
-    def group_name(self):
+    def group_name(self) -> str:
         """The group's own name, the same on all ranks."""
         return self._name
 
     @property
-    def group_desc(self):
+    def group_desc(self) -> str:
         """The purpose of the group, as the program said it."""
         return self._description
 
@@ -165,17 +182,17 @@ class ProcessGroup:
 
     # The few collectives that programs call on the group itself.
 
-    def allreduce(self, tensors, op=RedOpType.SUM):
+    def allreduce(self, tensors: Any, op: Any = RedOpType.SUM) -> Any:
         """Combine a tensor, or the one in a list, over the ranks; returns a Work."""
         tensor = _only(tensors)
         return self._get_backend(tensor.device).allreduce(tensor, getattr(op, "reduceOp", op), asynchronous=True)
 
-    def broadcast(self, tensors, root=0):
+    def broadcast(self, tensors: Any, root: Any = 0) -> Any:
         """Copy a tensor, or the one in a list, from the rank `root` of the group to all; returns a Work."""
         tensor = _only(tensors)
         return self._get_backend(tensor.device).broadcast(tensor, getattr(root, "rootRank", root), asynchronous=True)
 
-    def barrier(self):
+    def barrier(self) -> Any:
         """Wait until all ranks are there; returns a Work."""
         return next(iter(self._backends.values())).barrier(asynchronous=True)
 
@@ -202,11 +219,13 @@ def _only(tensors):
 class _World:
     """The groups that this process is in."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.default = None
-        self.groups = {}  # ProcessGroup -> its back ends by device, as text
-        self.store = None
-        self.made = collections.Counter()  # how many groups got a name that begins so: no name is used twice
+        self.groups: dict[Any, Any] = {}  # ProcessGroup -> its back ends by device, as text
+        self.store: Any = None
+        self.made: collections.Counter[Any] = (
+            collections.Counter()
+        )  # how many groups got a name that begins so: no name is used twice
 
 
 _world = _World()
@@ -214,7 +233,7 @@ _world = _World()
 
 class _WorldMember(type):
     @property
-    def WORLD(cls):  # PyTorch's name
+    def WORLD(cls) -> Any:  # PyTorch's name
         """The default group; None before `init_process_group`."""
         return _world.default
 
@@ -240,24 +259,26 @@ def _get_default_store():
     return _world.store
 
 
-def resolve(group):
+def resolve(group: _ProcessGroup | None) -> ProcessGroup:
     """The group that an argument means: None is the default one."""
     return _get_default_group() if group is None else group
 
 
-def outside(group):
+def outside(group: _ProcessGroup | None) -> bool:
     """Whether this process is not in the group."""
     return group == GroupMember.NON_GROUP_MEMBER
 
 
-def warn_outside(function) -> None:
+def warn_outside(function: str) -> None:
     """Say that a collective does nothing in this process."""
     warnings.warn(
         f"Running {function} on global rank {get_rank()} which does not belong to the given group.", stacklevel=3
     )
 
 
-def root_in(group, global_rank, group_rank, default=None):
+def root_in(
+    group: _ProcessGroup | None, global_rank: int | None, group_rank: int | None, default: int | None = None
+) -> int:
     """The rank in the group of what a program names by its rank in the job or in the group."""
     if global_rank is None and group_rank is None:
         if default is None:
@@ -265,7 +286,8 @@ def root_in(group, global_rank, group_rank, default=None):
         global_rank = default
     if global_rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_rank and global_rank")
-    return get_group_rank(group, global_rank) if group_rank is None else group_rank
+    chosen: Any = global_rank
+    return get_group_rank(group, chosen) if group_rank is None else group_rank
 
 
 # ---- making and ending groups ----
@@ -314,16 +336,16 @@ def _make(name, ranks, rank, backend, timeout, description):
 
 
 def init_process_group(
-    backend=None,
-    init_method=None,
-    timeout=None,
-    world_size=-1,
-    rank=-1,
-    store=None,
-    group_name="",
-    pg_options=None,
-    device_id=None,
-):
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: Any = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Device | None = None,
+) -> None:
     """Make the default process group. All processes of the job call it, and it returns when they have found each other.
 
     Args:
@@ -363,14 +385,14 @@ def init_process_group(
 
 
 def new_group(
-    ranks=None,
-    timeout=None,
-    backend=None,
-    pg_options=None,
-    use_local_synchronization=False,
-    group_desc=None,
-    device_id=None,
-):
+    ranks: Any = None,
+    timeout: Any = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Device | None = None,
+) -> Any:
     """Make a group of some of the processes. All processes of the job call it, those that are not in it too.
 
     Args:
@@ -401,7 +423,14 @@ def new_group(
     return _make(f"{kind}/{_world.made[kind]}", ranks, ranks.index(default.rank()), backend, timeout, group_desc)
 
 
-def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None):
+def new_subgroups(
+    group_size: int | None = None,
+    group: _ProcessGroup | None = None,
+    timeout: Any = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> Any:
     """Make groups of `group_size` neighbouring ranks. Returns this process' group and the list of all."""
     size = resolve(group).size()
     if group_size is None:
@@ -422,7 +451,11 @@ def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_op
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None
+    ranks_per_subgroup_list: list[list[int]],
+    timeout: Any = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
 ) -> tuple:
     """Make a group for each list of ranks, which have nothing in common. Returns this process' group and the list of all."""
     if not ranks_per_subgroup_list:
@@ -435,7 +468,7 @@ def new_subgroups_by_enumeration(
     return next((group for group in made if not outside(group)), None), made
 
 
-def destroy_process_group(group=None) -> None:
+def destroy_process_group(group: _ProcessGroup | None = None) -> None:
     """End a group, and with the default group (None) all of them: finish what was started, and hang up."""
     if group is not None and outside(group):
         return
@@ -457,22 +490,22 @@ def destroy_process_group(group=None) -> None:
 # ---- questions ----
 
 
-def get_rank(group=None):
+def get_rank(group: _ProcessGroup | None = None) -> int:
     """This process' rank in a group; -1 if it is not in it."""
     return -1 if outside(group) else resolve(group).rank()
 
 
-def get_world_size(group=None):
+def get_world_size(group: _ProcessGroup | None = None) -> int:
     """How many processes a group has; -1 if this one is not in it."""
     return -1 if outside(group) else resolve(group).size()
 
 
-def get_backend(group=None):
+def get_backend(group: _ProcessGroup | None = None) -> str:
     """The name of a group's back end."""
     return Backend(_known(group).name())
 
 
-def get_backend_config(group=None):
+def get_backend_config(group: _ProcessGroup | None = None) -> str:
     """A group's back ends by device: "cpu:gloo,npu:hccl"."""
     return _world.groups[_known(group)]
 
@@ -484,7 +517,7 @@ def _known(group):
     return found
 
 
-def get_default_backend_for_device(device):
+def get_default_backend_for_device(device: str | torch.device) -> str:
     """The back end that `init_process_group()` takes for a device."""
     kind = torch.device(device).type
     backend = Backend.default_device_backend_map.get(kind)
@@ -493,12 +526,12 @@ def get_default_backend_for_device(device):
     return backend
 
 
-def get_process_group_ranks(group) -> list:
+def get_process_group_ranks(group: _ProcessGroup | None) -> list:
     """The ranks in the job of a group's processes."""
     return list(resolve(group)._ranks)
 
 
-def get_global_rank(group, group_rank):
+def get_global_rank(group: _ProcessGroup | None, group_rank: int) -> int:
     """The rank in the job of a group's process."""
     if group is None or group is _world.default:
         return group_rank
@@ -509,7 +542,7 @@ def get_global_rank(group, group_rank):
     return group._ranks[group_rank]
 
 
-def get_group_rank(group, global_rank):
+def get_group_rank(group: _ProcessGroup | None, global_rank: int) -> int:
     """The rank in a group of one of the job's processes."""
     if group is None or group is _world.default:
         return global_rank
@@ -520,7 +553,7 @@ def get_group_rank(group, global_rank):
     return group._ranks.index(global_rank)
 
 
-def get_node_local_rank(fallback_rank=None) -> int:
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """This process' number on its machine, from LOCAL_RANK; RuntimeError without it and a `fallback_rank`."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])

@@ -4,10 +4,14 @@ Work is enqueued on the current stream of the tensor's device, behind what compu
 error of the work itself (a rank that has gone) appears where the program waits for it.
 """
 
+from __future__ import annotations
+
 import ctypes
 import math
 import os
+from collections.abc import Sequence
 from concurrent.futures import Future as Outcome
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import groups, hccl
@@ -22,6 +26,10 @@ from mindtorch_v2.distributed._arguments import (
 )
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._work import Work
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = ["ProcessGroupHCCL"]
 
@@ -58,24 +66,24 @@ class ProcessGroupHCCL:
             self.global_ranks_in_group: list = []
             self.group_id = ""
 
-    def __init__(self, store, rank, size, timeout):
+    def __init__(self, store: Any, rank: int, size: int, timeout: Any) -> None:
         self.rank, self.size, self.timeout = rank, size, timeout
         self._store = store
-        self._communicators = {}
+        self._communicators: dict[Any, Any] = {}
         self._library = None
 
-    def get_hccl_comm_name(self, rank):
+    def get_hccl_comm_name(self, rank: int) -> str:
         """The name by which fused operators take this group; `rank` is this process', as it was for HCCL."""
         check_root("ProcessGroup::get_hccl_comm_name", rank, self.size)
         return groups.name_of(self)
 
     # ---- collectives: each returns a Work ----
 
-    def allreduce(self, tensor, op, asynchronous=False):
+    def allreduce(self, tensor: torch.Tensor, op: Any, asynchronous: bool = False) -> _Queued:
         """Combine `tensor` over the ranks, in place, everywhere."""
         return self._reduce("HcclAllReduce", tensor, op, ())
 
-    def reduce(self, tensor, root, op, asynchronous=False):
+    def reduce(self, tensor: torch.Tensor, root: Any, op: Any, asynchronous: bool = False) -> _Queued:
         """Combine `tensor` over the ranks, in place, on the rank `root`."""
         check_root("ProcessGroupHCCL::reduce", root, self.size)
         return self._reduce("HcclReduce", tensor, op, (root,), write=self.rank == root)
@@ -88,7 +96,7 @@ class ProcessGroupHCCL:
             _settle(tensor, held, op, self.size)
         return self._started(tensor)
 
-    def broadcast(self, tensor, root, asynchronous=False):
+    def broadcast(self, tensor: torch.Tensor, root: Any, asynchronous: bool = False) -> _Queued:
         """Copy `tensor` from the rank `root` to all."""
         check_root("ProcessGroupHCCL::broadcast", root, self.size)
         held = _plain(tensor)
@@ -96,7 +104,7 @@ class ProcessGroupHCCL:
         _restore(tensor, held)
         return self._started(tensor)
 
-    def allgather(self, outputs, tensor, asynchronous=False):
+    def allgather(self, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, asynchronous: bool = False) -> _Queued:
         """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
         check_gathered("ProcessGroupHCCL::allgather", outputs, tensor, self.size)
         whole = torch.empty((self.size, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
@@ -105,11 +113,12 @@ class ProcessGroupHCCL:
             output.detach().copy_(part)
         return self._started(*outputs)
 
-    def allgather_into(self, output, tensor, asynchronous=False):
+    def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> _Queued:
         """Put the ranks' tensors one after the other into `output`, whose sizes may be any of as many elements."""
         if output.dtype != tensor.dtype:
             raise TypeError("output tensor must have the same type as input tensor")
         if output.numel() != self.size * tensor.numel():
+            check_gathered("ProcessGroupHCCL::allgather", list(output.chunk(self.size)), tensor, self.size)
             raise ValueError("output tensor size must be equal to world_size times input tensor size")
         self._gather(output, tensor)
         return self._started(output)
@@ -120,21 +129,21 @@ class ProcessGroupHCCL:
         self._on(tensor).call("HcclAllGather", held.data_ptr(), place, held.numel(), _type(held))
         _restore(output, landing)
 
-    def gather(self, tensor, outputs, root, asynchronous=False):
+    def gather(self, tensor: torch.Tensor, outputs: Any, root: Any, asynchronous: bool = False) -> _Queued:
         """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
         check_root("ProcessGroupHCCL::gather", root, self.size)
         if self.rank != root:
             return self.send(tensor.contiguous(), root, 0)
         check_one_for_each("ProcessGroupHCCL::gather", "output", outputs, self.size)
         check_like("ProcessGroupHCCL::gather", tensor, outputs)
-        plain = {"dtype": tensor.dtype, "device": tensor.device}
+        plain: dict[str, Any] = {"dtype": tensor.dtype, "device": tensor.device}
         landing = [tensor.detach() if rank == root else torch.empty(tensor.shape, **plain) for rank in range(self.size)]
         self.batch([(False, landing[rank], rank, 0) for rank in range(self.size) if rank != root])
         for output, part in zip(outputs, landing, strict=True):
             output.detach().copy_(part)
         return self._started(*outputs)
 
-    def scatter(self, output, inputs, root, asynchronous=False):
+    def scatter(self, output: torch.Tensor, inputs: Any, root: Any, asynchronous: bool = False) -> _Queued:
         """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
         check_root("ProcessGroupHCCL::scatter", root, self.size)
         whole = output
@@ -147,14 +156,18 @@ class ProcessGroupHCCL:
         _restore(output, landing)
         return self._started(output)
 
-    def reduce_scatter(self, output, inputs, op, asynchronous=False):
+    def reduce_scatter(
+        self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any, asynchronous: bool = False
+    ) -> _Queued:
         """Combine the ranks' `inputs[rank]` into each rank's `output`."""
         if len(inputs) != self.size:
             raise RuntimeError("invalid input tensor list size, must be world size")
         check_like("ProcessGroupHCCL::reduce_scatter", output, inputs)
         return self._reduce_scatter(output, torch.stack([each.detach() for each in inputs]), op)
 
-    def reduce_scatter_from(self, output, tensor, op, asynchronous=False):
+    def reduce_scatter_from(
+        self, output: torch.Tensor, tensor: torch.Tensor, op: Any, asynchronous: bool = False
+    ) -> _Queued:
         """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
         check_one_of_parts(output, tensor, self.size)
         return self._reduce_scatter(output, tensor, op)
@@ -166,7 +179,9 @@ class ProcessGroupHCCL:
         _settle(output, landing, op, self.size)
         return self._started(output)
 
-    def alltoall(self, outputs, inputs, asynchronous=False):
+    def alltoall(
+        self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], asynchronous: bool = False
+    ) -> _Queued:
         """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
         check_exchanged("ProcessGroupHCCL::alltoall", outputs, inputs, self.size)
         held = _plain(torch.cat([each.detach().reshape(-1) for each in inputs]))
@@ -181,13 +196,20 @@ class ProcessGroupHCCL:
             output.detach().copy_(part.view(output.shape))
         return self._started(*outputs)
 
-    def alltoall_single(self, output, tensor, output_splits, input_splits, asynchronous=False):
+    def alltoall_single(
+        self,
+        output: torch.Tensor,
+        tensor: torch.Tensor,
+        output_splits: Sequence[int] | None,
+        input_splits: Sequence[int] | None,
+        asynchronous: bool = False,
+    ) -> _Queued:
         """Copy the parts of `tensor` along its first dimension to the ranks; `output` gets theirs, one after the other."""
         outputs = check_splits(output, output_splits, self.size)
         inputs = check_splits(tensor, input_splits, self.size)
         return self.alltoall(list(outputs), list(inputs))
 
-    def barrier(self, asynchronous=False):
+    def barrier(self, asynchronous: bool = False) -> _Barrier:
         """Wait until all ranks are there."""
         device = torch.npu.current_device()
         self._communicator(device).call("HcclBarrier")
@@ -195,17 +217,17 @@ class ProcessGroupHCCL:
 
     # ---- point to point: tags are not looked at, messages come in the order in which they were sent ----
 
-    def send(self, tensor, rank, tag):
+    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> _Queued:
         """Send `tensor` to a rank. It is done when the rank receives it."""
         return self.batch([(True, tensor, rank, tag)])[0]
 
-    def recv(self, tensor, rank, tag):
+    def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> _Queued:
         """Receive into `tensor` from a rank."""
         if rank is None:
             raise NotImplementedError("hccl does not receive from any rank: name it as src")
         return self.batch([(False, tensor, rank, tag)])[0]
 
-    def batch(self, operations) -> list:
+    def batch(self, operations: Sequence[tuple[bool, torch.Tensor, int, int]]) -> list:
         """Begin all of (whether it sends, tensor, rank, tag), in whatever order they can be done; a list of Work."""
         held = []
         for _, tensor, rank, _ in operations:
@@ -256,19 +278,19 @@ class ProcessGroupHCCL:
 class _Queued(Work):
     """Work on a stream: what is enqueued there later finds it done, so `wait` has to do something for other streams only."""
 
-    def __init__(self, result, device, source=None):
-        outcome = Outcome()
+    def __init__(self, result: Sequence[torch.Tensor], device: Device, source: int | None = None) -> None:
+        outcome: Outcome[Any] = Outcome()
         outcome.set_result(source)
         super().__init__(outcome, result, source=source)
         self._device, self._event = device, torch.npu.Event()
         self._event.record(torch.npu.current_stream(device))
 
-    def wait(self, timeout=None) -> bool:
+    def wait(self, timeout: Any = None) -> bool:
         """Let the current stream wait for it; True."""
         torch.npu.current_stream(self._device).wait_event(self._event)
         return True
 
-    def is_completed(self):
+    def is_completed(self) -> bool:
         """Whether it is done."""
         return self._event.query()
 
@@ -278,7 +300,7 @@ class _Queued(Work):
 class _Barrier(_Queued):
     """A barrier, for which the host waits as well."""
 
-    def wait(self, timeout=None) -> bool:
+    def wait(self, timeout: Any = None) -> bool:
         """Wait until all ranks are there; True."""
         self._event.synchronize()
         return True

@@ -4,6 +4,8 @@ One thread of each process moves all bytes. A message that nobody waits for yet 
 waits for it; ranks that do not do the same fail all that waits.
 """
 
+from __future__ import annotations
+
 import contextlib
 import secrets
 import selectors
@@ -12,7 +14,9 @@ import struct
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 from mindtorch_v2.distributed._errors import DistNetworkError
 from mindtorch_v2.distributed._tcp_store import TCPStore, receive_exactly
@@ -39,8 +43,9 @@ class FarewellError(RuntimeError):
 class _Message:
     """One that is waited for, or that came before anybody waited."""
 
-    def __init__(self, label, buffer):
-        self.label, self.buffer, self.future = label, buffer, Future()
+    def __init__(self, label: bytes, buffer: memoryview) -> None:
+        self.label, self.buffer = label, buffer
+        self.future: Future[Any] = Future()
         self.taker = None  # for one that came before: the message that gets its contents once they are complete
 
 
@@ -54,14 +59,14 @@ class Mesh:
         seconds: how long to wait for the others.
     """
 
-    def __init__(self, store, rank, size, seconds):
+    def __init__(self, store: Any, rank: int, size: int, seconds: float) -> None:
         self.rank, self.size, self._seconds = rank, size, seconds
         # Held while bytes are moved too: what has failed is never written to again, as its memory may be another's by then.
         self._lock = threading.RLock()
-        self._waiting = {}  # (rank or None for anyone, kind, number, round) -> messages waited for
-        self._kept = {}  # (rank, kind, number, round) -> messages nobody waits for yet
-        self._peers = {}
-        self._hanging_up = None  # until when what is queued is sent, once `close` was called
+        self._waiting: dict[Any, Any] = {}  # (rank or None for anyone, kind, number, round) -> messages waited for
+        self._kept: dict[Any, Any] = {}  # (rank, kind, number, round) -> messages nobody waits for yet
+        self._peers: dict[Any, Any] = {}
+        self._hanging_up: Any = None  # until when what is queued is sent, once `close` was called
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = socket.socketpair()
         for end in (self._wake, self._woken):
@@ -125,7 +130,7 @@ class Mesh:
 
     # ---- what collectives call ----
 
-    def send(self, rank, key, label, buffer):
+    def send(self, rank: int, key: tuple[int, int, int], label: bytes, buffer: memoryview) -> Future[Any]:
         """Send a buffer's bytes; a future, done when they are on their way. The buffer must stay as it is until then.
 
         Args:
@@ -135,7 +140,7 @@ class Mesh:
             buffer: a memoryview of bytes.
         """
         kind, number, turn = key
-        future = Future()
+        future: Future[Any] = Future()
         peer = self._peers[rank]
         with self._lock:
             if peer.error:
@@ -148,7 +153,7 @@ class Mesh:
         self._notify()
         return future
 
-    def receive(self, rank, key, label, buffer):
+    def receive(self, rank: int | None, key: tuple[int, int, int], label: bytes, buffer: memoryview) -> Future[Any]:
         """Receive a message into a buffer; a future of the sender's rank.
 
         Args:
@@ -173,7 +178,7 @@ class Mesh:
                 self._waiting.setdefault((rank, *key), deque()).append(message)
         return message.future
 
-    def abort(self, error) -> None:
+    def abort(self, error: Any) -> None:
         """Break all connections: what waits, here and at the others, fails."""
         with self._lock:
             for peer in self._peers.values():
@@ -313,14 +318,14 @@ class Mesh:
 class _Peer:
     """One connection, and how far it is in sending and receiving."""
 
-    def __init__(self, mesh, rank, connection):
+    def __init__(self, mesh: Any, rank: int, connection: socket.socket) -> None:
         self.mesh, self.rank, self.connection = mesh, rank, connection
         host, port = connection.getpeername()[:2]
         self.address = f"[{host}]:{port}"
         self.events = selectors.EVENT_READ
         self.error = None
         self.closed = False
-        self.outgoing = deque()  # (bytes that are left, the future to complete or None)
+        self.outgoing: deque[Any] = deque()  # (bytes that are left, the future to complete or None)
         self.incoming = None  # the message of which a part has come
         self._steps = self._messages()
         self._room = next(self._steps)
@@ -330,14 +335,14 @@ class _Peer:
             self.closed = True
             self.connection.close()
 
-    def say_farewell(self, text) -> None:
+    def say_farewell(self, text: str) -> None:
         """Tell the other end why, if that can be done at once."""
         if not self.outgoing:
             label = f"rank {self.mesh.rank} gave up: {text}".encode()
             with contextlib.suppress(OSError):
                 self.connection.send(_HEADER.pack(_FAREWELL, 0, 0, len(label), 0) + label)
 
-    def move(self, step) -> None:
+    def move(self, step: Callable[..., Any]) -> None:
         """Write or read some pieces, while there are any and nothing has failed."""
         for _ in range(_TURNS):
             with self.mesh._lock:

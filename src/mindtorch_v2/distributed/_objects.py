@@ -1,10 +1,18 @@
 """Collectives on Python objects, which travel pickled. As with every pickle: only between processes that trust each other."""
 
+from __future__ import annotations
+
 import pickle
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._groups import get_rank, get_world_size, outside, resolve, root_in, warn_outside
 from mindtorch_v2.distributed._operations import all_gather, broadcast, gather, only_on, recv, scatter, send
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed._group import ProcessGroup
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "all_gather_object",
@@ -58,7 +66,7 @@ def _sizes(size, group, device) -> list:
     return [int(each.item()) for each in sizes]
 
 
-def all_gather_object(object_list, obj, group=None):
+def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
     """Put the `obj` of each rank into `object_list[rank]`, everywhere."""
     if outside(group):
         return warn_outside("all_gather_object")
@@ -72,7 +80,13 @@ def all_gather_object(object_list, obj, group=None):
     return None
 
 
-def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None):
+def gather_object(
+    obj: Any,
+    object_gather_list: Any = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    group_dst: int | None = None,
+) -> None:
     """Put the `obj` of each rank into `object_gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`."""
     if outside(group):
         return warn_outside("gather_object")
@@ -89,7 +103,13 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
     return None
 
 
-def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None):
+def broadcast_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Device | None = None,
+    group_src: int | None = None,
+) -> None:
     """Copy the objects of a list of one rank (0, `src` of the job, or `group_src`) into the list of every other."""
     if outside(group):
         return warn_outside("broadcast_object_list")
@@ -110,8 +130,12 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
 
 
 def scatter_object_list(
-    scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None
-):
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: Any = None,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    group_src: int | None = None,
+) -> None:
     """Put the object for each rank, of the list of one (0, `src` of the job, or `group_src`), into its output list's first place."""
     if outside(group):
         return warn_outside("scatter_object_list")
@@ -134,7 +158,13 @@ def scatter_object_list(
     return None
 
 
-def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None):
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Device | None = None,
+    group_dst: int | None = None,
+) -> None:
     """Send the objects of a list to a rank, which calls `recv_object_list`."""
     if outside(group):
         return warn_outside("send_object_list")
@@ -144,7 +174,13 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
     return None
 
 
-def recv_object_list(object_list, src=None, group=None, device=None, group_src=None):
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Device | None = None,
+    group_src: int | None = None,
+) -> int:
     """Receive objects into a list of the right length from a rank, from any without `src`. Returns the sender's rank in the job."""
     if outside(group):
         warn_outside("recv_object_list")

@@ -4,9 +4,20 @@ With `async_op=True` each returns a `Work`; else it returns None when its result
 group it warns and returns None.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from mindtorch_v2.distributed._arguments import check_same_dtype, check_tensor, check_tensor_list
 from mindtorch_v2.distributed._groups import get_global_rank, get_rank, outside, resolve, root_in, warn_outside
 from mindtorch_v2.distributed._reduce_op import ReduceOp, reduce_type
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.distributed._group import ProcessGroup
+    from mindtorch_v2.distributed._work import Work
+
 
 __all__ = [
     "P2POp",
@@ -45,7 +56,9 @@ def _finish(work, async_op):
     return None
 
 
-def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
+def all_reduce(
+    tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Combine `tensor` over all ranks, in place: every rank gets the same.
 
     Args:
@@ -58,7 +71,13 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
     return _finish(_backend(group, tensor).allreduce(tensor, reduce_type(op), async_op), async_op)
 
 
-def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
     """Copy `tensor` of one rank to all, in place.
 
     Args:
@@ -72,7 +91,14 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
     return _finish(_backend(group, tensor).broadcast(tensor, root, async_op), async_op)
 
 
-def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
     """Combine `tensor` over all ranks, in place, on the rank `dst` (of the job) or `group_dst` (of the group) only."""
     check_tensor(tensor, "tensor")
     if outside(group):
@@ -81,7 +107,9 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
     return _finish(_backend(group, tensor).reduce(tensor, root, reduce_type(op), async_op), async_op)
 
 
-def all_gather(tensor_list, tensor, group=None, async_op=False):
+def all_gather(
+    tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Copy the `tensor` of each rank into `tensor_list[rank]`, everywhere."""
     check_tensor_list(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
@@ -91,7 +119,9 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
     return _finish(_backend(group, tensor).allgather(tensor_list, tensor, async_op), async_op)
 
 
-def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Put the ranks' tensors one after the other, along the first dimension, into `output_tensor`."""
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
@@ -104,7 +134,14 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
 all_gather_single = all_gather_into_tensor
 
 
-def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
     """Copy the `tensor` of each rank into `gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`."""
     check_tensor(tensor, "tensor")
     gather_list = gather_list or []
@@ -117,7 +154,14 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     return _finish(_backend(group, tensor).gather(tensor, outputs, root, async_op), async_op)
 
 
-def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
     """Copy `scatter_list[rank]` of one rank (0, `src` of the job, or `group_src`) into the `tensor` of each."""
     check_tensor(tensor, "tensor")
     scatter_list = scatter_list or []
@@ -130,7 +174,7 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
     return _finish(_backend(group, tensor).scatter(tensor, inputs, root, async_op), async_op)
 
 
-def only_on(root, values, name, role, group):
+def only_on(root: Any, values: Sequence[Tensor | None] | None, name: str, role: str, group: ProcessGroup | None) -> Any:
     """A list that is given on the root, and nowhere else (ValueError); None there."""
     if get_rank(group) != root:
         if values:
@@ -141,7 +185,13 @@ def only_on(root, values, name, role, group):
     return values
 
 
-def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
+def reduce_scatter(
+    output: Tensor,
+    input_list: list[Tensor],
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """Combine the ranks' `input_list[rank]` into the `output` of each rank."""
     check_tensor(output, "output")
     check_tensor_list(input_list, "input_list")
@@ -151,7 +201,9 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
     return _finish(_backend(group, output).reduce_scatter(output, input_list, reduce_type(op), async_op), async_op)
 
 
-def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Combine the ranks' `input`, of which each rank gets its part along the first dimension as `output`."""
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -164,7 +216,12 @@ def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=F
 reduce_scatter_single = reduce_scatter_tensor
 
 
-def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
+def all_to_all(
+    output_tensor_list: list[Tensor],
+    input_tensor_list: list[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """Copy `input_tensor_list[other]` of each rank into `output_tensor_list[rank]` of the other."""
     check_tensor_list(output_tensor_list, "output_tensor_list")
     check_tensor_list(input_tensor_list, "input_tensor_list")
@@ -177,7 +234,14 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
     return _finish(backend.alltoall(output_tensor_list, input_tensor_list, async_op), async_op)
 
 
-def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """Send each rank its part of `input` along the first dimension, equally large ones without `input_split_sizes`.
 
     What came from the ranks lies one after the other in `output`, `output_split_sizes` rows each.
@@ -191,7 +255,7 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     return _finish(backend.alltoall_single(output, input, output_split_sizes, input_split_sizes, async_op), async_op)
 
 
-def barrier(group=None, async_op=False, device_ids=None):
+def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None) -> Any:
     """Wait until all ranks are there. `device_ids` is accepted as in PyTorch."""
     if outside(group):
         return warn_outside("barrier")
@@ -199,7 +263,7 @@ def barrier(group=None, async_op=False, device_ids=None):
     return _finish(backend.barrier(async_op), async_op)
 
 
-def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
+def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
     """Wait until all ranks are there; the rank 0 raises RuntimeError that names a rank that is not (or all of them).
 
     Args:
@@ -245,24 +309,48 @@ def _check_tag(tag) -> None:
         raise RuntimeError("Tag must be nonnegative")
 
 
-def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Any:
     """Begin to send `tensor` to a rank; a `Work`. The tensor must not change until it is done."""
     return _send(tensor, dst, group, tag, group_dst)
 
 
-def irecv(tensor, src=None, group=None, tag=0, group_src=None):
+def irecv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Any:
     """Begin to receive into `tensor` from a rank, from any without `src`; a `Work`."""
     return _receive(tensor, src, group, tag, group_src)
 
 
-def send(tensor, dst=None, group=None, tag=0, group_dst=None) -> None:
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
     """Send `tensor` to the rank `dst` of the job, or `group_dst` of the group, which receives it under the same `tag`."""
     work = _send(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
-def recv(tensor, src=None, group=None, tag=0, group_src=None):
+def recv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
     """Receive into `tensor` from a rank, from any without `src`. Returns the sender's rank in the job; -1 outside the group."""
     work = _receive(tensor, src, group, tag, group_src)
     if work is None:
@@ -281,7 +369,15 @@ class P2POp:
         group_peer: its rank in the group.
     """
 
-    def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None) -> None:
+    def __init__(
+        self,
+        op: Any,
+        tensor: Tensor,
+        peer: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
         if op not in (isend, irecv):
             raise ValueError(
                 "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
@@ -295,7 +391,7 @@ class P2POp:
         return f"P2POp({self.op.__name__}, peer={self.peer}, {list(self.tensor.shape)} {self.tensor.dtype})"
 
 
-def batch_isend_irecv(p2p_op_list):
+def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     """Begin all of a list of `P2POp`, in whatever order they can be done; a list of `Work`."""
     if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")

@@ -1,6 +1,9 @@
 """`ReduceOp`: how collectives combine the ranks' numbers."""
 
+from __future__ import annotations
+
 import enum
+from typing import Any
 
 __all__ = ["ReduceOp"]
 
@@ -21,7 +24,7 @@ class RedOpType(enum.Enum):
 
 class _ReduceOpType(type):
     # In PyTorch, as here, ReduceOp.SUM is of another type, and programs ask isinstance(op, ReduceOp).
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, RedOpType) or super().__instancecheck__(instance)
 
 
@@ -39,10 +42,10 @@ class ReduceOp(metaclass=_ReduceOpType):
     BXOR = RedOpType.BXOR
     PREMUL_SUM = RedOpType.PREMUL_SUM
 
-    def __init__(self, op) -> None:
+    def __init__(self, op: Any) -> None:
         self.op = reduce_type(op)
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, ReduceOp) and self.op is reduce_type(other)
 
     def __hash__(self) -> int:
@@ -55,7 +58,7 @@ class ReduceOp(metaclass=_ReduceOpType):
 RedOpType.__qualname__ = "ReduceOp.RedOpType"
 
 
-def reduce_type(op):
+def reduce_type(op: Any) -> RedOpType:
     """The `RedOpType` of what a program gave as `op`; TypeError for anything else."""
     if isinstance(op, RedOpType):
         return op

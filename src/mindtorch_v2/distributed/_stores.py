@@ -1,5 +1,7 @@
 """Stores: keys and values that the processes of a job share, by which they find each other."""
 
+from __future__ import annotations
+
 import contextlib
 import datetime
 import errno
@@ -8,6 +10,9 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from mindtorch_v2.distributed._errors import DistStoreError, QueueEmptyError
 from mindtorch_v2.distributed._tables import Table
@@ -17,14 +22,14 @@ __all__ = ["FileStore", "HashStore", "PrefixStore", "Store"]
 DEFAULT_TIMEOUT = datetime.timedelta(seconds=300)
 
 
-def seconds_of(timeout):
+def seconds_of(timeout: Any) -> float:
     """A `datetime.timedelta` in seconds; TypeError for anything else."""
     if not isinstance(timeout, datetime.timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
     return timeout.total_seconds()
 
 
-def as_bytes(value):
+def as_bytes(value: Any) -> bytes:
     """The value that a program gave: bytes, or text in UTF-8."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
@@ -39,40 +44,40 @@ class Store:
         self._timeout = DEFAULT_TIMEOUT
 
     @property
-    def timeout(self):
+    def timeout(self) -> datetime.timedelta:
         """How long `get` and `wait` wait: a `datetime.timedelta`."""
         return self._timeout
 
-    def set_timeout(self, timeout) -> None:
+    def set_timeout(self, timeout: Any) -> None:
         """Choose how long `get` and `wait` wait."""
         seconds_of(timeout)
         self._timeout = timeout
 
-    def set(self, key, value) -> None:
+    def set(self, key: str, value: Any) -> None:
         """Put `value` under `key`, in place of what was there."""
         self._call("set", key, as_bytes(value))
 
-    def get(self, key):
+    def get(self, key: str) -> bytes:
         """The value of `key`, as bytes; waited for."""
         return self.multi_get([key])[0]
 
-    def add(self, key, amount) -> int:
+    def add(self, key: str, amount: int) -> int:
         """Add `amount` to the number kept under `key` (0 if there is none); returns the sum."""
         return int(self._call("add", key, str(int(amount)).encode()))
 
-    def append(self, key, value) -> None:
+    def append(self, key: str, value: Any) -> None:
         """Put `value` behind what `key` has."""
         self._call("append", key, as_bytes(value))
 
-    def compare_set(self, key, expected_value, desired_value):
+    def compare_set(self, key: str, expected_value: Any, desired_value: Any) -> bytes:
         """Put `desired_value` where `expected_value` is (or where nothing is, if that is empty); returns what is there then."""
         return self._call("compare_set", key, as_bytes(expected_value), as_bytes(desired_value))
 
-    def check(self, keys) -> bool:
+    def check(self, keys: Any) -> bool:
         """Whether all `keys` are there, without waiting."""
         return bool(self._call("check", *keys))
 
-    def delete_key(self, key) -> bool:
+    def delete_key(self, key: str) -> bool:
         """Remove a key; returns whether it was there."""
         return bool(self._call("delete", key))
 
@@ -80,28 +85,28 @@ class Store:
         """How many keys there are."""
         return int(self._call("count"))
 
-    def wait(self, keys, timeout=None) -> None:
+    def wait(self, keys: Any, timeout: Any = None) -> None:
         """Wait until all `keys` are there."""
         self._wait(list(keys), self.timeout if timeout is None else timeout)
 
-    def multi_get(self, keys) -> list:
+    def multi_get(self, keys: Any) -> list:
         """The values of `keys`; waited for."""
         keys = list(keys)
         self._wait(keys, self.timeout)
         return [self._call("get", key) for key in keys]
 
-    def multi_set(self, keys, values) -> None:
+    def multi_set(self, keys: Any, values: Sequence[str]) -> None:
         """Put each of `values` under the key at its place."""
         if len(keys) != len(values):
             raise ValueError(f"multi_set: {len(keys)} keys, but {len(values)} values")
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
-    def queue_push(self, key, value) -> None:
+    def queue_push(self, key: str, value: Any) -> None:
         """Put `value` at the end of the queue `key`."""
         self._call("push", key, as_bytes(value))
 
-    def queue_pop(self, key, block=True):
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
         """The first value of the queue `key`, waited for if `block`; else `QueueEmptyError` if it is empty."""
         deadline = time.monotonic() + self.timeout.total_seconds()
         while (value := self._call("pop", key)) is None:
@@ -112,7 +117,7 @@ class Store:
             time.sleep(0.01)
         return value
 
-    def queue_len(self, key) -> int:
+    def queue_len(self, key: str) -> int:
         """How many values the queue `key` holds."""
         return int(self._call("length", key))
 
@@ -166,14 +171,14 @@ class FileStore(Store):
         world_size: how many processes share it, or -1. The last of so many to let go removes the file.
     """
 
-    def __init__(self, file_name, world_size=-1) -> None:
+    def __init__(self, file_name: str | Path, world_size: int = -1) -> None:
         super().__init__()
         self._changes = _Changes(os.fspath(file_name))
         self._call("add", "\0users", b"1")
         self._let_go = weakref.finalize(self, _leave, self._changes, world_size)
 
     @property
-    def path(self):
+    def path(self) -> str:
         """The file's name."""
         return self._changes.path
 
@@ -192,12 +197,12 @@ class FileStore(Store):
 class _Changes:
     """The file of a FileStore: the calls that changed something, each as the number of its parts and the parts."""
 
-    def __init__(self, path) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
         self._table, self._position = Table(), 0
         self._lock = threading.Lock()
 
-    def make(self, operation, *arguments):
+    def make(self, operation: str, *arguments: Any) -> bytes | int | None:
         """Call a method of the table, after those that other processes have called."""
         parts = [part.encode() if isinstance(part, str) else part for part in (operation, *arguments)]
         record = b"".join(len(part).to_bytes(4, "little") + part for part in (bytes([len(parts)]), *parts))
@@ -250,23 +255,23 @@ class PrefixStore(Store):
         store: where the keys are.
     """
 
-    def __init__(self, prefix, store) -> None:
+    def __init__(self, prefix: str, store: Any) -> None:
         super().__init__()
         self._prefix, self._store = prefix, store
 
     @property
-    def underlying_store(self):
+    def underlying_store(self) -> Store:
         """The store that was given."""
         return self._store
 
     @property
-    def timeout(self):
+    def timeout(self) -> datetime.timedelta:
         return self._store.timeout
 
-    def set_timeout(self, timeout) -> None:
+    def set_timeout(self, timeout: Any) -> None:
         self._store.set_timeout(timeout)
 
-    def num_keys(self):
+    def num_keys(self) -> int:
         return self._store.num_keys()
 
     def _key(self, key) -> str:

@@ -1,10 +1,13 @@
 """`TCPStore`: one process holds the keys, the others ask it over a socket."""
 
+from __future__ import annotations
+
 import os
 import socket
 import struct
 import threading
 import time
+from typing import Any
 
 from mindtorch_v2.distributed._errors import DistNetworkError, DistStoreError
 from mindtorch_v2.distributed._stores import DEFAULT_TIMEOUT, Store, seconds_of
@@ -18,7 +21,7 @@ _OPERATIONS = (*sorted(Table.CHANGES), "check", "count", "get", "length", "wait"
 _NOTHING, _VALUE, _FALSE, _TRUE, _NUMBER, _ERROR = range(6)  # what an answer is
 
 
-def receive_exactly(connection, count):
+def receive_exactly(connection: socket.socket, count: int) -> bytes:
     """So many bytes from a socket; DistNetworkError if it ends before."""
     parts = bytearray()
     while len(parts) < count:
@@ -39,7 +42,7 @@ def _send(connection, fields) -> None:
 
 
 def _receive(connection) -> list:
-    def number():
+    def number() -> int:
         (value,) = struct.unpack("<I", receive_exactly(connection, 4))
         if value > _LARGEST:
             raise DistNetworkError("what came is no message of a TCPStore")
@@ -51,7 +54,7 @@ def _receive(connection) -> list:
 class _Server:
     """Holds the keys; a thread for each client, all of which end with the process."""
 
-    def __init__(self, port, listen_fd):
+    def __init__(self, port: int, listen_fd: int | None) -> None:
         if listen_fd is not None:
             self.socket = socket.socket(fileno=listen_fd)
         else:
@@ -146,19 +149,21 @@ class TCPStore(Store):
     """
 
     _servers: dict = {}  # port -> server, of those that may be shared
-    _connection = _server = _pid = None
+    _connection: Any = None
+    _server: Any = None
+    _pid: int | None = None
 
     def __init__(
         self,
-        host_name,
-        port,
-        world_size=None,
-        is_master=False,
-        timeout=DEFAULT_TIMEOUT,
-        wait_for_workers=True,
-        multi_tenant=False,
-        master_listen_fd=None,
-        use_libuv=True,
+        host_name: str,
+        port: int,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: Any = DEFAULT_TIMEOUT,
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
+        use_libuv: bool = True,
     ) -> None:
         super().__init__()
         self.set_timeout(timeout)
@@ -220,12 +225,12 @@ class TCPStore(Store):
             joined = int(self._call("get", "init/"))
 
     @property
-    def host(self):
+    def host(self) -> str:
         """Where the server is."""
         return self._host
 
     @property
-    def port(self):
+    def port(self) -> int:
         """The server's port."""
         return self._port
 
@@ -234,11 +239,11 @@ class TCPStore(Store):
         """Whether the server runs on libuv: no."""
         return False
 
-    def local_address(self):
+    def local_address(self) -> str:
         """The address of this process as the server sees it."""
         return self._connection.getsockname()[0].removeprefix("::ffff:")
 
-    def clone(self):
+    def clone(self) -> TCPStore:
         """Another connection to the same server, so that one thread's waiting does not hold up another's."""
         return TCPStore(self._host, self._port, self._world_size, False, self._timeout, wait_for_workers=False)
 

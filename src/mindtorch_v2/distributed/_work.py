@@ -1,11 +1,19 @@
 """Work: what a collective that was started gives back; and the thread that does the work of a group."""
 
+from __future__ import annotations
+
 import queue
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future as Outcome
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.distributed._stores import seconds_of
 from mindtorch_v2.futures import Future
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+
 
 __all__ = ["Work"]
 
@@ -16,15 +24,23 @@ class Work:
     `wait` returns when its results can be used, and raises what went wrong.
     """
 
-    def __init__(self, outcome, result=(), description="operation", seconds=None, source=None, on_timeout=None) -> None:
+    def __init__(
+        self,
+        outcome: Any,
+        result: Sequence[Tensor] = (),
+        description: str = "operation",
+        seconds: float | None = None,
+        source: int | None = None,
+        on_timeout: Callable[..., Any] | None = None,
+    ) -> None:
         self._outcome = outcome  # a concurrent.futures.Future
         self._result = result
         self._description, self._seconds, self._on_timeout = description, seconds, on_timeout
         self._source = source
 
-    def wait(self, timeout=None) -> bool:
+    def wait(self, timeout: Any = None) -> bool:
         """Wait, at most for `timeout` (a `datetime.timedelta`); True. RuntimeError if it failed or is not done in time."""
-        seconds = self._seconds if not timeout else seconds_of(timeout)
+        seconds: Any = self._seconds if not timeout else seconds_of(timeout)
         try:
             self._outcome.result(seconds)
         except TimeoutError:
@@ -40,15 +56,15 @@ class Work:
         """Wait."""
         self.wait()
 
-    def is_completed(self):
+    def is_completed(self) -> bool:
         """Whether it is done or has failed."""
         return self._outcome.done()
 
-    def is_success(self):
+    def is_success(self) -> bool:
         """Whether it is done and has not failed."""
         return self._outcome.done() and self._outcome.exception() is None
 
-    def exception(self):
+    def exception(self) -> Any:
         """The error, or None."""
         return self._outcome.exception() if self._outcome.done() else None
 
@@ -56,17 +72,17 @@ class Work:
         """The tensors that were written."""
         return list(self._result)
 
-    def source_rank(self):
+    def source_rank(self) -> int:
         """Who sent what was received; for receiving from anyone."""
         return self._outcome.result() if self._source is None else self._source
 
     _source_rank = source_rank
 
-    def get_future(self):
+    def get_future(self) -> Future:
         """A `torch.futures.Future` of the tensors that were written."""
-        future = Future()
+        future: Future = Future()
 
-        def complete(outcome) -> None:
+        def complete(outcome: Any) -> None:
             error = outcome.exception()
             if error is None:
                 future.set_result(self.result())
@@ -80,16 +96,16 @@ class Work:
 class Worker:
     """A thread that does one piece of work after the other. It ends with the process."""
 
-    def __init__(self):
-        self._queue = queue.SimpleQueue()
-        self._thread = None
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._thread: Any = None
 
-    def submit(self, function):
+    def submit(self, function: Callable[..., Any]) -> Outcome[Any]:
         """A `concurrent.futures.Future` of `function()`."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="torch.distributed work", daemon=True)
             self._thread.start()
-        outcome = Outcome()
+        outcome: Outcome[Any] = Outcome()
         self._queue.put((function, outcome))
         return outcome
 
@@ -104,7 +120,7 @@ class Worker:
             run_now(*item)
 
 
-def run_now(function, outcome):
+def run_now(function: Callable[..., Any], outcome: Any) -> Outcome[Any]:
     """Complete a future by what a function returns or raises."""
     try:
         outcome.set_result(function())

@@ -7,10 +7,18 @@ mesh["tp"].get_local_rank()
 ```
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _groups as world
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed._groups import ProcessGroup
+
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
@@ -26,7 +34,7 @@ class DeviceMesh:
     ValueError if ranks are missing, too many, or named twice.
     """
 
-    def __init__(self, device_type, mesh, *, mesh_dim_names=None) -> None:
+    def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: Sequence[str] | None = None) -> None:
         self.device_type = device_type
         self.mesh = torch.as_tensor(mesh).detach().to("cpu", torch.int32)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
@@ -59,11 +67,11 @@ class DeviceMesh:
         return tuple(self.mesh.shape)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """How many dimensions there are."""
         return self.mesh.dim()
 
-    def size(self, mesh_dim=None):
+    def size(self, mesh_dim: int | None = None) -> int:
         """How many ranks there are, in all or along a dimension."""
         return math.prod(self.shape) if mesh_dim is None else self.shape[self._dim(mesh_dim)]
 
@@ -74,7 +82,7 @@ class DeviceMesh:
             return self.mesh_dim_names.index(mesh_dim)
         return mesh_dim
 
-    def get_group(self, mesh_dim=None):
+    def get_group(self, mesh_dim: str | None = None) -> ProcessGroup:
         """The group of this rank's row along a dimension; it has to be named if there are several."""
         if mesh_dim is None and self.ndim > 1:
             raise RuntimeError(
@@ -87,26 +95,26 @@ class DeviceMesh:
         """The groups of this rank, one for each dimension."""
         return list(self._groups)
 
-    def get_rank(self):
+    def get_rank(self) -> int:
         """This process' rank in the job."""
         return self._rank
 
-    def get_local_rank(self, mesh_dim=None):
+    def get_local_rank(self, mesh_dim: str | None = None) -> int:
         """This process' place in its row along a dimension."""
         return world.get_rank(self.get_group(mesh_dim))
 
-    def get_coordinate(self):
+    def get_coordinate(self) -> list[int] | None:
         """This process' place in the grid, a list; None if it is not there."""
         places = (self.mesh == self._rank).nonzero().tolist()
         return places[0] if places else None
 
-    def __getitem__(self, mesh_dim_names):
+    def __getitem__(self, mesh_dim_names: str) -> DeviceMesh:
         """The mesh of this rank's row along the named dimension, or along several."""
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
         dims = [self._dim(name) for name in names]
         part = object.__new__(DeviceMesh)
         part.device_type, part.mesh_dim_names, part._rank = self.device_type, names, self._rank
-        place = self.get_coordinate()
+        place: Any = self.get_coordinate()
         rows = self.mesh
         for dim in reversed(range(self.ndim)):
             if dim not in dims:
@@ -116,7 +124,7 @@ class DeviceMesh:
         part._groups = [self._groups[dim] for dim in dims]
         return part
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, DeviceMesh)
             and (self.device_type, self.mesh_dim_names) == (other.device_type, other.mesh_dim_names)
@@ -131,7 +139,9 @@ class DeviceMesh:
         return f"DeviceMesh('{self.device_type}', {self.mesh.tolist()}{names})"
 
 
-def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None):
+def init_device_mesh(
+    device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: Sequence[str] | None = None
+) -> DeviceMesh:
     """A `DeviceMesh` of all ranks in their order; the default group is made (by "env://") if it is not there.
 
     Args:

@@ -1,7 +1,11 @@
 """`torch.distributed.rendezvous`: how the processes of a job find each other, by the scheme of `init_method`."""
 
+from __future__ import annotations
+
 import os
 import urllib.parse
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from mindtorch_v2.distributed._stores import DEFAULT_TIMEOUT, FileStore
 from mindtorch_v2.distributed._tcp_store import TCPStore
@@ -11,7 +15,7 @@ __all__ = ["register_rendezvous_handler", "rendezvous"]
 _handlers: dict = {}
 
 
-def register_rendezvous_handler(scheme, handler) -> None:
+def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> None:
     """Let `rendezvous` take URLs of a new scheme.
 
     `handler(url, timeout=...)` is an iterator of (store, rank, world size). RuntimeError if the scheme has a handler.
@@ -21,7 +25,7 @@ def register_rendezvous_handler(scheme, handler) -> None:
     _handlers[scheme] = handler
 
 
-def rendezvous(url, rank=-1, world_size=-1, timeout=DEFAULT_TIMEOUT):
+def rendezvous(url: str, rank: int = -1, world_size: int = -1, timeout: Any = DEFAULT_TIMEOUT) -> Iterator[Any]:
     """An iterator of (store, rank, world size) for a URL: `env://`, `tcp://host:port` or `file:///path`.
 
     Rank and world size may stand in the URL (`?rank=0&world_size=2`), or, for `env://`, in RANK and WORLD_SIZE.
@@ -81,7 +85,7 @@ def _file(url, timeout=DEFAULT_TIMEOUT):
 def _environment(url, timeout=DEFAULT_TIMEOUT):
     _, query = _query(url, "env://")
 
-    def variable(name):
+    def variable(name: str) -> str:
         value = os.environ.get(name)
         if value is None:
             raise _error("env://", f"environment variable {name} expected, but not set")

@@ -8,6 +8,8 @@ WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT are set. If one process fail
 On several machines: the same command on each, with --nnodes, --node_rank, --master_addr and --master_port.
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import multiprocessing.connection
@@ -19,6 +21,7 @@ import tempfile
 import time
 import urllib.parse
 import uuid
+from typing import Any
 
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
@@ -28,11 +31,11 @@ __all__ = ["get_args_parser", "main", "parse_args", "run"]
 _GRACE = 10  # seconds between asking the others to end and making them
 
 
-def get_args_parser():
+def get_args_parser() -> argparse.ArgumentParser:
     """The options, as an `argparse.ArgumentParser`. Those of PyTorch's that change nothing here are accepted."""
     parser = argparse.ArgumentParser(prog="torch.distributed.run", description=__doc__.splitlines()[0])
 
-    def option(name, *others, **kinds) -> None:
+    def option(name: str, *others: str, **kinds: Any) -> None:
         dashes = name.replace("_", "-")
         parser.add_argument(f"--{dashes}", *([f"--{name}"] if dashes != name else []), *others, **kinds)
 
@@ -63,7 +66,7 @@ def get_args_parser():
     return parser
 
 
-def parse_args(args):
+def parse_args(args: Any) -> argparse.Namespace:
     """Arguments as a namespace."""
     return get_args_parser().parse_args(args)
 
@@ -97,7 +100,7 @@ def _command(args) -> list:
     return [sys.executable, "-u", "-m", "mindtorch_v2", *module, args.training_script, *args.training_script_args]
 
 
-def run(args) -> None:
+def run(args: Any) -> None:
     """Start the processes that `parse_args` describes and wait for them. ChildFailedError if one fails."""
     nodes, local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
     address, port = args.master_addr, int(args.master_port)  # launchers of others set it to a text
@@ -215,7 +218,7 @@ def _end(processes) -> None:
             process.wait()
 
 
-def main(args=None):
+def main(args: Any = None) -> None:
     """The command; ends the process with status 1 if a launched one failed."""
     try:
         run(parse_args(args))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -13,11 +14,13 @@ from mindtorch_v2.distributions.transforms import AbsTransform
 class Half(TransformedDistribution):
     """The absolute value of a variable that is symmetric around 0, of the distribution `_whole` with `scale`."""
 
+    _whole: Any
+
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, scale, validate_args=None):
+    def __init__(self, scale: torch.Tensor, validate_args: bool | None = None) -> None:
         super().__init__(self._whole(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     @property
@@ -39,7 +42,7 @@ class Half(TransformedDistribution):
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
-    def icdf(self, prob):
+    def icdf(self, prob: torch.Tensor) -> torch.Tensor:
         return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -49,7 +50,7 @@ class CorrCholeskyTransform(Transform):
         tanh = -2 * (x + torch.nn.functional.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
         return 0.5 * left.log().sum(-1) + tanh
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> tuple[int, ...]:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         n = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
@@ -57,7 +58,7 @@ class CorrCholeskyTransform(Transform):
             raise ValueError("Input is not a flattened lower-diagonal number")
         return shape[:-1] + (n, n)
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Any) -> tuple[int, ...]:
         if len(shape) < 2:
             raise ValueError("Too few dimensions on input")
         if shape[-2] != shape[-1]:
@@ -68,7 +69,7 @@ class CorrCholeskyTransform(Transform):
 class _PartsTransform(Transform):
     """One transform for each part of a tensor along `dim`."""
 
-    def __init__(self, tseq, dim, cache_size) -> None:
+    def __init__(self, tseq: Any, dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size=cache_size)
@@ -93,7 +94,7 @@ class _PartsTransform(Transform):
         return self._join([transform.inv(part) for transform, part in parts], dim=self.dim)
 
     @property
-    def bijective(self):
+    def bijective(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return all(t.bijective for t in self.transforms)
 
 
@@ -102,7 +103,7 @@ class CatTransform(_PartsTransform):
 
     _join = staticmethod(torch.cat)
 
-    def __init__(self, tseq, dim=0, lengths=None, cache_size=0) -> None:
+    def __init__(self, tseq: Any, dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
@@ -113,10 +114,10 @@ class CatTransform(_PartsTransform):
         return max(t.event_dim for t in self.transforms)
 
     @lazy_property
-    def length(self):
+    def length(self) -> int:
         return sum(self.lengths)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> CatTransform:
         if self._cache_size == cache_size:
             return self
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
@@ -148,10 +149,10 @@ class StackTransform(_PartsTransform):
 
     _join = staticmethod(torch.stack)
 
-    def __init__(self, tseq, dim=0, cache_size=0) -> None:
+    def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> StackTransform:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
     def _parts(self, value, name="x"):

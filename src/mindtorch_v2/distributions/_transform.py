@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -17,24 +17,27 @@ class Transform:
     kept, so that the inverse of a value just computed is exact and free.
     """
 
+    codomain: Any
+    domain: Any
+
     bijective = False
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._inv = None
-        self._cached_x_y = None, None
+        self._inv: Any = None
+        self._cached_x_y: Any = None, None
         super().__init__()
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> Any:
         if self.domain.event_dim != self.codomain.event_dim:
             raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
         return self.domain.event_dim
 
     @property
-    def inv(self):
+    def inv(self) -> Any:
         inverse = self._inv() if self._inv is not None else None
         if inverse is None:
             inverse = _InverseTransform(self)
@@ -60,7 +63,7 @@ class Transform:
 
     __hash__ = object.__hash__
 
-    def __call__(self, x):
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
         if self._cache_size == 0:
             return self._call(x)
         x_old, y_old = self._cached_x_y
@@ -101,7 +104,7 @@ class Transform:
         """The shape of the input, given the output's."""
         return shape
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         state["_inv"] = None
         return state
@@ -110,7 +113,7 @@ class Transform:
 class _InverseTransform(Transform):
     """The inverse of `transform`, which it keeps alive."""
 
-    def __init__(self, transform) -> None:
+    def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
         self._inverted = transform
 
@@ -123,7 +126,7 @@ class _InverseTransform(Transform):
         return self._inverted.domain
 
     @property
-    def bijective(self):
+    def bijective(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return self._inverted.bijective
 
     @property
@@ -131,7 +134,7 @@ class _InverseTransform(Transform):
         return self._inverted.sign
 
     @property
-    def inv(self):
+    def inv(self) -> Any:
         return self._inverted
 
     def with_cache(self, cache_size: int = 1) -> Self:
@@ -145,7 +148,7 @@ class _InverseTransform(Transform):
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._inverted!r})"
 
-    def __call__(self, x):
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
         return self._inverted._inv_call(x)
 
     def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

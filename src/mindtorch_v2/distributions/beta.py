@@ -39,11 +39,11 @@ class Beta(ExponentialFamily):
         return self._expanded(Beta, batch_shape, _instance, "_dirichlet")
 
     @property
-    def concentration1(self):
+    def concentration1(self) -> torch.Tensor:
         return self._dirichlet.concentration[..., 0]
 
     @property
-    def concentration0(self):
+    def concentration0(self) -> torch.Tensor:
         return self._dirichlet.concentration[..., 1]
 
     @property

@@ -24,5 +24,5 @@ class Chi2(Gamma):
         return super().expand(batch_shape, self._get_checked_instance(Chi2, _instance))
 
     @property
-    def df(self):
+    def df(self) -> torch.Tensor:
         return self.concentration * 2

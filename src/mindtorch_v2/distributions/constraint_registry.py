@@ -1,8 +1,17 @@
 """`biject_to` and `transform_to`: transforms from unconstrained space to a constraint."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.distributions import constraints, transforms
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributions._transform import Transform
+    from mindtorch_v2.distributions.constraints import Constraint
+
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
@@ -10,10 +19,12 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 class ConstraintRegistry:
     """Maps the class of a constraint to a function that makes a transform to it."""
 
-    def __init__(self):
-        self._registry = {}
+    def __init__(self) -> None:
+        self._registry: dict[Any, Any] = {}
 
-    def register(self, constraint, factory=None):
+    def register(
+        self, constraint: type[Constraint] | Constraint, factory: Callable[..., Any] | None = None
+    ) -> Callable[..., Any]:
         """Register `factory(constraint)` for a constraint or its class; a decorator without `factory`."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
@@ -24,7 +35,7 @@ class ConstraintRegistry:
         self._registry[constraint] = factory
         return factory
 
-    def __call__(self, constraint):
+    def __call__(self, constraint: Constraint) -> Transform:
         """The transform to `constraint`; raises NotImplementedError if none is registered."""
         factory = self._registry.get(type(constraint))
         if factory is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -65,18 +66,18 @@ class _Dependent(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> Any:  # type: ignore[override]  # (it follows from its parts)
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
         return self._is_discrete
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> Any:  # type: ignore[override]  # (it follows from its parts)
         if self._event_dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim
 
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -86,7 +87,7 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def is_dependent(constraint) -> bool:
+def is_dependent(constraint: Constraint) -> bool:
     """Whether `constraint` depends on other parameters."""
     return isinstance(constraint, _Dependent)
 
@@ -101,14 +102,14 @@ class _DependentProperty(property, _Dependent):
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:  # type: ignore[override]  # (it follows from its parts)
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
 class _IndependentConstraint(Constraint):
     """Checks `reinterpreted_batch_ndims` more dimensions together than its base does."""
 
-    def __init__(self, base_constraint, reinterpreted_batch_ndims) -> None:
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         if not isinstance(reinterpreted_batch_ndims, int):
@@ -122,11 +123,11 @@ class _IndependentConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> Any:  # type: ignore[override]  # (it follows from its parts)
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
@@ -143,18 +144,18 @@ class _IndependentConstraint(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The constraint of a mixture: that of its components, for each of them."""
 
-    def __init__(self, base_constraint) -> None:
+    def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> Any:  # type: ignore[override]  # (it follows from its parts)
         return self.base_constraint.event_dim
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
@@ -409,7 +410,7 @@ def _constraints(given) -> list:
 class _Cat(Constraint):
     """One constraint for each stretch of dimension `dim`; `lengths` are those of the stretches."""
 
-    def __init__(self, cseq, dim=0, lengths=None) -> None:
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         self.cseq = _constraints(cseq)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
@@ -418,11 +419,11 @@ class _Cat(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> Any:  # type: ignore[override]  # (it follows from its parts)
         return max(c.event_dim for c in self.cseq)
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
@@ -437,17 +438,17 @@ class _Cat(Constraint):
 class _Stack(Constraint):
     """One constraint for each index of dimension `dim`."""
 
-    def __init__(self, cseq, dim=0) -> None:
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         self.cseq = _constraints(cseq)
         self.dim = dim
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> Any:  # type: ignore[override]  # (it follows from its parts)
         dim = max(c.event_dim for c in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 

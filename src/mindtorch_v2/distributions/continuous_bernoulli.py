@@ -31,7 +31,13 @@ class ContinuousBernoulli(SuccessParameter, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None) -> None:
+    def __init__(
+        self,
+        probs: Any = None,
+        logits: Any = None,
+        lims: Sequence[float] = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
         shape = self._take(probs, logits)
         if probs is not None:
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():

@@ -1,5 +1,10 @@
 """The Dirichlet distribution."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.exp_family import ExponentialFamily
@@ -21,13 +26,13 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, concentration, validate_args=None) -> None:
+    def __init__(self, concentration: torch.Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Dirichlet:
         new = self._get_checked_instance(Dirichlet, _instance)
         batch_shape = torch.Size(batch_shape)
         new.concentration = self.concentration.expand(batch_shape + self.event_shape)
@@ -35,10 +40,10 @@ class Dirichlet(ExponentialFamily):
         new._validate_args = self._validate_args
         return new
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return (
@@ -48,11 +53,11 @@ class Dirichlet(ExponentialFamily):
         )
 
     @property
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
-    def mode(self):
+    def mode(self) -> torch.Tensor:
         above = (self.concentration - 1).clamp(min=0.0)
         mode = above / above.sum(-1, True)
         flat = (self.concentration < 1).all(dim=-1)
@@ -61,11 +66,11 @@ class Dirichlet(ExponentialFamily):
         return mode
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         k, total = self.concentration.size(-1), self.concentration.sum(-1)
         return (
             torch.lgamma(self.concentration).sum(-1)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.utils import lazy_property
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.dtype import Size
+
 
 __all__ = ["Distribution"]
 
@@ -20,18 +24,32 @@ class Distribution:
     shape `s + batch_shape + event_shape`; `log_prob(x)` has x's shape without its event dimensions.
     """
 
+    base_dist: Any
+    concentration: Any
+    loc: Any
+    logits: Any
+    probs: Any
+    rate: Any
+    scale: Any
+    temperature: Any
+
     has_rsample = False
     has_enumerate_support = False
     _validate_args = __debug__
 
     @staticmethod
-    def set_default_validate_args(value) -> None:
+    def set_default_validate_args(value: bool) -> None:
         """Let new distributions check their arguments, or not."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape=None, event_shape=None, validate_args=None) -> None:
+    def __init__(
+        self,
+        batch_shape: Sequence[int] | None = None,
+        event_shape: Sequence[int] | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self._batch_shape = torch.Size() if batch_shape is None else torch.Size(batch_shape)
         self._event_shape = torch.Size() if event_shape is None else torch.Size(event_shape)
         if validate_args is not None:
@@ -82,17 +100,17 @@ class Distribution:
         return new
 
     @property
-    def batch_shape(self):
+    def batch_shape(self) -> Size:
         """The shape of the batch."""
         return self._batch_shape
 
     @property
-    def event_shape(self):
+    def event_shape(self) -> Size:
         """The shape of one sample."""
         return self._event_shape
 
     @property
-    def arg_constraints(self):
+    def arg_constraints(self) -> Any:
         """The constraint of each parameter, by name."""
         raise NotImplementedError
 
@@ -150,7 +168,7 @@ class Distribution:
         """The entropy, one number for each distribution of the batch."""
         raise NotImplementedError
 
-    def perplexity(self):
+    def perplexity(self) -> torch.Tensor:
         """The exponential of the entropy."""
         return torch.exp(self.entropy())
 

@@ -56,7 +56,7 @@ class GeneralizedPareto(Distribution):
         falling = torch.where(exponent == 0, 0.0, exponent * torch.log1p(shape * z))
         return -self.scale.log() - torch.where(zero, z, falling)
 
-    def log_survival_function(self, value):
+    def log_survival_function(self, value: torch.Tensor) -> torch.Tensor:
         """log P(x > value)."""
         if self._validate_args:
             self._validate_sample(value)
@@ -64,7 +64,7 @@ class GeneralizedPareto(Distribution):
         zero, shape = self._shape_parameter()
         return torch.where(zero, -z, -torch.log1p(shape * z) / shape)
 
-    def log_cdf(self, value):
+    def log_cdf(self, value: torch.Tensor) -> torch.Tensor:
         """log P(x <= value)."""
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 

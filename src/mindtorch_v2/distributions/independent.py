@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions.distribution import Distribution
 from mindtorch_v2.distributions.utils import _sum_rightmost
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributions.exp_family import ExponentialFamily
+
 
 __all__ = ["Independent"]
 
@@ -18,7 +22,9 @@ class Independent(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None) -> None:
+    def __init__(
+        self, base_distribution: ExponentialFamily, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
         if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
             raise ValueError(
                 "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
@@ -41,11 +47,11 @@ class Independent(Distribution):
         return new
 
     @property
-    def has_rsample(self):
+    def has_rsample(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self):
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         if self.reinterpreted_batch_ndims > 0:
             return False
         return self.base_dist.has_enumerate_support

@@ -32,11 +32,11 @@ class InverseGamma(TransformedDistribution):
         return super().expand(batch_shape, _instance=self._get_checked_instance(InverseGamma, _instance))
 
     @property
-    def concentration(self):
+    def concentration(self) -> torch.Tensor:
         return self.base_dist.concentration
 
     @property
-    def rate(self):
+    def rate(self) -> torch.Tensor:
         return self.base_dist.rate
 
     @property

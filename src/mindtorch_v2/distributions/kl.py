@@ -1,7 +1,11 @@
 """Kullback-Leibler divergences between pairs of distributions."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions.bernoulli import Bernoulli
@@ -36,20 +40,20 @@ __all__ = ["kl_divergence", "register_kl"]
 _KL_REGISTRY: dict = {}  # formulas by pairs of classes
 
 
-def register_kl(type_p, type_q):
+def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Callable[..., Any]:
     """A decorator: registers f(p, q) for pairs of (subclasses of) these two classes of distributions."""
     for kind, name in ((type_p, "type_p"), (type_q, "type_q")):
         if not isinstance(kind, type) or not issubclass(kind, Distribution):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
-    def decorate(formula):
+    def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
         _KL_REGISTRY[type_p, type_q] = formula
         return formula
 
     return decorate
 
 
-def kl_divergence(p, q):
+def kl_divergence(p: Distribution, q: Distribution) -> torch.Tensor:
     """KL(p || q) = E_p[log p - log q], of the batch's shape.
 
     The most specific registered pair of classes is taken, with a warning where that is more than one. Raises NotImplementedError if there is none.
@@ -348,7 +352,7 @@ def _to_uniform(p, q):
 def _register_expectation(expectation, type_q, *types_p, outside=None) -> None:
     """`outside(p, q)` says where p has values that q does not: there the divergence is infinite."""
 
-    def formula(p, q):
+    def formula(p: Distribution, q: Distribution) -> torch.Tensor:
         result = -p.entropy() - expectation(p, q)
         return result if outside is None else torch.where(outside(p, q), math.inf, result)
 
@@ -382,7 +386,7 @@ _register_expectation(
 def _register_infinite(type_p, parameter, *types_q) -> None:
     """p always has values that q does not."""
 
-    def formula(p, q):
+    def formula(p: Distribution, q: Distribution) -> torch.Tensor:
         return torch.full_like(getattr(p, parameter), math.inf)
 
     for type_q in types_q:

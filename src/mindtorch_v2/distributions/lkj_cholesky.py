@@ -26,7 +26,7 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        options = {"dtype": self.concentration.dtype, "device": self.concentration.device}
+        options: dict[str, Any] = {"dtype": self.concentration.dtype, "device": self.concentration.device}
         # The onion method: row i has a length that is beta distributed, and a direction that is uniform.
         rows = torch.cat([torch.zeros(1, **options), torch.arange(dim - 1, **options)])
         marginal = self.concentration + 0.5 * (dim - 2)
@@ -43,9 +43,9 @@ class LKJCholesky(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         squared = self._beta.sample(sample_shape).unsqueeze(-1)
-        options = {"dtype": squared.dtype, "device": squared.device}
+        options: dict[str, Any] = {"dtype": squared.dtype, "device": squared.device}
         below = torch.randn(self._extended_shape(sample_shape), **options).tril(-1)
         direction = below / below.norm(dim=-1, keepdim=True)
         direction[..., 0, :].fill_(0.0)  # nothing is below the diagonal there

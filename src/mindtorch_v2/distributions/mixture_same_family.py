@@ -19,7 +19,9 @@ class MixtureSameFamily(Distribution):
     arg_constraints = {}
     has_rsample = False
 
-    def __init__(self, mixture_distribution, component_distribution, validate_args=None) -> None:
+    def __init__(
+        self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
+    ) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError("The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
@@ -60,11 +62,11 @@ class MixtureSameFamily(Distribution):
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property
-    def mixture_distribution(self):
+    def mixture_distribution(self) -> Categorical:
         return self._mixture_distribution
 
     @property
-    def component_distribution(self):
+    def component_distribution(self) -> Distribution:
         return self._component_distribution
 
     def _probs(self):

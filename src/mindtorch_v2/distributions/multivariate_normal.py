@@ -31,17 +31,20 @@ def _precision_to_scale_tril(precision):
 class FromScaleTril:
     """The matrices of a distribution that keeps the Cholesky factor `_unbroadcasted_scale_tril`."""
 
+    _matrix_shape: Any
+    _unbroadcasted_scale_tril: Any
+
     @lazy_property
-    def scale_tril(self):
+    def scale_tril(self) -> torch.Tensor:
         return self._unbroadcasted_scale_tril.expand(self._matrix_shape())
 
     @lazy_property
-    def covariance_matrix(self):
+    def covariance_matrix(self) -> torch.Tensor:
         factor = self._unbroadcasted_scale_tril
         return torch.matmul(factor, factor.mT).expand(self._matrix_shape())
 
     @lazy_property
-    def precision_matrix(self):
+    def precision_matrix(self) -> torch.Tensor:
         return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._matrix_shape())
 
 
@@ -59,10 +62,21 @@ class MultivariateNormal(FromScaleTril, Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None) -> None:
+    def __init__(
+        self,
+        loc: torch.Tensor,
+        covariance_matrix: torch.Tensor | None = None,
+        precision_matrix: torch.Tensor | None = None,
+        scale_tril: torch.Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        given = {"covariance_matrix": covariance_matrix, "scale_tril": scale_tril, "precision_matrix": precision_matrix}
+        given: dict[str, Any] = {
+            "covariance_matrix": covariance_matrix,
+            "scale_tril": scale_tril,
+            "precision_matrix": precision_matrix,
+        }
         given = {name: value for name, value in given.items() if value is not None}
         if len(given) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -74,9 +88,9 @@ class MultivariateNormal(FromScaleTril, Distribution):
         self.loc = loc.expand(batch_shape + (-1,))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
         if name == "scale_tril":
-            self._unbroadcasted_scale_tril = scale_tril
+            self._unbroadcasted_scale_tril: Any = scale_tril
         elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = torch.linalg.cholesky(covariance_matrix)
+            self._unbroadcasted_scale_tril = torch.linalg.cholesky(given[name])
         else:
             self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)
 
@@ -104,22 +118,22 @@ class MultivariateNormal(FromScaleTril, Distribution):
         return self.loc
 
     @property
-    def variance(self):
+    def variance(self) -> torch.Tensor:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         shape = self._extended_shape(sample_shape)
         eps = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + torch.matmul(self._unbroadcasted_scale_tril, eps.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         half_log_det = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - half_log_det
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         half_log_det = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         result = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + half_log_det
         return result if len(self._batch_shape) == 0 else result.expand(self._batch_shape)

@@ -29,7 +29,7 @@ class LogitRelaxedBernoulli(SuccessParameter, Distribution):
         logits: torch.Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.temperature = temperature
+        self.temperature: Any = temperature
         super().__init__(self._take(probs, logits), validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
@@ -43,7 +43,7 @@ class LogitRelaxedBernoulli(SuccessParameter, Distribution):
         uniform = clamp_probs(torch.rand(shape, dtype=probs.dtype, device=probs.device))
         return (uniform.log() - (-uniform).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)

@@ -31,7 +31,7 @@ class ExpRelaxedCategorical(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         self._categorical = Categorical(probs, logits)
-        self.temperature = temperature
+        self.temperature: Any = temperature
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
@@ -61,7 +61,7 @@ class ExpRelaxedCategorical(Distribution):
         scores = (self.logits - (-uniform.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         count = self._categorical._num_events

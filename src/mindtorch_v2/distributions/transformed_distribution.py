@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -11,6 +11,11 @@ from mindtorch_v2.distributions.distribution import Distribution
 from mindtorch_v2.distributions.independent import Independent
 from mindtorch_v2.distributions.transforms import ComposeTransform, Transform
 from mindtorch_v2.distributions.utils import _sum_rightmost
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributions._transform import Transform as _Transform
+    from mindtorch_v2.distributions.constraints import Constraint
+
 
 __all__ = ["TransformedDistribution"]
 
@@ -20,7 +25,12 @@ class TransformedDistribution(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, base_distribution, transforms, validate_args=None) -> None:
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        transforms: Sequence[_Transform] | _Transform,
+        validate_args: bool | None = None,
+    ) -> None:
         if isinstance(transforms, Transform):
             self.transforms = [transforms]
         elif isinstance(transforms, list):
@@ -44,7 +54,8 @@ class TransformedDistribution(Distribution):
             base_distribution = base_distribution.expand(base_batch_shape)
         reinterpreted = transform.domain.event_dim - base_event_dim
         if reinterpreted > 0:
-            base_distribution = Independent(base_distribution, reinterpreted)
+            base: Any = base_distribution
+            base_distribution = Independent(base, reinterpreted)
         self.base_dist = base_distribution
         change = transform.codomain.event_dim - transform.domain.event_dim
         event_dim = max(transform.codomain.event_dim, base_event_dim + change)
@@ -63,7 +74,7 @@ class TransformedDistribution(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self):
+    def support(self) -> Constraint:
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain
@@ -72,7 +83,7 @@ class TransformedDistribution(Distribution):
         return support
 
     @property
-    def has_rsample(self):
+    def has_rsample(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return self.base_dist.has_rsample
 
     def sample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
@@ -87,7 +98,7 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         event_dim, y, log_prob = len(self.event_shape), value, 0.0

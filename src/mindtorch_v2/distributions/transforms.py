@@ -8,12 +8,17 @@ import numbers
 import operator
 import weakref
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions._joint_transforms import CatTransform, CorrCholeskyTransform, StackTransform
 from mindtorch_v2.distributions._transform import Transform
 from mindtorch_v2.distributions.utils import _sum_rightmost, broadcast_all
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributions.normal import Normal
+
 
 __all__ = [
     "AbsTransform",
@@ -42,7 +47,7 @@ __all__ = [
 class ComposeTransform(Transform):
     """The transforms `parts`, one after the other."""
 
-    def __init__(self, parts, cache_size=0) -> None:
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         if cache_size:
             parts = [part.with_cache(cache_size) for part in parts]
         super().__init__(cache_size=cache_size)
@@ -80,29 +85,29 @@ class ComposeTransform(Transform):
         return codomain
 
     @property
-    def bijective(self):
+    def bijective(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return all(part.bijective for part in self.parts)
 
     @property
     def sign(self) -> torch.Tensor | int:
-        sign = 1
+        sign: Any = 1
         for part in self.parts:
             sign = sign * part.sign
         return sign
 
     @property
-    def inv(self):
+    def inv(self) -> Any:
         inverse = self._inv() if self._inv is not None else None
         if inverse is None:
             inverse = ComposeTransform([part.inv for part in reversed(self.parts)])
-            self._inv = weakref.ref(inverse)
+            self._inv: Any = weakref.ref(inverse)
             inverse._inv = weakref.ref(self)
         return inverse
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> ComposeTransform:
         return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
 
-    def __call__(self, x):
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
         for part in self.parts:
             x = part(x)
         return x
@@ -140,12 +145,12 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """`base_transform` with `reinterpreted_batch_ndims` more dimensions taken as one event."""
 
-    def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0) -> None:
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> IndependentTransform:
         if self._cache_size == cache_size:
             return self
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
@@ -159,7 +164,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self):
+    def bijective(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
         return self.base_transform.bijective
 
     @property
@@ -209,7 +214,7 @@ class ReshapeTransform(Transform):
     def codomain(self) -> constraints.Constraint:
         return constraints.independent(constraints.real, len(self.out_shape))
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> ReshapeTransform:
         if self._cache_size == cache_size:
             return self
         return ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
@@ -273,7 +278,7 @@ class PowerTransform(Transform):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> PowerTransform:
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
 
     @property
@@ -403,7 +408,7 @@ class AffineTransform(Transform):
     ) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc
-        self.scale = scale
+        self.scale: Any = scale
         self._event_dim = event_dim
 
     @property
@@ -421,7 +426,7 @@ class AffineTransform(Transform):
     def codomain(self) -> constraints.Constraint:
         return self._constraint()
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> AffineTransform:
         if self._cache_size == cache_size:
             return self
         return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
@@ -434,9 +439,11 @@ class AffineTransform(Transform):
     __hash__ = object.__hash__
 
     @property
-    def sign(self):
-        if isinstance(self.scale, numbers.Real):
-            return 1 if self.scale > 0 else -1 if self.scale < 0 else 0
+    def sign(self) -> int | torch.Tensor:
+        scale: Any = self.scale
+        if isinstance(scale, numbers.Real):
+            number = float(scale)
+            return 1 if number > 0 else -1 if number < 0 else 0
         return self.scale.sign()
 
     def _call(self, x):
@@ -445,7 +452,7 @@ class AffineTransform(Transform):
     def _inverse(self, y):
         return (y - self.loc) / self.scale
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         shape, scale = x.shape, self.scale
         if isinstance(scale, numbers.Real):
             result = torch.full_like(x, math.log(abs(scale)))
@@ -526,12 +533,12 @@ class StickBreakingTransform(Transform):
         x = x - self._offset(x).log()
         return (-x + torch.nn.functional.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape[:-1] + (shape[-1] + 1,)
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape[:-1] + (shape[-1] - 1,)
@@ -581,7 +588,7 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign = +1
 
-    def __init__(self, distribution, cache_size=0) -> None:
+    def __init__(self, distribution: Normal, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
@@ -598,7 +605,7 @@ class CumulativeDistributionTransform(Transform):
     def log_abs_det_jacobian(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return self.distribution.log_prob(x)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> CumulativeDistributionTransform:
         if self._cache_size == cache_size:
             return self
         return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

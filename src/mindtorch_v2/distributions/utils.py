@@ -1,6 +1,10 @@
 """Broadcasting of parameters, probabilities and logits, values computed once."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -17,7 +21,7 @@ __all__ = [
 euler_constant = 0.57721566490153286060
 
 
-def broadcast_all(*values):
+def broadcast_all(*values: Any) -> tuple[torch.Tensor, ...]:
     """Tensors and numbers as tensors of one shape; numbers take the first tensor's dtype and device.
 
     Raises ValueError if one of them is neither a tensor nor a number.
@@ -27,12 +31,12 @@ def broadcast_all(*values):
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
     if not all(isinstance(value, torch.Tensor) for value in values):
-        options = {"dtype": torch.get_default_dtype()}
+        options: dict[str, Any] = {"dtype": torch.get_default_dtype()}
         for value in values:
             if isinstance(value, torch.Tensor):
                 options = {"dtype": value.dtype, "device": value.device}
                 break
-        values = [value if isinstance(value, torch.Tensor) else torch.tensor(value, **options) for value in values]
+        values = tuple(value if isinstance(value, torch.Tensor) else torch.tensor(value, **options) for value in values)
     return torch.broadcast_tensors(*values)
 
 
@@ -47,18 +51,18 @@ def _sum_rightmost(value, dim):
     return value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
 
 
-def clamp_probs(probs):
+def clamp_probs(probs: Any) -> torch.Tensor:
     """`probs` kept off 0 and 1 by the dtype's epsilon, so that logarithms are finite."""
     eps = torch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
-def logits_to_probs(logits, is_binary=False):
+def logits_to_probs(logits: Any, is_binary: bool = False) -> torch.Tensor:
     """Probabilities of log odds (`is_binary`), else of unnormalised logarithms along the last dimension."""
     return torch.sigmoid(logits) if is_binary else torch.nn.functional.softmax(logits, dim=-1)
 
 
-def probs_to_logits(probs, is_binary=False):
+def probs_to_logits(probs: Any, is_binary: bool = False) -> torch.Tensor:
     """Log odds of probabilities (`is_binary`), else their logarithms."""
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
@@ -67,11 +71,11 @@ def probs_to_logits(probs, is_binary=False):
 class lazy_property:
     """A property that is computed at its first use, with gradients, and then kept in the instance."""
 
-    def __init__(self, wrapped):
+    def __init__(self, wrapped: Callable[..., Any]) -> None:
         self.wrapped = wrapped
-        functools.update_wrapper(self, wrapped)
+        functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]  # (it stands for the function)
 
-    def __get__(self, instance, obj_type=None):
+    def __get__(self, instance: Any, obj_type: Any = None) -> Any:
         if instance is None:
             return property(self.wrapped)
         with torch.enable_grad():
@@ -80,7 +84,7 @@ class lazy_property:
         return value
 
 
-def tril_matrix_to_vec(mat, diag=0):
+def tril_matrix_to_vec(mat: torch.Tensor, diag: int = 0) -> torch.Tensor:
     """The lower triangles of `(..., n, n)` matrices, row by row, up to diagonal `diag`, as vectors."""
     n = mat.shape[-1]
     if not -n <= diag < n:
@@ -89,7 +93,7 @@ def tril_matrix_to_vec(mat, diag=0):
     return mat[..., arange < arange.view(-1, 1) + (diag + 1)]
 
 
-def vec_to_tril_matrix(vec, diag=0):
+def vec_to_tril_matrix(vec: torch.Tensor, diag: int = 0) -> torch.Tensor:
     """The inverse of `tril_matrix_to_vec`: `(..., D)` vectors as `(..., n, n)` matrices.
 
     Raises ValueError if no n fits D.

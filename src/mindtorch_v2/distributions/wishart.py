@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
@@ -47,8 +48,19 @@ class Wishart(FromScaleTril, ExponentialFamily):
             "df": constraints.greater_than(self.event_shape[-1] - 1),
         }
 
-    def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None) -> None:
-        given = {"covariance_matrix": covariance_matrix, "scale_tril": scale_tril, "precision_matrix": precision_matrix}
+    def __init__(
+        self,
+        df: torch.Tensor,
+        covariance_matrix: torch.Tensor | None = None,
+        precision_matrix: torch.Tensor | None = None,
+        scale_tril: torch.Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        given: dict[str, Any] = {
+            "covariance_matrix": covariance_matrix,
+            "scale_tril": scale_tril,
+            "precision_matrix": precision_matrix,
+        }
         given = {name: value for name, value in given.items() if value is not None}
         if len(given) != 1:
             raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -65,13 +77,13 @@ class Wishart(FromScaleTril, ExponentialFamily):
         setattr(self, name, matrix.expand(batch_shape + (-1, -1)))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if name == "scale_tril":
-            self._unbroadcasted_scale_tril = scale_tril
+            self._unbroadcasted_scale_tril: Any = scale_tril
         elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = torch.linalg.cholesky(covariance_matrix)
+            self._unbroadcasted_scale_tril = torch.linalg.cholesky(given[name])
         else:
             self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Wishart:
         new = self._get_checked_instance(Wishart, _instance)
         batch_shape = torch.Size(batch_shape)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril.expand(batch_shape + self.event_shape)
@@ -126,7 +138,7 @@ class Wishart(FromScaleTril, ExponentialFamily):
             sample = torch.where(valid[..., None, None], sample, self._draw(sample_shape))
         return sample
 
-    def log_prob(self, value):
+    def log_prob(self, value: torch.Tensor) -> torch.Tensor:
         if self._validate_args:
             self._validate_sample(value)
         n, df, factor = self._event_shape[-1], self.df, self._unbroadcasted_scale_tril
@@ -139,7 +151,7 @@ class Wishart(FromScaleTril, ExponentialFamily):
             - trace / 2
         )
 
-    def entropy(self):
+    def entropy(self) -> torch.Tensor:
         n, df = self._event_shape[-1], self.df
         return (
             (n + 1) * (n * math.log(2) / 2 + self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1))

@@ -1,5 +1,8 @@
 """`torch.export`: a program as a graph of operators that can be kept, changed and run without its Python code."""
 
+from __future__ import annotations
+
+
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.export._archive import load, save
 from mindtorch_v2.export._trace import export
@@ -34,6 +37,6 @@ unflatten = unavailable_function("torch.export.unflatten")
 export_for_training = export
 
 
-def register_dataclass(cls, *, serialized_type_name=None) -> None:
+def register_dataclass(cls: type, *, serialized_type_name: str | None = None) -> None:
     """Let instances of a dataclass be arguments and results of exported programs: their fields are the leaves."""
     pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)

@@ -1,11 +1,15 @@
 """`save` and `load`: a zip with the graph as JSON and the tensors beside it. Loading runs no code that a file brings."""
 
+from __future__ import annotations
+
 import io
 import json
 import math
 import operator
 import re
 import zipfile
+from collections.abc import Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops import OpOverload
@@ -36,7 +40,14 @@ _OPERATOR = re.compile(r"(\w+)::(\w+)\.(\w+)")
 # ---- writing ----
 
 
-def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2) -> None:
+def save(
+    ep: ExportedProgram | torch.nn.Module,
+    f: Any,
+    *,
+    extra_files: Any = None,
+    opset_version: Any = None,
+    pickle_protocol: int = 2,
+) -> None:
     """Write an ExportedProgram to a file (a path or a binary file object): a zip of this package's own, not PyTorch's.
 
     `extra_files` maps names to texts or bytes that are kept beside. TypeError for something else than an ExportedProgram;
@@ -170,7 +181,7 @@ def _condition(condition) -> list:
 # ---- reading ----
 
 
-def load(f, *, extra_files=None, expected_opset_version=None):
+def load(f: Any, *, extra_files: Any = None, expected_opset_version: Any = None) -> Any:
     """The ExportedProgram that `save` wrote; `extra_files` (a dict with names as keys) is given what was kept beside.
 
     Nothing that a file contains is run or imported: operators are looked up by name, tensors are loaded as
@@ -195,14 +206,20 @@ def load(f, *, extra_files=None, expected_opset_version=None):
 class _Reader:
     """Makes a program of what a file says."""
 
-    def __init__(self, data, weights, constants, example):
+    def __init__(
+        self,
+        data: dict[str, Any],
+        weights: dict[str, torch.Tensor],
+        constants: dict[str, torch.Tensor],
+        example: Sequence[float | torch.Tensor],
+    ) -> None:
         self.data, self.weights, self.constants, self.example = data, weights, constants, example
         self.hints = {name: each[0] for name, each in data["symbols"].items()}
         self.dims = {name: Dim(name, min=lower, max=upper) for name, (_, lower, upper) in data["symbols"].items()}
         self.symbols = {name: symbol(name) for name in self.hints}  # of the file -> of the program that is made
-        self.nodes = {}
+        self.nodes: dict[Any, Any] = {}
 
-    def program(self):
+    def program(self) -> Any:
         data = self.data
         placeholders = [node for node in data["nodes"] if node["op"] == "placeholder"]
         inputs = Inputs(*zip(*map(self.example_of, placeholders))) if placeholders else Inputs((), (), ())
@@ -234,7 +251,7 @@ class _Reader:
             _guards=[self.condition(each) for each in data["guards"]],
         )
 
-    def example_of(self, node) -> tuple:
+    def example_of(self, node: Any) -> tuple:
         """The value, the Dims of its sizes, and the name of an input."""
         (kind, said), = node["val"].items()  # fmt: skip
         if kind != "tensor":
@@ -246,13 +263,14 @@ class _Reader:
         value = FakeTensor(FakeTensorMode(), elem, torch.device(device)).requires_grad_(requires_grad)
         return value, [self.dim(each) for each in shape], node["name"]
 
-    def seen(self, size):
+    def seen(self, size: Any) -> Any:
         return size if isinstance(size, int) else self.expression(size).evaluate(self.hints)
 
-    def dim(self, size):
+    def dim(self, size: Any) -> Any:
         if isinstance(size, int):
             return None
-        made, start = None, 0
+        made: Any = None
+        start: Any = 0
         for coefficient, monomial in size:
             if monomial:
                 made = self.dims[monomial[0]] * coefficient if coefficient != 1 else self.dims[monomial[0]]
@@ -262,7 +280,7 @@ class _Reader:
 
     # ---- the parts of a file ----
 
-    def node(self, graph, node):
+    def node(self, graph: Graph, node: Any) -> Any:
         args, kwargs = self.value(node["args"]), self.value(node["kwargs"])
         if node["op"] == "call_function":
             made = graph.create_node("call_function", self.target(node["target"]), args, kwargs, name=node["name"])
@@ -276,11 +294,11 @@ class _Reader:
         return made
 
     @staticmethod
-    def target(name):
+    def target(name: str) -> Any:
         if name in _CALLS:
             return _CALLS[name]
         parts = _OPERATOR.fullmatch(name)
-        found = torch.ops
+        found: Any = torch.ops
         for part in parts.groups() if parts else ():
             found = getattr(found, part, None)
         if not isinstance(found, OpOverload):
@@ -288,13 +306,13 @@ class _Reader:
         return found
 
     @staticmethod
-    def named(kind, name):
+    def named(kind: str, name: str) -> Any:
         found = getattr(torch, name, None)
         if not isinstance(found, _NAMED[kind]):
             raise RuntimeError(f"torch.export.load(): {name!r} is no {kind}")
         return found
 
-    def value(self, value):
+    def value(self, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         (kind, said), = value.items()  # fmt: skip
@@ -313,7 +331,7 @@ class _Reader:
         made = [self.value(each) for each in said]
         return made if kind == "list" else tuple(made) if kind == "tuple" else slice(*made)
 
-    def described(self, said):
+    def described(self, said: Any) -> Any:
         (kind, said), = said.items()  # fmt: skip
         if kind == "constant":
             return self.value(said)
@@ -325,17 +343,17 @@ class _Reader:
         with torch.no_grad():
             sizes = [[self.seen(each) for each in row] for row in rows]
             elem = torch.empty_strided(*sizes, dtype=self.named("dtype", dtype), device="meta")
-        made = self.mode.wrap(elem, torch.device(device))
+        made: Any = self.mode.wrap(elem, torch.device(device))
         made._told = (*([self.size(each) for each in row] for row in rows), self.size(offset))
         return made
 
-    def size(self, size):
+    def size(self, size: Any) -> Any:
         return size if isinstance(size, int) else self.expression(size).evaluate(self.sizes)
 
-    def expression(self, terms):
+    def expression(self, terms: Any) -> Any:
         return Expression({tuple(map(self.atom, monomial)): coefficient for coefficient, monomial in terms})
 
-    def atom(self, atom):
+    def atom(self, atom: str) -> Any:
         if isinstance(atom, str):
             return Symbol(atom)
         name, args = atom
@@ -343,13 +361,13 @@ class _Reader:
             raise RuntimeError(f"torch.export.load(): the function {name!r} of sizes is not known")
         return Apply(name, *map(self.expression, args))
 
-    def condition(self, said):
+    def condition(self, said: Any) -> Any:
         relation, left, right = said
         if relation in ("&", "|"):
             return Junction(relation, self.condition(left), self.condition(right))
         return Condition(relation, self.expression(left), self.expression(right))
 
-    def spec(self, cls, kinds, said):
+    def spec(self, cls: type, kinds: Any, said: Any) -> Any:
         name, node, value = said["arg"]
         arg = getattr(signatures, name)
         if arg not in (signatures.TensorArgument, signatures.SymIntArgument, signatures.ConstantArgument):

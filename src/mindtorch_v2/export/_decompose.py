@@ -1,6 +1,10 @@
 """From the operators that a program calls to those that run, and from writes to values: `run_decompositions`."""
 
+from __future__ import annotations
+
 import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo import _control
@@ -16,6 +20,10 @@ from mindtorch_v2.export.graph_signature import (
 from mindtorch_v2.fx import Interpreter
 from mindtorch_v2.utils import _pytree as pytree
 
+if TYPE_CHECKING:
+    from mindtorch_v2._ops import OpOverload
+
+
 __all__ = ["decomposed"]
 
 _WRITTEN = {
@@ -29,7 +37,9 @@ _aten = torch.ops.aten
 class _Lowering(Interpreter):
     """Runs a graph so that all it writes to is told by schemas: batch norm's running statistics are not."""
 
-    def call_function(self, target, args, kwargs):
+    def call_function(
+        self, target: OpOverload | Callable[..., Any], args: Any, kwargs: Any
+    ) -> int | list[torch.Tensor] | torch.Tensor | None:
         if target is torch._C._set_grad_enabled:
             return None
         if target is _aten.batch_norm.default:
@@ -41,7 +51,7 @@ class _Lowering(Interpreter):
 
 
 @register_decomposed
-def decomposed(program, table):
+def decomposed(program: ExportedProgram, table: Any) -> ExportedProgram:
     """See `ExportedProgram.run_decompositions`."""
     specs = copy.deepcopy(program.graph_signature.input_specs)
     placeholders = program.graph.find_nodes(op="placeholder")
@@ -49,7 +59,7 @@ def decomposed(program, table):
         [n.meta["val"] for n in placeholders], [n.name for n in placeholders], program.range_constraints
     )
 
-    def run(*flat) -> list:
+    def run(*flat: Any) -> list:
         with torch.no_grad():
             return list(_Lowering(program.graph_module).run(*flat))
 

@@ -1,9 +1,13 @@
 """From a module to an exported graph: it is run on fake tensors, and every operator that it calls is a node."""
 
+from __future__ import annotations
+
 import inspect
 import itertools
 import re
 import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture import Uncapturable, capture
@@ -31,21 +35,25 @@ from mindtorch_v2.fx.node import map_arg
 from mindtorch_v2.nn.utils.stateless import _reparametrize_module
 from mindtorch_v2.utils import _pytree as pytree
 
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+
+
 __all__ = ["export", "finished", "trace"]
 
 _PREFIXES = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
 
 
 def export(
-    mod,
-    args,
-    kwargs=None,
+    mod: torch.nn.Module,
+    args: Any,
+    kwargs: Any = None,
     *,
-    dynamic_shapes=None,
-    strict=False,
-    preserve_module_call_signature=(),
-    prefer_deferred_runtime_asserts_over_guards=False,
-):
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    preserve_module_call_signature: Sequence[Any] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
     """The `ExportedProgram` of `mod(*args, **kwargs)`: a graph of the operators that it calls, apart from its Python code.
 
     `args` (a tuple) and `kwargs` are examples: tensors, numbers, strings, None, and containers of them. Sizes are fixed but for
@@ -94,19 +102,21 @@ def _in_order(kwargs, bound) -> dict:
 class _Example:
     """A module with an example of a call: what is lifted to inputs, and how each input is called."""
 
-    def __init__(self, mod, args, kwargs, bound, sizes):
+    def __init__(
+        self, mod: torch.nn.Module, args: Any, kwargs: Any, bound: dict[str, Any], sizes: Sequence[Sequence[Any] | None]
+    ) -> None:
         self.mod, self.args, self.kwargs = mod, args, kwargs
         self.leaves, self.in_spec = pytree.tree_flatten((args, kwargs))
         self.arg_names = [*bound]
         self.sizes = sizes
         self.specs = []
-        self.values = []
-        self.state = {}  # name in the module -> place in `values`
+        self.values: list[Any] = []
+        self.state: dict[Any, Any] = {}  # name in the module -> place in `values`
         persistent = set(mod.state_dict(keep_vars=True))
         for name, value in mod.named_parameters(remove_duplicate=False):
             self._lift(InputKind.PARAMETER, name, value)
-        for name, value in mod.named_buffers(remove_duplicate=False):
-            self._lift(InputKind.BUFFER, name, value, name in persistent)
+        for name, buffer in mod.named_buffers(remove_duplicate=False):
+            self._lift(InputKind.BUFFER, name, buffer, name in persistent)
         self.lifted = len(self.values)
         names = [_input_name(path) for path, _ in pytree.tree_leaves_with_path(dict(bound))]
         kinds = {p.name: p.kind for p in inspect.signature(mod.forward).parameters.values()}
@@ -127,14 +137,14 @@ class _Example:
             arg = TensorArgument(name) if isinstance(leaf, torch.Tensor) else ConstantArgument(name, leaf)
             self.specs.append(InputSpec(InputKind.USER_INPUT, arg, None))
             self.values.append(leaf)
-        self.out_spec = None
+        self.out_spec: Any = None
 
     def _lift(self, kind, name, value, persistent=None) -> None:
         self.state[name] = len(self.values)
         self.specs.append(InputSpec(kind, TensorArgument(_PREFIXES[kind] + _identifier(name)), name, persistent))
         self.values.append(value)
 
-    def run(self, *flat):
+    def run(self, *flat: torch.Tensor) -> list[Any]:
         """The results of the module for its state and arguments, as a list."""
         given = {name: flat[place] for name, place in self.state.items()}
         state = dict(given)
@@ -188,13 +198,15 @@ def _input_name(path):
     return _identifier("_".join(parts))
 
 
-def trace(function, inputs, *, pre_dispatch, decompositions=None):
+def trace(
+    function: Callable[..., Any], inputs: Inputs, *, pre_dispatch: bool, decompositions: Any = None
+) -> GraphModule:
     """The graph of `function` of the inputs, with nodes for the sizes that may differ."""
     tensors = [value for value in inputs.leaves if isinstance(value, torch.Tensor)]
 
-    def of_tensors(*given):
-        given = iter(given)
-        return function(*(next(given) if isinstance(value, torch.Tensor) else value for value in inputs.leaves))
+    def of_tensors(*given: torch.Tensor) -> list[Any]:
+        tensors = iter(given)
+        return function(*(next(tensors) if isinstance(value, torch.Tensor) else value for value in inputs.leaves))
 
     try:
         return make_fx(of_tensors, decompositions, "symbolic", pre_dispatch=pre_dispatch)(*tensors)
@@ -300,7 +312,9 @@ def _arg_names(example):
 # ---- the graph as it is kept ----
 
 
-def finished(module, input_specs, leaves, root=None) -> tuple:
+def finished(
+    module: GraphModule, input_specs: Sequence[InputSpec], leaves: Sequence[int | torch.Tensor], root: Any = None
+) -> tuple:
     """A traced module as (graph, input specs, output specs, constants): with named inputs for all that it reads.
 
     What it reads besides, tensors that are neither parameters nor buffers, becomes inputs before those of the user.

@@ -1,5 +1,9 @@
 """Which sizes of an exported program may differ between calls: `Dim`, hints, and where they stand in `dynamic_shapes`."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2._core.errors import UserError
 from mindtorch_v2._sizes.dims import Dim, DimHint, dims
@@ -14,17 +18,17 @@ class ShapesCollection:
     ``shapes[tensor] = {0: Dim("batch")}``, then ``export(mod, args, dynamic_shapes=shapes)``.
     """
 
-    def __init__(self):
-        self._shapes = {}
+    def __init__(self) -> None:
+        self._shapes: dict[Any, Any] = {}
 
-    def __setitem__(self, t, shape) -> None:
+    def __setitem__(self, t: Any, shape: Any) -> None:
         if not isinstance(t, torch.Tensor):
             raise AssertionError(f"Cannot assign shape to non-tensor type {type(t)}")
         known = self._shapes.setdefault(id(t), (t, shape))[1]
         if known != shape:
             raise AssertionError(f"Shapes assigned to tensor do not match: expected {known}, got {shape}")
 
-    def __getitem__(self, t):
+    def __getitem__(self, t: Any) -> Any:
         if id(t) not in self._shapes:
             self[t] = {}
         return self._shapes[id(t)][1]
@@ -32,7 +36,7 @@ class ShapesCollection:
     def __len__(self) -> int:
         return len(self._shapes)
 
-    def of(self, leaf):
+    def of(self, leaf: Any) -> Any:
         """The sizes that were given for a leaf of the arguments, or None."""
         return self._shapes[id(leaf)][1] if id(leaf) in self._shapes else None
 
@@ -42,7 +46,7 @@ class ShapesCollection:
 _HINTS = "For more information about this error, see: https://pytorch.org/docs/main/generated/exportdb/index.html#dynamic-shapes-validation"
 
 
-def sizes_of_inputs(bound, dynamic_shapes):
+def sizes_of_inputs(bound: dict[str, Any], dynamic_shapes: Any) -> list[list[Any] | None]:
     """For each leaf of the arguments: a list with None, a Dim or a hint for each dimension (of a tensor), or None.
 
     `bound` maps names of parameters to arguments. UserError where `dynamic_shapes` has another structure.
@@ -70,7 +74,7 @@ def sizes_of_inputs(bound, dynamic_shapes):
         raise UserError(
             f"Expected dynamic_shapes to be a Dict[str, Any] or a Tuple or List of such, got {type(dynamic_shapes)}"
         )
-    found = []
+    found: list[Any] = []
     for name, value in bound.items():
         _walk(value, shapes[name], f"inputs['{name}']", found)
     return found

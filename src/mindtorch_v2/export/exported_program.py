@@ -1,7 +1,11 @@
 """`ExportedProgram`: a graph of operators with the state that it reads, apart from the Python code that it came from."""
 
+from __future__ import annotations
+
 import dataclasses
 import typing
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
 from mindtorch_v2._sizes import SymInt
@@ -10,6 +14,13 @@ from mindtorch_v2.fx import Graph, GraphModule
 from mindtorch_v2.fx._codegen import PyTreeCodeGen, PyTreeInfo
 from mindtorch_v2.fx.node import map_arg
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2._sizes.expressions import Expression
+    from mindtorch_v2._sizes.inputs import ValueRanges
+    from mindtorch_v2.export.graph_signature import ExportGraphSignature
+    from mindtorch_v2.utils._pytree import TreeSpec
+
 
 __all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
 
@@ -46,12 +57,18 @@ class _Guards(torch.nn.Module):
     AssertionError for an input for which the graph does not hold.
     """
 
-    def __init__(self, names, expected, ranges, conditions) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        expected: Sequence[Any],
+        ranges: dict[Expression, ValueRanges],
+        conditions: Sequence[Any],
+    ) -> None:
         super().__init__()
         self._names, self._expected = names, expected
         self._ranges, self._conditions = ranges, conditions
 
-    def forward(self, *leaves):
+    def forward(self, *leaves: Any) -> None:
         values, where = {}, {}
         for name, expected, leaf in zip(self._names, self._expected, leaves):
             if not isinstance(expected, tuple):
@@ -97,7 +114,7 @@ def _require(holds, text) -> None:
         raise AssertionError(f"Guard failed: {text}")
 
 
-def sizes_of(value):
+def sizes_of(value: Any) -> float | tuple[int | Expression, ...] | None:
     """Expectation of a guard of an input: the sizes of a tensor, expressions where they may differ; other values themselves."""
     if not isinstance(value, torch.Tensor):
         return value
@@ -114,17 +131,17 @@ class ExportedProgram:
 
     def __init__(
         self,
-        root,
-        graph,
-        graph_signature,
-        state_dict,
-        range_constraints,
-        module_call_graph,
-        example_inputs=None,
-        constants=None,
+        root: Any,
+        graph: Graph,
+        graph_signature: ExportGraphSignature,
+        state_dict: dict[str, Any],
+        range_constraints: dict[Expression, ValueRanges],
+        module_call_graph: Sequence[ModuleCallEntry],
+        example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
+        constants: dict[str, torch.Tensor] | None = None,
         *,
-        verifiers=None,
-        _guards=(),
+        verifiers: Any = None,
+        _guards: Sequence[Any] = (),
     ) -> None:
         graph._codegen = torch.fx.graph.CodeGen()
         self._graph_module = GraphModule(root, graph)
@@ -148,34 +165,34 @@ class ExportedProgram:
     dialect = property(lambda self: "ATEN", doc="Which operators its graph has.")
 
     @property
-    def call_spec(self):
+    def call_spec(self) -> Any:
         """The structures of arguments and result."""
-        call = self._module_call_graph[0].signature
+        call: Any = self._module_call_graph[0].signature
         return CallSpec(call.in_spec, call.out_spec)
 
-    def named_parameters(self):
+    def named_parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
         """Name and value of each parameter."""
         for name in self.graph_signature.parameters:
             yield name, self._state_dict[name]
 
-    def parameters(self):
+    def parameters(self) -> Iterator[torch.nn.Parameter]:
         """The parameters."""
         return (value for _, value in self.named_parameters())
 
-    def named_buffers(self):
+    def named_buffers(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Name and value of each buffer."""
         for name in self.graph_signature.buffers:
             yield name, self.value_of(name)
 
-    def buffers(self):
+    def buffers(self) -> Iterator[torch.Tensor]:
         """The buffers."""
         return (value for _, value in self.named_buffers())
 
-    def value_of(self, target):
+    def value_of(self, target: str) -> torch.Tensor:
         """The value of a parameter, buffer or constant by its name."""
         return self._state_dict[target] if target in self._state_dict else self._constants[target]
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
         )
@@ -191,7 +208,7 @@ class ExportedProgram:
 
     # ---- running it ----
 
-    def module(self, check_guards=True):
+    def module(self, check_guards: bool = True) -> GraphModule:
         """A GraphModule that is called as the original was, with its parameters and buffers under their names.
 
         It checks its inputs (not with `check_guards=False`): ValueError for arguments of another structure, AssertionError
@@ -226,7 +243,7 @@ class ExportedProgram:
                 target = next(n for n in self.graph.find_nodes(op="placeholder") if _is_written(n, state, spec))
                 graph.call_function(torch.ops.aten.copy_.default, (copies[target], value))
         graph.output(tuple(results))
-        call = self._module_call_graph[0].signature
+        call: Any = self._module_call_graph[0].signature
         graph._codegen = PyTreeCodeGen(PyTreeInfo([*call.forward_arg_names], call.in_spec, call.out_spec))
         module = GraphModule(root, graph)
         for spec in state.values():  # it makes persistent buffers of all tensors
@@ -240,7 +257,7 @@ class ExportedProgram:
         expected = [sizes_of(node.meta["val"]) for node in inputs]
         return _Guards(names, expected, self.range_constraints, self._guards)
 
-    def run_decompositions(self, decomp_table=None):
+    def run_decompositions(self, decomp_table: Any = None) -> ExportedProgram:
         """The program without writes, of the operators below autograd (`convolution` for `conv2d`).
 
         What it writes to (buffers, inputs) are further outputs in front; `graph_signature` says of what. `decomp_table` maps
@@ -252,7 +269,7 @@ class ExportedProgram:
 _decomposed: list = []  # what `run_decompositions` does: it makes ExportedPrograms, and registers itself
 
 
-def register_decomposed(function):
+def register_decomposed(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let `function(program, decomp_table)` give the program of operators below autograd."""
     _decomposed[:] = [function]
     return function
@@ -284,11 +301,11 @@ def _install(root, spec, value) -> None:
 class _Structure:
     """A hook before `forward`: the arguments have the structure of the example, keywords in any order."""
 
-    def __init__(self, in_spec) -> None:
+    def __init__(self, in_spec: TreeSpec) -> None:
         self._in_spec = in_spec
 
-    def __call__(self, module, args, kwargs) -> tuple:
-        expected = self._in_spec.child(1).context
+    def __call__(self, module: GraphModule, args: Any, kwargs: Any) -> tuple:
+        expected: Any = self._in_spec.child(1).context
         if set(kwargs) != set(expected):
             raise ValueError(
                 f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {expected}"
@@ -305,7 +322,7 @@ class _Structure:
 
 
 def _refused(name):
-    def refuse(*args):
+    def refuse(*args: Any) -> NoReturn:
         raise NotImplementedError(f"Calling {name}() is not supported yet.")
 
     return refuse

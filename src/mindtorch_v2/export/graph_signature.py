@@ -1,8 +1,11 @@
 """Roles of inputs and outputs of an exported graph: parameters, buffers, constants, what the user gives and gets."""
 
+from __future__ import annotations
+
 import dataclasses
 import enum
 import types
+from collections.abc import Mapping, Sequence
 
 __all__ = [
     "ArgumentSpec",
@@ -188,12 +191,12 @@ class ExportGraphSignature:
         return types.MappingProxyType({s.arg.name: s.target for s in self.output_specs if s.kind is kind})
 
     @property
-    def parameters(self):
+    def parameters(self) -> tuple[str, str, str, str]:
         """The names of the parameters in the module."""
         return self._targets(InputKind.PARAMETER)
 
     @property
-    def buffers(self):
+    def buffers(self) -> Sequence[str]:
         """The names of the buffers in the module."""
         return self._targets(InputKind.BUFFER)
 
@@ -203,12 +206,12 @@ class ExportGraphSignature:
         return tuple(s.target for s in self.input_specs if s.kind is InputKind.BUFFER and not s.persistent)
 
     @property
-    def lifted_tensor_constants(self):
+    def lifted_tensor_constants(self) -> tuple[str, ...]:
         """The names of the tensors that are neither parameters nor buffers."""
         return self._targets(InputKind.CONSTANT_TENSOR)
 
     @property
-    def lifted_custom_objs(self):
+    def lifted_custom_objs(self) -> Sequence[str]:
         """The names of the user's objects: none."""
         return self._targets(InputKind.CUSTOM_OBJ)
 
@@ -224,37 +227,37 @@ class ExportGraphSignature:
         return tuple(_value_or_name(s.arg) for s in self.output_specs if s.kind in kinds)
 
     @property
-    def inputs_to_parameters(self):
+    def inputs_to_parameters(self) -> Mapping:
         """Node to name."""
         return self._inputs(InputKind.PARAMETER)
 
     @property
-    def inputs_to_buffers(self):
+    def inputs_to_buffers(self) -> Mapping:
         """Node to name."""
         return self._inputs(InputKind.BUFFER)
 
     @property
-    def inputs_to_lifted_tensor_constants(self):
+    def inputs_to_lifted_tensor_constants(self) -> Mapping:
         """Node to name."""
         return self._inputs(InputKind.CONSTANT_TENSOR)
 
     @property
-    def inputs_to_lifted_custom_objs(self):
+    def inputs_to_lifted_custom_objs(self) -> dict[str, str]:
         """Node to name: none."""
         return self._inputs(InputKind.CUSTOM_OBJ)
 
     @property
-    def buffers_to_mutate(self):
+    def buffers_to_mutate(self) -> Mapping:
         """The node of the new value to the name of the buffer."""
         return self._outputs(OutputKind.BUFFER_MUTATION)
 
     @property
-    def parameters_to_mutate(self):
+    def parameters_to_mutate(self) -> dict[str, str]:
         """The node of the new value to the name of the parameter."""
         return self._outputs(OutputKind.PARAMETER_MUTATION)
 
     @property
-    def user_inputs_to_mutate(self):
+    def user_inputs_to_mutate(self) -> Mapping:
         """The node of the new value to the node of the input."""
         return self._outputs(OutputKind.USER_INPUT_MUTATION)
 
@@ -268,7 +271,7 @@ class ExportGraphSignature:
         """None."""
         return None
 
-    def replace_all_uses(self, old, new) -> None:
+    def replace_all_uses(self, old: str, new: str) -> None:
         """Let the signature name `new` where it names the node `old`."""
         for spec in (*self.input_specs, *self.output_specs):
             if isinstance(spec.arg, _NAMED) and spec.arg.name == old:

@@ -1,12 +1,20 @@
 """A `torch.autograd.Function` under vmap: its own rule, or one generated from its methods."""
 
+from __future__ import annotations
+
 import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.batched import VmapInfo, active_levels, in_place_of
 from mindtorch_v2._core.autograd import batched
 from mindtorch_v2._core.autograd.function import Function, _set_vmapped
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2._behaviours.batched._levels import Level
+
 
 _SEE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
@@ -61,7 +69,7 @@ def _vmapped(cls, args):
 class _SlicedContext:
     """The context that a generated rule shows to the Function's own methods: its tensors are one slice's."""
 
-    def __init__(self, ctx, level, in_jvp=False, outputs=()) -> None:
+    def __init__(self, ctx: Any, level: Level, in_jvp: bool = False, outputs: Any = ()) -> None:
         self.__dict__["_ctx"] = ctx
         self.__dict__["_level"] = level
         self.__dict__["_in_jvp"] = in_jvp
@@ -76,43 +84,43 @@ class _SlicedContext:
     def _hide(self, tensors, mapped) -> tuple:
         return tuple(batched.hide(t, 0, self._level.number) if m else t for t, m in zip(tensors, mapped))
 
-    def save_for_backward(self, *tensors) -> None:
+    def save_for_backward(self, *tensors: torch.Tensor) -> None:
         shown, self._ctx._mapped_backward = self._show(tensors)
         self._ctx.save_for_backward(*shown)
 
-    def save_for_forward(self, *tensors) -> None:
+    def save_for_forward(self, *tensors: torch.Tensor) -> None:
         shown, self._ctx._mapped_forward = self._show(tensors)
         self._ctx.save_for_forward(*shown)
 
     @property
-    def saved_tensors(self):
+    def saved_tensors(self) -> Any:
         if self._in_jvp:
             return self.saved_for_forward
         saved = self._ctx.saved_tensors
         return self._hide(saved, getattr(self._ctx, "_mapped_backward", (False,) * len(saved)))
 
     @property
-    def saved_for_forward(self):
+    def saved_for_forward(self) -> Any:
         return self._hide(self._ctx.saved_for_forward, self._ctx._mapped_forward)
 
-    def mark_dirty(self, *tensors):
+    def mark_dirty(self, *tensors: Any) -> None:
         raise RuntimeError(
             "NYI: mark_dirty in a Function with generate_vmap_rule=True. Implement the vmap staticmethod instead."
         )
 
-    def mark_non_differentiable(self, *tensors) -> None:
+    def mark_non_differentiable(self, *tensors: Any) -> None:
         shown = self._outputs
         self._ctx.mark_non_differentiable(*(shown[id(t)] for t in tensors if id(t) in shown))
 
-    def set_materialize_grads(self, value) -> None:
+    def set_materialize_grads(self, value: bool) -> None:
         self._ctx.set_materialize_grads(value)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return (
             getattr(self.__dict__["_ctx"].by_user, name) if name != "needs_input_grad" else self._ctx.needs_input_grad
         )
 
-    def __setattr__(self, name, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._ctx.by_user, name, value)
 
 
@@ -122,13 +130,13 @@ def _as_tuple(value):
 
 def _generated(cls, level, in_dims, whole):
     """`cls` on all slices as one Function: its methods run under a vmap of their own."""
-    out_mapped = []
-    many = []
+    out_mapped: list[Any] = []
+    many: list[Any] = []
 
-    def wrap_inputs(inputs, number) -> list:
+    def wrap_inputs(inputs: Sequence[int | torch.Tensor], number: int) -> list:
         return [batched.hide(a, 0, number) if dim == 0 else a for a, dim in zip(inputs, in_dims)]
 
-    def forward(*inputs):
+    def forward(*inputs: Any) -> Any:
         with in_place_of(level) as own:
             made = cls.forward(*wrap_inputs(inputs, own.number))
             many[:] = [isinstance(made, tuple)]
@@ -138,7 +146,7 @@ def _generated(cls, level, in_dims, whole):
             )
         return shown if many[0] else shown[0]
 
-    def setup_context(ctx, inputs, output) -> None:
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.by_user = types.SimpleNamespace()
         with in_place_of(level) as own:
             outputs = [batched.hide(o, 0, own.number) if m else o for o, m in zip(_as_tuple(output), out_mapped)]
@@ -149,7 +157,13 @@ def _generated(cls, level, in_dims, whole):
                 tuple(outputs) if many[0] else outputs[0],
             )
 
-    def sliced(ctx, method, values, mapped, in_jvp=False) -> tuple:
+    def sliced(
+        ctx: Any,
+        method: Callable[..., Any],
+        values: Sequence[torch.Tensor],
+        mapped: Sequence[bool],
+        in_jvp: bool = False,
+    ) -> tuple:
         """The method on one slice's values; its results whole, with whether they differ from slice to slice."""
         with in_place_of(level) as own:
             given = [batched.hide(v, 0, own.number) if m and v is not None else v for v, m in zip(values, mapped)]
@@ -157,7 +171,7 @@ def _generated(cls, level, in_dims, whole):
             found = [_is_mapped(g, own) for g in made]
             return [batched.show(g, own.number, own.size) if m else g for g, m in zip(made, found)], found
 
-    def backward(ctx, *grads) -> tuple:
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
         method = cls.vjp if cls.vjp is not Function.vjp else cls.backward
         made, mapped = sliced(ctx, method, grads, out_mapped)
         result = []
@@ -170,7 +184,7 @@ def _generated(cls, level, in_dims, whole):
                 result.append(gradient.expand(level.size, *gradient.shape))
         return tuple(result)
 
-    def jvp(ctx, *directions) -> tuple:
+    def jvp(ctx: Any, *directions: Any) -> tuple:
         made, mapped = sliced(ctx, cls.jvp, directions, [dim == 0 for dim in in_dims], in_jvp=True)
         return tuple(
             t if t is None or by_slice or not wanted else t.expand(level.size, *t.shape)
@@ -178,9 +192,10 @@ def _generated(cls, level, in_dims, whole):
         )
 
     members = {"forward": forward, "setup_context": setup_context, "backward": backward, "jvp": jvp}
-    made = type(
+    generated: Any = type(
         cls.__name__, (Function,), {**{k: staticmethod(v) for k, v in members.items()}, "generate_vmap_rule": True}
-    ).apply(*whole)
+    )
+    made = generated.apply(*whole)
     outputs = tuple(batched.hide(o, 0, level.number) if m else o for o, m in zip(_as_tuple(made), out_mapped))
     return outputs if many[0] else outputs[0]
 

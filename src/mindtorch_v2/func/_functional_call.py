@@ -1,12 +1,29 @@
 """Calling a Module with other parameters and buffers than its own."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.nn.utils import stateless
+
+if TYPE_CHECKING:
+    from mindtorch_v2.nn.modules.container import ModuleList
+
 
 __all__ = ["functional_call", "stack_module_state"]
 
 
-def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def functional_call(
+    module: torch.nn.Module,
+    parameter_and_buffer_dicts: dict[str, torch.Tensor] | Sequence[dict[str, torch.Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """`module(*args, **kwargs)` with the tensors of a dict (or several, without a name twice) in place of its own."""
     if isinstance(parameter_and_buffer_dicts, dict):
         tensors = parameter_and_buffer_dicts
@@ -27,7 +44,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     return stateless._functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def stack_module_state(models) -> tuple:
+def stack_module_state(models: Sequence[torch.nn.Module] | ModuleList) -> tuple:
     """The parameters and buffers of several equal Modules, stacked: two dicts."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

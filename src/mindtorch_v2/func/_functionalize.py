@@ -1,6 +1,10 @@
 """`functionalize`: a function without writes that does what a function with writes does."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours import functional as _functionalize
@@ -11,7 +15,7 @@ __all__ = ["functionalize"]
 _REMOVALS = ("mutations", "mutations_and_views")
 
 
-def functionalize(func, *, remove="mutations"):
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """The function that computes what `func` does with no operator that writes to its inputs.
 
     Inside, each tensor is a value that nothing changes; a write makes a new value, and views of what was written are made
@@ -37,7 +41,7 @@ def functionalize(func, *, remove="mutations"):
         )
 
     @functools.wraps(func)
-    def functionalized(*args, **kwargs):
+    def functionalized(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = pytree.tree_flatten((args, kwargs))
         with _functionalize.entered(reapply_views=remove == "mutations") as level:
             arguments = _functionalize.Arguments([x for x in leaves if isinstance(x, torch.Tensor)], level)

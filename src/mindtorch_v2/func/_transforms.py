@@ -5,9 +5,13 @@ of this call and no other's. Under vmap autograd sees all slices together; an ar
 first where their gradients differ. Forward mode puts a level of tangents on the arguments.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -18,14 +22,18 @@ from mindtorch_v2._core.autograd.grad_mode import enable_grad
 from mindtorch_v2.func._vmap import vmap
 from mindtorch_v2.utils import _pytree as pytree
 
+if TYPE_CHECKING:
+    from mindtorch_v2._behaviours.batched._levels import Level
+
+
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 
 class _State(threading.local):
     """Of each transform whose function is running on this thread, the leaves that it made."""
 
-    def __init__(self):
-        self.running = []
+    def __init__(self) -> None:
+        self.running: list[Any] = []
 
 
 _state = _State()
@@ -55,7 +63,7 @@ def _checked_tensor(value):
 class _Input:
     """One argument as a tensor of its own: what the function is given, and what autograd knows it by."""
 
-    def __init__(self, value, levels) -> None:
+    def __init__(self, value: Any, levels: Sequence[Level]) -> None:
         found = batched.parts(_checked_tensor(value))
         own = found[1] if found else ()
         self.levels = tuple(sorted({*own, *(level.number for level in levels)}))
@@ -74,7 +82,9 @@ class _Input:
 class _Pulled:
     """A function that has run, and the way back from its outputs to some of its inputs."""
 
-    def __init__(self, run, values, others=()) -> None:
+    def __init__(
+        self, run: Callable[..., Any], values: Sequence[int | torch.Tensor], others: Sequence[float | torch.Tensor] = ()
+    ) -> None:
         """`run(values)` gives outputs; `others` are arguments that it uses besides."""
         self.graph_wanted = torch.is_grad_enabled()
         levels = active_levels()
@@ -121,7 +131,13 @@ class _Pulled:
                     stack.append(following)
         return False
 
-    def gradients(self, outputs, cotangents, retain_graph, create_graph=None):
+    def gradients(
+        self,
+        outputs: Sequence[torch.Tensor],
+        cotangents: Sequence[torch.Tensor | None],
+        retain_graph: bool,
+        create_graph: bool | None = None,
+    ) -> Any:
         """The gradients of the inputs, as the caller of the transform sees them."""
         wholes, weights = [], []
         for output, cotangent in zip(outputs, cotangents):
@@ -141,7 +157,7 @@ class _Pulled:
             if graph is None:
                 followed = any(weight is not None and weight.requires_grad for weight in weights)
                 graph = (followed and torch.is_grad_enabled()) or self._records_more(wholes)
-            made = torch.autograd.grad(
+            made: Any = torch.autograd.grad(
                 wholes, tracked, weights, retain_graph=retain_graph or graph, create_graph=graph, allow_unused=True
             )
         else:
@@ -196,14 +212,16 @@ def _with(args, numbers, values):
 # ---- reverse mode ----
 
 
-def grad_and_value(func, argnums=0, has_aux=False):
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The function that gives the gradient of `func`'s scalar result by the arguments `argnums`, and the result.
 
     With `has_aux`, `func` returns `(result, aux)` and the new function `(gradient, (result, aux))`.
     """
 
     @functools.wraps(func)
-    def wrapper(*args, **kwargs) -> tuple:
+    def wrapper(*args: Any, **kwargs: Any) -> tuple:
         numbers = _argnums(argnums, args)
         chosen = tuple(args[n] for n in numbers)
         leaves, spec = pytree.tree_flatten(chosen)
@@ -235,7 +253,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def grad(func, argnums=0, has_aux=False):
+def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives the gradient of `func`'s scalar result by the arguments `argnums`.
 
     With `has_aux`, `func` returns `(result, aux)` and the new function `(gradient, aux)`.
@@ -246,7 +264,7 @@ def grad(func, argnums=0, has_aux=False):
     compute = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         gradient, result = compute(*args, **kwargs)
         return (gradient, result[1]) if has_aux else gradient
 
@@ -263,7 +281,7 @@ def _checked_outputs(outputs, api, allow_empty=False) -> None:
             )
 
 
-def vjp(func, *primals, has_aux=False) -> tuple:
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
     """The result of `func(*primals)`, and the function from a cotangent of it to those of the primals.
 
     With `has_aux`, `func` returns `(result, aux)` and this `(result, function, aux)`.
@@ -290,7 +308,11 @@ def vjp(func, *primals, has_aux=False) -> tuple:
                 f"{output.dtype}"
             )
 
-    def back(cotangents, retain_graph=True, create_graph=None):
+    def back(
+        cotangents: dict[str, torch.Tensor] | Sequence[torch.Tensor] | torch.Tensor,
+        retain_graph: bool = True,
+        create_graph: bool | None = None,
+    ) -> Any:
         given, given_spec = pytree.tree_flatten(cotangents)
         if given_spec != out_spec:
             raise RuntimeError(
@@ -338,7 +360,14 @@ def _basis(tensors) -> list:
     return [_one_hots(t, total, start, size) for t, start, size in zip(tensors, starts, sizes)]
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+def jacrev(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
     """The function that gives the Jacobian of `func` by the arguments `argnums`, row by row: reverse mode under vmap.
 
     For each output and argument a tensor of shape `output.shape + argument.shape`.
@@ -347,7 +376,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, args)
         chosen = [args[n] for n in numbers]
         _check_real("jacrev", "inputs", pytree.tree_leaves(chosen))
@@ -376,7 +405,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 # ---- forward mode ----
 
 
-def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """`func(*primals)` and how it changes along `tangents`: two results of the same structure.
 
     With `strict`, an output that does not depend on the primals raises RuntimeError.
@@ -436,20 +465,22 @@ def _jvp(func, primals, directions, numbers, strict, has_aux) -> tuple:
     return (values, moved, aux) if has_aux else (values, moved)
 
 
-def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+def jacfwd(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
     """The function that gives the Jacobian of `func` by the arguments `argnums`, column by column: forward mode under vmap.
 
     For each output and argument a tensor of shape `output.shape + argument.shape`.
     """
 
     @functools.wraps(func)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, args)
         chosen = tuple(args[n] for n in numbers)
         leaves, spec = pytree.tree_flatten(chosen)
         _check_real("jacfwd", "inputs", leaves)
 
-        def along(*directions):
+        def along(*directions: torch.Tensor) -> Any:
             made = _jvp(
                 lambda *given: func(*given, **kwargs), args, spec.unflatten(list(directions)), numbers, False, has_aux
             )
@@ -475,12 +506,12 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     return wrapper
 
 
-def hessian(func, argnums=0):
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function that gives the second derivatives of `func` by the arguments `argnums`: forward over reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def linearize(func, *primals) -> tuple:
+def linearize(func: Callable[..., Any], *primals: torch.Tensor) -> tuple:
     """The result of `func(*primals)`, and the linear function of tangents that stands for it around there.
 
     `func` runs once; what its derivative needs is kept, so many tangents cost one run each of the derivative alone.
@@ -493,7 +524,7 @@ def linearize(func, *primals) -> tuple:
         seeds = [torch.zeros_like(output.detach()).requires_grad_() for output in outputs]
         pulled = pytree.tree_leaves(back(out_spec.unflatten(seeds), create_graph=True))
 
-    def forward(*tangents):
+    def forward(*tangents: torch.Tensor) -> Any:
         given, given_spec = pytree.tree_flatten(tangents)
         if given_spec != spec:
             raise RuntimeError(f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}")

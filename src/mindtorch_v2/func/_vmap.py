@@ -1,6 +1,10 @@
 """`vmap`: a function over each slice of its arguments, all slices at once."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.batched import in_vmap
@@ -10,7 +14,14 @@ from mindtorch_v2.utils import _pytree as pytree
 __all__ = ["vmap"]
 
 
-def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """The function that maps `func` over a dimension of its arguments.
 
     `in_dims` is an int or None, or a tree of them as the arguments are: the dimension that is mapped over, None for
@@ -30,7 +41,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
-    def mapped(*args, **kwargs):
+    def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec, dims, size = _flat_arguments(func, in_dims, args)
         if chunk_size is None or chunk_size >= size:
             return _run(func, leaves, spec, dims, size, out_dims, randomness, kwargs)
@@ -39,7 +50,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     return mapped
 
 
-def _name(func):
+def _name(func) -> str:
     return getattr(func, "__name__", repr(func))
 
 
@@ -74,7 +85,7 @@ def _flat_arguments(func, in_dims, args) -> tuple:
     return leaves, spec, dims, all_sizes[0]
 
 
-def _check_dim(name, in_dims, leaf, dim):
+def _check_dim(name, in_dims, leaf, dim) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int):
@@ -104,7 +115,7 @@ def _run(func, leaves, spec, dims, size, out_dims, randomness, kwargs):
         return _shown(_name(func), result, out_dims, level)
 
 
-def _out_dims(name, out_dims, spec):
+def _out_dims(name, out_dims, spec) -> list[int | None]:
     if not all(
         dim is None or isinstance(dim, int) for dim in pytree.tree_leaves(out_dims, is_leaf=lambda d: d is None)
     ):
@@ -124,7 +135,7 @@ def _out_dims(name, out_dims, spec):
     return dims
 
 
-def _is_single(out_dims, spec):
+def _is_single(out_dims, spec) -> bool:
     """One tensor may come with a tuple of one dimension."""
     return isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.num_leaves == 1 and spec.is_leaf()
 

@@ -1,5 +1,10 @@
 """Functions of `torch.*` that are composed in Python rather than being one operator."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TYPE_CHECKING
+
 import functools
 import itertools
 import operator
@@ -9,6 +14,10 @@ import mindtorch_v2 as torch
 from mindtorch_v2._core.overridable import overridable
 from mindtorch_v2._lowrank import pca_lowrank, svd_lowrank
 from mindtorch_v2.functional import _einsum
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.dtype import Size
+
 
 __all__ = [
     "atleast_1d",
@@ -42,7 +51,7 @@ def _sequence(tensors):
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
-def _atleast(name, tensors, grow):
+def _atleast(name, tensors, grow) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], torch.Tensor):
         return grow(tensors[0])
     tensors = _sequence(tensors)
@@ -55,11 +64,11 @@ def _atleast(name, tensors, grow):
     return tuple(grow(tensor) for tensor in tensors)
 
 
-def _grow_1d(tensor):
+def _grow_1d(tensor) -> torch.Tensor:
     return tensor.reshape(1) if tensor.dim() == 0 else tensor
 
 
-def _grow_2d(tensor):
+def _grow_2d(tensor) -> torch.Tensor:
     return tensor.reshape(1, 1) if tensor.dim() == 0 else tensor.unsqueeze(0) if tensor.dim() == 1 else tensor
 
 
@@ -72,24 +81,24 @@ def _grow_3d(tensor):
 
 
 @overridable
-def atleast_1d(*tensors):
+def atleast_1d(*tensors: Any) -> Any:
     """Each tensor with at least one dimension: scalars become shape (1,). One tensor in, one out; else a tuple."""
     return _atleast("atleast_1d", tensors, _grow_1d)
 
 
 @overridable
-def atleast_2d(*tensors):
+def atleast_2d(*tensors: Any) -> Any:
     """Each tensor with at least two dimensions, new ones in front."""
     return _atleast("atleast_2d", tensors, _grow_2d)
 
 
 @overridable
-def atleast_3d(*tensors):
+def atleast_3d(*tensors: Any) -> Any:
     """Each tensor with at least three dimensions: (n,) becomes (1, n, 1), (n, m) becomes (n, m, 1)."""
     return _atleast("atleast_3d", tensors, _grow_3d)
 
 
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; an int n is the shape (n,).
 
     Raises RuntimeError if they do not fit.
@@ -97,7 +106,7 @@ def broadcast_shapes(*shapes):
     >>> broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
-    result = []
+    result: list[Any] = []
     for position, shape in enumerate(shapes):
         sizes = [shape] if isinstance(shape, int) else list(shape)
         if any(size < 0 for size in sizes):
@@ -117,14 +126,14 @@ def broadcast_shapes(*shapes):
 
 
 @overridable
-def broadcast_tensors(*tensors) -> tuple:
+def broadcast_tensors(*tensors: torch.Tensor) -> tuple:
     """The tensors, expanded to their common shape (views)."""
     tensors = _sequence(tensors)
     return tuple(torch._VF.broadcast_tensors(tensors))
 
 
 @overridable
-def block_diag(*tensors):
+def block_diag(*tensors: Any) -> torch.Tensor:
     """A matrix with the given matrices (scalars, vectors as rows) along its diagonal."""
     blocks = [_grow_2d(tensor) for tensor in tensors] or [torch.empty(1, 0)]
     for i, block in enumerate(blocks):
@@ -145,7 +154,7 @@ def block_diag(*tensors):
 
 
 @overridable
-def cartesian_prod(*tensors):
+def cartesian_prod(*tensors: torch.Tensor) -> torch.Tensor:
     """Every combination of elements of the vectors, one a row; of one vector: itself."""
     tensors = _sequence(tensors)
     for tensor in tensors:
@@ -158,7 +167,9 @@ def cartesian_prod(*tensors):
 
 
 @overridable
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+def cdist(
+    x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> torch.Tensor:
     """Distances in the p-norm between each row of `x1` (..., P, M) and each of `x2` (..., R, M): (..., P, R)."""
     modes = {
         "use_mm_for_euclid_dist_if_necessary": None,
@@ -171,13 +182,14 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 @overridable
-def chain_matmul(*matrices, out=None):
+def chain_matmul(*matrices: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """The product of the matrices, in the order that multiplies least."""
-    return torch.linalg.multi_dot(_sequence(matrices), out=out)
+    multi_dot: Any = torch.linalg.multi_dot  # the stub does not have `out`
+    return multi_dot(_sequence(matrices), out=out)
 
 
 @overridable
-def einsum(*args):
+def einsum(*args: Any) -> torch.Tensor:
     """Sums of products by Einstein's notation: `einsum("bij,bjk->bik", a, b)`, or with lists of ints for subscripts.
 
     Operands are contracted from left to right. Raises ValueError or RuntimeError for equations that do not fit.
@@ -199,7 +211,7 @@ def einsum(*args):
 def _equation_of_lists(args) -> tuple:
     letters = string.ascii_uppercase + string.ascii_lowercase
 
-    def text(subscripts) -> str:
+    def text(subscripts: Any) -> str:
         parts = []
         for subscript in subscripts:
             if subscript is Ellipsis:
@@ -217,32 +229,32 @@ def _equation_of_lists(args) -> tuple:
 
 
 @overridable
-def meshgrid(*tensors, indexing=None):
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[torch.Tensor, ...]:
     """Coordinates of a grid: of N vectors, N tensors of N dimensions.
 
     `indexing` "ij" keeps the order of the vectors (the default), "xy" swaps the first two dimensions.
     """
-    tensors = list(_sequence(tensors))
+    vectors = list(_sequence(tensors))
     if indexing is None:
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if not tensors:
+    if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    for tensor in tensors:
+    for tensor in vectors:
         if tensor.dim() > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor!r}")
-    if any(tensor.dtype != tensors[0].dtype for tensor in tensors):
+    if any(tensor.dtype != vectors[0].dtype for tensor in vectors):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    if any(tensor.device != tensors[0].device for tensor in tensors):
+    if any(tensor.device != vectors[0].device for tensor in vectors):
         raise RuntimeError("meshgrid expects all tensors to have the same device")
-    swapped = indexing == "xy" and len(tensors) >= 2
+    swapped = indexing == "xy" and len(vectors) >= 2
     if swapped:
-        tensors[0], tensors[1] = tensors[1], tensors[0]
-    shape = [tensor.numel() for tensor in tensors]
+        vectors[0], vectors[1] = vectors[1], vectors[0]
+    shape = [tensor.numel() for tensor in vectors]
     grids = [
-        tensor.reshape([-1 if i == j else 1 for j in range(len(tensors))]).expand(shape)
-        for i, tensor in enumerate(tensors)
+        tensor.reshape([-1 if i == j else 1 for j in range(len(vectors))]).expand(shape)
+        for i, tensor in enumerate(vectors)
     ]
     if swapped:
         grids[0], grids[1] = grids[1], grids[0]
@@ -250,7 +262,14 @@ def meshgrid(*tensors, indexing=None):
 
 
 @overridable
-def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+def norm(
+    input: torch.Tensor,
+    p: float | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    out: torch.Tensor | None = None,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
     """The norm of a tensor: of vectors over `dim` (one or several), or of all elements.
 
     `p` is a number, inf, -inf, "fro" (the square root of the sum of squares) or "nuc" (the sum of singular values of
@@ -275,32 +294,32 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
 
 
 @overridable
-def split(tensor, split_size_or_sections, dim=0):
+def split(tensor: torch.Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[torch.Tensor, ...]:
     """Views of the tensor, in pieces of `split_size_or_sections` along `dim` (the last may be smaller), or of the
     sizes in that list.
     """
     return tensor.split(split_size_or_sections, dim)
 
 
-def spmm(input, mat2):
+def spmm(input: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
     """The matrix product, under the name that PyTorch gives it for a sparse `input` (n, m)."""
     return torch.mm(input, mat2)
 
 
 @overridable
 def stft(
-    input,
-    n_fft,
-    hop_length=None,
-    win_length=None,
-    window=None,
-    center=True,
-    pad_mode="reflect",
-    normalized=False,
-    onesided=None,
-    return_complex=None,
-    align_to_window=None,
-):
+    input: torch.Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: torch.Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> torch.Tensor:
     """The short-time Fourier transform of signals (T,) or (B, T): (B?, N, frames), complex.
 
     `center` pads both ends by n_fft // 2 in `pad_mode`. `hop_length` defaults to n_fft // 4.
@@ -331,7 +350,7 @@ def _slope_weights(spacing, dim, like) -> tuple:
     return [-0.5 / spacing, 0.0, 0.5 / spacing], [spacing] * 4
 
 
-def _slope(input, dim, spacing, edge_order):
+def _slope(input, dim, spacing, edge_order) -> torch.Tensor:
     n = input.size(dim)
     weights, steps = _slope_weights(spacing, dim, input)
     at = [input.narrow(dim, i, 1) for i in (0, 1, 2, n - 3, n - 2, n - 1) if 0 <= i < n]
@@ -348,7 +367,9 @@ def _slope(input, dim, spacing, edge_order):
 
 
 @overridable
-def gradient(input, *, spacing=1, dim=None, edge_order=1) -> tuple:
+def gradient(
+    input: torch.Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> tuple:
     """Slopes along each dimension in `dim` (all by default), from differences of neighbours: a tuple of tensors.
 
     `spacing` is one distance, a distance for each dimension, or a tensor of coordinates for each; `edge_order` 2 takes three
@@ -391,13 +412,13 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1) -> tuple:
     return tuple(_slope(input, d, h, edge_order) for d, h in zip(dims, spacing, strict=True))
 
 
-def istft(*args, **kwargs):
+def istft(*args: Any, **kwargs: Any) -> torch.Tensor:
     """The inverse of `stft`."""
     return torch._VF.istft(*args, **kwargs)
 
 
 @overridable
-def lu(A, pivot=True, get_infos=False, out=None):
+def lu(A: torch.Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[torch.Tensor, ...]:
     """The LU factorisation: (LU, pivots), and with `get_infos` also the error codes."""
     LU, pivots, infos = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     result = (LU, pivots, infos) if get_infos else (LU, pivots)
@@ -411,7 +432,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
 
 
 @overridable
-def tensordot(a, b, dims=2, out=None):
+def tensordot(a: torch.Tensor, b: torch.Tensor, dims: Any = 2, out: torch.Tensor | None = None) -> torch.Tensor:
     """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`."""
     if isinstance(dims, torch.Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
@@ -435,24 +456,34 @@ def _results(values, inverse, counts, return_inverse, return_counts):
 
 
 @overridable
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(
+    input: torch.Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
     """The distinct elements (or slices along `dim`), and on request where each input went and how often each comes."""
     if dim is None:
-        results = torch._unique2(input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
+        results: Any = torch._unique2(input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     else:
         results = torch._VF.unique_dim(input, dim, sorted, return_inverse, return_counts)
-    return _results(*results, return_inverse, return_counts)
+    values, inverse, counts = results
+    return _results(values, inverse, counts, return_inverse, return_counts)
 
 
 @overridable
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(
+    input: torch.Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """The elements (or slices along `dim`) without those equal to the one before them; extras as `unique`'s."""
-    results = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
-    return _results(*results, return_inverse, return_counts)
+    results: Any = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
+    values, inverse, counts = results
+    return _results(values, inverse, counts, return_inverse, return_counts)
 
 
 @overridable
-def unravel_index(indices, shape):
+def unravel_index(indices: torch.Tensor, shape: int | Sequence[int]) -> tuple[torch.Tensor, ...]:
     """Coordinates in an array of `shape` of flat `indices`: one tensor for each dimension.
 
     Raises ValueError for a shape with a negative size, TypeError for indices that are no integers.

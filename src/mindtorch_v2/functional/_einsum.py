@@ -3,9 +3,12 @@
 What depends on the equation and the sizes alone is worked out once for each, as a plan of views, sums and products.
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mindtorch_v2 as torch
 
@@ -14,7 +17,7 @@ __all__ = ["contract"]
 _ELLIPSIS = "..."
 
 
-def contract(equation, operands):
+def contract(equation: str, operands: Sequence[torch.Tensor]) -> torch.Tensor:
     """The sum of products that `equation` says of the tensors `operands`.
 
     Raises RuntimeError for an equation that is malformed or does not fit the operands.
@@ -46,7 +49,7 @@ class _Product(NamedTuple):
     summed_left: list
     summed_right: list
     swapped: bool
-    matrices: "_Matrices | None"
+    matrices: _Matrices | None
 
 
 class _Matrices(NamedTuple):
@@ -61,13 +64,13 @@ class _Matrices(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    alignments: list
+    alignments: tuple
     summed_first: list
     products: list
     shape: list
 
 
-def _aligned(operand, alignment):
+def _aligned(operand, alignment) -> torch.Tensor:
     for first, second in alignment.diagonals:
         operand = operand.diagonal(0, first, second).movedim(-1, first)
     if alignment.order is not None:
@@ -75,7 +78,7 @@ def _aligned(operand, alignment):
     return operand if alignment.shape is None else operand.reshape(alignment.shape)
 
 
-def _multiply(a, b, product):
+def _multiply(a, b, product) -> torch.Tensor:
     if product.summed_left:
         a = a.sum(product.summed_left, keepdim=True)
     if product.summed_right:
@@ -123,7 +126,7 @@ def _parse(equation, count) -> tuple:
     return inputs, output
 
 
-def _labels(text, where):
+def _labels(text, where) -> list[str]:
     labels, i = [], 0
     while i < len(text):
         if text.startswith(_ELLIPSIS, i):
@@ -145,9 +148,10 @@ def _labels(text, where):
     return labels
 
 
-def _check_sizes(inputs, shapes):
+def _check_sizes(inputs, shapes) -> int:
     """The greatest number of dimensions of an ellipsis; raises RuntimeError where sizes do not fit."""
-    sizes, ellipsis_rank = {}, 0
+    sizes: dict[Any, Any] = {}
+    ellipsis_rank = 0
     for i, (labels, shape) in enumerate(zip(inputs, shapes)):
         named = len(labels) - labels.count(_ELLIPSIS)
         rest = len(shape) - named
@@ -159,7 +163,8 @@ def _check_sizes(inputs, shapes):
             )
         if _ELLIPSIS in labels:
             ellipsis_rank = max(ellipsis_rank, rest)
-        dim, own = 0, {}
+        dim = 0
+        own: dict[Any, Any] = {}
         for label in labels:
             if label == _ELLIPSIS:
                 dim += rest
@@ -258,5 +263,5 @@ def _without(sizes, summed) -> list:
     return [1 if d in summed else size for d, size in enumerate(sizes)]
 
 
-def _size(sizes, dims):
+def _size(sizes, dims) -> int:
     return prod(sizes[d] for d in dims)

@@ -1,11 +1,15 @@
 """Python code for a graph: the text of its `forward`, and the objects that the text names."""
 
+from __future__ import annotations
+
 import dataclasses
 import enum
 import inspect
 import re
 import types
 import typing
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops import OpOverload
@@ -13,6 +17,11 @@ from mindtorch_v2.utils import _pytree as pytree
 
 from ._naming import BUILTINS, from_torch
 from .node import DTYPE_NAMES, Node, _get_qualified_name, _type_repr, described_value, shape_text
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx._naming import Namespace
+    from mindtorch_v2.fx.graph import _Nodes
+
 
 REFLECTABLE = {
     "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "floordiv": "{} // {}", "truediv": "{} / {}",
@@ -53,18 +62,18 @@ class Style:
     expanded_def: bool = False
     additional_meta: list | None = None
 
-    def paint(self, color, text):
+    def paint(self, color: str, text: str) -> str:
         return f"\033[{_COLORS[color]}m{text}\033[0m" if self.colored else text
 
 
-def dotted(base, path):
+def dotted(base: str, path: str) -> str:
     """`base.a.b`, with getattr for parts that are no identifiers."""
     for part in path.split("."):
         base = f"{base}.{part}" if part.isidentifier() else f'getattr({base}, "{part}")'
     return base
 
 
-def trace_summary(trace) -> str | None:
+def trace_summary(trace: Any) -> str | None:
     """The innermost frame that a recorded trace names, in one line; None if there is none."""
     lines = trace.strip().split("\n")
     for place in range(len(lines) - 2, -1, -1):
@@ -82,7 +91,7 @@ class CodeGen:
         self._body_transformer = None
         self._func_name = "forward"
 
-    def gen_fn_def(self, free_vars, maybe_return_annotation, *, expanded_def=False) -> str:
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
         """The line (or lines) that begin the function with the parameters `free_vars`."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
@@ -91,15 +100,15 @@ class CodeGen:
             return f"def {self._func_name}(\n{parameters}){maybe_return_annotation}:"
         return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"
 
-    def generate_output(self, output_args, *, descs=None, repr_fn=repr) -> str:
+    def generate_output(self, output_args: Any, *, descs: Any = None, repr_fn: Callable[..., Any] | None = repr) -> str:
         """The return statement."""
         return "return " + _returned(output_args, descs, repr_fn or repr)
 
-    def process_inputs(self, *args):
+    def process_inputs(self, *args: Any) -> Any:
         """The values that the graph's placeholders get where the function gets `args`."""
         return args
 
-    def process_outputs(self, outputs):
+    def process_outputs(self, outputs: Any) -> Any:
         """The result of the function where the graph gives `outputs`."""
         return outputs
 
@@ -117,7 +126,7 @@ def _with_comment(parameter) -> str:
     return f"{code.rstrip()},  # {comment.lstrip()}" if mark else f"{parameter},"
 
 
-def _returned(value, descriptions, text):
+def _returned(value, descriptions, text) -> str:
     if descriptions is None or not isinstance(value, (list, tuple)):
         return text(value)
     begin, end = "()" if isinstance(value, tuple) else "[]"
@@ -136,20 +145,20 @@ class PyTreeInfo(typing.NamedTuple):
 class PyTreeCodeGen(CodeGen):
     """Code for a graph whose placeholders are the leaves of nested arguments."""
 
-    def __init__(self, pytree_info) -> None:
+    def __init__(self, pytree_info: PyTreeInfo) -> None:
         super().__init__()
         self.pytree_info = pytree_info
 
-    def process_inputs(self, *inputs):
+    def process_inputs(self, *inputs: Any) -> Any:
         return pytree.arg_tree_leaves(*inputs)
 
-    def process_outputs(self, out):
+    def process_outputs(self, out: Any) -> Any:
         spec = self.pytree_info.out_spec
         if spec is None:
             return out
         return pytree.tree_unflatten(out if isinstance(out, (list, tuple)) else [out], spec)
 
-    def gen_fn_def(self, free_vars, maybe_return_annotation, *, expanded_def=False):
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
         parameters = self.pytree_info.orig_args
         if parameters and parameters[0] == "self":
             free_vars.insert(0, "self")
@@ -176,7 +185,7 @@ class PyTreeCodeGen(CodeGen):
         pairs = ", ".join(f"'{key}':{name}" for key, name in zip(children[1].context, names[count:]))
         return f"([{', '.join(names[:count])}], {{{pairs}}})"
 
-    def generate_output(self, output_args, *, descs=None, repr_fn=repr):
+    def generate_output(self, output_args: Any, *, descs: Any = None, repr_fn: Callable[..., Any] | None = repr) -> str:
         if self.pytree_info.out_spec is None:
             return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)
         return f"return pytree.tree_unflatten({_returned(output_args, descs, repr_fn or repr)}, self._out_spec)"
@@ -185,18 +194,21 @@ class PyTreeCodeGen(CodeGen):
 class _Writer:
     """Writes one graph: a line for each node, then the function around them."""
 
-    def __init__(self, generator, nodes, root, namespace, style):
+    def __init__(self, generator: CodeGen, nodes: _Nodes, root: Any, namespace: Namespace, style: Style) -> None:
         self.generator, self.nodes, self.root, self.style = generator, nodes, root, style
         self.namespace = namespace
-        self.parameters, self.body, self.globals, self.wrapped = [], [], {}, {}
+        self.parameters: list[Any] = []
+        self.body: list[Any] = []
+        self.globals: dict[Any, Any] = {}
+        self.wrapped: dict[Any, Any] = {}
         self.returns = ""
-        self.said = None
+        self.said: Any = None
         for name, (_, value) in BUILTINS.items():
             self.name_of(name, value)
 
     # ---- names ----
 
-    def name_of(self, hint, value):
+    def name_of(self, hint: str, value: Any) -> str:
         """How the code refers to an object outside of the graph."""
         if from_torch(value) and value is not torch.device:
             return _get_qualified_name(value)
@@ -205,7 +217,7 @@ class _Writer:
             raise AssertionError(f"Global name {name} already assigned to different object")
         return name
 
-    def annotation(self, kind):
+    def annotation(self, kind: Any) -> str:
         if kind == ():
             return "()"
         text = _type_repr(kind)
@@ -214,13 +226,13 @@ class _Writer:
         origin = getattr(kind, "__origin__", None)
         if origin is None:
             return self.name_of(text, kind)
-        if isinstance(kind, typing._GenericAlias):
+        if isinstance(kind, typing._GenericAlias):  # type: ignore[attr-defined]  # (not in the stubs of the library)
             spelled = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typing.FrozenSet}
             origin = (spelled | {tuple: typing.Tuple}).get(origin, origin)
         name, arguments = self.name_of(_type_repr(origin), origin), typing.get_args(kind)
         return f"{name}[{','.join(map(self.annotation, arguments))}]" if arguments else name
 
-    def value(self, arg):
+    def value(self, arg: Any) -> str:
         if isinstance(arg, Node):
             return repr(arg)
         if isinstance(arg, tuple) and hasattr(arg, "_fields"):
@@ -239,17 +251,18 @@ class _Writer:
             return f"slice({self.value(arg.start)}, {self.value(arg.stop)}, {self.value(arg.step)})"
         return self.style.paint("blue", repr(arg))
 
-    def arguments(self, args, kwargs) -> str:
+    def arguments(self, args: Any, kwargs: Any) -> str:
         return ", ".join([*map(self.value, args), *(f"{key} = {self.value(value)}" for key, value in kwargs.items())])
 
     # ---- one node ----
 
-    def described(self, node):
+    def described(self, node: Node) -> str:
         """The annotation of a node's value."""
         told = "" if node.type is None else f" : {self.annotation(node.type)}"
         if not self.style.verbose:
             return told
-        value, paint = described_value(node.meta), self.style.paint
+        value: Any = described_value(node.meta)
+        paint = self.style.paint
         if isinstance(value, torch.Tensor):
             stride = shape_text(value.stride()) if self.style.include_stride else ""
             device = str(value.device) if self.style.include_device else ""
@@ -263,25 +276,25 @@ class _Writer:
             return f': "{DTYPE_NAMES[value.dtype]}{shape_text(value.shape)}"'
         return told
 
-    def placeholder(self, node) -> str:
+    def placeholder(self, node: Node) -> str:
         default = f" = {self.value(node.args[0])}" if node.args else ""
         desc = node.meta.get("desc") if self.style.expanded_def else None
         self.parameters.append(f"{node.target}{self.described(node)}{default}" + (f"  # {desc}" if desc else ""))
         raw = node.target.replace("*", "")
         return "" if raw == repr(node) else f"{node!r} = {raw}\n"
 
-    def call_method(self, node) -> str:
+    def call_method(self, node: Node) -> str:
         call = dotted(self.value(node.args[0]), node.target)
         return f"{node!r}{self.described(node)} = {call}({self.arguments(node.args[1:], node.kwargs)})"
 
-    def call_module(self, node) -> str:
+    def call_module(self, node: Node) -> str:
         call = dotted(self.root, node.target)
         return f"{node!r}{self.described(node)} = {call}({self.arguments(node.args, node.kwargs)})"
 
-    def get_attr(self, node) -> str:
+    def get_attr(self, node: Node) -> str:
         return f"{node!r}{self.described(node)} = {dotted(self.root, node.target)}"
 
-    def call_function(self, node) -> str:
+    def call_function(self, node: Node) -> str:
         begin = f"{node!r}{self.described(node)}"
         if getattr(node.target, "__module__", "") == "_operator":
             short = node.target.__name__
@@ -296,7 +309,7 @@ class _Writer:
             self.wrapped.setdefault(name)
         return f"{begin} = {name}({self.arguments(node.args, node.kwargs)})"
 
-    def output(self, node):
+    def output(self, node: Node) -> str:
         if node.type is not None:
             self.returns = f" -> {self.annotation(node.type)}"
         generate, options = self.generator.generate_output, {}
@@ -316,7 +329,7 @@ class _Writer:
             dropped.append(node)
         return f";  {self.style.paint('dim', ' = '.join([*map(repr, dropped), 'None']))}\n" if dropped else "\n"
 
-    def _origin(self, node):
+    def _origin(self, node) -> str:
         """A comment that says where the node comes from, unless the node before came from there too."""
         if node.op in ("placeholder", "output"):
             return ""
@@ -338,7 +351,8 @@ class _Writer:
     # ---- the whole ----
 
     def _last_uses(self):
-        found, seen = {}, set()
+        found: dict[Any, Any] = {}
+        seen: set[Any] = set()
         for node in reversed(self.nodes):
             for used in node._input_nodes:
                 if used not in seen:
@@ -346,8 +360,9 @@ class _Writer:
                     found.setdefault(node, []).append(used)
         return found
 
-    def code(self):
+    def code(self) -> PythonCode:
         last_uses = self._last_uses()
+        place: int | None
         for place, node in enumerate(self.nodes):
             if self.style.verbose:
                 origin = self._origin(node)
@@ -367,7 +382,9 @@ class _Writer:
         begin = self.generator.gen_fn_def
         options = {"expanded_def": True} if self.style.expanded_def else {}
         prologue = begin(self.parameters, self.returns, **options)
-        lines, line_of, place = [], {}, None
+        lines: list[Any] = []
+        line_of: dict[Any, Any] = {}
+        place = None
         for line in "".join(body).split("\n"):
             counter = _COUNTER.search(line)
             if counter:

@@ -1,5 +1,7 @@
 """How objects are called in generated code: qualified names in PyTorch's spelling, and names that do not collide."""
 
+from __future__ import annotations
+
 import builtins
 import functools
 import inspect
@@ -7,6 +9,8 @@ import keyword
 import math
 import re
 import types
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -15,7 +19,7 @@ from mindtorch_v2.utils import _pytree as pytree
 _OURS = "mindtorch_v2"
 
 
-def torch_name(module):
+def torch_name(module: str) -> str:
     """A module's dotted name as programs know it: this package is `torch` to them."""
     if module == f"{_OURS}._namespace":
         return "torch"
@@ -45,7 +49,7 @@ def _lambda_name(function):
         raise RuntimeError("Unable to represent lambda") from error
 
 
-def qualified_name(function):
+def qualified_name(function: Callable[..., Any]) -> str:
     """The dotted name under which a callable is found, "torch.relu"; of a builtin only its name.
 
     Raises RuntimeError for what has no module.
@@ -72,14 +76,14 @@ def qualified_name(function):
     return f"{torch_name(module)}.{name}".replace("torch._ops.", "torch.ops.", 1)
 
 
-def node_name_of(function):
+def node_name_of(function: Callable[..., Any]) -> str:
     """The name of a node that calls `function`: the name that PyTorch's function has ("linalg_inv")."""
     if isinstance(function, _C.Function):
         return qualified_name(function).rpartition(".")[2]
     return function.__name__
 
 
-def type_text(annotation):
+def type_text(annotation: Any) -> str:
     """An annotation in code."""
     if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
         if annotation.__module__ == "builtins":
@@ -92,7 +96,7 @@ def type_text(annotation):
     )
 
 
-def from_torch(value):
+def from_torch(value: Any) -> Any:
     """Whether generated code reaches a value through the name `torch`."""
     module = getattr(value, "__module__", None)
     if module is not None:
@@ -106,7 +110,7 @@ def from_torch(value):
     return any(getattr(place, name, None) is value for place in (torch, torch.nn.functional))
 
 
-def snake_case(name):
+def snake_case(name: str) -> str:
     """`nameLikeThis` -> `name_like_this`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
@@ -116,7 +120,7 @@ BUILTINS: dict = {}
 _TAKEN = {word: object() for word in keyword.kwlist} | dict(vars(builtins))
 
 
-def register_builtin(name, statement, value) -> None:
+def register_builtin(name: str, statement: str, value: Any) -> None:
     """Lets all generated code name `value`; `statement` makes it where the code is saved."""
     BUILTINS[name] = (statement, value)
     _TAKEN[name] = value
@@ -142,16 +146,16 @@ _NUMBERED = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 class Namespace:
     """Gives names to objects: valid, each once, and none that hides a builtin."""
 
-    def __init__(self):
-        self._names = {}  # object -> name
-        self._used = set()
-        self._last = {}  # base -> the greatest number given to it
+    def __init__(self) -> None:
+        self._names: dict[Any, Any] = {}  # object -> name
+        self._used: set[Any] = set()
+        self._last: dict[Any, Any] = {}  # base -> the greatest number given to it
 
-    def create_name(self, candidate, obj):
+    def create_name(self, candidate: str, obj: Any) -> str:
         """The name of `obj`, made of `candidate` if it has none yet. With None for `obj`, a new name each time."""
         if obj is not None and obj in self._names:
             return self._names[obj]
-        parts = _NUMBERED.fullmatch(candidate)
+        parts: Any = _NUMBERED.fullmatch(candidate)
         if parts is None:
             candidate = re.sub("[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"
             candidate = f"_{candidate}" if candidate[0].isdigit() else candidate
@@ -173,7 +177,7 @@ class Namespace:
             self._names[obj] = candidate
         return candidate
 
-    def associate_name_with_obj(self, name, obj) -> None:
+    def associate_name_with_obj(self, name: str, obj: Any) -> None:
         """Says that `obj` has this name; AssertionError if it has one."""
         if self._names.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")

@@ -1,20 +1,32 @@
 """Flattening along a given structure, as generated code does it with the arguments of a call."""
 
+from __future__ import annotations
+
 from collections import namedtuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2.utils._pytree import TreeSpec
+
 
 __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
 
 _by_spec: dict = {}
 
 
-def register_pytree_flatten_spec(cls, flatten_fn_spec, flatten_fn_exact_match_spec=None) -> None:
+def register_pytree_flatten_spec(
+    cls: type | Callable[..., Any],
+    flatten_fn_spec: Callable[..., Any],
+    flatten_fn_exact_match_spec: Callable[..., Any] | None = None,
+) -> None:
     """Take containers of class `cls` apart with `flatten_fn_spec(tree, spec)`, which gives the children."""
     _by_spec[cls] = flatten_fn_spec
 
 
-def tree_flatten_spec(tree, spec):
+def tree_flatten_spec(tree: Any, spec: TreeSpec) -> list[Any]:
     """The leaves of `tree`, which has the structure `spec`. Where that asks for fewer items than there are, the rest is left.
 
     Raises RuntimeError for a tree of a registered class that has another structure.

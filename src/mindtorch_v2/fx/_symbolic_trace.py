@@ -1,5 +1,7 @@
 """Symbolic tracing: a function or module is run once with proxies for its inputs, and what it does is recorded."""
 
+from __future__ import annotations
+
 import builtins
 import collections
 import contextlib
@@ -10,6 +12,9 @@ import math
 import sys
 import types
 import warnings
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.annotations import read_annotations, read_signature
@@ -40,12 +45,12 @@ _wrapped_functions: dict = {}  # (identity of the globals, name) -> the globals:
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-def is_fx_tracing():
+def is_fx_tracing() -> bool:
     """Whether a symbolic trace is running."""
     return _state.tracing
 
 
-def is_fx_symbolic_tracing():
+def is_fx_symbolic_tracing() -> bool:
     """Whether a symbolic trace, and no compiler, is running."""
     return _state.tracing and not torch.compiler.is_compiling()
 
@@ -53,16 +58,17 @@ def is_fx_symbolic_tracing():
 class ProxyableClassMeta(type):
     """The metaclass of classes whose construction from proxies is recorded as a call."""
 
-    def __init__(cls, name, bases, attrs) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         _proxyable_classes.setdefault(cls)
         super().__init__(name, bases, attrs)
 
-    def __call__(cls, *args, **kwargs):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         proxy = _find_proxy(args, kwargs) if is_fx_tracing() else None
         if proxy is not None:
             return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
-        made = cls.__new__(cls)
-        cls.__init__(made, *args, **kwargs)
+        kind: Any = cls
+        made = kind.__new__(kind)
+        kind.__init__(made, *args, **kwargs)
         return made
 
 
@@ -79,7 +85,7 @@ PH = PHBase()
 class PHWithMeta(PHBase):
     """An input that stays an input; its attributes go to the node."""
 
-    def __init__(self, ph_key=None) -> None:
+    def __init__(self, ph_key: str | None = None) -> None:
         self.ph_key = ph_key
 
 
@@ -110,10 +116,11 @@ def _with_positional_parameters(function, count):
 class _Patches:
     """Replacements in namespaces and classes, undone in reverse."""
 
-    def __init__(self):
-        self._undo, self._seen = [], set()
+    def __init__(self) -> None:
+        self._undo: list[Any] = []
+        self._seen: set[Any] = set()
 
-    def item(self, namespace, name, value) -> None:
+    def item(self, namespace: dict[str, Any], name: str, value: Any) -> None:
         if (id(namespace), name) in self._seen:
             return
         self._seen.add((id(namespace), name))
@@ -123,11 +130,11 @@ class _Patches:
             self._undo.append(functools.partial(namespace.__delitem__, name))
         namespace[name] = value
 
-    def attribute(self, owner, name, value) -> None:
+    def attribute(self, owner: type[torch.nn.Module], name: str, value: Any) -> None:
         self._undo.append(functools.partial(setattr, owner, name, getattr(owner, name)))
         setattr(owner, name, value)
 
-    def leaves(self, namespace, identities) -> None:
+    def leaves(self, namespace: dict[str, Any], identities: set[int]) -> None:
         """Make leaves of those functions of a namespace."""
         if ("leaves", id(namespace)) in self._seen:
             return
@@ -144,7 +151,7 @@ class _Patches:
 
 def _as_leaf(function):
     @functools.wraps(function)
-    def leaf(*args, **kwargs):
+    def leaf(*args: Any, **kwargs: Any) -> Any:
         proxy = _find_proxy(args, kwargs)
         if proxy is None:
             return function(*args, **kwargs)
@@ -162,7 +169,12 @@ class Tracer(TracerBase):
     `param_shapes_constant` gives the shapes of parameters as numbers.
     """
 
-    def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
+    def __init__(
+        self,
+        autowrap_modules: Sequence[ModuleType] = (math,),
+        autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
         self._autowrap_function_ids = {
             id(value)
             for module in autowrap_modules
@@ -171,23 +183,23 @@ class Tracer(TracerBase):
         } | set(map(id, autowrap_functions))
         self._autowrap_search = list(autowrap_modules)
         self.param_shapes_constant = param_shapes_constant
-        self.submodule_paths = None
+        self.submodule_paths: dict[Any, str] | None = None
         self.root_module_name = ""
         self.scope = Scope("", None)
-        self.module_stack = collections.OrderedDict()
-        self.num_calls = {}
-        self.node_name_to_scope = {}
+        self.module_stack: collections.OrderedDict[Any, Any] = collections.OrderedDict()
+        self.num_calls: dict[Any, Any] = {}
+        self.node_name_to_scope: dict[Any, Any] = {}
 
     # ---- arguments ----
 
-    def get_fresh_qualname(self, prefix) -> str:
+    def get_fresh_qualname(self, prefix: str) -> str:
         """The prefix with the first number under which the root has no attribute yet."""
         number = 0
         while hasattr(self.root, f"{prefix}{number}"):
             number += 1
         return f"{prefix}{number}"
 
-    def create_arg(self, a):
+    def create_arg(self, a: Any) -> Any:
         """As in the base; parameters, buffers and modules become `get_attr` nodes, other tensors constants of the root.
 
         NameError for a parameter that the root does not have.
@@ -216,19 +228,19 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self._keep(a, f"_{type(a).__name__}_constant_"), (), {})
         return super().create_arg(a)
 
-    def _keep(self, value, prefix):
+    def _keep(self, value, prefix) -> str:
         name = self.get_fresh_qualname(prefix)
         setattr(self.root, name, value)
         return name
 
     # ---- modules ----
 
-    def is_leaf_module(self, m, module_qualified_name):
+    def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
         """Whether calls of a module are recorded as they are: those of `torch.nn` but Sequential are."""
         module = torch_name(type(m).__module__)
         return module.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
 
-    def path_of_module(self, mod):
+    def path_of_module(self, mod: torch.nn.Module) -> str:
         """The dotted path of a module of the root; NameError if it is none."""
         if self.submodule_paths:
             path = self.submodule_paths.get(mod)
@@ -238,7 +250,7 @@ class Tracer(TracerBase):
             raise NameError("module is not installed as a submodule")
         return path
 
-    def call_module(self, m, forward, args, kwargs):
+    def call_module(self, m: torch.nn.Module, forward: Callable[..., Any], args: Any, kwargs: Any) -> Proxy:
         """Result of a call of a module: a `call_module` node for a leaf, else what `forward(*args, **kwargs)` gives."""
         path = self.path_of_module(m)
         with ScopeContextManager(self.scope, Scope(path, type(m))) as scope:
@@ -253,7 +265,9 @@ class Tracer(TracerBase):
             finally:
                 del self.module_stack[key]
 
-    def getattr(self, attr, attr_val, parameter_proxy_cache):
+    def getattr(
+        self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]
+    ) -> torch.Tensor | ParameterProxy | torch.nn.Module:
         """Value of `module.attr`: a proxy for a parameter of the root (for buffers too if so asked), else the value."""
         if isinstance(attr_val, torch.nn.Parameter):
             members = self.root.named_parameters()
@@ -265,7 +279,7 @@ class Tracer(TracerBase):
         if path is None:
             return attr_val
         if path not in parameter_proxy_cache:
-            options = {}
+            options: dict[str, Any] = {}
             if self.param_shapes_constant and isinstance(attr_val, torch.nn.Parameter):
                 options["proxy_factory_fn"] = lambda node: ParameterProxy(self, node, path, attr_val)
             parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {}, **options)
@@ -273,7 +287,7 @@ class Tracer(TracerBase):
 
     # ---- the trace ----
 
-    def create_args_for_root(self, root_fn, is_module, concrete_args=None) -> tuple:
+    def create_args_for_root(self, root_fn: Callable[..., Any], is_module: bool, concrete_args: Any = None) -> tuple:
         """The function to run and its arguments: a placeholder for each parameter that is not fixed by `concrete_args`.
 
         RuntimeError if a module's forward has no `self`, or for a tuple of another length.
@@ -297,7 +311,7 @@ class Tracer(TracerBase):
                 )
             concrete_args = dict(zip(names_left, concrete_args))
 
-        def placeholder(name):
+        def placeholder(name: str) -> dict[str, Proxy] | list[Proxy] | Proxy:
             return self._proxy_placeholder(name, concrete_args, signature, unwrapped)
 
         args.extend(map(placeholder, names_left))
@@ -312,7 +326,7 @@ class Tracer(TracerBase):
             return root_fn, args
         generator = self.graph._codegen = PyTreeCodeGen(PyTreeInfo(original, spec, None))
 
-        def of_leaves(*leaves):
+        def of_leaves(*leaves):  # without types: those of what is traced go into its code
             result, out_spec = pytree.tree_flatten(root_fn(*pytree.tree_unflatten(list(leaves), spec)))
             generator.pytree_info = generator.pytree_info._replace(out_spec=out_spec)
             return result
@@ -320,7 +334,7 @@ class Tracer(TracerBase):
         return of_leaves, flat
 
     def _proxy_placeholder(self, name, concrete_args, signature, function):
-        default = ()
+        default: tuple[Any, ...] = ()
         if name[0] != "*" and signature.parameters[name].default is not inspect.Parameter.empty:
             default = (signature.parameters[name].default,)
         if concrete_args is None or name not in concrete_args:
@@ -328,7 +342,7 @@ class Tracer(TracerBase):
             return self.create_proxy("placeholder", name, default, {}, type_expr=annotation)
         count = 0
 
-        def fixed(value):
+        def fixed(value: Any) -> bool | Proxy:
             nonlocal count
             count += 1
             out = self.create_proxy("placeholder", f"{name}_{count}", default, {})
@@ -351,7 +365,7 @@ class Tracer(TracerBase):
 
         return pytree.tree_map(fixed, concrete_args[name])
 
-    def trace(self, root, concrete_args=None):
+    def trace(self, root: Any, concrete_args: Any = None) -> Graph:
         """The graph of a module's forward, or of a function.
 
         `concrete_args` fixes arguments by name: what depends on them is decided now, and the graph asserts their values.
@@ -396,16 +410,17 @@ class Tracer(TracerBase):
     @contextlib.contextmanager
     def _recording(self, namespace):
         """Within the block modules' attributes and calls go by this tracer, and leaf functions are recorded."""
-        patches, cache = _Patches(), {}
+        patches = _Patches()
+        cache: dict[str, Any] = {}
         module_class = torch.nn.Module
         fetch, call = module_class.__getattr__, module_class.__call__
 
         @functools.wraps(fetch)
-        def traced_fetch(module, attr):
+        def traced_fetch(module: torch.nn.Module, attr: str) -> Any:
             return self.getattr(attr, fetch(module, attr), cache)
 
         @functools.wraps(call)
-        def traced_call(module, *args, **kwargs):
+        def traced_call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
             patches.leaves(getattr(module.forward, "__globals__", {}), self._autowrap_function_ids)
             return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
 
@@ -422,7 +437,7 @@ class Tracer(TracerBase):
         finally:
             patches.undo()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[Any, Any] | None) -> Self:
         made = Tracer.__new__(type(self))
         for name, value in self.__dict__.items():
             made.__dict__[name] = copy.copy(value) if name == "_autowrap_search" else copy.deepcopy(value, memo)
@@ -432,7 +447,7 @@ class Tracer(TracerBase):
 register_tracer(Tracer)
 
 
-def wrap(fn_or_name):
+def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
     """Mark a module-level function (or its name) as a leaf for symbolic tracing; returns it.
 
     RuntimeError if the argument is neither a function nor a name, NotImplementedError elsewhere than at module level.
@@ -447,7 +462,7 @@ def wrap(fn_or_name):
     return fn_or_name
 
 
-def symbolic_trace(root, concrete_args=None):
+def symbolic_trace(root: Any, concrete_args: Any = None) -> GraphModule:
     """Record what a module or a function does with proxies for its inputs; a GraphModule.
 
     `concrete_args` fixes some inputs, by name; see `Tracer.trace`, with its errors.

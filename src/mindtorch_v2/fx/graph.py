@@ -1,9 +1,13 @@
 """A program as a list of nodes, each of which uses nodes before it."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import inspect
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 
@@ -19,6 +23,12 @@ from ._naming import register_builtin as _register_custom_builtin  # noqa: F401 
 from .immutable_collections import immutable_dict
 from .node import Node, map_arg
 
+if TYPE_CHECKING:
+    from mindtorch_v2.fx._symbolic_trace import Tracer
+    from mindtorch_v2.fx.graph_module import GraphModule
+    from mindtorch_v2.fx.immutable_collections import immutable_list
+
+
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
 _REACHED_HERE = (inplace_methods, magic_methods, reflectable_magic_methods, _PyTreeCodeGen, _PyTreeInfo)
@@ -28,13 +38,13 @@ _LEGAL_OPS = ("call_function", "call_method", "get_attr", "call_module", "placeh
 class _Nodes:
     """The nodes of a graph in order. Walking may go on while the current node is erased or others are put in."""
 
-    def __init__(self, graph, backwards=False) -> None:
+    def __init__(self, graph: Graph, backwards: bool = False) -> None:
         self.graph, self.backwards = graph, backwards
 
     def __len__(self) -> int:
         return self.graph._len
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Node]:
         root = self.graph._root
         node = root._prev if self.backwards else root._next
         while node is not root:
@@ -42,21 +52,21 @@ class _Nodes:
                 yield node
             node = node._prev if self.backwards else node._next
 
-    def __reversed__(self):
+    def __reversed__(self) -> Iterator[Node]:
         return iter(_Nodes(self.graph, not self.backwards))
 
 
 class _InsertPoint:
     """Where new nodes go, until the end of the `with` block (for good without one)."""
 
-    def __init__(self, graph, insert) -> None:
+    def __init__(self, graph: Graph, insert: Callable[..., Any]) -> None:
         self.graph = graph
         self.before, graph._insert = graph._insert, insert
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self.graph._insert = self.before
 
 
@@ -73,7 +83,12 @@ class Graph:
         return relu
     """
 
-    def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
+    def __init__(
+        self,
+        owning_module: Any = None,
+        tracer_cls: type[Tracer] | None = None,
+        tracer_extras: dict[str, Any] | None = None,
+    ) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._insert = self._root.prepend
         self._len = 0
@@ -83,33 +98,33 @@ class Graph:
         self._tracer_cls = tracer_cls
         self._tracer_extras = tracer_extras
         self._codegen = CodeGen()
-        self._co_fields = {}
+        self._co_fields: dict[Any, Any] = {}
         self._numbered = False
 
     # ---- what is in it ----
 
     @property
-    def owning_module(self):
+    def owning_module(self) -> GraphModule | None:
         """The GraphModule that it belongs to, or None."""
         return self._owning_module
 
     @owning_module.setter
-    def owning_module(self, mod) -> None:
+    def owning_module(self, mod: torch.nn.Module) -> None:
         self._owning_module = mod
 
     @property
-    def nodes(self):
+    def nodes(self) -> _Nodes:
         """The nodes in order, forwards and (with `reversed`) backwards; has a length."""
         return _Nodes(self)
 
-    def output_node(self):
+    def output_node(self) -> Node:
         """The output node, which is the last one; AssertionError if it is another kind."""
         node = next(iter(reversed(self.nodes)))
         if node.op != "output":
             raise AssertionError(f"Expected output node, got op={node.op}")
         return node
 
-    def find_nodes(self, *, op, target=None, sort=True) -> list:
+    def find_nodes(self, *, op: str, target: Callable[..., Any] | str | None = None, sort: bool = True) -> list:
         """The nodes of one kind, and with one target, in order. A target must be named for "call_function"."""
         if op == "call_function" and target is None:
             raise AssertionError("target must not be None for call_function op")
@@ -118,7 +133,7 @@ class Graph:
     def _moved(self) -> None:
         self._numbered = False
 
-    def _place_of(self, node):
+    def _place_of(self, node) -> int:
         if not self._numbered:
             for place, each in enumerate(self.nodes):
                 each._place = place
@@ -127,7 +142,15 @@ class Graph:
 
     # ---- making and erasing nodes ----
 
-    def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
+    def create_node(
+        self,
+        op: str,
+        target: Callable[..., Any] | str,
+        args: Any = None,
+        kwargs: Any = None,
+        name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:
         """A new node at the insert point (the end, at first); its name is made of `name` or of the target."""
         if args and not isinstance(args, tuple):
             raise AssertionError(f"args must be a tuple, got {type(args)}")
@@ -143,14 +166,14 @@ class Graph:
         self._len += 1
         return node
 
-    def _target_to_str(self, target):
+    def _target_to_str(self, target) -> str:
         if callable(target):
             return snake_case(node_name_of(target))
         if not isinstance(target, str):
             raise AssertionError(f"Expected target to be str, got {type(target)}")
         return snake_case(target[2:-2] if target.startswith("__") and target.endswith("__") else target)
 
-    def erase_node(self, to_erase) -> None:
+    def erase_node(self, to_erase: Node) -> None:
         """Take a node out. RuntimeError if another one uses it or it belongs to another graph."""
         if to_erase.users:
             raise RuntimeError(
@@ -171,7 +194,7 @@ class Graph:
             map_arg(to_erase._args, lambda node: None), map_arg(to_erase._kwargs, lambda node: None)
         )
 
-    def inserting_before(self, n=None):
+    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """New nodes go before `n` (at the begin if None): within the `with` block, or from now on."""
         if n is None:
             return self.inserting_after(self._root)
@@ -179,7 +202,7 @@ class Graph:
             raise AssertionError("Node to insert before is not in graph.")
         return _InsertPoint(self, n.prepend)
 
-    def inserting_after(self, n=None):
+    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
         """New nodes go after `n` (at the end if None), the last one first: within the `with` block, or from now on."""
         if n is None:
             return self.inserting_before(self._root)
@@ -187,12 +210,12 @@ class Graph:
             raise AssertionError("Node to insert after is not in graph.")
         return _InsertPoint(self, n.append)
 
-    def placeholder(self, name, type_expr=None, default_value=inspect.Signature.empty):
+    def placeholder(self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty) -> Node:
         """A parameter of the function."""
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
 
-    def get_attr(self, qualified_name, type_expr=None):
+    def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """An attribute of the module, by its dotted path; warns if there is none."""
         if self.owning_module is not None and not self._attribute_exists(qualified_name):
             warnings.warn(
@@ -206,34 +229,42 @@ class Graph:
     def _attribute_exists(self, path) -> bool:
         module_path, _, name = path.rpartition(".")
         try:
-            module = self.owning_module.get_submodule(module_path)
+            module: Any = self.owning_module
+            module = module.get_submodule(module_path)
         except AttributeError:
             warnings.warn(f"Failed to fetch module {module_path}!", stacklevel=3)
             return False
         value = getattr(module, name, None)
         return isinstance(value, (torch.nn.Module, torch.nn.Parameter)) or name in module._buffers
 
-    def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
+    def call_module(self, module_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None) -> Node:
         """A call of a submodule, by its dotted path; AttributeError if there is none."""
         if self.owning_module is not None:
             self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
-    def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
+    def call_method(self, method_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None) -> Node:
         """A call of a method of the first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
-    def call_function(self, the_function, args=None, kwargs=None, type_expr=None, name=None):
+    def call_function(
+        self,
+        the_function: Callable[..., Any],
+        args: Any = None,
+        kwargs: Any = None,
+        type_expr: Any = None,
+        name: str | None = None,
+    ) -> Node:
         """A call of a function, an operator of `torch.ops` or of the module `operator`."""
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
-    def output(self, result, type_expr=None):
+    def output(self, result: Any, type_expr: Any = None) -> Node:
         """The annotation of the function's result."""
         return self.create_node("output", "output", args=(result,), type_expr=type_expr)
 
     # ---- copies ----
 
-    def node_copy(self, node, arg_transform=lambda x: x):
+    def node_copy(self, node: Node, arg_transform: Callable[..., Any] = lambda x: x) -> Node:
         """A copy of a node of another graph; `arg_transform(node)` gives what stands for its inputs here."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         if not isinstance(args, tuple):
@@ -244,7 +275,9 @@ class Graph:
         made.meta = copy.copy(node.meta)
         return made
 
-    def graph_copy(self, g, val_map, return_output_node=False):
+    def graph_copy(
+        self, g: Graph, val_map: dict[Any, Any], return_output_node: bool = False
+    ) -> tuple[tuple[Node | None, ...] | immutable_list | Node, Node] | immutable_list | Node | None:
         """Copy all nodes of `g` but its output; returns the value of that, in terms of the copies.
 
         `val_map` gets the copy of each node; nodes that are in it already stand for what it says.
@@ -258,11 +291,11 @@ class Graph:
             val_map[node] = self.node_copy(node, lambda each: val_map[each])
         return None
 
-    def __deepcopy__(self, memo=None):
-        made = Graph(tracer_cls=self._tracer_cls)
+    def __deepcopy__(self, memo: dict[Any, Any] | None = None) -> Self:
+        made: Any = Graph(tracer_cls=self._tracer_cls)
         memo = {} if memo is None else memo
-        copies = {}
-        returned = made.graph_copy(self, copies, return_output_node=True)
+        copies: dict[Any, Any] = {}
+        returned: Any = made.graph_copy(self, copies, return_output_node=True)
         memo.update({id(node): each for node, each in copies.items()})
         made._codegen = copy.deepcopy(self._codegen)
         made._co_fields = self._co_fields
@@ -277,16 +310,16 @@ class Graph:
 
     def python_code(
         self,
-        root_module,
+        root_module: str,
         *,
-        verbose=False,
-        include_stride=False,
-        include_device=False,
-        colored=False,
-        expanded_def=False,
-        record_func=False,
-        additional_meta=None,
-    ):
+        verbose: bool = False,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        expanded_def: bool = False,
+        record_func: bool = False,
+        additional_meta: Sequence[str] | None = None,
+    ) -> PythonCode:
         """The graph as a Python function, a `PythonCode`; `root_module` is the name of the module in it ("self")."""
         # Names must differ from those of functions and types that the code names too: so they are given anew.
         namespace = _Namespace()
@@ -323,11 +356,11 @@ class Graph:
         for row in (heads, ["-" * width for width in widths], *rows):
             print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
-    def set_codegen(self, codegen) -> None:
+    def set_codegen(self, codegen: CodeGen) -> None:
         """Let `codegen`, a CodeGen, make the code."""
         self._codegen = codegen
 
-    def on_generate_code(self, make_transformer):
+    def on_generate_code(self, make_transformer: Callable[..., Any]) -> Any:
         """Let `make_transformer(current)` give a function that is handed the lines of the body and returns others.
 
         It holds from now on, or within a `with` block. `current` is the one before, or None.
@@ -336,7 +369,7 @@ class Graph:
         self._codegen._body_transformer = make_transformer(before)
 
         @contextlib.contextmanager
-        def until_the_end():
+        def until_the_end() -> Iterator[None]:
             try:
                 yield
             finally:
@@ -344,11 +377,11 @@ class Graph:
 
         return until_the_end()
 
-    def process_inputs(self, *args):
+    def process_inputs(self, *args: Any) -> Any:
         """The values that the placeholders get where the function gets `args`."""
         return self._codegen.process_inputs(*args)
 
-    def process_outputs(self, out):
+    def process_outputs(self, out: Any) -> Any:
         """The result of the function where the graph gives `out`."""
         return self._codegen.process_outputs(out)
 
@@ -385,7 +418,7 @@ class Graph:
             for node in self.nodes:
                 self._lint_target(node)
 
-    def _lint_target(self, node):
+    def _lint_target(self, node) -> None:
         calls = node.op == "call_function"
         if not (callable(node.target) if calls else isinstance(node.target, str)):
             expected = "a Callable" if calls else "a str"
@@ -394,7 +427,8 @@ class Graph:
             )
         if node.op not in ("get_attr", "call_module"):
             return
-        value, seen = self.owning_module, []
+        value = self.owning_module
+        seen: list[Any] = []
         for part in node.target.split("."):
             value = getattr(value, part, None)
             where = ".".join(seen)
@@ -408,7 +442,7 @@ class Graph:
                 )
             seen.append(part)
 
-    def eliminate_dead_code(self, is_impure_node=None):
+    def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Erase what nobody uses and what has no effect (`Node.is_impure`, or `is_impure_node(node)`).
 
         Returns whether anything was erased.

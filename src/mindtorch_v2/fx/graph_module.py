@@ -1,5 +1,7 @@
 """A module whose `forward` is the code of a graph."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import itertools
@@ -8,6 +10,8 @@ import pathlib
 import sys
 import traceback
 import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._as_torch import is_torch
@@ -15,6 +19,11 @@ from mindtorch_v2._as_torch import is_torch
 from ._codegen import PyTreeCodeGen
 from ._naming import BUILTINS, torch_name
 from .graph import Graph
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx._codegen import PythonCode
+    from mindtorch_v2.fx._symbolic_trace import Tracer
+
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 
@@ -24,10 +33,11 @@ _HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcop
 class _Sources:
     """Keeps generated code where tracebacks and `inspect` find it, under names of files that do not exist."""
 
-    def __init__(self):
-        self._texts, self._count = {}, itertools.count()
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._count = itertools.count()
 
-    def keep(self, source, namespace, fields):
+    def keep(self, source: str, namespace: dict[str, Any], fields: dict[str, Any]) -> str:
         name = f"<eval_with_key>.{next(self._count)}"
         if fields:
             name += f" from {fields['co_filename']}:{fields['co_firstlineno']} in {fields['co_name']}"
@@ -35,7 +45,7 @@ class _Sources:
         linecache.lazycache(name, {**namespace, "__file__": name, "__name__": name, "__loader__": self})
         return name
 
-    def get_source(self, name):
+    def get_source(self, name: str) -> str | None:
         return self._texts.get(name)
 
 
@@ -65,13 +75,13 @@ def _imports(namespace) -> str:
     return "\n".join(sorted(lines))
 
 
-def reduce_graph_module(body, import_block):
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
     """Load a pickled GraphModule, by its attributes, and the imports of its code, which is traced again."""
     forward = _function_of(_as_ours(import_block) + body["_code"], {})
     return _traced_again(forward, body)
 
 
-def _as_ours(import_block):
+def _as_ours(import_block) -> str:
     """Imports of `torch` as those of this package, where it goes by its own name."""
     if is_torch():
         return import_block
@@ -88,7 +98,7 @@ def _as_ours(import_block):
 class _CodeOnlyModule(torch.nn.Module):
     """The attributes of a GraphModule, as a module to take them from."""
 
-    def __init__(self, body) -> None:
+    def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
         self.__dict__ = body
 
@@ -96,7 +106,7 @@ class _CodeOnlyModule(torch.nn.Module):
 _tracers: list = []  # the class `Tracer`, which makes GraphModules: it registers itself
 
 
-def register_tracer(tracer_class) -> None:
+def register_tracer(tracer_class: type[Tracer]) -> None:
     """Let `tracer_class` trace modules that are unpickled, unless they name another one."""
     _tracers[:] = [tracer_class]
 
@@ -104,8 +114,10 @@ def register_tracer(tracer_class) -> None:
 def _traced_again(forward, body):
     tracer_class = body.get("_tracer_cls") or _tracers[0]
 
-    class KeepModules(tracer_class):
-        def is_leaf_module(self, m, module_qualified_name) -> bool:
+    base: Any = tracer_class
+
+    class KeepModules(base):
+        def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
             return True
 
     holder = type("_CodeOnlyModule", (_CodeOnlyModule,), {"forward": forward})(body)
@@ -144,7 +156,7 @@ def _indented(text, by) -> str:
     return "\n".join([first, *(" " * by + line if line.strip() else "" for line in rest)])
 
 
-def _readable(module, name, options):
+def _readable(module, name, options) -> str:
     code = module.graph.python_code(root_module="self", verbose=True, **options).src.lstrip("\n")
     text = _indented(f"class {name}(torch.nn.Module):\n{code}", 4)
     options = {key: value for key, value in options.items() if key != "expanded_def"}
@@ -157,14 +169,14 @@ def _readable(module, name, options):
 class _Call:
     """`__call__` of a GraphModule's class: shows where in the generated code an error arose."""
 
-    def __init__(self, cls, cls_call) -> None:
+    def __init__(self, cls: type[GraphModule], cls_call: Any) -> None:
         self.cls, self.cls_call = cls, cls_call
 
-    def __call__(self, obj, *args, **kwargs):
+    def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             if self.cls_call is not None:
                 return self.cls_call(obj, *args, **kwargs)
-            return super(self.cls, obj).__call__(*args, **kwargs)
+            return super(self.cls, obj).__call__(*args, **kwargs)  # type: ignore[misc]  # (an instance of it)
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             if "eval_with_key" not in last.filename:
@@ -202,16 +214,18 @@ class GraphModule(torch.nn.Module):
         return add
     """
 
-    def __new__(cls, *args, **kwargs):
+    _wrapped_call: Any
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         # Each instance has a class of its own, which its forward is put on.
         base = next(kind for kind in cls.__mro__ if kind.__qualname__.rpartition(".")[2] != "GraphModuleImpl")
         made = type("GraphModuleImpl", (base,), {"__module__": __name__, "__qualname__": "GraphModuleImpl"})
         return super().__new__(made)
 
-    def __init__(self, root, graph, class_name="GraphModule"):
+    def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()
         type(self).__name__ = class_name
-        named = [node.target for node in graph.nodes if node.op in ("get_attr", "call_module")]
+        named: Any = [node.target for node in graph.nodes if node.op in ("get_attr", "call_module")]
         if isinstance(root, torch.nn.Module):
             self.training = getattr(root, "training", self.training)
             if isinstance(root, _CodeOnlyModule):
@@ -233,12 +247,12 @@ class GraphModule(torch.nn.Module):
         tracer = graph._tracer_cls
         self._tracer_cls = tracer if tracer and "<locals>" not in tracer.__qualname__ else None
         self._tracer_extras = graph._tracer_extras or {}
-        self.meta = {}
+        self.meta: dict[Any, Any] = {}
         for hooks in _HOOKS:
             setattr(self, hooks, [])
 
-    def _install(self, path, value):
-        module = self
+    def _install(self, path, value) -> None:
+        module: Any = self
         *prefix, name = path.split(".")
         for part in prefix:
             below = getattr(module, part, None)
@@ -251,12 +265,12 @@ class GraphModule(torch.nn.Module):
     # ---- graph and code ----
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph. AssertionError if something else is assigned."""
         return self._graph
 
     @graph.setter
-    def graph(self, g) -> None:
+    def graph(self, g: Graph) -> None:
         if not isinstance(g, Graph):
             raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
         self._graph = g
@@ -264,18 +278,18 @@ class GraphModule(torch.nn.Module):
         self.recompile()
 
     @property
-    def code(self):
+    def code(self) -> str:
         """The text of `forward`."""
         return self._code
 
-    def recompile(self):
+    def recompile(self) -> PythonCode:
         """Make the code of the graph anew; to be called after changes in it. Returns a `PythonCode`."""
         if isinstance(self._graph._codegen, PyTreeCodeGen):
             self._in_spec = self._graph._codegen.pytree_info.in_spec
             self._out_spec = self._graph._codegen.pytree_info.out_spec
         code = self._graph.python_code(root_module="self")
         self._code, self._lineno_map, self._prologue_start = code.src, code._lineno_map, code._prologue_start
-        cls = type(self)
+        cls: Any = type(self)
         cls.forward = _function_of(code.src, code.globals, self._graph._co_fields)
         if "_wrapped_call" not in vars(cls):
             cls._wrapped_call = _Call(cls, vars(cls).get("__call__"))
@@ -287,15 +301,15 @@ class GraphModule(torch.nn.Module):
 
     def print_readable(
         self,
-        print_output=True,
-        include_stride=False,
-        include_device=False,
-        colored=False,
+        print_output: bool = True,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
         *,
-        fast_sympy_print=False,
-        expanded_def=False,
-        additional_meta=None,
-    ):
+        fast_sympy_print: bool = False,
+        expanded_def: bool = False,
+        additional_meta: Sequence[str] | None = None,
+    ) -> str:
         """The code with the shapes of values and where they come from, of this module and its graph modules.
 
         Returned, and printed too unless `print_output` is False.
@@ -318,10 +332,10 @@ class GraphModule(torch.nn.Module):
 
     # ---- submodules ----
 
-    def add_submodule(self, target, m):
+    def add_submodule(self, target: str, m: torch.nn.Module) -> bool:
         """Put the module `m` at a dotted path, with empty modules on the way; False if something else is in the way."""
         *prefix, name = target.split(".")
-        module = self
+        module: Any = self
         for part in prefix:
             below = getattr(module, part, None)
             if below is None:
@@ -333,10 +347,10 @@ class GraphModule(torch.nn.Module):
         module.add_module(name, m)
         return True
 
-    def delete_submodule(self, target):
+    def delete_submodule(self, target: str) -> bool:
         """Delete the module at a dotted path; False if there is none."""
         *prefix, name = target.split(".")
-        module = self
+        module: Any = self
         for part in prefix:
             module = getattr(module, part, None)
             if not isinstance(module, torch.nn.Module):
@@ -346,9 +360,9 @@ class GraphModule(torch.nn.Module):
         delattr(module, name)
         return True
 
-    def delete_all_unused_submodules(self):
+    def delete_all_unused_submodules(self) -> None:
         """Delete the modules that no node calls or takes an attribute from, and that hold none such."""
-        used = set()
+        used: set[Any] = set()
         for node in self.graph.nodes:
             if node.op not in ("call_module", "get_attr"):
                 continue
@@ -372,7 +386,7 @@ class GraphModule(torch.nn.Module):
         body["_graphmodule_cls_name"] = type(self).__name__
         return reduce_graph_module, (body, _imports(code.globals))
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Self:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         holder = _CodeOnlyModule(copy.deepcopy(self.__dict__, memo))
@@ -385,12 +399,12 @@ class GraphModule(torch.nn.Module):
             hook(made)
         return made
 
-    def __copy__(self):
-        made = GraphModule(self, self.graph)
+    def __copy__(self) -> Self:
+        made: Any = GraphModule(self, self.graph)
         made.meta = self.meta
         return made
 
-    def to_folder(self, folder, module_name="FxModule") -> None:
+    def to_folder(self, folder: pathlib.Path, module_name: str = "FxModule") -> None:
         """Write the module as a Python package in `folder`, whose class is `module_name`.
 
         Weights go to state_dict.pt. Children that are no plain layers are pickled beside it, with a warning.
@@ -457,12 +471,12 @@ def _hook_methods(kind, text) -> None:
     """`_register_<kind>_hook` and `_unregister_<kind>_hook`."""
     attribute = "_replace_hooks" if kind == "replace_node" else f"_{kind}_hooks"
 
-    def register(self, f) -> None:
+    def register(self: GraphModule, f: Callable[..., Any]) -> None:
         if not callable(f):
             raise AssertionError(text)
         getattr(self, attribute).append(f)
 
-    def unregister(self, f) -> None:
+    def unregister(self: GraphModule, f: Callable[..., Any]) -> None:
         if not callable(f):
             raise AssertionError(text)
         getattr(self, attribute).remove(f)

@@ -1,5 +1,9 @@
 """The containers in which a node keeps its arguments: a graph must hear of every change, so none is made in them."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["immutable_dict", "immutable_list"]
@@ -26,7 +30,7 @@ class immutable_list(list):
     __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
-    def __hash__(self):
+    def __hash__(self) -> int:  # type: ignore[override]  # (it does not change)
         return hash(tuple(self))
 
     def __reduce__(self) -> tuple:
@@ -43,16 +47,16 @@ class immutable_dict(dict):
     __delitem__ = __ior__ = __setitem__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
-    def __hash__(self):
+    def __hash__(self) -> int:  # type: ignore[override]  # (it does not change)
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple:
         return type(self), (tuple(self.items()),)
 
 
-def _like(plain, kind):
+def _like(plain, kind) -> None:
     """Registers `kind` as a tree node that is taken apart as `plain` is."""
-    node = pytree.SUPPORTED_NODES[plain]
+    node: Any = pytree.SUPPORTED_NODES[plain]
     pytree.register_pytree_node(
         kind,
         lambda tree: node.flatten_fn(plain(tree)),

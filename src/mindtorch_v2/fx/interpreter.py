@@ -1,13 +1,23 @@
 """Running a graph node by node, and making a new graph that way."""
 
+from __future__ import annotations
+
 import contextlib
 import inspect
+from typing import TYPE_CHECKING, Any
 
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import map_aggregate, map_arg
 from .proxy import Proxy
+
+if TYPE_CHECKING:
+    from .._operators.table.returns import ReturnType
+    from .._tensor import Tensor
+    from ..nn.modules.module import Module
+    from .node import Node
+
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -26,15 +36,15 @@ class Interpreter:
     tensor([0., 1.])
     """
 
-    def __init__(self, module, garbage_collect_values=True, graph=None):
+    def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module = module
         self.submodules = dict(module.named_modules())
         self.graph = module.graph if graph is None else graph
-        self.env = {}
+        self.env: dict[Any, Any] = {}
         self.name = "Interpreter"
         self.garbage_collect_values = garbage_collect_values
         self.extra_traceback = True
-        self.user_to_last_uses = {}
+        self.user_to_last_uses: dict[Any, Any] = {}
         if garbage_collect_values:
             seen = set()
             for node in reversed(self.graph.nodes):
@@ -43,7 +53,7 @@ class Interpreter:
                         seen.add(used)
                         self.user_to_last_uses.setdefault(node, []).append(used)
 
-    def run(self, *args, initial_env=None, enable_io_processing=True):
+    def run(self, *args: Any, initial_env: dict[Any, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """Run the graph with these arguments; its result. `initial_env` holds values of nodes that are known already.
 
         An error says at its end which node it came from.
@@ -73,7 +83,7 @@ class Interpreter:
                 return self.graph.process_outputs(result) if enable_io_processing else result
         return None
 
-    def boxed_run(self, args_list):
+    def boxed_run(self, args_list: Any) -> Tensor:
         """`run` with the arguments in a list, which is emptied, so that each may be freed after its last use.
 
         RuntimeError for a wrong number of them.
@@ -92,13 +102,13 @@ class Interpreter:
     def _set_current_node(self, node):
         yield
 
-    def run_node(self, n):
+    def run_node(self, n: Node) -> Any:
         """The value of a node, by the method that is called as its kind is."""
         with self._set_current_node(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
-    def placeholder(self, target, args, kwargs):
+    def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The next argument, or the default; RuntimeError if there is neither."""
         if target.startswith("*"):
             return list(self.args_iter)
@@ -111,30 +121,30 @@ class Interpreter:
                 f"Expected positional argument for parameter {target}, but one was not passed in!"
             ) from end
 
-    def get_attr(self, target, args, kwargs):
+    def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The attribute of the module."""
         return self.fetch_attr(target)
 
-    def call_function(self, target, args, kwargs):
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The result of the function."""
         if isinstance(target, str):
             raise AssertionError("target should not be a string for call_function")
         return target(*args, **kwargs)
 
-    def call_method(self, target, args, kwargs):
+    def call_method(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The result of the method of the first argument."""
         value, *rest = args
         return getattr(value, target)(*rest, **kwargs)
 
-    def call_module(self, target, args, kwargs):
+    def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The result of the submodule."""
         return self.fetch_attr(target)(*args, **kwargs)
 
-    def output(self, target, args, kwargs):
+    def output(self, target: Any, args: Any, kwargs: Any) -> Any:
         """Return the value of the graph's output."""
         return args[0]
 
-    def fetch_attr(self, target):
+    def fetch_attr(self, target: str) -> Any:
         """The object at a dotted path in the module; RuntimeError if nothing does."""
         value, parts = self.module, target.split(".")
         for place, part in enumerate(parts):
@@ -143,14 +153,14 @@ class Interpreter:
             value = getattr(value, part)
         return value
 
-    def fetch_args_kwargs_from_env(self, n) -> tuple:
+    def fetch_args_kwargs_from_env(self, n: Node) -> tuple:
         """The arguments of a node, with the values that were computed."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
-    def map_nodes_to_values(self, args, n):
+    def map_nodes_to_values(self, args: Any, n: Node) -> Any:
         """`args` with values for nodes; RuntimeError for a node that has none."""
 
-        def value_of(node):
+        def value_of(node: Node) -> float | list[Tensor | None] | tuple[Tensor | None, ...] | Tensor | ReturnType:
             if node not in self.env:
                 raise RuntimeError(
                     f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such issues"
@@ -170,27 +180,27 @@ class Transformer(Interpreter):
     tensor([0.5000])
     """
 
-    def __init__(self, module) -> None:
+    def __init__(self, module: Module) -> None:
         super().__init__(module)
         self.new_graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
         self.tracer = _AppendingTracer(self.new_graph)
         self.tracer.root = module
 
-    def placeholder(self, target, args, kwargs):
+    def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         default = args[0] if args else inspect.Signature.empty
         return Proxy(self.new_graph.placeholder(target, default_value=default), self.tracer)
 
-    def get_attr(self, target, args, kwargs):
+    def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
-    def call_module(self, target, args, kwargs):
+    def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
         return self.tracer.call_module(self.fetch_attr(target), self.fetch_attr(target).forward, args, kwargs)
 
-    def call_function(self, target, args, kwargs):
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
-    def transform(self):
+    def transform(self) -> GraphModule:
         """The new GraphModule."""
         result = super().run(enable_io_processing=False)
         if result is not None:
@@ -203,10 +213,10 @@ class Transformer(Interpreter):
 class _AppendingTracer(Tracer):
     """Records into a graph that is there already, with every module a leaf."""
 
-    def __init__(self, graph) -> None:
+    def __init__(self, graph: Graph) -> None:
         super().__init__()
         self.graph = graph
         self.tensor_attrs = {}
 
-    def is_leaf_module(self, m, module_qualified_name) -> bool:
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         return True

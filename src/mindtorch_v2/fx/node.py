@@ -1,7 +1,11 @@
 """One value of a graph: what computes it, from which other values, and who uses it."""
 
+from __future__ import annotations
+
 import enum
 import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops import OpOverload, OpOverloadPacket
@@ -10,6 +14,10 @@ from mindtorch_v2._sizes.graph_node import GraphNode
 from ._naming import qualified_name as _get_qualified_name
 from ._naming import type_text as _type_repr
 from .immutable_collections import immutable_dict, immutable_list
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph import Graph
+
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 
@@ -45,13 +53,13 @@ _DRAWING = {
 _side_effectful_functions = {torch._assert, operator.setitem, torch._C._set_grad_enabled}
 
 
-def has_side_effect(fn):
+def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a function whose calls a graph must keep even if their results are unused; returns it."""
     _side_effectful_functions.add(fn)
     return fn
 
 
-def map_aggregate(a, fn):
+def map_aggregate(a: Any, fn: Any) -> Any:
     """`a` with `fn` applied to what stands in its tuples, lists, dicts (as values) and slices.
 
     Lists and dicts come back immutable.
@@ -71,19 +79,19 @@ def map_aggregate(a, fn):
     return fn(a)
 
 
-def map_arg(a, fn):
+def map_arg(a: Any, fn: Any) -> Any:
     """`a` with each Node in it replaced by `fn(node)`."""
     if not callable(fn):
         raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda each: fn(each) if isinstance(each, Node) else each)
 
 
-def shape_text(sizes) -> str:
+def shape_text(sizes: Any) -> str:
     """`[2, 3]`, whatever kind of sequence it is."""
     return "[" + ", ".join(map(str, sizes)) + "]"
 
 
-def described_value(meta):
+def described_value(meta: Any) -> torch.Tensor | None:
     """The description of a node's value: the tensor that a tracer or a pass left in `meta`, or None."""
     for key in ("val", "tensor_meta", "example_value"):
         if key in meta:
@@ -91,7 +99,7 @@ def described_value(meta):
     return None
 
 
-def _argument_text(arg):
+def _argument_text(arg) -> str:
     if hasattr(arg, "_custom_fx_repr_fn"):
         return arg._custom_fx_repr_fn()
     if isinstance(arg, list):
@@ -120,7 +128,16 @@ class Node(GraphNode):
     `users` are the nodes that use this one, in order, as the keys of a dict; `meta` is for passes to leave notes in.
     """
 
-    def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op: str,
+        target: Callable[..., Any] | str,
+        args: Any,
+        kwargs: Any,
+        return_type: Any = None,
+    ) -> None:
         if op == "call_function":
             self._require(callable(target), graph, name, target, "a Callable")
         elif op not in OPS:
@@ -130,16 +147,16 @@ class Node(GraphNode):
         self.graph = graph
         self._name = name
         self.op = op
-        self.target = target
+        self.target: Any = target
         self.type = return_type
-        self.users = {}
-        self.meta = {}
-        self._input_nodes = {}
+        self.users: dict[Any, Any] = {}
+        self.meta: dict[Any, Any] = {}
+        self._input_nodes: dict[Any, Any] = {}
         self._args, self._kwargs = (), immutable_dict()
         self._prev = self._next = self
         self._erased = False
         self._place = 0
-        self._repr_fn = None
+        self._repr_fn: Callable[[Node], str] | None = None
         self._set_arguments(args, kwargs)
 
     @staticmethod
@@ -152,12 +169,12 @@ class Node(GraphNode):
 
     # ---- arguments ----
 
-    def _set_arguments(self, args, kwargs):
+    def _set_arguments(self, args, kwargs) -> None:
         for each in self._input_nodes:
             each.users.pop(self, None)
         self._input_nodes = {}
 
-        def use(each):
+        def use(each: Any) -> Any:
             if isinstance(each, Node):
                 self._input_nodes.setdefault(each)
                 each.users.setdefault(self)
@@ -167,21 +184,21 @@ class Node(GraphNode):
         self._kwargs = map_aggregate(kwargs, use)
 
     @property
-    def args(self):
+    def args(self) -> tuple[Any, ...]:
         """The positional arguments, a tuple; lists and dicts in it are immutable. Assign a new tuple to change them."""
         return self._args
 
     @args.setter
-    def args(self, value) -> None:
+    def args(self, value: Any) -> None:
         self._set_arguments(value, self._kwargs)
 
     @property
-    def kwargs(self):
+    def kwargs(self) -> immutable_dict:
         """The keyword arguments, an immutable dict. Assign a new dict to change them."""
         return self._kwargs
 
     @kwargs.setter
-    def kwargs(self, value) -> None:
+    def kwargs(self, value: Any) -> None:
         self._set_arguments(self._args, value)
 
     @property
@@ -189,31 +206,31 @@ class Node(GraphNode):
         """The nodes that this one uses, each once, in the order of first use."""
         return list(self._input_nodes)
 
-    def update_arg(self, idx, arg) -> None:
+    def update_arg(self, idx: int, arg: Any) -> None:
         """Replace the positional argument at `idx`."""
         args = list(self.args)
         args[idx] = arg
         self.args = tuple(args)
 
-    def insert_arg(self, idx, arg) -> None:
+    def insert_arg(self, idx: int, arg: Any) -> None:
         """Put a positional argument before the one at `idx`; AssertionError for a place that is not there."""
         if not 0 <= idx <= len(self.args):
             raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
-    def update_kwarg(self, key, arg) -> None:
+    def update_kwarg(self, key: str, arg: Any) -> None:
         """Set one keyword argument."""
         self.kwargs = {**self.kwargs, key: arg}
 
     # ---- place in the graph ----
 
     @property
-    def next(self):
+    def next(self) -> Node:
         """The node after this one."""
         return self._next
 
     @property
-    def prev(self):
+    def prev(self) -> Node:
         """The node before this one."""
         return self._prev
 
@@ -221,7 +238,7 @@ class Node(GraphNode):
         self._prev._next, self._next._prev = self._next, self._prev
         self.graph._moved()
 
-    def prepend(self, x) -> None:
+    def prepend(self, x: Any) -> None:
         """Put `x`, a node of the same graph, before this one; it may stand in the graph already."""
         if x.graph is not self.graph:
             raise AssertionError("Attempting to move a Node into a different Graph")
@@ -232,31 +249,31 @@ class Node(GraphNode):
         before._next, x._prev = x, before
         x._next, self._prev = self, x
 
-    def append(self, x) -> None:
+    def append(self, x: Any) -> None:
         """Put `x`, a node of the same graph, after this one."""
         self._next.prepend(x)
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> bool:
         return self.graph._place_of(self) < other.graph._place_of(other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> bool:
         return other < self
 
-    def __le__(self, other) -> bool:
+    def __le__(self, other: Any) -> bool:
         return not other < self
 
-    def __ge__(self, other) -> bool:
+    def __ge__(self, other: Any) -> bool:
         return not self < other
 
     # ---- name ----
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Its name, unique in the graph; a name that is assigned is taken as it is."""
         return self._name
 
     @name.setter
-    def name(self, value) -> None:
+    def name(self, value: Any) -> None:
         for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
             if not isinstance(value, str):
                 raise AssertionError(f"Expected value to be str, got {type(value)}")
@@ -273,17 +290,19 @@ class Node(GraphNode):
         return self._repr_fn(self) if self._repr_fn else self.name
 
     @property
-    def stack_trace(self):
+    def stack_trace(self) -> str | None:
         """Where in the program the value comes from, as text with the innermost frame last; None if it was not recorded."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
-    def stack_trace(self, trace) -> None:
+    def stack_trace(self, trace: Any) -> None:
         self.meta["stack_trace"] = trace
 
     # ---- changes ----
 
-    def replace_all_uses_with(self, replace_with, delete_user_cb=None, *, propagate_meta=False):
+    def replace_all_uses_with(
+        self, replace_with: Node, delete_user_cb: Callable[..., Any] | None = None, *, propagate_meta: bool = False
+    ) -> list[Node]:
         """Let every user of this node use `replace_with` instead; returns those users.
 
         `delete_user_cb(user)` may keep a user as it is by returning False. `propagate_meta` hands the notes on;
@@ -301,17 +320,17 @@ class Node(GraphNode):
             user.replace_input_with(self, replace_with)
         return changed
 
-    def replace_input_with(self, old_input, new_input) -> None:
+    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Use `new_input` wherever this node uses `old_input`."""
         for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
             hook(old=old_input, new=new_input.name, user=self)
 
-        def swap(node):
+        def swap(node: Node) -> Node:
             return new_input if node is old_input else node
 
         self._set_arguments(map_arg(self._args, swap), map_arg(self._kwargs, swap))
 
-    def is_impure(self, impure_random=True):
+    def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node must stay though nobody uses it: parameters, the output, calls that write or have side effects.
 
         `impure_random` counts random operators among them. AssertionError for a call of a module in a graph without one.
@@ -324,14 +343,16 @@ class Node(GraphNode):
             return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)
         return self.op == "call_function" and _is_impure(self.target, impure_random)
 
-    def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
+    def normalized_arguments(
+        self, root: Any, arg_types: Any = None, kwarg_types: Any = None, normalize_to_only_use_kwargs: bool = False
+    ) -> Any:
         """Not implemented: the arguments matched to the parameters of what is called."""
         raise NotImplementedError("torch.fx.Node.normalized_arguments is not implemented in mindtorch_v2")
 
     # ---- text ----
 
     @staticmethod
-    def _pretty_print_target(target):
+    def _pretty_print_target(target) -> str:
         if isinstance(target, str):
             return target
         module, name = getattr(target, "__module__", None), getattr(target, "__name__", None)
@@ -341,7 +362,13 @@ class Node(GraphNode):
             return f"operator.{name}"
         return _get_qualified_name(target)
 
-    def format_node(self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False):
+    def format_node(
+        self,
+        placeholder_names: list[str] | None = None,
+        maybe_return_typename: list[str] | None = None,
+        *,
+        include_tensor_metadata: bool = False,
+    ) -> str | None:
         """The node in one line, as the text of its graph has it."""
         if self.op == "output":
             if self.type and maybe_return_typename:
@@ -365,12 +392,12 @@ class Node(GraphNode):
         return f"{text}(args = {_argument_text(self.args)}, kwargs = {_argument_text(self.kwargs)})"
 
 
-def draws(target):
+def draws(target: Any) -> bool:
     """Whether an operator (an OpOverload) draws random numbers, or PyTorch says so."""
     return target._handle.random or torch.Tag.nondeterministic_seeded in target.tags
 
 
-def _is_impure(target, impure_random):
+def _is_impure(target, impure_random) -> bool:
     if isinstance(target, OpOverloadPacket):
         if target in _side_effectful_functions:
             return True
@@ -383,6 +410,6 @@ def _is_impure(target, impure_random):
     return target in _DRAWING or target in _side_effectful_functions
 
 
-def is_constant(value) -> bool:
+def is_constant(value: Any) -> bool:
     """Whether a value may stand in a node's arguments as it is."""
     return value is None or value is ... or isinstance(value, (*BASE_TYPES, enum.Enum))

@@ -1,5 +1,7 @@
 """Proxies: stand-ins for values while a program is traced: each operation on it becomes a node."""
 
+from __future__ import annotations
+
 import collections
 import copy
 import dataclasses
@@ -7,6 +9,8 @@ import dis
 import operator
 import sys
 import traceback
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils import _pytree as pytree
@@ -14,6 +18,12 @@ from mindtorch_v2.utils import _pytree as pytree
 from ._codegen import MAGIC, REFLECTABLE
 from ._naming import node_name_of, snake_case
 from .node import is_constant, map_arg
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.dtype import Size
+    from mindtorch_v2.fx.graph import Graph
+    from mindtorch_v2.fx.node import Node
+
 
 __all__ = [
     "Attribute",
@@ -34,27 +44,32 @@ class TraceError(ValueError):
 class Scope:
     """The module whose forward is being traced: its dotted path and its class."""
 
-    def __init__(self, module_path, module_type) -> None:
+    def __init__(self, module_path: str, module_type: type[torch.nn.Module] | None) -> None:
         self.module_path, self.module_type = module_path, module_type
 
 
 class ScopeContextManager:
     """Within the block, `scope` says what `current_scope` says."""
 
-    def __init__(self, scope, current_scope) -> None:
+    def __init__(self, scope: Any, current_scope: Any) -> None:
         self._scope = scope
         self._before = (scope.module_path, scope.module_type)
         scope.module_path, scope.module_type = current_scope.module_path, current_scope.module_type
 
-    def __enter__(self):
+    def __enter__(self) -> Scope:
         return self._scope
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._scope.module_path, self._scope.module_type = self._before
 
 
 class TracerBase:
     """Turns operations into nodes of `graph`. A subclass may decide otherwise at each step."""
+
+    graph: Any
+    module_stack: Any
+    node_name_to_scope: Any
+    scope: Any
 
     record_stack_traces = False
     check_mutable_operations = False
@@ -62,7 +77,15 @@ class TracerBase:
     proxy_buffer_attributes = False
     traced_func_name = "forward"
 
-    def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+    def create_node(
+        self,
+        kind: Any,
+        target: Callable[..., Any] | str,
+        args: Any,
+        kwargs: Any,
+        name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:
         """A node of the graph; `args` and `kwargs` are what `create_arg` gave."""
         if kind == "call_function" and self.check_mutable_operations:
             _refuse_writes(target)
@@ -76,7 +99,7 @@ class TracerBase:
                 node.stack_trace = trace
         return node
 
-    def _user_trace(self):
+    def _user_trace(self) -> str | None:
         """Where the program is: from the first `forward` on, without the frames of this package."""
         frames = traceback.extract_stack()
         begin = next((place for place, frame in enumerate(frames) if frame.name == "forward"), None)
@@ -86,11 +109,20 @@ class TracerBase:
         kept = [frame for frame in frames[begin:] if not frame.filename.startswith(package)]
         return "".join(traceback.format_list(kept)).strip()
 
-    def proxy(self, node):
+    def proxy(self, node: Node) -> Proxy:
         """The proxy of the value of `node`."""
         return Proxy(node, self)
 
-    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+    def create_proxy(
+        self,
+        kind: Any,
+        target: Callable[..., Any] | str,
+        args: Any,
+        kwargs: Any,
+        name: str | None = None,
+        type_expr: Any = None,
+        proxy_factory_fn: Callable[..., Any] | None = None,
+    ) -> Proxy:
         """A node, and what stands for its value; the arguments may hold proxies."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
         if not isinstance(args, tuple):
@@ -100,7 +132,7 @@ class TracerBase:
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
-    def create_arg(self, a):
+    def create_arg(self, a: Any) -> Any:
         """`a` as an argument of a node: proxies become nodes. NotImplementedError for what has no place in a graph."""
         if isinstance(a, Proxy):
             return a.node
@@ -124,8 +156,8 @@ class TracerBase:
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
-    def _create_key(self, key):
-        def refuse(node):
+    def _create_key(self, key) -> str:
+        def refuse(node: Any) -> NoReturn:
             raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {node}")
 
         if isinstance(key, str):
@@ -134,11 +166,11 @@ class TracerBase:
         map_arg(key, refuse)
         return key
 
-    def to_bool(self, obj):
+    def to_bool(self, obj: Any) -> Any:
         """Raise for `bool(proxy)`: TraceError, as nobody knows."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
-    def iter(self, obj):
+    def iter(self, obj: Any) -> Any:
         """Raise for `iter(proxy)`: TraceError."""
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
@@ -146,7 +178,7 @@ class TracerBase:
             "of control flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors"
         )
 
-    def keys(self, obj):
+    def keys(self, obj: Any) -> Any:
         """The result of `proxy.keys()`, which `**proxy` asks for."""
         return Attribute(obj, "keys")()
 
@@ -164,14 +196,14 @@ def _refuse_writes(target) -> None:
 class GraphAppendingTracer(TracerBase):
     """The tracer of proxies that are made by hand: it adds to their graph."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.scope = Scope("", None)
-        self.module_stack = collections.OrderedDict()
-        self.node_name_to_scope = {}
+        self.module_stack: collections.OrderedDict[Any, Any] = collections.OrderedDict()
+        self.node_name_to_scope: dict[Any, Any] = {}
 
 
-def assert_fn(x) -> None:
+def assert_fn(x: Any) -> None:
     """Raises AssertionError unless `x`; what a traced `assert` becomes."""
     if not x:
         raise AssertionError("Assertion failed")
@@ -184,7 +216,7 @@ def _instruction(frame) -> tuple:
     return instructions[place], instructions, place
 
 
-def _is_assert(instructions):
+def _is_assert(instructions) -> bool:
     """Whether these, from the one that asks for a truth value on, are an `assert` statement's.
 
     The truth value is asked for by the jump (3.11), or by the comparison or an instruction of its own before it.
@@ -208,36 +240,41 @@ class Proxy:
     Proxy(add)
     """
 
-    def __init__(self, node, tracer=None) -> None:
+    # Its operators are made from a table below.
+    if TYPE_CHECKING:
+
+        def __getitem__(self, place: Any) -> Any: ...
+
+    def __init__(self, node: Node, tracer: Any = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
 
-    def __getattr__(self, k):
+    def __getattr__(self, k: str) -> Any:
         return Attribute(self, k)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return self.__dict__
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[Any, Any] | None) -> Any:
         made = Proxy(copy.deepcopy(self.node, memo), self.tracer)
         return made
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         instruction, _, _ = _instruction(sys._getframe(1))
         if instruction.opname == "UNPACK_SEQUENCE":
             return (self[place] for place in range(instruction.argval))
         return self.tracer.iter(self)
 
-    def __abs__(self):
+    def __abs__(self) -> Any:
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def __bool__(self) -> bool:
@@ -248,7 +285,7 @@ class Proxy:
                 return True
         return self.tracer.to_bool(self)
 
-    def keys(self):
+    def keys(self) -> Any:
         """The keys that the tracer gives `**proxy`."""
         return self.tracer.keys(self)
 
@@ -259,9 +296,11 @@ class Proxy:
         )
 
     @classmethod
-    def __torch_function__(cls, orig_method, types, args=None, kwargs=None):
+    def __torch_function__(
+        cls, orig_method: Callable[..., Any], types: Any, args: Any = None, kwargs: Any = None
+    ) -> Any:
         args, kwargs = args or (), kwargs or {}
-        tracers = {}
+        tracers: dict[Any, Any] = {}
         for leaf in pytree.arg_tree_leaves(*args, **kwargs):
             if isinstance(leaf, cls):
                 tracers[leaf.tracer] = None
@@ -279,27 +318,27 @@ class Proxy:
 class Attribute(Proxy):
     """Stands for an attribute of a value. It becomes a node when it is used otherwise than to be called as a method."""
 
-    def __init__(self, root, attr) -> None:
+    def __init__(self, root: Any, attr: str) -> None:
         self.root = root
         self.attr = attr
         self.tracer = root.tracer
-        self._node = None
+        self._node: Any = None
 
     @property
-    def node(self):
+    def node(self) -> Node:  # type: ignore[override]  # (made when it is asked for)
         """The node that fetches it."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
 class ParameterProxy(Proxy):
     """Stands for a parameter, whose shape is known while tracing. AssertionError for what is no parameter."""
 
-    def __init__(self, tracer, node, name, param) -> None:
+    def __init__(self, tracer: Any, node: Node, name: str, param: torch.nn.Parameter) -> None:
         super().__init__(node, tracer)
         if not isinstance(param, torch.nn.Parameter):
             raise AssertionError(f"Expected Parameter, got {type(param)}")
@@ -310,31 +349,31 @@ class ParameterProxy(Proxy):
         return f"ParameterProxy({self.name})"
 
     @property
-    def shape(self):
+    def shape(self) -> Size:
         return self.param.shape
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return self.param.ndim
 
-    def size(self):
+    def size(self) -> Any:
         return self.param.size()
 
-    def dim(self):
+    def dim(self) -> int:
         return self.param.dim()
 
-    def numel(self):
+    def numel(self) -> int:
         return self.param.numel()
 
-    def nelement(self):
+    def nelement(self) -> int:
         return self.param.nelement()
 
 
 def _operators() -> None:
-    def forward(function):
+    def forward(function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args, **kwargs: args[0].tracer.create_proxy("call_function", function, args, kwargs)
 
-    def reflected(function):
+    def reflected(function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda self, other: self.tracer.create_proxy("call_function", function, (other, self), {})
 
     for name in MAGIC:

@@ -1,7 +1,11 @@
 """Replacing parts of a graph that look like a pattern."""
 
+from __future__ import annotations
+
 import dataclasses
 import typing
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -29,7 +33,7 @@ class ReplacedPatterns:
     replacements: list
 
 
-def replace_pattern(gm, pattern, replacement) -> list:
+def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list:
     """Put `replacement` in the place of every part of `gm` that computes what `pattern` does; a list of `Match`.
 
     Both are functions or modules with as many parameters as each other, traced symbolically, or GraphModules. Places that
@@ -45,14 +49,14 @@ def replace_pattern(gm, pattern, replacement) -> list:
 
 
 def replace_pattern_with_filters(
-    gm,
-    pattern,
-    replacement=None,
-    match_filters=None,
-    ignore_literals=False,
-    replacement_callback=None,
-    node_name_match="",
-):
+    gm: GraphModule,
+    pattern: Any,
+    replacement: Any = None,
+    match_filters: Sequence[Callable[..., Any]] | None = None,
+    ignore_literals: bool = False,
+    replacement_callback: Callable[..., Any] | None = None,
+    node_name_match: str = "",
+) -> list[ReplacedPatterns]:
     """`replace_pattern` where `filter(match, graph, pattern_graph)` holds for each filter; a list of `ReplacedPatterns`.
 
     `replacement_callback(match, graph, pattern_graph)` may give another graph for each place. `ignore_literals` lets
@@ -70,7 +74,8 @@ def replace_pattern_with_filters(
         if all(holds(place, graph, pattern_graph) for holds in match_filters or ())
     ]
     common = _graph_of(replacement) if replacement is not None else None
-    replaced, done = {}, []
+    replaced: dict[Any, Any] = {}
+    done: list[Any] = []
     for place in places:
         new = replacement_callback(place, graph, pattern_graph) if replacement_callback is not None else common
         made = _replace(graph, pattern_graph, place, new, replaced)
@@ -92,7 +97,7 @@ def _replace(graph, pattern, place, new, replaced) -> list:
     if len(inputs) != len(place.placeholder_nodes):
         raise AssertionError(f"Placeholder count mismatch: {len(place.placeholder_nodes)} vs {len(inputs)}")
 
-    def now(value):
+    def now(value: Any) -> int | Node:
         return replaced.get(value, value) if isinstance(value, Node) else value
 
     place.placeholder_nodes = [now(value) for value in place.placeholder_nodes]

@@ -1,11 +1,18 @@
 """Pictures of graphs as SVG: a box a node, in layers from the inputs down, shapes on edges, writes in red."""
 
+from __future__ import annotations
+
 import html
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._lowered.verify import written
 from mindtorch_v2.fx import Graph, GraphModule
 from mindtorch_v2.fx.node import DTYPE_NAMES, described_value, shape_text
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.node import Node
+
 
 __all__ = ["svg"]
 
@@ -29,7 +36,7 @@ def _lines(node) -> list:
 class _Box:
     """Where a node stands: the middle of its upper edge, and its size."""
 
-    def __init__(self, node) -> None:
+    def __init__(self, node: Node) -> None:
         self.node, self.lines = node, _lines(node)
         self.width = max(map(len, self.lines)) * _CHARACTER + 2 * _PAD
         self.height = len(self.lines) * _LINE + _PAD
@@ -55,7 +62,7 @@ def _place(layers):
     width = max(sum(box.width + _GAP for box in layer) for layer in layers) + _GAP
     for level, layer in enumerate(layers):
 
-        def wanted(box):
+        def wanted(box: _Box) -> float:
             above = [boxes[used].x for used in box.node.all_input_nodes if used in boxes]
             return sum(above) / len(above) if above else 0.0
 
@@ -108,7 +115,7 @@ def _arrow(name, color) -> str:
     )
 
 
-def svg(graphs) -> str:
+def svg(graphs: dict[str, Any] | int | Graph | GraphModule) -> str:
     """A picture of an fx.Graph or GraphModule, or of several side by side (a dict from titles), as SVG text.
 
     TypeError for something else, ValueError for an empty graph.

@@ -4,6 +4,9 @@
 same results: the restricted language of TorchScript is a subset of Python, with Python's meaning.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.jit._trace import (
@@ -72,19 +75,19 @@ class Error(RuntimeError):
 class _FinalType:
     """`Final[T]` marks an attribute that a scripted module never changes; the annotation is `T` itself."""
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: Any) -> Any:
         return item
 
 
 Final = _FinalType()
 
 
-def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """Return `obj` (a function, class or Module): it runs in Python."""
     return obj
 
 
-def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
     """Return `mod`, a traced or scripted Module in evaluation mode: its parameters stay what they are.
 
     RuntimeError in training mode, or if `mod` is no Module.
@@ -102,17 +105,17 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     return mod
 
 
-def optimize_for_inference(mod, other_methods=None):
+def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
     """Return `freeze(mod)`; there is nothing more to do for a record."""
     return freeze(mod.eval())
 
 
-def script_method(fn):
+def script_method(fn: Callable[..., Any]) -> Any:
     """Return `fn`: it runs in Python."""
     return fn
 
 
-def script_if_tracing(fn):
+def script_if_tracing(fn: Callable[..., Any]) -> Any:
     """Return `fn`: it is recorded as it runs."""
     return fn
 
@@ -125,17 +128,17 @@ def is_scripting() -> bool:
     return False
 
 
-def export(fn):
+def export(fn: Callable[..., Any]) -> Any:
     """Mark a method as an entry point of a scripted module; returns it."""
     return fn
 
 
-def unused(fn):
+def unused(fn: Callable[..., Any]) -> Any:
     """Mark a method that a scripted module must not contain; returns it."""
     return fn
 
 
-def ignore(drop=False, **kwargs):
+def ignore(drop: bool | Callable[..., Any] = False, **kwargs: Any) -> Any:
     """Mark a method that a scripted module calls in Python; a decorator, with or without arguments."""
     if callable(drop):
         return drop
@@ -152,23 +155,23 @@ def _overload_method(func):
     return func
 
 
-def interface(obj):
+def interface(obj: Any) -> Any:
     """Mark a class as an interface of scripted modules; returns it."""
     return obj
 
 
-def annotate(the_type, the_value):
+def annotate(the_type: Any, the_value: Any) -> Any:
     """Return `the_value`; `the_type` is for a script's type checker."""
     return the_value
 
 
-def isinstance(obj, target_type):
+def isinstance(obj: Any, target_type: Any) -> Any:
     """Whether `obj` is of the container or plain type `target_type`, element types not looked at."""
     origin = getattr(target_type, "__origin__", None)
     return _builtin_isinstance(obj, origin or target_type)
 
 
-def set_fusion_strategy(strategy):
+def set_fusion_strategy(strategy: Any) -> Any:
     """Set how scripts are fused; returns the strategy, there is nothing to fuse."""
     return strategy
 
@@ -176,11 +179,11 @@ def set_fusion_strategy(strategy):
 class optimized_execution:
     """A context in which scripts are optimised or not; there are none."""
 
-    def __init__(self, should_optimize) -> None:
+    def __init__(self, should_optimize: bool) -> None:
         self.should_optimize = should_optimize
 
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         return None

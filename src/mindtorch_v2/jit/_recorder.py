@@ -6,16 +6,24 @@ from them follows the inputs of a later run. Other Python values (numbers taken 
 constants of the record, and a warning says so.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import operator
 import threading
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2.fx._naming import _operator_functions
 from mindtorch_v2.fx.graph import Graph
 from mindtorch_v2.overrides import TorchFunctionMode
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.node import Node
+
 
 _Tensor = torch.Tensor
 
@@ -27,7 +35,7 @@ class TracerWarning(Warning):
 class _State(threading.local):
     """The record on this thread."""
 
-    entered = None  # the recorder that a program runs under
+    entered: Any = None  # the recorder that a program runs under
     paused = False  # it runs a function, which records nothing of its own
 
 
@@ -71,7 +79,9 @@ _ITERATION = (
 class TracedSize(int):
     """A size of a tensor, or a number computed from some, with its node in the graph that is being recorded."""
 
-    def __new__(cls, value, node=None):
+    node: Any
+
+    def __new__(cls, value: Any, node: Node | None = None) -> Self:
         self = super().__new__(cls, value)
         self.node = node
         return self
@@ -86,7 +96,7 @@ def _arithmetic(function, reflected=False):
     whole = getattr(int, f"__{'r' if reflected else ''}{function.__name__.strip('_')}__")
 
     @functools.wraps(whole)
-    def compute(self, *others):
+    def compute(self: TracedSize, *others: Any) -> Any:
         result = whole(self, *others)
         if result is NotImplemented or _recorder() is None:
             return result
@@ -102,7 +112,7 @@ def _comparison(name):
     compare = getattr(int, name)
 
     @functools.wraps(compare)
-    def decide(self, other):
+    def decide(self: TracedSize, other: Any) -> bool:
         result = compare(self, other)
         if result is not NotImplemented and _recorder() is not None:
             _warn_constant("boolean")
@@ -115,7 +125,7 @@ for _function in (operator.add, operator.sub, operator.mul, operator.floordiv, o
     _name = _function.__name__
     setattr(TracedSize, f"__{_name}__", _arithmetic(_function))
     setattr(TracedSize, f"__r{_name}__", _arithmetic(_function, reflected=True))
-TracedSize.__neg__ = _arithmetic(operator.neg)  # type: ignore[method-assign]
+TracedSize.__neg__ = _arithmetic(operator.neg)  # type: ignore[method-assign]  # (made from a table of operators)
 for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
     setattr(TracedSize, _name, _comparison(_name))
 
@@ -130,15 +140,15 @@ class _Traced(_Tensor):
     """A tensor that the record knows; it is no other than its own while nothing is recorded."""
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         recorder = _recorder()
         plain = _Tensor.shape.__get__(self)
         return plain if recorder is None else recorder.sizes(self, plain)
 
-    def size(self, dim=None):
+    def size(self, dim: int | None = None) -> Any:
         return self.shape if dim is None else self.shape[dim]
 
-    def numel(self):
+    def numel(self) -> Any:
         recorder = _recorder()
         plain = _Tensor.numel(self)
         return plain if recorder is None else TracedSize(plain, recorder.method("numel", self))
@@ -150,7 +160,7 @@ class _Traced(_Tensor):
             warnings.warn(_LENGTH, TracerWarning, stacklevel=2)
         return _Tensor.__len__(self)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         if _recorder() is not None:
             warnings.warn(_ITERATION, TracerWarning, stacklevel=2)
         return iter(self.unbind(0))
@@ -160,7 +170,7 @@ def _attribute(name):
     """A tensor that a tensor has as an attribute."""
     plain = getattr(_Tensor, name)
 
-    def get(self):
+    def get(self: torch.Tensor) -> torch.Tensor:
         recorder = _recorder()
         if recorder is None:
             return plain.__get__(self)
@@ -174,7 +184,7 @@ def _value(name, kind):
     plain = getattr(_Tensor, name)
 
     @functools.wraps(plain)
-    def take(self, *args, **kwargs):
+    def take(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         recorder = _recorder()
         if recorder is None:
             return plain(self, *args, **kwargs)
@@ -207,27 +217,27 @@ class Recorder(TorchFunctionMode):
     `constants` are the tensors that the function did not get, make or have as parameters or buffers, by their names.
     """
 
-    def __init__(self, root=None):
+    def __init__(self, root: torch.nn.Module | None = None) -> None:
         super().__init__()
         self.graph = Graph()
-        self.constants = {}
-        self._members = {}  # id of a parameter or buffer -> its name
+        self.constants: dict[Any, Any] = {}
+        self._members: dict[Any, Any] = {}  # id of a parameter or buffer -> its name
         for members in () if root is None else (root.named_parameters(), root.named_buffers()):
             self._members.update((id(member), name) for name, member in members)
-        self._known = {}  # id of a tensor -> (the tensor, which keeps the id its own, and its node)
-        self._storages = set()  # of tensors that depend on the arguments
+        self._known: dict[Any, Any] = {}  # id of a tensor -> (the tensor, which keeps the id its own, and its node)
+        self._storages: set[Any] = set()  # of tensors that depend on the arguments
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         super().__enter__()
         _state.entered = self
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         _state.entered = None
         super().__exit__(*exception)
 
     @contextlib.contextmanager
-    def paused(self):
+    def paused(self) -> Any:
         """Nothing is recorded inside."""
         before, _state.paused = _state.paused, True
         try:
@@ -238,11 +248,11 @@ class Recorder(TorchFunctionMode):
 
     # From values to nodes
 
-    def placeholder(self, name, value):
+    def placeholder(self, name: str, value: Any) -> Any:
         """A new argument, which is `value` this time: a tensor, or tensors in lists, tuples and dicts. As the function gets it."""
         return self._learn(value, self.graph.placeholder(name))
 
-    def argument(self, value):
+    def argument(self, value: Any) -> Any:
         """`value` as the argument of a node."""
         if isinstance(value, _Tensor):
             return self._node_of(value)
@@ -300,11 +310,11 @@ class Recorder(TorchFunctionMode):
     def _part(self, value, node, place):
         return self._learn(value, self.graph.call_function(operator.getitem, (node, place)))
 
-    def method(self, name, tensor):
+    def method(self, name: str, tensor: torch.Tensor) -> Any:
         """A node for a method without arguments."""
         return self.graph.call_method(name, (self.argument(tensor),))
 
-    def sizes(self, tensor, plain):
+    def sizes(self, tensor: torch.Tensor, plain: Sequence[int]) -> Any:
         """The sizes of a tensor, as numbers that remember."""
         if id(tensor) not in self._known:
             return plain
@@ -313,7 +323,7 @@ class Recorder(TorchFunctionMode):
             [TracedSize(n, self.graph.call_function(operator.getitem, (node, i))) for i, n in enumerate(plain)]
         )
 
-    def call(self, func, args, kwargs):
+    def call(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run `func` and record it."""
         nodes, named = self.argument(args), self.argument(kwargs)  # before the call, which may write into its arguments
         with self.paused():
@@ -330,10 +340,18 @@ class Recorder(TorchFunctionMode):
         with self.paused():
             return self._learn(result, node)
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self.call(func, args, kwargs or {})
 
-    def finish(self, result) -> None:
+    def finish(
+        self,
+        result: dict[str, torch.Tensor]
+        | tuple[
+            torch.Tensor,
+            list[tuple[torch.Tensor, ...] | torch.Tensor] | tuple[tuple[torch.Tensor, ...] | torch.Tensor, ...],
+        ]
+        | torch.Tensor,
+    ) -> None:
         """End the graph with `result`, and take out the questions whose answers nobody uses."""
         with self.paused():
             self.graph.output(self.argument(result))

@@ -1,16 +1,24 @@
 """`torch.jit.trace`: a function or Module as the record of one run of it."""
 
+from __future__ import annotations
+
 import copy
 import inspect
 import linecache
 import types
 import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.annotations import read_signature
 from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.jit._recorder import Recorder, TracerWarning, is_recording
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph import Graph
+
 
 __all__ = [
     "ScriptFunction",
@@ -32,7 +40,7 @@ class TracingCheckError(Exception):
     """Raised when a trace does not reproduce the function."""
 
 
-def is_tracing():
+def is_tracing() -> Any:
     """Whether the running code is being traced by `torch.jit.trace`, on this thread."""
     return is_recording()
 
@@ -40,7 +48,7 @@ def is_tracing():
 class _Record:
     """A graph that `Recorder` made, and the Python function that runs it: `run(module, *inputs)`."""
 
-    def __init__(self, graph, name, constants) -> None:
+    def __init__(self, graph: Graph, name: str, constants: dict[str, torch.Tensor]) -> None:
         self.graph, self.constants = graph, constants
         code = graph.python_code(root_module="self")
         self.code = code.src.lstrip("\n")
@@ -50,7 +58,7 @@ class _Record:
         exec(compile(self.code, file, "exec", dont_inherit=True), namespace)
         self.run = namespace["forward"]
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # never changed
 
 
@@ -62,7 +70,7 @@ class ScriptModule(torch.nn.Module):
             "torch.jit.ScriptModule is not implemented in mindtorch_v2; run the Python Module itself, or trace it"
         )
 
-    def save(self, f, **kwargs) -> None:
+    def save(self, f: Any, **kwargs: Any) -> None:
         """Not implemented: there is no file format for records."""
         _save(self, f)
 
@@ -73,7 +81,7 @@ class TracedModule(ScriptModule):
     Parameters and buffers are the original's own tensors.
     """
 
-    def __init__(self, original) -> None:
+    def __init__(self, original: Any) -> None:
         torch.nn.Module.__init__(self)
         self.original_name = getattr(original, "original_name", type(original).__name__)
         self.training = original.training
@@ -90,19 +98,19 @@ class TracedModule(ScriptModule):
     def _get_name(self):
         return self.original_name
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
             f"{self.original_name}: only the traced Module itself can be called in mindtorch_v2, not the Modules in it"
         )
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # Pickling is refused, which a copy would otherwise go through.
         new = object.__new__(type(self))
         memo[id(self)] = new
         new.__dict__.update((name, copy.deepcopy(value, memo)) for name, value in self.__dict__.items())
         return new
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         raise RuntimeError(
             "ScriptModules cannot be pickled; save the state_dict with torch.save, and trace again after loading it"
         )
@@ -111,31 +119,31 @@ class TracedModule(ScriptModule):
 class TopLevelTracedModule(TracedModule):
     """Module that `torch.jit.trace` returns for one: calls run the record, with this module's parameters and buffers."""
 
-    def __init__(self, original, records) -> None:
+    def __init__(self, original: Any, records: dict[str, _Record]) -> None:
         super().__init__(original)
         self.__dict__["_records"] = records
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._run("forward", args, kwargs)
 
     def _run(self, method, args, kwargs):
         return self._records[method].run(self, *args, **kwargs)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         records = self.__dict__.get("_records", ())
         if name in records:
             return lambda *args, **kwargs: self._run(name, args, kwargs)
         return super().__getattr__(name)
 
     @property
-    def graph(self):
+    def graph(self) -> Any:
         """The record of `forward`, a `torch.fx.Graph`."""
         return self._records["forward"].graph
 
     inlined_graph = graph
 
     @property
-    def code(self):
+    def code(self) -> str:
         """The record of `forward` as Python's source."""
         return self._records["forward"].code
 
@@ -143,7 +151,7 @@ class TopLevelTracedModule(TracedModule):
 class ScriptFunction:
     """The function that `torch.jit.trace` returns for one: calls run the record."""
 
-    def __init__(self, name, record) -> None:
+    def __init__(self, name: str, record: _Record) -> None:
         self.name = self.__name__ = name
         self.graph, self.code = record.graph, record.code
         self._record = record
@@ -156,10 +164,12 @@ class ScriptFunction:
         """The name with the module that TorchScript's functions stand in."""
         return f"__torch__.{self.name}"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(
+        self, *args: Any, **kwargs: Any
+    ) -> dict[str, torch.Tensor] | tuple[torch.Tensor, list[tuple[torch.Tensor, ...] | torch.Tensor]] | torch.Tensor:
         return self._record.run(self._self, *args, **kwargs)
 
-    def save(self, f, **kwargs) -> None:
+    def save(self, f: Any, **kwargs: Any) -> None:
         """Not implemented: there is no file format for records."""
         _save(self, f)
 
@@ -168,19 +178,19 @@ class ScriptFunction:
 
 
 def trace(
-    func,
-    example_inputs=None,
-    optimize=None,
-    check_trace=True,
-    check_inputs=None,
-    check_tolerance=1e-5,
-    strict=True,
-    _force_outplace=False,
-    _module_class=None,
-    _compilation_unit=None,
-    example_kwarg_inputs=None,
-    _store_inputs=True,
-):
+    func: Callable[..., Any],
+    example_inputs: Any = None,
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_kwarg_inputs: Any = None,
+    _store_inputs: bool = True,
+) -> Any:
     """`func` as the record of one run with `example_inputs`: a Module that can be called as it, or a `ScriptFunction`.
 
     `example_inputs` is a tensor or a tuple of the positional arguments, `example_kwarg_inputs` a dict of arguments by name; they
@@ -226,19 +236,19 @@ def trace(
 
 
 def trace_module(
-    mod,
-    inputs,
-    optimize=None,
-    check_trace=True,
-    check_inputs=None,
-    check_tolerance=1e-5,
-    strict=True,
-    _force_outplace=False,
-    _module_class=None,
-    _compilation_unit=None,
-    example_inputs_is_kwarg=False,
-    _store_inputs=True,
-):
+    mod: Any,
+    inputs: Any,
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_inputs_is_kwarg: bool = False,
+    _store_inputs: bool = True,
+) -> Any:
     """`mod` as the records of some of its methods: `inputs` gives the example of each, by its name; see `trace`."""
     if not isinstance(mod, torch.nn.Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
@@ -313,7 +323,7 @@ def _copy_of(value):
 
 
 def _refuse_unless_tensors(value, everything) -> None:
-    def holds_only(value) -> bool:
+    def holds_only(value: Any) -> bool:
         if isinstance(value, (list, tuple)):
             return all(map(holds_only, value))
         if isinstance(value, dict):

@@ -11,6 +11,11 @@ no part in the result: it stands for the operation's identity, and so does a row
     tensor([2., nan])
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import math
 
 import mindtorch_v2 as torch
@@ -48,7 +53,7 @@ masked_tensor = unavailable_function("torch.masked.masked_tensor", _REMEDY)
 as_masked_tensor = unavailable_function("torch.masked.as_masked_tensor", _REMEDY)
 
 
-def is_masked_tensor(obj, /) -> bool:
+def is_masked_tensor(obj: object, /) -> bool:
     """Whether `obj` is a MaskedTensor; as there are none yet, it is not."""
     return isinstance(obj, MaskedTensor)
 
@@ -76,7 +81,7 @@ def _dims(dim, ndim) -> tuple:
     return tuple(result)
 
 
-def _mask_of(input, mask):
+def _mask_of(input, mask) -> torch.Tensor:
     """The mask in the sizes of `input`, as bool."""
     if mask.dim() > input.dim():
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
@@ -84,23 +89,23 @@ def _mask_of(input, mask):
     return mask if mask.dtype == torch.bool else mask.ne(0)
 
 
-def _fill(input, mask, value):
+def _fill(input, mask, value) -> torch.Tensor:
     return input if mask is None else torch.where(_mask_of(input, mask), input, value)
 
 
-def _lowest(dtype):
+def _lowest(dtype) -> float:
     if dtype == torch.bool:
         return False
     return -math.inf if dtype.is_floating_point else torch.iinfo(dtype).min
 
 
-def _highest(dtype):
+def _highest(dtype) -> float:
     if dtype == torch.bool:
         return True
     return math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
-def _identity(value, like):
+def _identity(value, like) -> torch.Tensor:
     return torch.tensor(value, dtype=like.dtype, device=like.device)
 
 
@@ -125,13 +130,27 @@ def _mean_dtype(dtype, given):
 # ---- reductions ----
 
 
-def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def sum(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Sum of the elements that count; 0 if none does."""
     dtype = _wide(input.dtype, dtype)
     return torch.sum(_fill(input, mask, _identity(0, input)), _dims(dim, input.dim()), bool(keepdim), dtype=dtype)
 
 
-def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def prod(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Product of the elements that count; 1 if none does."""
     dtype = _wide(input.dtype, dtype)
     result = _fill(input, mask, _identity(1, input)).to(dtype)
@@ -140,38 +159,73 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return result
 
 
-def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amax(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Largest of the elements that count; the lowest number if none does."""
     x = _fill(input, mask, _identity(_lowest(input.dtype), input))
     return torch.amax(x if dtype is None else x.to(dtype), _dims(dim, x.dim()), bool(keepdim))
 
 
-def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amin(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Smallest of the elements that count; the highest number if none does."""
     x = _fill(input, mask, _identity(_highest(input.dtype), input))
     return torch.amin(x if dtype is None else x.to(dtype), _dims(dim, x.dim()), bool(keepdim))
 
 
-def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmax(
+    input: torch.Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Where the largest element that counts stands, in the input's dtype."""
     dtype = input.dtype if dtype is None else dtype
     x = input.to(dtype)
     return torch.argmax(_fill(x, mask, _identity(_lowest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
 
 
-def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmin(
+    input: torch.Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Where the smallest element that counts stands, in the input's dtype."""
     dtype = input.dtype if dtype is None else dtype
     x = input.to(dtype)
     return torch.argmin(_fill(x, mask, _identity(_highest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
 
 
-def _count(input, dims, keepdim, dtype, mask):
+def _count(input, dims, keepdim, dtype, mask) -> torch.Tensor:
     counted = torch.ones(input.shape, dtype=torch.int64, device=input.device)
     return torch.sum(_fill(counted, mask, _identity(0, counted)), dims, keepdim).to(dtype)
 
 
-def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def mean(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Mean of the elements that count; nan if none does."""
     dtype = _mean_dtype(input.dtype, dtype)
     dims = _dims(dim, input.dim())
@@ -181,7 +235,14 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return total / _count(input, dims, bool(keepdim), total.dtype, mask)
 
 
-def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+def median(
+    input: torch.Tensor,
+    dim: int = -1,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Lower median of the elements that count, nan if none does, which an integer cannot say."""
     floating = input.is_floating_point()
     x = input if floating or dtype is None else input.to(dtype)
@@ -195,14 +256,28 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     return torch.nanmedian(_fill(x, mask, _identity(math.nan, x)), dim, bool(keepdim)).values
 
 
-def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def logsumexp(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Logarithm of the sum of the exponentials of the elements that count; -inf if none does."""
     dtype = input.dtype if dtype is None else dtype
     x = _fill(input, mask, _identity(_lowest(input.dtype), input))
     return torch.logsumexp(x, _dims(dim, x.dim()), bool(keepdim)).to(dtype)
 
 
-def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+def logaddexp(
+    input: torch.Tensor,
+    other: torch.Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: torch.Tensor | None = None,
+    other_mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """`log(exp(input) + exp(other))` of the elements that count on either side."""
     dtype = input.dtype if dtype is None else dtype
     a = _fill(input, input_mask, _identity(_lowest(input.dtype), input))
@@ -210,14 +285,22 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
     return torch.logaddexp(a, b).to(dtype)
 
 
-def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+def norm(
+    input: torch.Tensor,
+    ord: float = 2.0,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Vector norm of order `ord` of the elements that count."""
     value = math.inf if ord == -math.inf else 0
     x = _fill(input, mask, _identity(value, input))
     return torch.linalg.vector_norm(x, ord, _dims(dim, input.dim()), bool(keepdim), dtype=dtype)
 
 
-def _variance(input, dim, unbiased, correction, keepdim, dtype, mask, root):
+def _variance(input, dim, unbiased, correction, keepdim, dtype, mask, root) -> torch.Tensor:
     if unbiased is not None and correction is not None:
         raise RuntimeError("Only one of unbiased and correction may be given")
     correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
@@ -236,12 +319,30 @@ def _variance(input, dim, unbiased, correction, keepdim, dtype, mask, root):
     return torch.sqrt(result) if root else result
 
 
-def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def var(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    *,
+    correction: int | None = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Variance of the elements that count, divided by their number less `correction` (1; 0 if not `unbiased`)."""
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, False)
 
 
-def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def std(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    *,
+    correction: int | None = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Square root of `var`."""
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, True)
 
@@ -249,39 +350,47 @@ def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
 # ---- normalisations, of the input's sizes ----
 
 
-def softmax(input, dim, *, dtype=None, mask=None):
+def softmax(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
     """Softmax along `dim` of the elements that count; 0 elsewhere, nan in a row without any."""
     dtype = input.dtype if dtype is None else dtype
     return torch.softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
 
 
-def log_softmax(input, dim, *, dtype=None, mask=None):
+def log_softmax(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
     """Logarithm of `softmax`."""
     dtype = input.dtype if dtype is None else dtype
     return torch.log_softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
 
 
-def softmin(input, dim, *, dtype=None, mask=None):
+def softmin(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
     """`softmax` of the negative input."""
     dtype = input.dtype if dtype is None else dtype
     filled = _fill(input, mask, _identity(_highest(input.dtype), input))
     return torch.nn.functional.softmin(filled, dim, dtype=dtype)
 
 
-def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+def normalize(
+    input: torch.Tensor,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: Any = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """The elements that count divided by their norm along `dim`, which is taken to be `eps` at least."""
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     size = torch.maximum(size, torch.full((), eps, dtype=size.dtype, device=size.device))
     return _fill(input, mask, _identity(0, input)) / size
 
 
-def cumsum(input, dim, *, dtype=None, mask=None):
+def cumsum(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
     """Running sum of the elements that count."""
     dtype = _wide(input.dtype, dtype)
     return torch.cumsum(_fill(input, mask, _identity(0, input)), dim, dtype=dtype).to(dtype)
 
 
-def cumprod(input, dim, *, dtype=None, mask=None):
+def cumprod(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
     """Running product of the elements that count."""
     dtype = _wide(input.dtype, dtype)
     return torch.cumprod(_fill(input, mask, _identity(1, input)), dim, dtype=dtype).to(dtype)

@@ -7,6 +7,9 @@ Tensors sent between processes share their memory: sending one moves its storage
     True
 """
 
+from __future__ import annotations
+
+
 import multiprocessing as _multiprocessing
 from multiprocessing import *  # PyTorch's module is a superset of Python's
 
@@ -44,12 +47,12 @@ def get_all_sharing_strategies() -> set:
     return {"file_descriptor", "file_system"}
 
 
-def get_sharing_strategy():
+def get_sharing_strategy() -> str:
     """The name that was set."""
     return _strategy
 
 
-def set_sharing_strategy(new_strategy) -> None:
+def set_sharing_strategy(new_strategy: str) -> None:
     """Accepted for programs that choose one: memory is shared through descriptors under either name.
 
     What programs want "file_system" for, that batches from a DataLoader's workers use up no descriptors, holds anyway.

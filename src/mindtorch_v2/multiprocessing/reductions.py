@@ -4,19 +4,27 @@ Sending a tensor on the CPU moves its storage to shared memory, in place; the re
 must live until the receiver has it.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from multiprocessing.reduction import DupFd, ForkingPickler
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.storage import UntypedStorage
+
 
 __all__ = ["init_reductions", "rebuild_storage_fd", "rebuild_tensor", "reduce_storage", "reduce_tensor"]
 
 
-def rebuild_storage_fd(descriptor, size):
+def rebuild_storage_fd(descriptor: Any, size: int) -> UntypedStorage:
     """The storage over the shared memory that a sent descriptor names."""
     return torch.UntypedStorage._new_shared_fd_cpu(descriptor.detach(), size)
 
 
-def reduce_storage(storage):
+def reduce_storage(storage: Any) -> tuple:
     """The message for an untyped storage on the CPU; one elsewhere is copied."""
     if storage.device.type != "cpu":
         return storage.__reduce__()
@@ -24,7 +32,15 @@ def reduce_storage(storage):
     return rebuild_storage_fd, (DupFd(descriptor), size)
 
 
-def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad):
+def rebuild_tensor(
+    cls: type[torch.Tensor],
+    storage: Any,
+    dtype: torch.dtype,
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+) -> torch.Tensor:
     """A tensor of class `cls`, or the Parameter, over a received storage."""
     tensor = torch.empty(0, dtype=dtype).set_(storage, offset, size, stride)
     if cls is torch.nn.Parameter:
@@ -32,7 +48,7 @@ def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad):
     return tensor.requires_grad_(requires_grad)
 
 
-def reduce_tensor(tensor):
+def reduce_tensor(tensor: torch.Tensor) -> tuple:
     """The message for a tensor; RuntimeError for one that autograd has made."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(

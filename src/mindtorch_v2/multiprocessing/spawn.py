@@ -1,12 +1,16 @@
 """Groups of processes that run one function and fail together."""
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import signal
 import tempfile
 import time
 import traceback
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
+from typing import Any, NoReturn
 
 __all__ = [
     "ENV_VAR_PARALLEL_START",
@@ -25,7 +29,7 @@ ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 class ProcessException(Exception):
     """One of the processes failed."""
 
-    def __init__(self, msg, error_index, pid) -> None:
+    def __init__(self, msg: str, error_index: int, pid: int) -> None:
         super().__init__(msg)
         self.msg = msg
         self.error_index = error_index
@@ -42,7 +46,9 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """One of the processes ended with a nonzero exit code or a signal."""
 
-    def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None) -> None:
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+    ) -> None:
         super().__init__(msg, error_index, error_pid)
         self.exit_code = exit_code
         self.signal_name = signal_name
@@ -65,7 +71,7 @@ def _run(fn, index, args, error_file) -> None:
 class ProcessContext:
     """The running processes."""
 
-    def __init__(self, processes, error_files) -> None:
+    def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
         self.processes = processes
         self.error_files = error_files
         self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
@@ -74,7 +80,7 @@ class ProcessContext:
         """The processes' ids."""
         return [process.pid for process in self.processes]
 
-    def join(self, timeout=None, grace_period=None):
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until a process ends: True if all have, False if some still run.
 
         If one failed, the others are terminated (killed after `grace_period` seconds), and ProcessRaisedException or
@@ -107,7 +113,7 @@ class ProcessContext:
                 process.kill()
                 process.join()
 
-    def _raise(self, index) -> None:
+    def _raise(self, index) -> NoReturn:
         process = self.processes[index]
         with open(self.error_files[index]) as file:
             text = file.read()
@@ -132,9 +138,16 @@ class SpawnContext(ProcessContext):
     """The running processes of `spawn`."""
 
 
-def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+def start_processes(
+    fn: Callable[..., Any],
+    args: Sequence[int] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` processes, i from 0; waits for them, or with `join=False` returns their context."""
-    methods = multiprocessing.get_context(start_method)
+    methods: Any = multiprocessing.get_context(start_method)
     processes, error_files = [], []
     for index in range(nprocs):
         handle, name = tempfile.mkstemp(prefix="mindtorch-multiprocessing-", suffix=".txt")
@@ -151,6 +164,13 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     return None
 
 
-def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+def spawn(
+    fn: Callable[..., Any],
+    args: Sequence[int] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
     """`start_processes` with processes started afresh."""
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

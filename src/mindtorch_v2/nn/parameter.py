@@ -24,7 +24,7 @@ __all__ = [
 _disabled_torch_function_impl = torch._C._disabled_torch_function_impl
 
 
-class _ParameterMeta(type(torch.Tensor)):  # type: ignore[misc]
+class _ParameterMeta(type(torch.Tensor)):  # type: ignore[misc]  # (a metaclass that is found at run time)
     """Lets a tensor of a user's subclass count as a parameter through its `_is_param` mark."""
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -171,7 +171,7 @@ def is_lazy(param: torch.Tensor | None) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # (both bases say what a tensor's attributes are)
     """A parameter without data, of unknown shape; `materialize` makes it a `Parameter`.
 
     `device` and `dtype` are those that the data will have.
@@ -193,7 +193,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return result
 
 
-class _BufferMeta(type(torch.Tensor)):  # type: ignore[misc]
+class _BufferMeta(type(torch.Tensor)):  # type: ignore[misc]  # (a metaclass that is found at run time)
     """Lets a tensor of a user's subclass count as a buffer through its `_is_buffer` mark."""
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -221,7 +221,7 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
     __torch_function__ = _disabled_torch_function_impl
 
 
-class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # type: ignore[misc]
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # type: ignore[misc]  # (both bases say what a tensor's attributes are)
     """A buffer without data, of unknown shape; `materialize` makes it a plain tensor."""
 
     cls_to_become = torch.Tensor

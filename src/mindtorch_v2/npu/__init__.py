@@ -4,6 +4,11 @@ python -m mindtorch_v2.npu emulate -- python script.py      run a program on the
 python -m mindtorch_v2.npu doctor                           what this host has, and what it lacks
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self, TYPE_CHECKING
+
 import contextlib
 import ctypes
 import os
@@ -80,6 +85,10 @@ from .random import (
 from .switches import *
 from .switches import __all__ as _SWITCHES
 from .utils import get_soc_version
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "AclnnLauncher",
@@ -188,12 +197,12 @@ def _lazy_call(callback, **options) -> None:
     callback()
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """Whether the device was asked for in this process."""
     return _backend.is_loaded()
 
 
-def is_available():
+def is_available() -> bool:
     """Whether CANN (or the emulator in its place) is found and has a device."""
     if _libraries.find("libascendcl.so")[0] is None:
         return False
@@ -203,22 +212,22 @@ def is_available():
         return False
 
 
-def is_bf16_supported(including_emulation=True):
+def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Whether the device computes in bfloat16: all that this package supports do."""
     return is_available()
 
 
-def device_count():
+def device_count() -> int:
     """The number of devices; 0 without CANN."""
     return _runtime.get().device_count if is_available() else 0
 
 
-def current_device():
+def current_device() -> int:
     """The index of this thread's current device."""
     return _runtime.get().thread.device
 
 
-def set_device(device) -> None:
+def set_device(device: Device) -> None:
     """Make a device (an index, or `torch.device`) this thread's current one."""
     _runtime.get().set_device(device_index(device))
 
@@ -226,21 +235,21 @@ def set_device(device) -> None:
 class device(contextlib.AbstractContextManager):
     """A device for the length of a `with` block; None or a negative index changes nothing."""
 
-    def __init__(self, device) -> None:
+    def __init__(self, device: Device | None) -> None:
         self.index = -1 if device is None else device_index(device)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.before = current_device()
         if self.index >= 0:
             _runtime.get().set_device(self.index)
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         _runtime.get().set_device(self.before)
 
 
 @contextlib.contextmanager
-def stream(stream):
+def stream(stream: Any) -> Iterator[None]:
     """Send this thread's work to a stream for the length of a `with` block; None changes nothing."""
     if stream is None:
         yield
@@ -260,11 +269,11 @@ StreamContext = stream
 class device_of(device):
     """The device of a tensor for the length of a `with` block; a tensor elsewhere changes nothing."""
 
-    def __init__(self, obj) -> None:
+    def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.device.type == "npu" else None)
 
 
-def can_device_access_peer(device_id, peer_device_id):
+def can_device_access_peer(device_id: int, peer_device_id: int) -> bool:
     """Whether one device can read another's memory: all but itself, as the runtime copies between any two."""
     count = device_count()
     for index in (device_id, peer_device_id):
@@ -273,7 +282,7 @@ def can_device_access_peer(device_id, peer_device_id):
     return device_id != peer_device_id
 
 
-def get_device_capability(device=None) -> tuple | None:
+def get_device_capability(device: Device | None = None) -> tuple | None:
     """None, unless the environment variable TORCH_NPU_DEVICE_CAPABILITY gives a pair "major.minor"."""
     given = os.environ.get("TORCH_NPU_DEVICE_CAPABILITY")
     if given is None:
@@ -286,18 +295,18 @@ def ipc_collect() -> None:
     """Release memory that other processes have let go of: none is shared between processes."""
 
 
-def synchronize(device=None) -> None:
+def synchronize(device: Device | None = None) -> None:
     """Wait for all work on a device; raises `NPUError` if some of it failed."""
     _runtime.get().synchronize(device_index(device))
 
 
-def get_device_name(device=None):
+def get_device_name(device: Device | None = None) -> str:
     """The SoC's name; on the emulator it says "emulated"."""
     device_index(device)
     return _runtime.get().soc_name()
 
 
-def get_device_properties(device=None):
+def get_device_properties(device: Device | None = None) -> Any:
     """Name, memory and numbers of cores of a device."""
     runtime = _runtime.get()
     index = device_index(device)
@@ -309,7 +318,7 @@ def get_device_properties(device=None):
     return NPUDeviceProperties(runtime.soc_name(), runtime.memory_info(index)[1], *values)
 
 
-def __getattr__(name) -> tuple:
+def __getattr__(name: str) -> tuple:
     if name == "default_generators":
         _backend.load()
         return tuple(_state.get().generators)

@@ -4,10 +4,13 @@ python -m mindtorch_v2.npu emulate [options] -- command ...    run a command wit
 python -m mindtorch_v2.npu doctor                              inspect this host
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import re
 import sys
+from typing import Any
 
 from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime
 
@@ -58,7 +61,7 @@ def _parser():
     return parser
 
 
-def environment(options):
+def environment(options: Any) -> dict[str, str]:
     """The environment that is needed for a command to run on the emulator: {name: value}."""
     if not (libraries.EMULATOR / "lib64" / "libascendcl.so").exists():
         raise RuntimeError(f"the emulator was not built with this package: nothing in {libraries.EMULATOR}")
@@ -67,7 +70,7 @@ def environment(options):
     return made
 
 
-def emulate(options, command):
+def emulate(options: Any, command: list[str]) -> int:
     """Replace this process by the command, on the emulator."""
     os.execvpe(command[0], command, {**os.environ, **environment(options)})
 
@@ -110,11 +113,11 @@ def doctor() -> int:
     return 0
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Run a subcommand; returns the exit status, or exits with 2 where the arguments are wrong."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     parser = _parser()
-    options = vars(parser.parse_args(arguments[:end]))
+    options: dict[str, Any] = vars(parser.parse_args(arguments[:end]))
     command = arguments[end + 1 :]
     if options.pop("subcommand") == "doctor":
         return doctor()

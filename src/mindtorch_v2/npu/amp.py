@@ -1,5 +1,7 @@
 """`torch.npu.amp`: automatic mixed precision on NPUs."""
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 
 __all__ = ["GradScaler", "autocast"]
@@ -8,7 +10,7 @@ __all__ = ["GradScaler", "autocast"]
 class autocast(torch.amp.autocast):
     """`torch.amp.autocast("npu", ...)`, float16 unless told otherwise."""
 
-    def __init__(self, enabled=True, dtype=None, cache_enabled=True) -> None:
+    def __init__(self, enabled: bool = True, dtype: torch.dtype | None = None, cache_enabled: bool = True) -> None:
         super().__init__("npu", enabled=enabled, dtype=dtype or torch.float16, cache_enabled=cache_enabled)
 
 
@@ -20,17 +22,17 @@ class GradScaler(torch.amp.GradScaler):
 
     def __init__(
         self,
-        init_scale=65536.0,
-        growth_factor=2.0,
-        backoff_factor=0.5,
-        growth_interval=2000,
-        dynamic=True,
-        enabled=True,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        dynamic: bool = True,
+        enabled: bool = True,
     ) -> None:
         super().__init__("npu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
         self._dynamic = dynamic
 
-    def update(self, new_scale=None) -> None:
+    def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Set the scale for the next iteration: to `new_scale`, or by what the steps of this one found."""
         if new_scale is None and not self._dynamic:
             self._per_optimizer_states.clear()

@@ -2,7 +2,10 @@
 operators are never compiled one by one here.
 """
 
+from __future__ import annotations
+
 import types
+from typing import Any
 
 from mindtorch_v2._backends.npu import settings as _settings
 
@@ -15,7 +18,7 @@ aclnn = types.SimpleNamespace(allow_hf32=True, version=None)
 _options: dict = {}
 
 
-def set_compile_mode(jit_compile=False) -> None:
+def set_compile_mode(jit_compile: bool = False) -> None:
     """Whether operators may be compiled when they are called: here they never are, so False is what holds.
 
     RuntimeError for True, which asks for operators that are not there.
@@ -32,7 +35,7 @@ def is_jit_compile_false() -> bool:
     return True
 
 
-def set_option(option) -> None:
+def set_option(option: dict[str, Any]) -> None:
     """Keep options, a dictionary of names and values; TypeError for anything else. "jitCompile" may only be "disable"."""
     if not isinstance(option, dict):
         raise TypeError(f"npu option must be a dict, not {type(option).__name__}")

@@ -1,9 +1,19 @@
 """Random numbers of NPUs: seeds and states of their generators."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from mindtorch_v2._backends import npu as _backend
 from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu.stream import device_index
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "get_rng_state",
@@ -23,13 +33,13 @@ def _generator(device):
     return _state.get().generators[device_index(device)]
 
 
-def manual_seed(seed) -> None:
+def manual_seed(seed: int) -> None:
     """Seed the current device's generator. Before a device was asked for, `torch.manual_seed` decides."""
     if _backend.is_loaded():
         _generator(None).manual_seed(int(seed))
 
 
-def manual_seed_all(seed) -> None:
+def manual_seed_all(seed: int) -> None:
     """Seed every device's generator. Before a device was asked for, `torch.manual_seed` decides."""
     if _backend.is_loaded():
         for generator in _state.get().generators:
@@ -47,12 +57,12 @@ def seed_all() -> None:
     manual_seed_all(chosen)
 
 
-def initial_seed():
+def initial_seed() -> int:
     """The seed of the current device's generator."""
     return _generator(None).initial_seed()
 
 
-def get_rng_state(device="npu"):
+def get_rng_state(device: Device = "npu") -> Tensor:
     """The state of a device's generator, as a uint8 tensor on the CPU."""
     return _generator(device).get_state()
 
@@ -62,12 +72,12 @@ def get_rng_state_all() -> list:
     return [get_rng_state(index) for index in range(_runtime.get().device_count)]
 
 
-def set_rng_state(new_state, device="npu") -> None:
+def set_rng_state(new_state: Tensor, device: Device = "npu") -> None:
     """Set the state of a device's generator to one that `get_rng_state` gave."""
     _generator(device).set_state(new_state)
 
 
-def set_rng_state_all(new_states) -> None:
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
     """Set the states of all devices' generators."""
     for index, new_state in enumerate(new_states):
         set_rng_state(new_state, index)

@@ -1,5 +1,9 @@
 """Small questions about the device and its numbers."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import runtime as _runtime
 
@@ -16,7 +20,7 @@ _CHIPS = {
 }  # fmt: skip
 
 
-def get_soc_version():
+def get_soc_version() -> int:
     """The number of the chip, 220 for Ascend910B1; RuntimeError for a chip that is not known."""
     name = _runtime.get().soc_name().removesuffix("-emulated")
     if name not in _CHIPS:
@@ -24,12 +28,12 @@ def get_soc_version():
     return _CHIPS[name]
 
 
-def is_support_inf_nan():
+def is_support_inf_nan() -> bool:
     """Whether the device keeps infinities and NaN, as those from Ascend910B1 on do."""
     return get_soc_version() >= _CHIPS["Ascend910B1"]
 
 
-def npu_check_overflow(grad) -> bool:
+def npu_check_overflow(grad: Any) -> bool:
     """Whether a tensor, or a number, is infinite or NaN."""
     value = grad.float().sum() if isinstance(grad, torch.Tensor) else torch.tensor(float(grad))
     return not bool(torch.isfinite(value))

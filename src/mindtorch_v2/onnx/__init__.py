@@ -3,6 +3,11 @@
 Libraries say at import how their operators are written in ONNX. They may: nobody reads it.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
 __all__ = [
@@ -29,9 +34,9 @@ def is_in_onnx_export() -> bool:
     return False
 
 
-def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version) -> None:
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
     """Say how an operator is written in ONNX: not kept, there is no export."""
 
 
-def unregister_custom_op_symbolic(symbolic_name, opset_version) -> None:
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
     """Take back what `register_custom_op_symbolic` said: nothing was kept."""

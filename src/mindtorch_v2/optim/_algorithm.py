@@ -1,5 +1,8 @@
 """The base of algorithms whose step is a function of parallel lists, and the parts that such functions have in common."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -26,6 +29,9 @@ class Algorithm(Optimizer):
     A subclass says which function that is, which lists hold the state, and what groups of old state dicts lack.
     """
 
+    _settings: Any
+    _takes_sparse: Any
+
     _function: Any = None
     _state: dict = {}
     """Name in a parameter's state -> the function's parameter for the list of those, in the order of `_init_group`; `step` last."""
@@ -39,7 +45,7 @@ class Algorithm(Optimizer):
     """The text for a sparse gradient, where the function takes none."""
     _check_fused_without_cuda = False
 
-    def __init_subclass__(cls):
+    def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "_function" in cls.__dict__:
             code = cls._function.__code__
@@ -48,7 +54,7 @@ class Algorithm(Optimizer):
             cls._takes_sparse = "has_sparse_grad" in cls._settings
             cls._sparse_error = cls.__dict__.get("_sparse_error") or f"{cls.__name__} does not support sparse gradients"
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             for key, value in self._old.items():
@@ -68,10 +74,10 @@ class Algorithm(Optimizer):
             _device_dtype_check_for_fused(p, cuda_unsupported=self._check_fused_without_cuda)
         return {"step": _zero_step(group.get("capturable", False), fused, p.device), **self._new_state(group, p)}
 
-    def _check_steps(self, group, steps):
+    def _check_steps(self, group, steps) -> None:
         """Raise if the step counters and the settings of a group do not fit."""
 
-    def _init_group(self, group, params_with_grad, grads, *columns):
+    def _init_group(self, group, params_with_grad, grads, *columns) -> Any:
         """Fill the lists with the group's parameters that have a gradient; return whether one is complex."""
         has_complex = False
         states, state_of, takes_sparse = [], self.state, self._takes_sparse
@@ -97,13 +103,14 @@ class Algorithm(Optimizer):
         return has_complex
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Makes one step; returns the loss of `closure` if one is given."""
         self._cuda_graph_capture_health_check()
         loss = _run_closure(closure)
         for group in self.param_groups:
-            params, grads = [], []
-            lists = {name: [] for name in self._state.values()}
+            params: list[Any] = []
+            grads: list[Any] = []
+            lists: dict[Any, Any] = {name: [] for name in self._state.values()}
             found = self._init_group(group, params, grads, *lists.values())
             sparse, is_complex = found if isinstance(found, tuple) else (False, found)
             # A GradScaler leaves the last two on the optimizer around a step.
@@ -123,12 +130,12 @@ class Algorithm(Optimizer):
         return loss
 
 
-def zeros(p, *names) -> dict:
+def zeros(p: torch.Tensor, *names: str) -> dict:
     """State of zeros, laid out as the parameter."""
     return {name: torch.zeros_like(p, memory_format=torch.preserve_format) for name in names}
 
 
-def prepare(params, state_steps, capturable, lr=None):
+def prepare(params: list[torch.Tensor], state_steps: list[torch.Tensor], capturable: bool, lr: Any = None) -> Any:
     """The checks that functional forms begin with; returns `lr` as it broadcasts."""
     _require_tensor_steps(state_steps)
     if capturable:
@@ -136,17 +143,19 @@ def prepare(params, state_steps, capturable, lr=None):
     return _to_scalar(lr)
 
 
-def gradients(grads, maximize):
+def gradients(grads: list[torch.Tensor], maximize: bool) -> Iterable[torch.Tensor]:
     """The gradients to descend along, one after the other."""
     return map(torch.neg, grads) if maximize else grads
 
 
-def as_real(param, *others) -> tuple:
+def as_real(param: torch.Tensor, *others: torch.Tensor) -> tuple:
     """A parameter and what goes with it, as real views if it is complex."""
     return tuple(map(torch.view_as_real, (param, *others))) if torch.is_complex(param) else (param, *others)
 
 
-def apply_weight_decay(param, grad, weight_decay, lr=None, decoupled=False):
+def apply_weight_decay(
+    param: torch.Tensor, grad: torch.Tensor, weight_decay: float, lr: Any = None, decoupled: bool = False
+) -> torch.Tensor:
     """The gradient with `weight_decay` times the parameter; where that is decoupled, the parameter shrinks instead."""
     if weight_decay == 0:
         return grad
@@ -156,13 +165,25 @@ def apply_weight_decay(param, grad, weight_decay, lr=None, decoupled=False):
     return grad.add(param, alpha=weight_decay)
 
 
-def update_moments(exp_avg, exp_avg_sq, grad, beta1, beta2) -> None:
+def update_moments(
+    exp_avg: torch.Tensor,
+    exp_avg_sq: torch.Tensor,
+    grad: torch.Tensor,
+    beta1: float | torch.Tensor,
+    beta2: float | torch.Tensor,
+) -> None:
     """Move the running means of the gradient and of its square."""
     exp_avg.lerp_(grad, 1 - beta1)
     exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
 
 
-def run_fused(kernel, columns, grad_scale, found_inf, **settings) -> None:
+def run_fused(
+    kernel: Callable[..., Any],
+    columns: Sequence[Sequence[torch.Tensor]],
+    grad_scale: torch.Tensor | None,
+    found_inf: torch.Tensor | None,
+    **settings: Any,
+) -> None:
     """A step as one call of `kernel` for each device and dtype; the last of `columns` are the step counters."""
     for (device, _), (own, _) in _group_tensors_by_device_and_dtype(columns).items():
         steps = own[-1]

@@ -1,5 +1,7 @@
 """Adadelta (Zeiler, 2012) and its functional form."""
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, gradients, prepare
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -10,21 +12,21 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 def adadelta(
-    params,
-    grads,
-    square_avgs,
-    acc_deltas,
-    state_steps,
-    capturable=False,
-    foreach=None,
-    differentiable=False,
-    has_complex=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    square_avgs: list[torch.Tensor],
+    acc_deltas: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
     *,
-    lr,
-    rho,
-    eps,
-    weight_decay,
-    maximize,
+    lr: float | torch.Tensor,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
 ) -> None:
     """One Adadelta step on parallel lists, in place."""
     lr = prepare(params, state_steps, capturable, lr)
@@ -59,16 +61,16 @@ class Adadelta(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=1.0,
-        rho=0.9,
-        eps=1e-6,
-        weight_decay=0,
-        foreach=None,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
         *,
-        capturable=False,
-        maximize=False,
-        differentiable=False,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
         _check_lr(lr)
         if not 0.0 <= rho <= 1.0:

@@ -1,5 +1,10 @@
 """Adafactor (Shazeer & Stern, 2018): Adam's second moment kept as row and column means."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.optimizer import (
     Optimizer,
@@ -9,6 +14,10 @@ from mindtorch_v2.optim.optimizer import (
     _run_closure,
     _step_counters_to_tensors,
 )
+
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import ParamsT
+
 
 __all__ = ["Adafactor", "adafactor"]
 
@@ -23,15 +32,15 @@ class Adafactor(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        beta2_decay=-0.8,
-        eps=(None, 1e-3),
-        d=1.0,
-        weight_decay=0.0,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
         *,
-        foreach=None,
-        maximize=False,
+        foreach: bool | None = None,
+        maximize: bool = False,
     ) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
@@ -58,7 +67,7 @@ class Adafactor(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             group.setdefault("foreach", None)
@@ -91,16 +100,22 @@ class Adafactor(Optimizer):
         return False
 
     @torch.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Makes one step; returns the loss of `closure` if one is given."""
         self._cuda_graph_capture_health_check()
         loss = _run_closure(closure)
         for group in self.param_groups:
-            lists = [[] for _ in range(6)]
+            lists: list[Any] = [[] for _ in range(6)]
             has_complex = self._init_group(group, *lists)
             eps1, eps2 = group["eps"]
+            params, grads, row_vars, col_vars, variances, steps = lists
             adafactor(
-                *lists,
+                params,
+                grads,
+                row_vars,
+                col_vars,
+                variances,
+                steps,
                 d=group["d"],
                 lr=group["lr"],
                 beta2_decay=group["beta2_decay"],
@@ -117,24 +132,24 @@ class Adafactor(Optimizer):
 
 
 def adafactor(
-    params,
-    grads,
-    row_vars,
-    col_vars,
-    variances,
-    state_steps,
-    foreach=None,
-    grad_scale=None,
-    found_inf=None,
-    has_complex=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    row_vars: list[Any],
+    col_vars: list[Any],
+    variances: list[Any],
+    state_steps: list[torch.Tensor],
+    foreach: bool | None = None,
+    grad_scale: torch.Tensor | None = None,
+    found_inf: torch.Tensor | None = None,
+    has_complex: bool = False,
     *,
-    d,
-    lr,
-    beta2_decay,
-    weight_decay,
-    eps1,
-    eps2,
-    maximize,
+    d: float,
+    lr: float | torch.Tensor,
+    beta2_decay: float,
+    weight_decay: float,
+    eps1: float | None,
+    eps2: float,
+    maximize: bool,
 ) -> None:
     """One Adafactor step on parallel lists, in place."""
     _require_tensor_steps(state_steps)

@@ -1,5 +1,7 @@
 """Adagrad (Duchi et al., 2011) and its functional form."""
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, gradients, run_fused
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -17,23 +19,23 @@ __all__ = ["Adagrad", "adagrad"]
 
 
 def adagrad(
-    params,
-    grads,
-    state_sums,
-    state_steps,
-    fused=None,
-    grad_scale=None,
-    found_inf=None,
-    has_sparse_grad=False,
-    foreach=None,
-    differentiable=False,
-    has_complex=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    state_sums: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    fused: bool | None = None,
+    grad_scale: torch.Tensor | None = None,
+    found_inf: torch.Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
     *,
-    lr,
-    weight_decay,
-    lr_decay,
-    eps,
-    maximize,
+    lr: float | torch.Tensor,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
 ) -> None:
     """One Adagrad step on parallel lists, in place."""
     if not params:
@@ -89,17 +91,17 @@ class Adagrad(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        lr_decay=0,
-        weight_decay=0,
-        initial_accumulator_value=0,
-        eps=1e-10,
-        foreach=None,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
         *,
-        maximize=False,
-        differentiable=False,
-        fused=None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         _check_lr(lr)
         _check_not_negative(

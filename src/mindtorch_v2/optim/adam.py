@@ -1,5 +1,9 @@
 """Adam (Kingma & Ba, 2015) and its functional form; with decoupled weight decay it is AdamW."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, gradients, run_fused, update_moments
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -20,28 +24,28 @@ __all__ = ["Adam", "adam"]
 
 
 def adam(
-    params,
-    grads,
-    exp_avgs,
-    exp_avg_sqs,
-    max_exp_avg_sqs,
-    state_steps,
-    foreach=None,
-    capturable=False,
-    differentiable=False,
-    fused=None,
-    grad_scale=None,
-    found_inf=None,
-    has_complex=False,
-    decoupled_weight_decay=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    exp_avgs: list[torch.Tensor],
+    exp_avg_sqs: list[torch.Tensor],
+    max_exp_avg_sqs: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: torch.Tensor | None = None,
+    found_inf: torch.Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
     *,
-    amsgrad,
-    beta1,
-    beta2,
-    lr,
-    weight_decay,
-    eps,
-    maximize,
+    amsgrad: bool,
+    beta1: float | torch.Tensor,
+    beta2: float | torch.Tensor,
+    lr: float | torch.Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
 ) -> None:
     """One Adam step on parallel lists, in place. `foreach=True` asks for no kernel of its own on the CPU."""
     if not params:
@@ -94,7 +98,7 @@ def _single_tensor_adam(
     capturable,
     differentiable,
     decoupled_weight_decay,
-):
+) -> None:
     """The step written with operators, one parameter at a time."""
     if grad_scale is not None or found_inf is not None:
         raise AssertionError("Expected grad_scale and found_inf to be None")
@@ -109,7 +113,7 @@ def _single_tensor_adam(
             grad = grad.addcmul_(param.clone(), weight_decay) if weight_decay != 0 else grad
         else:
             grad = apply_weight_decay(param, grad, weight_decay, lr, decoupled_weight_decay)
-        max_sq = max_exp_avg_sqs[i] if amsgrad else None
+        max_sq: Any = max_exp_avg_sqs[i] if amsgrad else None
         target = param
         if torch.is_complex(param):
             target, grad, exp_avg, exp_avg_sq = as_real(param, grad, exp_avg, exp_avg_sq)
@@ -129,7 +133,7 @@ def _single_tensor_adam(
         if amsgrad:
             previous_max = max_sq.clone() if differentiable else max_sq
             max_sq.copy_(torch.maximum(previous_max, exp_avg_sq))
-            second_moment = max_sq
+            second_moment: Any = max_sq
         else:
             second_moment = exp_avg_sq
         if as_tensors:
@@ -231,19 +235,19 @@ class Adam(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        amsgrad=False,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-3,
+        betas: tuple[float | torch.Tensor, float | torch.Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
         *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
-        fused=None,
-        decoupled_weight_decay=False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
     ) -> None:
         _check_lr(lr, foreach, capturable)
         _check_not_negative(epsilon=eps)

@@ -1,5 +1,7 @@
 """Adamax, Adam by the infinity norm (Kingma & Ba, 2015), and its functional form."""
 
+from __future__ import annotations
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, gradients, prepare
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -10,22 +12,22 @@ __all__ = ["Adamax", "adamax"]
 
 
 def adamax(
-    params,
-    grads,
-    exp_avgs,
-    exp_infs,
-    state_steps,
-    foreach=None,
-    maximize=False,
-    differentiable=False,
-    capturable=False,
-    has_complex=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    exp_avgs: list[torch.Tensor],
+    exp_infs: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
     *,
-    eps,
-    beta1,
-    beta2,
-    lr,
-    weight_decay,
+    eps: float,
+    beta1: float | torch.Tensor,
+    beta2: float | torch.Tensor,
+    lr: float | torch.Tensor,
+    weight_decay: float,
 ) -> None:
     """One Adamax step on parallel lists, in place."""
     lr = prepare(params, state_steps, capturable, lr)
@@ -64,16 +66,16 @@ class Adamax(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=2e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        foreach=None,
+        params: ParamsT,
+        lr: float | torch.Tensor = 2e-3,
+        betas: tuple[float | torch.Tensor, float | torch.Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
         *,
-        maximize=False,
-        differentiable=False,
-        capturable=False,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
     ) -> None:
         _check_lr(lr)
         _check_not_negative(epsilon=eps)

@@ -1,32 +1,41 @@
 """AdamW (Loshchilov & Hutter, 2019): Adam whose weight decay shrinks the parameters, apart from the gradient."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch_v2.optim.adam import Adam, adam
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.optim.optimizer import ParamsT
+
 
 __all__ = ["AdamW", "adamw"]
 
 
 def adamw(
-    params,
-    grads,
-    exp_avgs,
-    exp_avg_sqs,
-    max_exp_avg_sqs,
-    state_steps,
-    foreach=None,
-    capturable=False,
-    differentiable=False,
-    fused=None,
-    grad_scale=None,
-    found_inf=None,
-    has_complex=False,
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
     *,
-    amsgrad,
-    beta1,
-    beta2,
-    lr,
-    weight_decay,
-    eps,
-    maximize,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
 ) -> None:
     """One AdamW step on parallel lists, in place."""
     adam(**locals(), decoupled_weight_decay=True)
@@ -37,18 +46,18 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=1e-2,
-        amsgrad=False,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
         *,
-        maximize=False,
-        foreach=None,
-        capturable=False,
-        differentiable=False,
-        fused=None,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         super().__init__(
             params,
@@ -65,7 +74,7 @@ class AdamW(Adam):
             decoupled_weight_decay=True,
         )
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         # State dicts from before the flag existed carry none, or Adam's False.
         for group in self.param_groups:

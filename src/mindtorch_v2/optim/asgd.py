@@ -1,5 +1,9 @@
 """Averaged SGD (Polyak & Juditsky, 1992) and its functional form."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, gradients, prepare, zeros
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -10,23 +14,23 @@ __all__ = ["ASGD", "asgd"]
 
 
 def asgd(
-    params,
-    grads,
-    axs,
-    mus,
-    etas,
-    state_steps,
-    foreach=None,
-    maximize=False,
-    differentiable=False,
-    capturable=False,
-    has_complex=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    axs: list[torch.Tensor],
+    mus: list[torch.Tensor],
+    etas: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
     *,
-    lambd,
-    lr,
-    t0,
-    alpha,
-    weight_decay,
+    lambd: float,
+    lr: float | torch.Tensor,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
 ) -> None:
     """One ASGD step on parallel lists, in place."""
     lr = prepare(params, state_steps, capturable, lr)
@@ -34,7 +38,7 @@ def asgd(
     for param, grad, ax, mu, eta, step_t in rows:
         param, grad, ax = as_real(param, grad, ax)
         step_t += 1
-        step = step_t if capturable else _get_value(step_t)
+        step: Any = step_t if capturable else _get_value(step_t)
         grad = apply_weight_decay(param, grad, weight_decay)
         if capturable:
             param.mul_(1 - lambd * eta)
@@ -66,16 +70,16 @@ class ASGD(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        lambd=1e-4,
-        alpha=0.75,
-        t0=1e6,
-        weight_decay=0,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-        capturable=False,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
     ) -> None:
         _check_lr(lr)
         _check_not_negative(weight_decay=weight_decay)
@@ -92,7 +96,7 @@ class ASGD(Algorithm):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             for p in group["params"]:

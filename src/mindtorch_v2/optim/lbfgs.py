@@ -1,9 +1,16 @@
 """L-BFGS (Nocedal & Wright, ch. 7) with an optional strong-Wolfe line search (ch. 3)."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.optimizer import Optimizer, _check_lr, _to_scalar
+
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import ParamsT
+
 
 __all__ = ["LBFGS"]
 
@@ -40,14 +47,14 @@ def _strong_wolfe(evaluate, t, direction, start, max_ls, c1=1e-4, c2=0.9, tolera
     """
     size = direction.abs().max()
 
-    def trial(t):
+    def trial(t: Any) -> _Point:
         loss, grad = evaluate(t)
         return _Point(t, loss, grad, grad.dot(direction))
 
-    def too_high(point):
+    def too_high(point: _Point) -> torch.Tensor:
         return point.loss > start.loss + c1 * point.t * start.slope
 
-    def flat(point):
+    def flat(point: _Point) -> torch.Tensor:
         return abs(point.slope) <= -c2 * start.slope
 
     # Bracketing: go outward until the interval holds a good point.
@@ -115,14 +122,14 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1,
-        max_iter=20,
-        max_eval=None,
-        tolerance_grad=1e-7,
-        tolerance_change=1e-9,
-        history_size=100,
-        line_search_fn=None,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
     ) -> None:
         _check_lr(lr)
         if max_eval is None:
@@ -148,7 +155,7 @@ class LBFGS(Optimizer):
             self._numel_cache = sum(2 * p.numel() if torch.is_complex(p) else p.numel() for p in self._params)
         return self._numel_cache
 
-    def _gather_flat_grad(self):
+    def _gather_flat_grad(self) -> torch.Tensor:
         views = []
         for p in self._params:
             grad = p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1)
@@ -166,7 +173,7 @@ class LBFGS(Optimizer):
     def _clone_param(self) -> list:
         return [p.clone() for p in self._params]
 
-    def _set_param(self, params_data):
+    def _set_param(self, params_data) -> None:
         for p, data in zip(self._params, params_data, strict=True):
             p.copy_(data)
 
@@ -178,7 +185,7 @@ class LBFGS(Optimizer):
         self._set_param(x)
         return loss, grad
 
-    def _direction(self, state, grad, history_size):
+    def _direction(self, state, grad, history_size) -> torch.Tensor:
         """The search direction from the history, which is brought up to date in `state`."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
@@ -196,7 +203,7 @@ class LBFGS(Optimizer):
             ro.append(1.0 / curvature)
             state["H_diag"] = curvature / change.dot(change)
         # The two-loop recursion (Nocedal & Wright, algorithm 7.4).
-        weights = [None] * len(old_dirs)
+        weights: list[Any] = [None] * len(old_dirs)
         q = grad.neg()
         for i in range(len(old_dirs) - 1, -1, -1):
             weights[i] = old_stps[i].dot(q) * ro[i]
@@ -208,7 +215,7 @@ class LBFGS(Optimizer):
         return r
 
     @torch.no_grad()
-    def step(self, closure):
+    def step(self, closure: Callable[[], Any] | None) -> Any:
         """Makes up to `max_iter` iterations; returns the loss before the first."""
         closure = torch.enable_grad()(closure)
         group = self.param_groups[0]

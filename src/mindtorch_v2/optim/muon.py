@@ -1,14 +1,22 @@
 """Muon (Jordan et al., 2024): momentum whose update matrices are made orthogonal by Newton-Schulz iterations."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.optimizer import Optimizer, _run_closure
 
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import ParamsT
+
+
 __all__ = ["Muon"]
 
 
-def _orthogonalize(grad, coefficients, steps, eps):
+def _orthogonalize(grad, coefficients, steps, eps) -> torch.Tensor:
     """The nearest (semi-)orthogonal matrix to `grad`, approximately, in bfloat16."""
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
@@ -29,7 +37,7 @@ def _orthogonalize(grad, coefficients, steps, eps):
     return x.T if tall else x
 
 
-def _adjust_lr(lr, adjust_lr_fn, shape):
+def _adjust_lr(lr, adjust_lr_fn, shape) -> float:
     rows, columns = shape[:2]
     if adjust_lr_fn is None or adjust_lr_fn == "original":
         return lr * math.sqrt(max(1, rows / columns))
@@ -45,15 +53,15 @@ class Muon(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        weight_decay=0.1,
-        momentum=0.95,
-        nesterov=True,
-        ns_coefficients=(3.4445, -4.775, 2.0315),
-        eps=1e-7,
-        ns_steps=5,
-        adjust_lr_fn=None,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: Sequence[float] = (3.4445, -4.775, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
     ) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
@@ -84,7 +92,7 @@ class Muon(Optimizer):
                     )
 
     @torch.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Makes one step; returns the loss of `closure` if one is given."""
         loss = _run_closure(closure)
         for group in self.param_groups:

@@ -1,5 +1,9 @@
 """NAdam, Adam with Nesterov momentum (Dozat, 2016), and its functional form."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import (
     Algorithm,
@@ -24,25 +28,25 @@ __all__ = ["NAdam", "nadam"]
 
 
 def nadam(
-    params,
-    grads,
-    exp_avgs,
-    exp_avg_sqs,
-    mu_products,
-    state_steps,
-    decoupled_weight_decay=False,
-    foreach=None,
-    capturable=False,
-    differentiable=False,
-    has_complex=False,
-    maximize=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    exp_avgs: list[torch.Tensor],
+    exp_avg_sqs: list[torch.Tensor],
+    mu_products: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
     *,
-    beta1,
-    beta2,
-    lr,
-    weight_decay,
-    momentum_decay,
-    eps,
+    beta1: float | torch.Tensor,
+    beta2: float | torch.Tensor,
+    lr: float | torch.Tensor,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
 ) -> None:
     """One NAdam step on parallel lists, in place."""
     lr = prepare(params, state_steps, capturable, lr)
@@ -94,18 +98,18 @@ class NAdam(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=2e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        momentum_decay=4e-3,
-        decoupled_weight_decay=False,
+        params: ParamsT,
+        lr: float | torch.Tensor = 2e-3,
+        betas: tuple[float | torch.Tensor, float | torch.Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
         *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
     ) -> None:
         _check_lr(lr)
         _check_not_negative(epsilon=eps)
@@ -125,7 +129,7 @@ class NAdam(Algorithm):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             for p in group["params"]:

@@ -1,12 +1,14 @@
 """`Optimizer`: parameter groups, per-parameter state, hooks and state dicts; and what every algorithm shares."""
 
+from __future__ import annotations
+
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils import hooks
@@ -14,6 +16,10 @@ from mindtorch_v2.utils._foreach_utils import (
     _get_fused_kernels_supported_devices,
     _group_tensors_by_device_and_dtype,
 )
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.hooks import RemovableHandle
+
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -44,7 +50,7 @@ def _use_grad_for_differentiable(func):
     """Runs a `step` with gradients recorded only if the optimizer was made with `differentiable=True`."""
 
     @functools.wraps(func)
-    def _use_grad(*args, **kwargs):
+    def _use_grad(*args, **kwargs) -> torch.Tensor | None:
         self = args[0]
         previous = torch.is_grad_enabled()
         try:
@@ -56,7 +62,7 @@ def _use_grad_for_differentiable(func):
     return _use_grad
 
 
-def _get_value(x):
+def _get_value(x) -> float:
     """The Python number in a one-element tensor; numbers as they are."""
     return x.item() if isinstance(x, torch.Tensor) else x
 
@@ -77,7 +83,7 @@ def _disable_dynamo_if_unsupported(single_tensor_fn=None):
     """Decorator of the functional forms; there is no graph compiler to exclude here, so the function is unchanged."""
     del single_tensor_fn
 
-    def decorate(func):
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         return func
 
     return decorate
@@ -150,7 +156,7 @@ def _view_as_real(params, *state_and_grads) -> None:
                 column[i] = torch.view_as_real(column[i])
 
 
-def _zero_step(capturable=False, fused=None, device=None):
+def _zero_step(capturable=False, fused=None, device=None) -> torch.Tensor:
     """A fresh step counter: on the parameter's device where kernels read it, else on the CPU."""
     if capturable or fused:
         return torch.zeros((), dtype=_get_scalar_dtype(is_fused=fused), device=device)
@@ -207,7 +213,7 @@ def _step_counters_to_tensors(optimizer, dtype_of_group=None) -> None:
                 )
 
 
-def _run_closure(closure):
+def _run_closure(closure) -> torch.Tensor | None:
     """The loss from `closure`, evaluated with gradients on; None without one."""
     if closure is None:
         return None
@@ -231,14 +237,14 @@ _differentiable_doc = "differentiable (bool, optional): let gradients flow throu
 _maximize_doc = "maximize (bool, optional): ascend instead of descend"
 
 
-def register_optimizer_step_pre_hook(hook):
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Registers `hook(optimizer, args, kwargs)` before every optimizer's step; returns a removable handle."""
     handle = hooks.RemovableHandle(_global_optimizer_pre_hooks)
     _global_optimizer_pre_hooks[handle.id] = hook
     return handle
 
 
-def register_optimizer_step_post_hook(hook):
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Registers `hook(optimizer, args, kwargs)` after every optimizer's step; returns a removable handle."""
     handle = hooks.RemovableHandle(_global_optimizer_post_hooks)
     _global_optimizer_post_hooks[handle.id] = hook
@@ -265,10 +271,15 @@ class Optimizer:
     parameter or one that appears in two groups.
     """
 
+    _optimizer_load_state_dict_post_hooks: Any
+    _optimizer_load_state_dict_pre_hooks: Any
+    _optimizer_state_dict_post_hooks: Any
+    _optimizer_state_dict_pre_hooks: Any
+
     OptimizerPreHook: TypeAlias = Callable[..., Any]
     OptimizerPostHook: TypeAlias = Callable[..., None]
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         for table in _HOOK_TABLES:
             setattr(self, table, OrderedDict())
@@ -278,8 +289,8 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 + torch.typename(params)
             )
-        self.state = defaultdict(dict)
-        self.param_groups = []
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[Any] = []
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -293,7 +304,7 @@ class Optimizer:
     def __getstate__(self) -> dict:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for table in _HOOK_TABLES:
             if not hasattr(self, table):
@@ -311,21 +322,21 @@ class Optimizer:
         lines.append(")")
         return "\n".join(lines)
 
-    def _accelerator_graph_capture_health_check(self):
+    def _accelerator_graph_capture_health_check(self) -> None:
         """A capture of device graphs cannot be under way on the devices that exist here: nothing to check."""
 
     def _cuda_graph_capture_health_check(self) -> None:
         self._accelerator_graph_capture_health_check()
 
-    def _optimizer_step_code(self):
+    def _optimizer_step_code(self) -> None:
         """Entry for profilers, called after each step; does nothing by itself."""
 
     @staticmethod
-    def profile_hook_step(func):
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
         """Wraps a `step` so that the pre- and post-hooks run around it."""
 
         @functools.wraps(func)
-        def wrapper(*args, **kwargs):
+        def wrapper(*args: Any, **kwargs: Any) -> torch.Tensor | None:
             self = args[0]
             for pre_hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
                 result = pre_hook(self, args, kwargs)
@@ -348,14 +359,14 @@ class Optimizer:
     def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
         return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
-    def _patch_step_function(self):
+    def _patch_step_function(self) -> None:
         name = type(self).__name__
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{name}.zero_grad"
         step = type(self).step
         if not getattr(step, "hooked", None):
-            wrapped = self.profile_hook_step(step)
+            wrapped: Any = self.profile_hook_step(step)
             wrapped.hooked = True
-            type(self).step = wrapped
+            type(self).step = wrapped  # type: ignore[method-assign]  # (wrapped once for each class)
 
     def _register(self, table, hook, prepend=False):
         hooks_of = getattr(self, table)
@@ -365,35 +376,35 @@ class Optimizer:
             hooks_of.move_to_end(handle.id, last=False)
         return handle
 
-    def register_step_pre_hook(self, hook):
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs) -> None or (args, kwargs)` runs before each step."""
         return self._register("_optimizer_step_pre_hooks", hook)
 
-    def register_step_post_hook(self, hook):
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs) -> None` runs after each step."""
         return self._register("_optimizer_step_post_hooks", hook)
 
-    def register_state_dict_pre_hook(self, hook, prepend=False):
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer) -> None` runs before `state_dict`."""
         return self._register("_optimizer_state_dict_pre_hooks", hook, prepend)
 
-    def register_state_dict_post_hook(self, hook, prepend=False):
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer, state_dict) -> state_dict or None` runs after `state_dict`."""
         return self._register("_optimizer_state_dict_post_hooks", hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer, state_dict) -> state_dict or None` runs before `load_state_dict`."""
         return self._register("_optimizer_load_state_dict_pre_hooks", hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook, prepend=False):
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer) -> None` runs after `load_state_dict`."""
         return self._register("_optimizer_load_state_dict_post_hooks", hook, prepend)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """The state as `{"state": {index: {...}}, "param_groups": [...]}`: parameters are named by their position."""
         for pre_hook in self._optimizer_state_dict_pre_hooks.values():
             pre_hook(self)
-        index_of = {}
+        index_of: dict[Any, Any] = {}
         packed_groups = []
         for group in self.param_groups:
             packed = {key: value for key, value in group.items() if key != "params"}
@@ -412,7 +423,7 @@ class Optimizer:
         return state_dict
 
     @staticmethod
-    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
+    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None) -> torch.Tensor:
         """A loaded state tensor, on its parameter's device and in its dtype; step counters keep their own.
 
         Step counters are read to full precision whatever the parameter's dtype, and stay on the CPU unless the group
@@ -432,7 +443,7 @@ class Optimizer:
             return value.to(dtype=param.dtype, device=param.device)
         return value.to(device=param.device)
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over a `state_dict`; tensors are cast to their parameters' dtype and device.
 
         Raises ValueError if the groups differ in number or size from this optimizer's.
@@ -454,7 +465,9 @@ class Optimizer:
         saved_ids = chain.from_iterable(group["params"] for group in saved_groups)
         param_of = dict(zip(saved_ids, chain.from_iterable(group["params"] for group in groups), strict=True))
 
-        def cast(param, value, param_id, key=None):
+        def cast(
+            param: torch.Tensor, value: dict[str, torch.Tensor] | torch.Tensor, param_id: int, key: str | None = None
+        ) -> Any:
             if isinstance(value, torch.Tensor):
                 return Optimizer._process_value_according_to_param_policy(
                     param, value, param_id, state_dict["param_groups"], key
@@ -465,7 +478,7 @@ class Optimizer:
                 return type(value)(cast(param, v, param_id) for v in value)
             return value
 
-        state = defaultdict(dict)
+        state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in param_of:
                 state[param_of[key]] = cast(param_of[key], value, key)
@@ -479,7 +492,7 @@ class Optimizer:
         for post_hook in self._optimizer_load_state_dict_post_hooks.values():
             post_hook(self)
 
-    def zero_grad(self, set_to_none=True) -> None:
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drops the gradients of all parameters, or fills them with zeros if `set_to_none` is False."""
         to_zero = []
         for group in self.param_groups:
@@ -497,11 +510,11 @@ class Optimizer:
         if to_zero:
             torch._foreach_zero_(to_zero)
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Makes one step; `closure` re-evaluates the model and returns the loss."""
         raise NotImplementedError
 
-    def add_param_group(self, param_group) -> None:
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a dict with `params` and settings; what it leaves out comes from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")

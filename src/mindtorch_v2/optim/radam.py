@@ -1,5 +1,9 @@
 """RAdam, Adam with a rectified adaptive rate (Liu et al., 2020), and its functional form."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, gradients, prepare, update_moments
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -10,23 +14,23 @@ __all__ = ["RAdam", "radam"]
 
 
 def radam(
-    params,
-    grads,
-    exp_avgs,
-    exp_avg_sqs,
-    state_steps,
-    decoupled_weight_decay=False,
-    foreach=None,
-    differentiable=False,
-    capturable=False,
-    has_complex=False,
-    maximize=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    exp_avgs: list[torch.Tensor],
+    exp_avg_sqs: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
     *,
-    beta1,
-    beta2,
-    lr,
-    weight_decay,
-    eps,
+    beta1: float | torch.Tensor,
+    beta2: float | torch.Tensor,
+    lr: float | torch.Tensor,
+    weight_decay: float,
+    eps: float,
 ) -> None:
     """One RAdam step on parallel lists, in place."""
     lr = prepare(params, state_steps, capturable, lr)
@@ -44,11 +48,11 @@ def radam(
         corrected = exp_avg / bias_correction1
         rho_t = rho_inf - 2 * step * (beta2**step) / bias_correction2
 
-        def rectify(rho_t=rho_t):
+        def rectify(rho_t: Any = rho_t) -> Any:
             scale = (rho_t - 4) * (rho_t - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho_t)
             return scale**0.5
 
-        def adaptive(exp_avg_sq=exp_avg_sq, bias_correction2=bias_correction2):
+        def adaptive(exp_avg_sq: torch.Tensor = exp_avg_sq, bias_correction2: Any = bias_correction2) -> torch.Tensor:
             root = exp_avg_sq.sqrt()
             root = root.add(eps) if differentiable else root.add_(eps)
             return (bias_correction2**0.5) / root
@@ -80,17 +84,17 @@ class RAdam(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        decoupled_weight_decay=False,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-3,
+        betas: tuple[float | torch.Tensor, float | torch.Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
         *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
     ) -> None:
         _check_lr(lr)
         _check_not_negative(epsilon=eps)

@@ -1,5 +1,9 @@
 """RMSprop (Hinton, lecture 6e; centred form of Graves, 2013) and its functional form."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, apply_weight_decay, as_real, prepare
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -10,25 +14,25 @@ __all__ = ["RMSprop", "rmsprop"]
 
 
 def rmsprop(
-    params,
-    grads,
-    square_avgs,
-    grad_avgs,
-    momentum_buffer_list,
-    state_steps,
-    foreach=None,
-    maximize=False,
-    differentiable=False,
-    capturable=False,
-    has_complex=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    square_avgs: list[torch.Tensor],
+    grad_avgs: list[torch.Tensor],
+    momentum_buffer_list: list[torch.Tensor | None],
+    state_steps: list[torch.Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
     *,
-    lr,
-    alpha,
-    eps,
-    weight_decay,
-    momentum,
-    centered,
-):
+    lr: float | torch.Tensor,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
     """One RMSprop step on parallel lists, in place."""
     lr = prepare(params, state_steps, capturable, lr)
     if foreach is None and not capturable and params:
@@ -52,8 +56,8 @@ def rmsprop(
             return
     for i, param in enumerate(params):
         grad, square_avg, step = grads[i], square_avgs[i], state_steps[i]
-        grad_avg = grad_avgs[i] if centered else None
-        buffer = momentum_buffer_list[i] if momentum > 0 else None
+        grad_avg: Any = grad_avgs[i] if centered else None
+        buffer: Any = momentum_buffer_list[i] if momentum > 0 else None
         step += 1
         grad = apply_weight_decay(param, -grad if maximize else grad, weight_decay)
         if torch.is_complex(param):
@@ -63,7 +67,7 @@ def rmsprop(
         square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if centered:
             grad_avg.lerp_(grad, 1 - alpha)
-            avg = square_avg.addcmul(grad_avg, grad_avg, value=-1).sqrt_()
+            avg: Any = square_avg.addcmul(grad_avg, grad_avg, value=-1).sqrt_()
         else:
             avg = square_avg.sqrt()
         avg = avg.add(eps) if differentiable else avg.add_(eps)
@@ -106,17 +110,17 @@ class RMSprop(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        alpha=0.99,
-        eps=1e-8,
-        weight_decay=0,
-        momentum=0,
-        centered=False,
-        capturable=False,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
         _check_lr(lr)
         _check_not_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)

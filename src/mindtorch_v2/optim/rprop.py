@@ -1,5 +1,9 @@
 """Rprop, resilient backpropagation (Riedmiller & Braun, 1993), and its functional form."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm, as_real, gradients, prepare, zeros
 from mindtorch_v2.optim.optimizer import Optimizer as Optimizer
@@ -10,21 +14,21 @@ __all__ = ["Rprop", "rprop"]
 
 
 def rprop(
-    params,
-    grads,
-    prevs,
-    step_sizes,
-    state_steps,
-    foreach=None,
-    capturable=False,
-    maximize=False,
-    differentiable=False,
-    has_complex=False,
+    params: list[torch.Tensor],
+    grads: list[torch.Tensor],
+    prevs: list[torch.Tensor],
+    step_sizes: list[torch.Tensor],
+    state_steps: list[torch.Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
     *,
-    step_size_min,
-    step_size_max,
-    etaminus,
-    etaplus,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
 ) -> None:
     """One Rprop step on parallel lists, in place."""
     prepare(params, state_steps, capturable)
@@ -55,15 +59,15 @@ class Rprop(Algorithm):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        etas=(0.5, 1.2),
-        step_sizes=(1e-6, 50),
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-2,
+        etas: Sequence[float] = (0.5, 1.2),
+        step_sizes: Sequence[float] = (1e-6, 50),
         *,
-        capturable=False,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
         _check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:

@@ -1,5 +1,10 @@
 """Stochastic gradient descent with momentum, and its functional form."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.optimizer import (
     Optimizer,
@@ -14,6 +19,10 @@ from mindtorch_v2.optim.optimizer import (
 )
 from mindtorch_v2.utils._foreach_utils import _group_tensors_by_device_and_dtype
 
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import ParamsT
+
+
 __all__ = ["SGD", "sgd"]
 
 
@@ -26,17 +35,17 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        momentum=0,
-        dampening=0,
-        weight_decay=0,
-        nesterov=False,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
         *,
-        maximize=False,
-        foreach=None,
-        differentiable=False,
-        fused=None,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         _check_lr(lr)
         if momentum < 0.0:
@@ -59,7 +68,7 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
         _check_fused(self, fused, foreach, differentiable)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             group.setdefault("nesterov", False)
@@ -68,7 +77,7 @@ class SGD(Optimizer):
             group.setdefault("differentiable", False)
             group.setdefault("fused", False)
 
-    def _init_group(self, group, params, grads, momentum_buffer_list):
+    def _init_group(self, group, params, grads, momentum_buffer_list) -> bool:
         """Fills the lists with the group's parameters that have a gradient; returns whether one is sparse."""
         has_sparse_grad = False
         for p in group["params"]:
@@ -85,11 +94,13 @@ class SGD(Optimizer):
         return has_sparse_grad
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Makes one step; returns the loss of `closure` if one is given."""
         loss = _run_closure(closure)
         for group in self.param_groups:
-            params, grads, momentum_buffers = [], [], []
+            params: list[Any] = []
+            grads: list[Any] = []
+            momentum_buffers: list[Any] = []
             has_sparse_grad = self._init_group(group, params, grads, momentum_buffers)
             sgd(
                 params,
@@ -114,21 +125,21 @@ class SGD(Optimizer):
 
 
 def sgd(
-    params,
-    d_p_list,
-    momentum_buffer_list,
-    has_sparse_grad=False,
-    foreach=None,
-    fused=None,
-    grad_scale=None,
-    found_inf=None,
+    params: list[torch.Tensor],
+    d_p_list: Sequence[torch.Tensor],
+    momentum_buffer_list: list[torch.Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: torch.Tensor | None = None,
+    found_inf: torch.Tensor | None = None,
     *,
-    weight_decay,
-    momentum,
-    lr,
-    dampening,
-    nesterov,
-    maximize,
+    weight_decay: float,
+    momentum: float,
+    lr: float | torch.Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
 ) -> None:
     """One SGD step on parallel lists, in place; fills in the missing entries of `momentum_buffer_list`."""
     if not params:
@@ -206,7 +217,7 @@ def _fused_sgd(
     nesterov,
     maximize,
     has_sparse_grad,
-):
+) -> None:
     """The step as one kernel call per device, dtype and kind (a parameter's first step fills its buffer)."""
     if has_sparse_grad:
         raise RuntimeError("`_fused_sgd` does not support sparse gradients")
@@ -216,7 +227,7 @@ def _fused_sgd(
     groups = _group_tensors_by_device_and_dtype([params, grads, momentum_buffer_list], with_indices=True)
     for (device, _), ((own_params, own_grads, buffers), positions) in groups.items():
         if momentum == 0:
-            rounds = [(False, range(len(own_params)))]
+            rounds: list[tuple[bool, Sequence[int]]] = [(False, range(len(own_params)))]
         else:
             fresh = [i for i, buffer in enumerate(buffers) if buffer is None]
             rounds = [(True, fresh), (False, [i for i, buffer in enumerate(buffers) if buffer is not None])]

@@ -1,9 +1,17 @@
 """Adam for gradients that are sparse: only the rows that a step touches are read and written."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.optimizer import Optimizer, _run_closure, _to_scalar
+
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import ParamsT
+
 
 __all__ = ["SparseAdam"]
 
@@ -15,7 +23,14 @@ class SparseAdam(Optimizer):
     for a dense one. State: `step`, `exp_avg`, `exp_avg_sq`.
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | torch.Tensor = 1e-3,
+        betas: tuple[float | torch.Tensor, float | torch.Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         if not 0.0 < lr:
@@ -37,7 +52,7 @@ class SparseAdam(Optimizer):
             )
 
     @torch.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Makes one step; returns the loss of `closure` if one is given."""
         loss = _run_closure(closure)
         for group in self.param_groups:
@@ -63,7 +78,7 @@ def _step(param, grad, state, group) -> None:
         return
     beta1, beta2 = group["betas"]
 
-    def moved(average, values, beta):
+    def moved(average: torch.Tensor, values: torch.Tensor, beta: float) -> torch.Tensor:
         """The average's values at the gradient's rows after their part of the way to `values`, which it takes over."""
         before = average.sparse_mask(grad)._values()
         change = (values - before) * (1 - beta)

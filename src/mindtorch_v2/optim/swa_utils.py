@@ -1,12 +1,21 @@
 """Averages of weights over training: `AveragedModel` (SWA, EMA), `update_bn`, and the schedule `SWALR`."""
 
+from __future__ import annotations
+
 import itertools
 import math
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._schedules.base import LRScheduler, _format_param, _warn_get_lr_called_within_step
 from mindtorch_v2.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import Optimizer
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "SWALR",
@@ -24,16 +33,18 @@ def _check_decay(decay) -> None:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
 
-def _is_lerpable(tensor):
+def _is_lerpable(tensor) -> bool:
     return torch.is_floating_point(tensor) or torch.is_complex(tensor)
 
 
-def get_ema_multi_avg_fn(decay=0.999):
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
     """An exponential moving average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`."""
     _check_decay(decay)
 
     @torch.no_grad()
-    def ema_update(ema_param_list, current_param_list, _) -> None:
+    def ema_update(
+        ema_param_list: Sequence[torch.Tensor], current_param_list: Sequence[torch.Tensor], _: torch.Tensor
+    ) -> None:
         if _is_lerpable(ema_param_list[0]):
             torch._foreach_lerp_(ema_param_list, current_param_list, 1 - decay)
         else:
@@ -43,11 +54,15 @@ def get_ema_multi_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_swa_multi_avg_fn():
+def get_swa_multi_avg_fn() -> Callable[..., Any]:
     """An equal average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`."""
 
     @torch.no_grad()
-    def swa_update(averaged_param_list, current_param_list, num_averaged) -> None:
+    def swa_update(
+        averaged_param_list: Sequence[torch.Tensor],
+        current_param_list: Sequence[torch.Tensor],
+        num_averaged: Any,
+    ) -> None:
         if _is_lerpable(averaged_param_list[0]):
             torch._foreach_lerp_(averaged_param_list, current_param_list, 1 / (num_averaged + 1))
         else:
@@ -57,22 +72,26 @@ def get_swa_multi_avg_fn():
     return swa_update
 
 
-def get_ema_avg_fn(decay=0.999):
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
     """An exponential moving average of one parameter, for `AveragedModel(avg_fn=...)`."""
     _check_decay(decay)
 
     @torch.no_grad()
-    def ema_update(ema_param, current_param, num_averaged):
+    def ema_update(
+        ema_param: torch.Tensor, current_param: torch.Tensor, num_averaged: torch.Tensor | int
+    ) -> torch.Tensor:
         return decay * ema_param + (1 - decay) * current_param
 
     return ema_update
 
 
-def get_swa_avg_fn():
+def get_swa_avg_fn() -> Callable[..., Any]:
     """An equal average of one parameter, for `AveragedModel(avg_fn=...)`."""
 
     @torch.no_grad()
-    def swa_update(averaged_param, current_param, num_averaged):
+    def swa_update(
+        averaged_param: torch.Tensor, current_param: torch.Tensor, num_averaged: torch.Tensor | int
+    ) -> torch.Tensor:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
     return swa_update
@@ -85,7 +104,14 @@ class AveragedModel(torch.nn.Module):
     Buffers are averaged too with `use_buffers`, else copied. `n_averaged` is a buffer (int64).
     """
 
-    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False) -> None:
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        device: Device | None = None,
+        avg_fn: Callable[..., Any] | None = None,
+        multi_avg_fn: Callable[..., Any] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -97,14 +123,14 @@ class AveragedModel(torch.nn.Module):
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the averaged model."""
         return self.module(*args, **kwargs)
 
     def _averaged_tensors(self, module) -> list:
         return list(itertools.chain(module.parameters(), module.buffers() if self.use_buffers else ()))
 
-    def update_parameters(self, model) -> None:
+    def update_parameters(self, model: torch.nn.Module) -> None:
         """Takes the weights of `model` into the average; the first call copies them."""
         own = [tensor.detach() for tensor in self._averaged_tensors(self.module)]
         new = [
@@ -132,7 +158,7 @@ class AveragedModel(torch.nn.Module):
 
 
 @torch.no_grad()
-def update_bn(loader, model, device=None) -> None:
+def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: Device | None = None) -> None:
     """Recomputes the running statistics of the model's batch norms over the batches of `loader`.
 
     A batch that is a list or tuple gives its first item to the model.
@@ -158,7 +184,14 @@ def update_bn(loader, model, device=None) -> None:
 class SWALR(LRScheduler):
     """Goes from each group's rate to `swa_lr` in `anneal_epochs` steps and stays there."""
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: float | list[float],
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
         for lr, group in zip(_format_param("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = lr
         if anneal_strategy not in ["cos", "linear"]:
@@ -170,11 +203,11 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     @staticmethod
-    def _linear_anneal(t):
+    def _linear_anneal(t) -> float:
         return t
 
     @staticmethod
-    def _cosine_anneal(t):
+    def _cosine_anneal(t) -> float:
         return (1 - math.cos(math.pi * t)) / 2
 
     @staticmethod
@@ -182,11 +215,11 @@ class SWALR(LRScheduler):
         """The rate that the annealing started from, given where it is."""
         return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
 
-    def _set_anneal_func(self, anneal_strategy):
+    def _set_anneal_func(self, anneal_strategy) -> None:
         self._anneal_strategy = anneal_strategy
         self.anneal_func = self._cosine_anneal if anneal_strategy == "cos" else self._linear_anneal
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         """The rates for this step."""
         _warn_get_lr_called_within_step(self)
         # The first step belongs to the scheduler's creation.
@@ -205,6 +238,6 @@ class SWALR(LRScheduler):
         """Everything but the optimizer and the annealing function, which is named by its strategy."""
         return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "anneal_func")}
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.__dict__.update(state_dict)
         self._set_anneal_func(self._anneal_strategy)

@@ -152,7 +152,7 @@ class profile:
         if before in _RECORDING and ends:
             if before is ProfilerAction.RECORD and not last:
                 warnings.warn(f"Incorrect schedule: RECORD followed by {after.name}", stacklevel=3)
-            self.profiler.__exit__(None, None, None)  # type: ignore[union-attr]
+            self.profiler.__exit__(None, None, None)  # type: ignore[union-attr]  # (it has been entered)
             if (before is ProfilerAction.RECORD_AND_SAVE or last) and self.on_trace_ready is not None:
                 self.on_trace_ready(self)
         if after in _RECORDING and (ends or before not in _RECORDING):

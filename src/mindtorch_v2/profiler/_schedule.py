@@ -1,6 +1,10 @@
 """The actions of a profiler, step by step."""
 
+from __future__ import annotations
+
 import enum
+from collections.abc import Callable
+from typing import Any
 
 
 class ProfilerActivity(enum.Enum):
@@ -23,7 +27,9 @@ class ProfilerAction(enum.Enum):
     RECORD_AND_SAVE = 3
 
 
-def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[..., Any]:
     """The action of each step, as a function of the step's number.
 
     After `skip_first` steps come cycles of `wait`, `warmup` and `active` steps, `repeat` of them (0: without end);
@@ -35,7 +41,7 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
             f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
         )
 
-    def action(step):
+    def action(step: int) -> ProfilerAction:
         if step < 0:
             raise AssertionError(f"Step must be non-negative. Got {step}.")
         if step < skip_first:

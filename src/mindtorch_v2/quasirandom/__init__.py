@@ -6,6 +6,10 @@ dimension but the first the inner coefficients of its primitive polynomial over 
 m_3, ... of which the k-th is odd and has k bits, so that k - 1 are stored. The polynomials' degrees ascend.
 """
 
+from __future__ import annotations
+
+from typing import Self
+
 import functools
 import math
 from pathlib import Path
@@ -45,7 +49,7 @@ def _records(count):
 def _directions(degree, packed, width, bits) -> list:
     """The `bits` direction numbers of one dimension, the k-th scaled by 2**(bits - k)."""
 
-    def take(n):
+    def take(n: int) -> int:
         nonlocal width
         width -= n
         return packed >> width & ((1 << n) - 1)
@@ -82,14 +86,14 @@ class SobolEngine:
     MAXBIT = 30
     MAXDIM = 21201
 
-    def __init__(self, dimension, scramble=False, seed=None):
+    def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if dimension > self.MAXDIM or dimension < 1:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         self.seed = seed
         self.scramble = scramble
         self.dimension = dimension
         rows = [[1 << self.MAXBIT - 1 - j for j in range(self.MAXBIT)]]
-        rows += [_directions(*record, self.MAXBIT) for record in _records(dimension - 1)]
+        rows += [_directions(degree, packed, width, self.MAXBIT) for degree, packed, width in _records(dimension - 1)]
         self.sobolstate = torch.tensor(rows, dtype=torch.int64, device="cpu")
         self.shift = torch.zeros(dimension, dtype=torch.int64, device="cpu")
         if scramble:
@@ -112,7 +116,7 @@ class SobolEngine:
         mixed = (triangle.float() @ bits.float()).long() & 1
         self.sobolstate = (mixed << place.view(-1, 1)).sum(1)
 
-    def _advanced(self, counts):
+    def _advanced(self, counts) -> torch.Tensor:
         """The state after each of the `counts` (N,) of points: (N, dimension)."""
         start = max(self.num_generated - 1, 0)
         changed = _gray(start) ^ _gray(start + counts)
@@ -121,7 +125,7 @@ class SobolEngine:
             state ^= (changed >> bit & 1).unsqueeze(1) * self.sobolstate[:, bit]
         return state
 
-    def draw(self, n=1, out=None, dtype=None):
+    def draw(self, n: int = 1, out: torch.Tensor | None = None, dtype: torch.dtype | None = None) -> torch.Tensor:
         """The next `n` points, (n, dimension), in `dtype` (the default dtype if None); `out` is resized and filled."""
         dtype = torch.get_default_dtype() if dtype is None else dtype
         first = self.num_generated == 0
@@ -134,7 +138,7 @@ class SobolEngine:
         self.num_generated += n
         return result if out is None else out.resize_as_(result).copy_(result)
 
-    def draw_base2(self, m, out=None, dtype=None):
+    def draw_base2(self, m: int, out: torch.Tensor | None = None, dtype: torch.dtype | None = None) -> torch.Tensor:
         """The next `2**m` points; ValueError unless the number of all points then is a power of 2."""
         n = 2**m
         total = self.num_generated + n
@@ -148,13 +152,13 @@ class SobolEngine:
             )
         return self.draw(n=n, out=out, dtype=dtype)
 
-    def reset(self):
+    def reset(self) -> Self:
         """Back to the first point."""
         self.quasi.copy_(self.shift)
         self.num_generated = 0
         return self
 
-    def fast_forward(self, n):
+    def fast_forward(self, n: int) -> Self:
         """Skip `n` points."""
         steps = n - 1 if self.num_generated == 0 else n
         self.quasi = self._advanced(torch.tensor([steps], device="cpu"))[0]

@@ -4,12 +4,19 @@ Files written here load in PyTorch and the other way round. Loading is safe by d
 in the file is run. Saving to a path writes aside and renames, so that the old file survives until the new is whole.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType, TracebackType
+from typing import Any, TYPE_CHECKING
+
 import contextlib
 import copyreg
 import io
 import os
 import pickle
 import threading
+import types
 from enum import Enum
 
 import mindtorch_v2 as torch
@@ -22,6 +29,10 @@ from mindtorch_v2.serialization._locations import default_restore_location, loca
 from mindtorch_v2.serialization._unpickler import StorageType
 
 from mindtorch_v2._core.unavailable import unavailable_class as _unavailable_class
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import FileLike
+
 
 skip_data = _unavailable_class("torch.serialization.skip_data")
 
@@ -73,29 +84,29 @@ class LoadEndianness(Enum):
     BIG = 3
 
 
-def get_default_load_endianness():
+def get_default_load_endianness() -> LoadEndianness | None:
     """The byte order assumed of files that do not tell theirs; None is little."""
     return getattr(_options, "endianness", None)
 
 
-def set_default_load_endianness(endianness) -> None:
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Sets the byte order to assume of files that do not tell theirs."""
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     _options.endianness = endianness
 
 
-def get_crc32_options():
+def get_crc32_options() -> bool:
     """Whether `save` computes checksums."""
     return getattr(_options, "crc32", True)
 
 
-def set_crc32_options(compute_crc32) -> None:
+def set_crc32_options(compute_crc32: bool) -> None:
     """Sets whether `save` computes checksums; without them `load` cannot tell a damaged file from a whole one."""
     _options.crc32 = compute_crc32
 
 
-def get_default_mmap_options():
+def get_default_mmap_options() -> int:
     """How `load(mmap=True)` maps: MAP_PRIVATE (changes stay in memory) or MAP_SHARED (changes reach the file)."""
     return getattr(_options, "mmap_flags", MAP_PRIVATE)
 
@@ -103,7 +114,7 @@ def get_default_mmap_options():
 class set_default_mmap_options:
     """Sets how `load(mmap=True)` maps, until undone if used as a context manager."""
 
-    def __init__(self, flags) -> None:
+    def __init__(self, flags: int) -> None:
         if flags not in (MAP_PRIVATE, MAP_SHARED):
             raise ValueError(
                 "Invalid argument in function set_default_mmap_options, "
@@ -112,19 +123,21 @@ class set_default_mmap_options:
         self.previous = get_default_mmap_options()
         _options.mmap_flags = flags
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         _options.mmap_flags = self.previous
 
 
-def add_safe_globals(safe_globals) -> None:
+def add_safe_globals(safe_globals: Sequence[tuple[Callable[..., Any], str] | Callable[..., Any]]) -> None:
     """Allows functions and classes, or `(object, "dotted name in the file")`, in files loaded with `weights_only`."""
     _weights_only_unpickler._add_safe_globals(safe_globals)
 
 
-def get_safe_globals():
+def get_safe_globals() -> list[tuple[Callable[..., Any], str] | Callable[..., Any]]:
     """The globals that `add_safe_globals` allowed."""
     return _weights_only_unpickler._get_safe_globals()
 
@@ -134,7 +147,7 @@ def clear_safe_globals() -> None:
     _weights_only_unpickler._clear_safe_globals()
 
 
-def get_unsafe_globals_in_checkpoint(f) -> list:
+def get_unsafe_globals_in_checkpoint(f: FileLike) -> list:
     """The dotted names in a zip file that `load` would refuse; runs nothing."""
     with _opened(f, "rb") as file:
         if not _is_zipfile(file):
@@ -146,12 +159,12 @@ def get_unsafe_globals_in_checkpoint(f) -> list:
     return [path for name, path in normalized.items() if name not in allowed and path not in allowed]
 
 
-def normalize_storage_type(storage_type):
+def normalize_storage_type(storage_type: type) -> type:
     """`torch.FloatStorage` for any storage class of that dtype."""
     return getattr(torch, storage_type.__name__)
 
 
-def storage_to_tensor_type(storage):
+def storage_to_tensor_type(storage: Any) -> type:
     """The old tensor class, such as `torch.FloatTensor`, that goes with a storage."""
     name = storage.pickle_storage_type() if hasattr(storage, "pickle_storage_type") else type(storage).__name__
     return getattr(torch, name.replace("Storage", "Tensor"))
@@ -206,12 +219,12 @@ def _folder_of(f):
 
 
 def save(
-    obj,
-    f,
-    pickle_module=pickle,
-    pickle_protocol=DEFAULT_PROTOCOL,
-    _use_new_zipfile_serialization=True,
-    _disable_byteorder_record=False,
+    obj: object,
+    f: FileLike,
+    pickle_module: ModuleType = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
 ) -> None:
     """Saves an object to a path or to a file object with `write`.
 
@@ -226,7 +239,8 @@ def save(
     {'weight': tensor([1., 1.])}
     """
     _check_save_filelike(f)
-    with _archive.replacing(f) if _is_path(f) else contextlib.nullcontext(f) as file:
+    target: Any = f
+    with _archive.replacing(target) if _is_path(f) else contextlib.nullcontext(target) as file:
         if _use_new_zipfile_serialization:
             writer = _archive.ArchiveWriter(file, _folder_of(f), get_crc32_options())
             zip_format.write(obj, writer, pickle_module, pickle_protocol, not _disable_byteorder_record)
@@ -252,7 +266,15 @@ def _flag(name) -> bool:
     return os.getenv(name, "0") in ("1", "y", "yes", "true")
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+def load(
+    f: FileLike,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
     """Loads what `save`, here or in PyTorch, wrote to a path or a seekable file object.
 
     `map_location` says where storages go: a device, its name, a dict of names, or `fn(storage, tag)` that returns a
@@ -328,7 +350,9 @@ def _refusal(reason) -> str:
     return f"Weights only load failed. {advice}"
 
 
-def check_module_version_greater_or_equal(module, req_version_tuple, error_if_malformed=True) -> bool:
+def check_module_version_greater_or_equal(
+    module: types.ModuleType, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
+) -> bool:
     """Whether a module's `__version__` is at least that of the tuple.
 
     A version that is not numbers with dots raises RuntimeError, or warns and counts as new enough.

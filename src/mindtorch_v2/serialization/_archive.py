@@ -3,6 +3,8 @@
 PyTorch's own layout: no compression, all names under one folder, ZIP64 end records, padding in the extra field.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 import mmap
@@ -11,6 +13,9 @@ import secrets
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
 
 ALIGNMENT = 64
 
@@ -32,12 +37,12 @@ _CORRUPT = (
 class ArchiveWriter:
     """Writes records one after the other into a file object; `close` writes the directory."""
 
-    def __init__(self, file, folder, compute_crc32=True):
+    def __init__(self, file: Any, folder: str, compute_crc32: bool = True) -> None:
         self._file = file
         self._folder = folder
         self._compute_crc32 = compute_crc32
         self._position = 0
-        self._entries = []
+        self._entries: list[Any] = []
         # Folded from all records' checksums: two files with the same id hold the same.
         self._fingerprint = 0
 
@@ -45,7 +50,7 @@ class ArchiveWriter:
         self._file.write(data)
         self._position += len(data) if isinstance(data, bytes) else data.nbytes
 
-    def write(self, name, data) -> None:
+    def write(self, name: str, data: bytes | memoryview) -> None:
         """Adds one record; `data` is bytes or a memory of bytes."""
         view = memoryview(data).cast("B")
         path = f"{self._folder}/{name}".encode()
@@ -113,7 +118,7 @@ class ArchiveWriter:
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A new binary file that takes the place of `path` when the block ends well; else `path` stays as it was."""
     path = os.path.realpath(os.fspath(path))
     parent = os.path.dirname(path)
@@ -144,7 +149,7 @@ def replacing(path):
 class ArchiveReader:
     """Reads records by name from a seekable file object. RuntimeError, in PyTorch's words, for a damaged file."""
 
-    def __init__(self, file) -> None:
+    def __init__(self, file: Any) -> None:
         self._file = file
         try:
             self._zip = zipfile.ZipFile(file)
@@ -171,7 +176,7 @@ class ArchiveReader:
             if folder == self.folder:
                 self._info[name] = info
 
-    def has(self, name) -> bool:
+    def has(self, name: str) -> bool:
         """Whether there is a record of that name."""
         return name in self._info
 
@@ -187,11 +192,11 @@ class ArchiveReader:
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: compressed records are not supported")
         return info
 
-    def size(self, name):
+    def size(self, name: str) -> int:
         """A record's bytes."""
         return self._found(name).file_size
 
-    def offset(self, name):
+    def offset(self, name: str) -> int:
         """Where a record's bytes begin in the file."""
         info = self._found(name)
         self._file.seek(info.header_offset)
@@ -201,7 +206,7 @@ class ArchiveReader:
         name_length, extra_length = _LOCAL.unpack(header)[-2:]
         return info.header_offset + _LOCAL.size + name_length + extra_length
 
-    def read_into(self, name, memory) -> None:
+    def read_into(self, name: str, memory: bytearray | memoryview) -> None:
         """Fills a writable memory with a record of its size, and checks the record's checksum."""
         info = self._found(name)
         view = memoryview(memory).cast("B")
@@ -216,7 +221,7 @@ class ArchiveReader:
         if info.CRC and zlib.crc32(view) != info.CRC:
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: CRC-32 check failed. {_CORRUPT}")
 
-    def read(self, name):
+    def read(self, name: str) -> Any:
         """A record's bytes."""
         size = self.size(name)
         if size > self._length():
@@ -225,11 +230,11 @@ class ArchiveReader:
         self.read_into(name, data)
         return bytes(data)
 
-    def _length(self):
+    def _length(self) -> int:
         self._file.seek(0, io.SEEK_END)
         return self._file.tell()
 
-    def check_extent(self, name):
+    def check_extent(self, name: str) -> int:
         """Raises RuntimeError unless the whole record lies in the file; returns where it begins."""
         start = self.offset(name)
         if start + self.size(name) > self._length():
@@ -237,7 +242,7 @@ class ArchiveReader:
         return start
 
 
-def _read_some(file, view):
+def _read_some(file, view) -> int:
     if hasattr(file, "readinto"):
         return file.readinto(view)
     data = file.read(view.nbytes)
@@ -245,7 +250,7 @@ def _read_some(file, view):
     return len(data)
 
 
-def map_file(path, shared=False):
+def map_file(path: str, shared: bool = False) -> Any:
     """The whole file as writable memory; writes reach the file only if `shared`."""
     with open(path, "r+b" if shared else "rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)

@@ -1,9 +1,15 @@
 """The format before zip files: pickles one after the other, then each storage's length and bytes."""
 
+from __future__ import annotations
+
 import io
 import pickle
 import struct
 import sys
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
@@ -11,17 +17,21 @@ from mindtorch_v2.serialization import _locations as locations
 from mindtorch_v2.serialization._pickler import Pickler, stored
 from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, text
 
+if TYPE_CHECKING:
+    from mindtorch_v2.storage import TypedStorage
+
+
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 _SYSTEM = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little"}
 _TYPE_SIZES = {"short": 2, "int": 4, "long": 4}
 
 
-def write(obj, file, pickle_module, protocol):
+def write(obj: object, file: Any, pickle_module: ModuleType, protocol: int) -> None:
     """Writes `obj` to an open file."""
-    storages = {}
+    storages: dict[Any, Any] = {}
 
-    def persistent_id(item) -> tuple | None:
+    def persistent_id(item: Any) -> tuple | None:
         found = stored(item)
         if found is None:
             return None
@@ -49,13 +59,13 @@ def write(obj, file, pickle_module, protocol):
 class _Storages:
     """The storages that the pickle names, made at once and filled afterwards."""
 
-    def __init__(self, map_location):
+    def __init__(self, map_location: dict[str, str] | str | torch.device | Callable[..., Any] | None) -> None:
         self.restore = locations.restorer(map_location)
-        self.waiting = {}
-        self.restored = {}
-        self.views = {}
+        self.waiting: dict[Any, Any] = {}
+        self.restored: dict[Any, Any] = {}
+        self.views: dict[Any, Any] = {}
 
-    def load(self, pid):
+    def load(self, pid: Sequence[Any]) -> TypedStorage:
         tag = text(pid[0])
         if tag == "module":
             # Old files kept the source of module classes, to warn if it changed.
@@ -82,11 +92,11 @@ class _Storages:
         return memory if kind.untyped else torch.storage.TypedStorage(wrap_storage=memory, dtype=dtype, _internal=True)
 
 
-def read(file, map_location, pickle_module, weights_only, **pickle_load_args):
+def read(file: Any, map_location: Any, pickle_module: Any, weights_only: bool, **pickle_load_args: Any) -> Any:
     """The object in an open file. Tensors are made when the pickle names them, their bytes read at the end."""
     start = file.tell()
 
-    def plain(stream):
+    def plain(stream: BytesIO | IO[bytes]) -> Any:
         if weights_only:
             return _weights_only_unpickler.load(stream, encoding="utf-8")
         return (pickle_module or pickle).load(stream, **pickle_load_args)
@@ -101,9 +111,9 @@ def read(file, map_location, pickle_module, weights_only, **pickle_load_args):
 
     storages = _Storages(map_location)
 
-    def unpickle():
+    def unpickle() -> Any:
         if weights_only:
-            unpickler = _weights_only_unpickler.Unpickler(file, encoding="utf-8")
+            unpickler: Any = _weights_only_unpickler.Unpickler(file, encoding="utf-8")
             unpickler.persistent_load = storages.load
             return unpickler.load()
         return TrustingUnpickler.over(pickle_module)(file, storages.load, **pickle_load_args).load()

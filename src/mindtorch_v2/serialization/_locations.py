@@ -1,12 +1,21 @@
 """Where storages go when they are loaded: location tags of devices, and the forms of `map_location`."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2._core.storage import UntypedStorage
+
 
 # (priority, tagger, deserializer), by priority. The first that answers decides.
 _package_registry: list = []
 
 
-def register_package(priority, tagger, deserializer) -> None:
+def register_package(priority: int, tagger: Callable[..., Any], deserializer: Callable[..., Any]) -> None:
     """Registers a device: `tagger(storage) -> tag or None`, `deserializer(storage, tag) -> storage or None`.
 
     Packages are asked in order of `priority`, lowest first.
@@ -15,7 +24,7 @@ def register_package(priority, tagger, deserializer) -> None:
     _package_registry.sort(key=lambda entry: entry[0])
 
 
-def location_tag(storage):
+def location_tag(storage: UntypedStorage) -> Any:
     """The tag that a file keeps of a storage's device."""
     for _, tagger, _ in _package_registry:
         tag = tagger(storage)
@@ -24,7 +33,7 @@ def location_tag(storage):
     raise RuntimeError(f"don't know how to determine data location of {torch.typename(storage)}")
 
 
-def default_restore_location(storage, location):
+def default_restore_location(storage: Any, location: Any) -> Any:
     """A storage, read into CPU memory, on the device that `location` names."""
     for _, _, deserializer in _package_registry:
         result = deserializer(storage, location)
@@ -35,11 +44,11 @@ def default_restore_location(storage, location):
     )
 
 
-def _is(location, device):
+def _is(location, device) -> bool:
     return location == device or location.startswith(f"{device}:")
 
 
-def _cpu_tag(storage):
+def _cpu_tag(storage) -> str | None:
     return "cpu" if storage.device.type == "cpu" else None
 
 
@@ -82,12 +91,12 @@ register_package(22, _meta_tag, _meta_deserialize)
 register_package(30, _device_tag, _device_deserialize)
 
 
-def is_meta(map_location):
+def is_meta(map_location: Any) -> bool:
     """Whether everything goes to the meta device, so that no data need be read."""
     return isinstance(map_location, (str, torch.device)) and str(map_location) == "meta"
 
 
-def restorer(map_location):
+def restorer(map_location: Any) -> Callable[..., Any]:
     """The function `(storage, location) -> storage` that a `map_location` stands for."""
     if map_location is None:
         return default_restore_location
@@ -98,7 +107,7 @@ def restorer(map_location):
     if isinstance(map_location, torch.device):
         return lambda storage, _: default_restore_location(storage, str(map_location))
 
-    def restore(storage, location):
+    def restore(storage: UntypedStorage, location: Any) -> UntypedStorage:
         result = map_location(storage, location)
         return default_restore_location(storage, location) if result is None else result
 

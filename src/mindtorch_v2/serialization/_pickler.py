@@ -1,7 +1,11 @@
 """The pickler of saved files: storages go out of band, and our globals are named as PyTorch's."""
 
+from __future__ import annotations
+
 import pickle
 import struct
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -17,7 +21,7 @@ _PLAIN = {int, float, bool, str, type(None)}
 _FAST_LENGTH = 64
 
 
-def public_name(obj, name=None):
+def public_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     """Under which `(module, name)` PyTorch knows one of our functions, classes or dtypes; None for strangers."""
     if isinstance(obj, torch.dtype):
         return "torch", str(obj).removeprefix("torch.")
@@ -36,7 +40,7 @@ def public_name(obj, name=None):
     return None
 
 
-def stored(item) -> tuple | None:
+def stored(item: Any) -> tuple | None:
     """Of a storage that a file keeps: its memory, its class and length as files name them, its dtype. None for other objects."""
     if isinstance(item, torch.storage.TypedStorage):
         return item._untyped_storage, getattr(torch, item.pickle_storage_type()), item.size(), item.dtype
@@ -52,22 +56,27 @@ class Pickler(pickle._Pickler):
     numbers and strings are still handed to the C one.
     """
 
-    def __init__(self, file, protocol, persistent_id):
+    memoize: Any
+    proto: Any
+    save: Any
+    write: Any
+
+    def __init__(self, file: Any, protocol: int, persistent_id: Callable[..., Any]) -> None:
         super().__init__(file, protocol=protocol)
-        self.persistent_id = persistent_id
+        self.persistent_id = persistent_id  # type: ignore[method-assign]  # (one for each file)
 
     dispatch = pickle._Pickler.dispatch.copy()
 
-    def reducer_override(self, obj):
+    def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, torch.dtype):
             # The global `torch.float32`, not a call.
             return str(obj).removeprefix("torch.")
         return NotImplemented
 
-    def save_global(self, obj, name=None):
+    def save_global(self, obj: Any, name: str | None = None) -> None:
         own = public_name(obj, name)
         if own is None:
-            super().save_global(obj, name)
+            super().save_global(obj, name)  # type: ignore[misc]  # (not in the stubs of the library)
             return
         module, name = own
         if self.proto >= 4:
@@ -80,35 +89,35 @@ class Pickler(pickle._Pickler):
             self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)
 
-    def save_type(self, obj):
+    def save_type(self, obj: Any) -> None:
         if obj in (type(None), type(NotImplemented), type(...)):
-            super().save_type(obj)
+            super().save_type(obj)  # type: ignore[misc]  # (not in the stubs of the library)
         else:
             self.save_global(obj)
 
-    dispatch[type] = save_type  # type: ignore[assignment]
-    dispatch[type(torch.Tensor)] = save_type  # type: ignore[assignment]
+    dispatch[type] = save_type  # type: ignore[assignment]  # (called as unbound functions)
+    dispatch[type(torch.Tensor)] = save_type  # type: ignore[assignment]  # (called as unbound functions)
 
-    def save_function(self, obj) -> None:
+    def save_function(self, obj: Any) -> None:
         self.save_global(obj)
 
-    dispatch[type(public_name)] = save_function  # type: ignore[assignment]
+    dispatch[type(public_name)] = save_function  # type: ignore[assignment]  # (called as unbound functions)
 
-    def _save_plain(self, obj):
+    def _save_plain(self, obj) -> None:
         """Pickles a container of plain values with the C pickler, without memo, and strips its frame."""
         payload = _fast_dumps(obj, self.proto)
         self.write(payload)
         self.memoize(obj)
 
-    def save_list(self, obj):
+    def save_list(self, obj: Any) -> None:
         if len(obj) > _FAST_LENGTH and self.proto < 4 and set(map(type, obj)) <= _PLAIN:
             self._save_plain(obj)
         else:
-            super().save_list(obj)
+            super().save_list(obj)  # type: ignore[misc]  # (not in the stubs of the library)
 
-    dispatch[list] = save_list  # type: ignore[assignment]
+    dispatch[list] = save_list  # type: ignore[assignment]  # (called as unbound functions)
 
-    def save_dict(self, obj):
+    def save_dict(self, obj: Any) -> None:
         if (
             len(obj) > _FAST_LENGTH
             and self.proto < 4
@@ -117,16 +126,16 @@ class Pickler(pickle._Pickler):
         ):
             self._save_plain(obj)
         else:
-            super().save_dict(obj)
+            super().save_dict(obj)  # type: ignore[misc]  # (not in the stubs of the library)
 
-    dispatch[dict] = save_dict  # type: ignore[assignment]
+    dispatch[dict] = save_dict  # type: ignore[assignment]  # (called as unbound functions)
 
 
 class _Sink:
-    def __init__(self):
-        self.parts = []
+    def __init__(self) -> None:
+        self.parts: list[Any] = []
 
-    def write(self, data) -> None:
+    def write(self, data: bytes) -> None:
         self.parts.append(bytes(data))
 
 

@@ -1,16 +1,23 @@
 """Reading trusted pickles: PyTorch's global names lead to our functions and classes."""
 
+from __future__ import annotations
+
 import functools
 import pickle
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
+
+if TYPE_CHECKING:
+    from mindtorch_v2.storage import TypedStorage
 
 
 class StorageType:
     """Stands for a storage class that a file names: its dtype is all that loading needs."""
 
-    def __init__(self, name) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         self.untyped = name == "UntypedStorage"
         self.dtype = torch.uint8 if self.untyped else torch.storage._get_dtype_from_pickle_storage_type(name)
@@ -21,12 +28,12 @@ class StorageType:
     __str__ = __repr__
 
 
-def text(value):
+def text(value: str) -> str:
     """A word of a file, which Python 2 wrote as bytes."""
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
-def is_storage_name(module, name) -> bool:
+def is_storage_name(module: str, name: str) -> bool:
     """Whether a global names a storage class."""
     return module in ("torch", "torch.storage", "torch.cuda") and name in (
         "UntypedStorage",
@@ -39,18 +46,20 @@ class TrustingUnpickler:
 
     @staticmethod
     @functools.cache
-    def over(pickle_module):
+    def over(pickle_module: Any) -> type:
         """A class `(file, persistent_load, **arguments)` that resolves `torch` to this package."""
 
-        class Unpickler((pickle_module or pickle).Unpickler):
-            def __init__(self, file, persistent_load, **arguments) -> None:
+        base: Any = (pickle_module or pickle).Unpickler
+
+        class Unpickler(base):
+            def __init__(self, file: Any, persistent_load: Callable[..., Any], **arguments: Any) -> None:
                 super().__init__(file, **arguments)
                 self._load_storage = persistent_load
 
-            def persistent_load(self, pid):
+            def persistent_load(self, pid: Sequence[Any]) -> TypedStorage:
                 return self._load_storage(pid)
 
-            def find_class(self, module, name):
+            def find_class(self, module: str, name: str) -> Any:
                 if is_storage_name(module, name):
                     return StorageType(name)
                 path = _weights_only_unpickler._normalized(module, name)

@@ -1,8 +1,13 @@
 """Saving to and loading from the zip format: the pickle, one record for each storage, and a few that describe."""
 
+from __future__ import annotations
+
 import io
 import pickle
 import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
@@ -10,18 +15,25 @@ from mindtorch_v2.serialization import _locations as locations
 from mindtorch_v2.serialization._pickler import Pickler, stored
 from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, text
 
+if TYPE_CHECKING:
+    from mindtorch_v2.serialization._archive import ArchiveReader, ArchiveWriter
+    from mindtorch_v2.storage import TypedStorage
+
+
 # Of the format; PyTorch reads up to 10.
 _VERSION = b"3\n"
 _MAX_VERSION = 10
 
 
-def write(obj, archive, pickle_module, protocol, byteorder_record=True):
+def write(
+    obj: object, archive: ArchiveWriter, pickle_module: ModuleType, protocol: int, byteorder_record: bool = True
+) -> None:
     """Writes `obj` into an open `ArchiveWriter`."""
     storages = {}
-    keys = {}
-    dtypes = {}
+    keys: dict[Any, Any] = {}
+    dtypes: dict[Any, Any] = {}
 
-    def persistent_id(item) -> tuple | None:
+    def persistent_id(item: Any) -> tuple | None:
         found = stored(item)
         if found is None:
             return None
@@ -39,9 +51,10 @@ def write(obj, archive, pickle_module, protocol, byteorder_record=True):
     if pickle_module is pickle:
         pickler = Pickler(stream, protocol, persistent_id)
     else:
+        base: Any = pickle_module.Pickler
 
-        class ForeignPickler(pickle_module.Pickler):
-            def persistent_id(self, item):
+        class ForeignPickler(base):
+            def persistent_id(self, item: Any) -> Any:
                 return persistent_id(item)
 
         pickler = ForeignPickler(stream, protocol=protocol)
@@ -74,7 +87,7 @@ def _check_version(archive) -> None:
         )
 
 
-def byte_order(archive):
+def byte_order(archive: ArchiveReader) -> str:
     """ "little" or "big": as the file says, or the default for files that do not."""
     if archive.has("byteorder"):
         order = archive.read("byteorder")
@@ -90,15 +103,20 @@ def byte_order(archive):
 class _Storages:
     """Reads each storage of an archive once; the same key gives the same memory."""
 
-    def __init__(self, archive, map_location, mapping):
+    def __init__(
+        self,
+        archive: ArchiveReader,
+        map_location: Any,
+        mapping: memoryview | None,
+    ) -> None:
         self.archive = archive
         self.restore = locations.restorer(map_location)
         self.skip = locations.is_meta(map_location)
         self.mapping = mapping
         self.swap = byte_order(archive) != sys.byteorder
-        self.loaded = {}
+        self.loaded: dict[Any, Any] = {}
 
-    def load(self, kind, key, location, count):
+    def load(self, kind: Any, key: str, location: str, count: int) -> TypedStorage:
         dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
         untyped = kind is torch.UntypedStorage or getattr(kind, "untyped", False)
         if key not in self.loaded:
@@ -123,7 +141,8 @@ class _Storages:
         if self.skip:
             return torch.UntypedStorage(size, device="meta")
         if self.mapping is not None and size:
-            storage = torch.UntypedStorage.from_buffer(self.mapping[start : start + size])
+            kind: Any = torch.UntypedStorage
+            storage = kind.from_buffer(self.mapping[start : start + size])
         else:
             storage = torch.UntypedStorage(size)
             if size:
@@ -133,12 +152,19 @@ class _Storages:
         return storage
 
 
-def read(archive, map_location, pickle_module, weights_only, mapping=None, **pickle_load_args):
+def read(
+    archive: ArchiveReader,
+    map_location: Any,
+    pickle_module: Any,
+    weights_only: bool,
+    mapping: memoryview | None = None,
+    **pickle_load_args: Any,
+) -> Any:
     """The object of an open `ArchiveReader`; storages lie in `mapping`, the mapped file, if it is given."""
     _check_version(archive)
     storages = _Storages(archive, map_location, mapping)
 
-    def persistent_load(pid):
+    def persistent_load(pid: Sequence[Any]) -> TypedStorage:
         if not isinstance(pid, tuple):
             raise pickle.UnpicklingError(f"persistent_load id must be a tuple, got {type(pid)}")
         tag = text(pid[0]) if pid else None
@@ -151,7 +177,7 @@ def read(archive, map_location, pickle_module, weights_only, mapping=None, **pic
 
     stream = io.BytesIO(archive.read("data.pkl"))
     if weights_only:
-        unpickler = _weights_only_unpickler.Unpickler(stream, encoding="utf-8")
+        unpickler: Any = _weights_only_unpickler.Unpickler(stream, encoding="utf-8")
         unpickler.persistent_load = persistent_load
         return unpickler.load()
     return TrustingUnpickler.over(pickle_module)(stream, persistent_load, **pickle_load_args).load()

@@ -7,9 +7,17 @@ transforms), and `dtype`, `layout`, `device` and `requires_grad` as `torch.ones`
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = [
     "bartlett",
@@ -26,7 +34,7 @@ __all__ = [
 ]
 
 
-def _window(name, M, sym, dtype, layout, device, requires_grad, shape):
+def _window(name, M, sym, dtype, layout, device, requires_grad, shape) -> torch.Tensor:
     """`shape` gives the weights from a function that makes the places first, first + step, ... of M weights."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if M < 0:
@@ -41,31 +49,55 @@ def _window(name, M, sym, dtype, layout, device, requires_grad, shape):
         return torch.ones((1,), dtype=dtype, device=device, requires_grad=requires_grad)
     last = M - 1 if sym else M
 
-    def places(first, step):
+    def places(first: float, step: float) -> torch.Tensor:
         return torch.linspace(first, first + (M - 1) * step, M, dtype=dtype, device=device)
 
     made = shape(places, last).detach()
     return made.requires_grad_() if requires_grad else made
 
 
-def bartlett(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def bartlett(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """A triangle from zero to one and back."""
 
-    def shape(places, last):
+    def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         return 1 - torch.abs(places(-1, 2 / last))
 
     return _window("bartlett", M, sym, dtype, layout, device, requires_grad, shape)
 
 
-def blackman(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def blackman(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """Three terms of a cosine series, zero at the ends."""
     return _window("blackman", M, sym, dtype, layout, device, requires_grad, _cosines([0.42, 0.5, 0.08]))
 
 
-def cosine(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def cosine(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """Half a period of a sine, the samples half a step inside it."""
 
-    def shape(places, last):
+    def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         step = math.pi / (last + 1)
         return torch.sin(places(0.5 * step, step))
 
@@ -73,34 +105,60 @@ def cosine(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requir
 
 
 def exponential(
-    M, *, center=None, tau=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False
-):
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """`exp(-|n - center| / tau)`; `center` is the middle unless given, which a symmetric window must not be."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
 
-    def shape(places, last):
+    def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         middle = last / 2.0 if center is None else center
         return torch.exp(-torch.abs(places(-middle / tau, 1 / tau)))
 
     return _window("exponential", M, sym, dtype, layout, device, requires_grad, shape)
 
 
-def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """The bell curve of deviation `std` samples."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
 
-    def shape(places, last):
+    def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         step = 1 / (std * math.sqrt(2))
         return torch.exp(-(places(-last / 2.0 * step, step) ** 2))
 
     return _window("gaussian", M, sym, dtype, layout, device, requires_grad, shape)
 
 
-def general_cosine(M, *, a, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def general_cosine(
+    M: int,
+    *,
+    a: Iterable[float],
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """The sum of `(-1)**i * a[i] * cos(2 pi i n / M)` over the coefficients `a`."""
     if not hasattr(a, "__iter__"):
         raise TypeError("Coefficients must be a list/tuple")
@@ -111,7 +169,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=torch.strided, device=N
 
 
 def _cosines(coefficients):
-    def shape(places, last):
+    def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         angles = places(0, 2 * math.pi / last)
         signed = [(-1) ** i * weight for i, weight in enumerate(coefficients)]
         weights = torch.tensor(signed, device=angles.device, dtype=angles.dtype)
@@ -121,31 +179,65 @@ def _cosines(coefficients):
     return shape
 
 
-def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """A cosine of height `1 - alpha` on a pedestal of height `alpha`."""
     return general_cosine(
         M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
 
 
-def hamming(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def hamming(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """The general Hamming window of 0.54."""
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-def hann(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def hann(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """A raised cosine, zero at the ends."""
     return general_hamming(
         M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
 
 
-def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """The Kaiser window: a Bessel function of an arc, the narrower the greater `beta`."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
 
-    def shape(places, last):
+    def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         at = places(-beta, 2.0 * beta / last)
         top = torch.tensor(beta, dtype=at.dtype, device=at.device)
         return torch.i0(torch.sqrt(torch.clamp_min(top * top - at * at, 0))) / torch.i0(top)
@@ -153,7 +245,15 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=torch.strided, device=N
     return _window("kaiser", M, sym, dtype, layout, device, requires_grad, shape)
 
 
-def nuttall(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def nuttall(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout = torch.strided,
+    device: Device | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
     """Four terms of a cosine series with small side lobes."""
     return general_cosine(
         M,

@@ -1,5 +1,10 @@
 """`torch.sparse`: operators on sparse tensors. See docs/sparse.md."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import functools
 
 import mindtorch_v2 as torch
@@ -49,7 +54,7 @@ spsolve = unavailable_function("torch.sparse.spsolve")
 to_sparse_semi_structured = unavailable_function("torch.sparse.to_sparse_semi_structured")
 
 
-def mm(mat1, mat2):
+def mm(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
     """The product of two matrices of which one is sparse, (n, k) and (k, m).
 
     With a dense matrix it is dense, of two sparse ones sparse. The gradient of a sparse matrix has values where the matrix
@@ -63,12 +68,14 @@ def mm(mat1, mat2):
     return torch._sparse_mm(mat1, mat2)
 
 
-def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
+def addmm(
+    mat: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> torch.Tensor:
     """`beta * mat + alpha * (mat1 @ mat2)`, with `mat` dense and `mat1` sparse; gradients as those of `mm`."""
     return torch._sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
-def sum(input, dim=None, dtype=None):
+def sum(input: torch.Tensor, dim: Any = None, dtype: torch.dtype | None = None) -> torch.Tensor:
     """The sum of a coordinate tensor, of all elements or over the dimensions `dim` (an int or several).
 
     The result is sparse as long as a sparse dimension is left.
@@ -81,12 +88,12 @@ def sum(input, dim=None, dtype=None):
     return torch._sparse_sum(input, **options) if dim is None else torch._sparse_sum(input, dim, **options)
 
 
-def softmax(input, dim, *, dtype=None):
+def softmax(input: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     """Softmax over a dimension of a coordinate tensor: what is not stored counts as minus infinity."""
     return torch._sparse_softmax(input, dim, dtype=dtype)
 
 
-def log_softmax(input, dim, *, dtype=None):
+def log_softmax(input: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     """The logarithm of `softmax`."""
     return torch._sparse_log_softmax(input, dim, dtype=dtype)
 
@@ -103,12 +110,12 @@ class check_sparse_tensor_invariants:
     RuntimeError: size is inconsistent with indices: for dim 0, size is 2 but found index 5
     """
 
-    def __init__(self, enable=True):
+    def __init__(self, enable: bool = True) -> None:
         self.state = enable
-        self._before = []
+        self._before: list[Any] = []
 
     @staticmethod
-    def is_enabled():
+    def is_enabled() -> bool:
         """Whether they are checked now."""
         return checks_invariants()
 
@@ -126,12 +133,12 @@ class check_sparse_tensor_invariants:
         self._before.append(checks_invariants())
         set_checks_invariants(self.state)
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         set_checks_invariants(self._before.pop())
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Any:
         @functools.wraps(function)
-        def checked(*args, **kwargs):
+        def checked(*args: Any, **kwargs: Any) -> Any:
             with type(self)(self.state):
                 return function(*args, **kwargs)
 

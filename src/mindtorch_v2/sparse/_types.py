@@ -1,15 +1,21 @@
 """The old types of coordinate tensors, `torch.sparse.FloatTensor` and its kin."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 
 
 class _SparseType(type):
     """`isinstance(x, T)` asks for dtype and layout; `T(...)` makes a tensor of indices and values, or of sizes."""
 
-    def __instancecheck__(cls, instance):
+    dtype: Any
+
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, torch.Tensor) and instance.is_sparse and instance.dtype is cls.dtype
 
-    def __call__(cls, *args):
+    def __call__(cls, *args: Any) -> torch.Tensor:
         if len(args) in (2, 3) and isinstance(args[0], torch.Tensor) and isinstance(args[1], torch.Tensor):
             return torch.sparse_coo_tensor(*args)
         sizes = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args or (0,)

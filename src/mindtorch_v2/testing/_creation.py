@@ -1,8 +1,15 @@
 """`make_tensor`: random inputs for tests."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = ["make_tensor"]
 
@@ -10,16 +17,16 @@ _INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "ui
 
 
 def make_tensor(
-    *shape,
-    dtype,
-    device,
-    low=None,
-    high=None,
-    requires_grad=False,
-    noncontiguous=False,
-    exclude_zero=False,
-    memory_format=None,
-):
+    *shape: Any,
+    dtype: torch.dtype,
+    device: Device,
+    low: int | None = None,
+    high: int | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
     """A tensor of the given shape with values drawn uniformly from [low, high).
 
     Without limits: [0, 2) for bool, [0, 10) for uint8, [-9, 10) for the other integers, [-9, 9) for floating point
@@ -55,13 +62,13 @@ def make_tensor(
     return result
 
 
-def _draw(shape, dtype, device, low, high):
+def _draw(shape, dtype, device, low, high) -> torch.Tensor:
     name = str(dtype).rpartition(".")[2]
     if name == "bool":
         low, high = _limits(low, high, 0, 2, 0, 2)
         return torch.randint(int(low), int(math.ceil(high)), shape, device=device, dtype=torch.int64).to(dtype)
     if name in _INTEGERS:
-        info = torch.iinfo(dtype)
+        info: Any = torch.iinfo(dtype)
         defaults = (0, 10) if info.min == 0 else (-9, 10)
         low, high = _limits(low, high, *defaults, info.min, info.max + (0 if info.bits == 64 else 1))
         return torch.randint(math.ceil(low), math.ceil(high), shape, device=device, dtype=torch.int64).to(dtype)

@@ -1,9 +1,18 @@
 """`torch.utils`: what programs use beside tensors; its parts are loaded when first asked for."""
 
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, TYPE_CHECKING
+
 import importlib
 import weakref
 
 from mindtorch_v2 import _C
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+
 
 __all__ = ["set_module", "swap_tensors"]
 
@@ -13,20 +22,20 @@ _PARTS = frozenset(
 )
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> ModuleType:
     if name in _PARTS:
         return importlib.import_module(f"mindtorch_v2.utils.{name}")
     raise AttributeError(f"module 'mindtorch_v2.utils' has no attribute {name!r}")
 
 
-def set_module(obj, mod) -> None:
+def set_module(obj: Any, mod: str) -> None:
     """Set the `__module__` of an object, so that it shows where users find it."""
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
 
 
-def swap_tensors(t1, t2):
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Exchange two tensors: every reference to the one then means what the other was.
 
     Raises RuntimeError if one of them has weak references, or if one is a slotted class unlike the other's.
@@ -34,6 +43,7 @@ def swap_tensors(t1, t2):
     for name, tensor in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefs(tensor):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
-    _C.TensorBase._swap_contents(t1, t2)
+    base: Any = _C.TensorBase
+    base._swap_contents(t1, t2)
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__

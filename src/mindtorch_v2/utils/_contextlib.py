@@ -1,8 +1,13 @@
 """Context managers that also decorate functions and generators."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
 
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "context_decorator"]
 
@@ -10,7 +15,7 @@ __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "conte
 def _wrap_generator(make_context, function):
     # A generator gives up control between its yields: the context holds only while its own code runs.
     @functools.wraps(function)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         generator = function(*args, **kwargs)
         step, argument = generator.send, None
         try:
@@ -36,7 +41,7 @@ def _wrap_generator(make_context, function):
     return wrapper
 
 
-def context_decorator(ctx, func):
+def context_decorator(ctx: Callable[..., Any], func: Callable[..., Any]) -> Callable[..., Any]:
     """`func` so wrapped that each call runs inside the context `ctx`, or `ctx()` if that is callable."""
     if callable(ctx) and hasattr(ctx, "__enter__"):
         raise AssertionError(
@@ -55,7 +60,7 @@ def context_decorator(ctx, func):
         return _wrap_generator(make_context, func)
 
     @functools.wraps(func)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         with make_context():
             return func(*args, **kwargs)
 
@@ -65,23 +70,25 @@ def context_decorator(ctx, func):
 class _DecoratorContextManager:
     """A context manager whose instances decorate functions; each call gets a fresh clone."""
 
-    def __call__(self, orig_func):
+    def __call__(self, orig_func: Callable[..., Any]) -> Any:
         return context_decorator(self.clone, orig_func)
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         raise NotImplementedError
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
         raise NotImplementedError
 
-    def clone(self):
+    def clone(self) -> Self:
         return self.__class__()
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """The same for classes without parameters, which then decorate with and without parentheses."""
 
-    def __new__(cls, orig_func=None):
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
         if orig_func is None:
             return super().__new__(cls)
         return cls()(orig_func)

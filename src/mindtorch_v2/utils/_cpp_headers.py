@@ -4,15 +4,23 @@ What is written by hand lies in `include/mindtorch`, installed with the package.
 this very installation, so it is made when it is first asked for and kept in the user's cache.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2
 from mindtorch_v2 import _C
 from mindtorch_v2._operators.table.names import BOUND
+
+if TYPE_CHECKING:
+    pass
+
 
 __all__ = ["cache_path", "generated_include_path", "installed_include_path", "library_path", "link_names_path"]
 
@@ -152,7 +160,7 @@ def _default(type_text, value):
 class _Parameter:
     """One parameter of a C++ function: its type, name, default, and the values it gives to the call."""
 
-    def __init__(self, cpp, name, default, values, written=False):
+    def __init__(self, cpp: str, name: str, default: str | None, values: Sequence[str], written: bool = False) -> None:
         self.cpp, self.name, self.default, self.values, self.written = cpp, name, default, values, written
 
 
@@ -163,7 +171,7 @@ def _parameter(argument):
     if sized:
         kind, count, optional = sized.groups()
         if kind == "bool":
-            cpp = f"std::array<bool, {count}>"
+            cpp: Any = f"std::array<bool, {count}>"
             default = None
             return _Parameter(f"const {cpp}&", name, default, [f"mindtorch::arg({name})"])
         text = f"{kind}[]{optional}"
@@ -203,7 +211,7 @@ def _without_defaults(parameters):
 class _Function:
     """The C++ functions that one operator gives."""
 
-    def __init__(self, handle, name):
+    def __init__(self, handle: Any, name: str) -> None:
         self.handle = handle
         self.name = name
         self.parameters = []
@@ -261,7 +269,7 @@ class _Function:
             f"mt_value rets[{len(types)}] = {{}};\n    mindtorch::call(ARGS, rets, {len(types)});\n    return {cpp}({parts});",
         )
 
-    def body(self, values=None):
+    def body(self, values: Sequence[str] | None = None) -> str:
         """Statements that call the operator."""
         lines = [f'static mindtorch::Op op{{"aten::{self.handle.name}", "{self.handle.overload}"}};']
         values = list(values or self.values)
@@ -274,7 +282,7 @@ class _Function:
         lines.append(self.result[1].replace("ARGS", f"op, args, {count}"))
         return "\n    ".join(lines)
 
-    def with_options(self):
+    def with_options(self) -> list[_Parameter] | None:
         """The parameters with dtype, layout, device and pin_memory put together; None if they are not all there."""
         texts = [p.type_text for p in self.parameters]
         for i in range(len(texts) - 3):
@@ -293,7 +301,7 @@ def _functions(function, seen):
     """Definitions in namespace at."""
     parts = []
 
-    def define(name, parameters, body, defaults=True):
+    def define(name: str, parameters: Sequence[_Parameter], body: str, defaults: bool = True) -> None:
         key = (name, tuple(p.cpp for p in parameters))
         if key in seen:
             return
@@ -378,7 +386,8 @@ def _names(handles):
 def _operator_headers(handles):
     by_hand = _names_by_hand((installed_include_path() / "mindtorch" / "tensor.h").read_text())
     declarations, definitions, methods = [], [], []
-    seen, seen_methods = set(), set()
+    seen: set[Any] = set()
+    seen_methods: set[Any] = set()
     for function in (_Function(handle, name) for handle, name in _names(handles)):
         if not function.usable:
             continue
@@ -419,29 +428,29 @@ def _files():
     return files
 
 
-def installed_include_path():
+def installed_include_path() -> Path:
     """The folder of the headers that are written by hand."""
     installed = _PACKAGE / "include"
     return installed if installed.is_dir() else _PACKAGE.parent.parent / "csrc" / "include"  # built in place
 
 
-def library_path():
+def library_path() -> Path:
     """The folder of libmindtorch_core."""
     return _PACKAGE / "_lib"
 
 
-def link_names_path():
+def link_names_path() -> Path:
     """A folder in which the linker finds PyTorch's libraries by name: each stands for those of ours that are called."""
     return generated_include_path() / "lib"
 
 
-def cache_path():
+def cache_path() -> Path:
     """Where generated and precompiled headers are kept."""
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "mindtorch_v2"
 
 
-def generated_include_path():
+def generated_include_path() -> Path:
     """The folder of the generated headers; they are written if they do not lie there yet."""
     key = hashlib.sha256(Path(__file__).read_bytes() + str(_PACKAGE).encode())
     key.update((installed_include_path() / "mindtorch" / "tensor.h").read_bytes())

@@ -8,7 +8,7 @@ count, so that counts read as they do there.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -71,7 +71,7 @@ def _matmul(rows: int, inner: int, columns: int) -> int:
 
 
 @register_flop_formula(aten.mm)
-def mm_flop(a_shape, b_shape, *args, out_shape=None, **kwargs):
+def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     """Of `mm`: 2 m n k."""
     (m, k), (k2, n) = a_shape, b_shape
     _expect(k == k2, f"matmul: inner dimensions must match (k == k2), got {k} and {k2}")
@@ -79,13 +79,15 @@ def mm_flop(a_shape, b_shape, *args, out_shape=None, **kwargs):
 
 
 @register_flop_formula(aten.addmm)
-def addmm_flop(self_shape, a_shape, b_shape, out_shape=None, **kwargs):
+def addmm_flop(
+    self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any
+) -> int:
     """Of `addmm`: those of the product."""
     return mm_flop(a_shape, b_shape)
 
 
 @register_flop_formula(aten.bmm)
-def bmm_flop(a_shape, b_shape, out_shape=None, **kwargs):
+def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
     """Of `bmm`: those of each product of the batch."""
     (b, m, k), (b2, k2, n) = a_shape, b_shape
     _expect(b == b2, f"bmm: batch dimensions must match (b == b2), got {b} and {b2}")
@@ -94,31 +96,46 @@ def bmm_flop(a_shape, b_shape, out_shape=None, **kwargs):
 
 
 @register_flop_formula(aten.baddbmm)
-def baddbmm_flop(self_shape, a_shape, b_shape, out_shape=None, **kwargs):
+def baddbmm_flop(
+    self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any
+) -> int:
     """Of `baddbmm`: those of the products."""
     return bmm_flop(a_shape, b_shape)
 
 
-def conv_flop_count(x_shape, w_shape, out_shape, transposed=False):
+def conv_flop_count(
+    x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False
+) -> int:
     """Of a convolution: each position of the output (transposed: of the input) meets the whole weight once."""
     positions = (x_shape if transposed else out_shape)[2:]
     return 2 * x_shape[0] * prod(positions) * prod(w_shape)
 
 
 @register_flop_formula([aten.convolution, aten._convolution])
-def conv_flop(x_shape, w_shape, _bias, _stride, _padding, _dilation, transposed, *args, out_shape=None, **kwargs):
+def conv_flop(
+    x_shape: Sequence[int],
+    w_shape: Sequence[int],
+    _bias: Any,
+    _stride: Any,
+    _padding: Any,
+    _dilation: Any,
+    transposed: bool,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
+) -> int:
     """Of `convolution`."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
 @register_flop_formula(aten.convolution_backward)
 def conv_backward_flop(
-    grad_out_shape, x_shape, w_shape, _bias, _stride, _padding, _dilation, transposed, _output_padding, _groups,
-    output_mask, out_shape,
-):  # fmt: skip
+    grad_out_shape: Sequence[int], x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any, _padding: Any, _dilation: Any, transposed: bool, _output_padding: Any, _groups: Any,
+    output_mask: Any, out_shape: Any,
+) -> int:  # fmt: skip
     """Of the gradients of a convolution that `output_mask` asks for, each itself a convolution."""
 
-    def swapped(shape) -> list:
+    def swapped(shape: Sequence[int]) -> list:
         return [shape[1], shape[0], *shape[2:]]
 
     count = 0
@@ -130,7 +147,7 @@ def conv_backward_flop(
     return count
 
 
-def sdpa_flop_count(query_shape, key_shape, value_shape):
+def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]) -> int:
     """Of attention: scores from queries and keys, results from scores and values; a causal mask saves nothing."""
     b, h, q, d = query_shape
     b2, h2, k, d2 = key_shape
@@ -146,7 +163,9 @@ def sdpa_flop_count(query_shape, key_shape, value_shape):
     return b * h * (_matmul(q, d, k) + _matmul(q, k, v))
 
 
-def sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape):
+def sdpa_backward_flop_count(
+    grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]
+) -> int:
     """Of attention's gradients: the scores once more, and two products for each of the two of the forward."""
     b, h, q, d = query_shape
     b2, h2, k, d2 = key_shape

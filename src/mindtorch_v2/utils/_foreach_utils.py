@@ -1,5 +1,7 @@
 """Which devices have multi-tensor kernels, and the grouping of tensor lists by device and dtype."""
 
+from typing import Any
+
 import mindtorch_v2 as torch
 
 __all__: list[str] = []
@@ -28,7 +30,7 @@ def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
     if keys and keys.count(keys[0]) == len(keys):  # as nearly always: spared the loop over tensors
         indices = list(range(len(keys))) if with_indices else []
         return {keys[0]: ([list(tensors) for tensors in tensorlistlist], indices)}
-    groups = {}
+    groups: dict[Any, tuple[list[list[Any]], list[int]]] = {}
     count = len(tensorlistlist)
     for position, key in enumerate(keys):
         group = groups.get(key)

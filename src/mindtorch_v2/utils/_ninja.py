@@ -1,5 +1,7 @@
 """Building operator libraries with ninja and the system's C++ compiler."""
 
+from __future__ import annotations
+
 import fcntl
 import hashlib
 import os
@@ -8,7 +10,9 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mindtorch_v2.utils import _cpp_headers
 
@@ -23,7 +27,7 @@ __all__ = [
 ]
 
 
-def compiler():
+def compiler() -> list[str]:
     """The C++ compiler as a list of words: $CXX, else c++; behind ccache where that is installed."""
     words = shlex.split(os.environ.get("CXX", "c++"))
     if not os.environ.get("TORCH_NO_COMPILER_WRAPPER"):
@@ -33,13 +37,13 @@ def compiler():
     return words
 
 
-def include_folders():
+def include_folders() -> list[str]:
     """Folders of headers: those written by hand, and the generated ones."""
     folders = [_cpp_headers.installed_include_path(), _cpp_headers.generated_include_path()]
     return [str(folder) for folder in folders]
 
 
-def system_folders():
+def system_folders() -> list[str]:
     """Folders of headers that are not the user's: ours, pybind11's and Python's."""
     try:
         import pybind11  # only programs that compile need it
@@ -50,7 +54,7 @@ def system_folders():
     return [*include_folders(), *own, sysconfig.get_paths()["include"]]
 
 
-def core_library_folders():
+def core_library_folders() -> list[str]:
     """Where libmindtorch_core lies, and the names of PyTorch's libraries that stand for ours."""
     return [str(_cpp_headers.link_names_path()), str(_cpp_headers.library_path())]
 
@@ -58,14 +62,14 @@ def core_library_folders():
 class Lock:
     """A file that one process at a time holds. The kernel gives it up when that process ends, however it ends."""
 
-    def __init__(self, path):
+    def __init__(self, path: str | Path) -> None:
         self.path = path
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._file = open(self.path, "w")
         fcntl.flock(self._file, fcntl.LOCK_EX)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._file.close()
 
 
@@ -168,7 +172,15 @@ def _compile_rules(name, flags, user_includes, sources, objects):
     return lines
 
 
-def compile_objects(name, folder, sources, objects, flags, user_includes, verbose=False):
+def compile_objects(
+    name: str,
+    folder: str | Path,
+    sources: Sequence[str],
+    objects: list[str],
+    flags: list[str],
+    user_includes: Sequence[str],
+    verbose: bool = False,
+) -> None:
     """Compile sources to objects, those that changed."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -176,7 +188,16 @@ def compile_objects(name, folder, sources, objects, flags, user_includes, verbos
     _ninja(folder, "\n".join(lines) + "\n", verbose, name)
 
 
-def build_shared_library(name, folder, sources, flags, link_flags, user_includes, verbose=False, standalone=False):
+def build_shared_library(
+    name: str,
+    folder: str | Path,
+    sources: Sequence[str],
+    flags: list[str],
+    link_flags: Sequence[str],
+    user_includes: Sequence[str],
+    verbose: bool = False,
+    standalone: bool = False,
+) -> str:
     """Compile and link; the path of the library, or of the program if `standalone`."""
     folder = Path(folder)
     flags = ["-fPIC", *([] if any(f.startswith("-std=") for f in flags) else ["-std=c++20"]), *flags]

@@ -1,11 +1,20 @@
 """`__torch_dispatch__`: modes and subclasses that see every operator below autograd."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2._ops import OpOverload
+
 
 __all__ = [
     "BaseTorchDispatchMode",
@@ -34,18 +43,22 @@ class TorchDispatchMode:
     aten.add.Scalar
     """
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         raise NotImplementedError
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         _torch_dispatch.push(self)
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         _torch_dispatch.pop()
 
     @classmethod
-    def push(cls, *args, **kwargs):
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance made of the arguments, as a context manager."""
         return cls(*args, **kwargs)
 
@@ -57,7 +70,9 @@ class TorchDispatchMode:
 class BaseTorchDispatchMode(TorchDispatchMode):
     """A mode that calls each operator as it is."""
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         return func(*args, **(kwargs or {}))
 
 
@@ -72,7 +87,7 @@ def _get_current_dispatch_mode_stack() -> list:
     return list(_torch_dispatch.modes())
 
 
-def is_in_torch_dispatch_mode(include_infra_modes=True) -> bool:
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
     """Whether a mode is active."""
     return bool(_torch_dispatch.modes())
 
@@ -89,17 +104,22 @@ def _disable_current_modes():
         yield modes
 
 
-def is_traceable_wrapper_subclass_type(t) -> bool:
+def is_traceable_wrapper_subclass_type(t: type) -> bool:
     """Whether a class has both `__tensor_flatten__` and `__tensor_unflatten__`."""
     return issubclass(t, torch.Tensor) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
-def is_traceable_wrapper_subclass(t):
+def is_traceable_wrapper_subclass(t: object) -> bool:
     """Whether `t` is a tensor that wraps others and can be taken apart."""
     return isinstance(t, torch.Tensor) and is_traceable_wrapper_subclass_type(type(t))
 
 
-def transform_subclass(t, callback, outer_size=None, outer_stride=None):
+def transform_subclass(
+    t: Any,
+    callback: Callable[..., Any],
+    outer_size: Sequence[int] | None = None,
+    outer_stride: Sequence[int] | None = None,
+) -> torch.Tensor:
     """`t` made again from its inner tensors, each put through `callback(name, tensor)`."""
     outer_size = t.size() if outer_size is None else outer_size
     outer_stride = t.stride() if outer_stride is None else outer_stride
@@ -116,7 +136,9 @@ def _alias_sets(described) -> list:
     return [({*each["alias"].split(" ")[0].strip("!").split("|")} - {""}, each["is_write"]) for each in described]
 
 
-def return_and_correct_aliasing(func, args, kwargs, out):
+def return_and_correct_aliasing(
+    func: OpOverload, args: Sequence[Any], kwargs: dict[Any, Any], out: torch.Tensor
+) -> torch.Tensor:
     """Results that a wrapper subclass returns from `__torch_dispatch__`: those that alias as the operator's schema says.
 
     Where the operator writes to an argument and returns it, the argument itself is returned. Where it returns a view,

@@ -3,10 +3,12 @@
 Dicts keep their order, None is a leaf, and so is everything whose exact class is not registered.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mindtorch_v2._core.dtype import Size
@@ -65,7 +67,7 @@ class SequenceKey(NamedTuple):
     def __str__(self) -> str:
         return f"[{self.idx!r}]"
 
-    def get(self, sequence):
+    def get(self, sequence: Sequence[Any]) -> Any:
         return sequence[self.idx]
 
 
@@ -77,7 +79,7 @@ class MappingKey(NamedTuple):
     def __str__(self) -> str:
         return f"[{self.key!r}]"
 
-    def get(self, mapping):
+    def get(self, mapping: Mapping[Any, Any]) -> Any:
         return mapping[self.key]
 
 
@@ -92,7 +94,7 @@ class GetAttrKey(NamedTuple):
     def __str__(self) -> str:
         return f".{self.name}"
 
-    def get(self, obj):
+    def get(self, obj: Any) -> Any:
         return getattr(obj, self.name)
 
 
@@ -102,14 +104,14 @@ _constants: set[type] = set()
 
 
 def register_pytree_node(
-    cls,
-    flatten_fn,
-    unflatten_fn,
+    cls: type,
+    flatten_fn: Callable[..., Any],
+    unflatten_fn: Callable[..., Any],
     *,
-    serialized_type_name=None,
-    to_dumpable_context=None,
-    from_dumpable_context=None,
-    flatten_with_keys_fn=None,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Callable[..., Any] | None = None,
+    from_dumpable_context: Callable[..., Any] | None = None,
+    flatten_with_keys_fn: Callable[..., Any] | None = None,
 ) -> None:
     """Register `cls` as a container.
 
@@ -160,9 +162,10 @@ def _deregister_pytree_node(cls) -> None:
     del _serializers[cls]
 
 
-def register_constant(cls) -> None:
+def register_constant(cls: type) -> None:
     """Register `cls`, whose instances are compared and hashed by value, as a container without children."""
-    if cls.__eq__ is object.__eq__:
+    equal: Any = cls.__eq__
+    if equal is object.__eq__:
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__eq__` implementation.")
     if cls.__hash__ is None:
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__hash__` implementation.")
@@ -180,27 +183,33 @@ class _Constant:
     value: Any
 
 
-def is_constant_class(cls) -> bool:
+def is_constant_class(cls: type) -> bool:
     """Whether `cls` was registered by `register_constant`."""
     return cls in _constants
 
 
-def register_dataclass(cls, *, field_names=None, drop_field_names=None, serialized_type_name=None) -> None:
+def register_dataclass(
+    cls: type,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
     """Register a dataclass whose fields (those in `field_names`, without `drop_field_names`) are the children."""
     dropped = set(drop_field_names or ())
     names = field_names if field_names is not None else [f.name for f in dataclasses.fields(cls) if f.init]
     names = [name for name in names if name not in dropped]
 
-    def flatten(obj) -> tuple:
+    def flatten(obj: Any) -> tuple:
         kept = [name for name in names if getattr(obj, name) is not None]
         nones = [name for name in names if getattr(obj, name) is None]
         return [getattr(obj, name) for name in kept], [kept, nones]
 
-    def unflatten(values, context):
+    def unflatten(values: Iterable[Any], context: Any) -> Any:
         kept, nones = context
         return cls(**dict(zip(kept, values)), **dict.fromkeys(nones))
 
-    def flatten_with_keys(obj) -> tuple:
+    def flatten_with_keys(obj: Any) -> tuple:
         values, context = flatten(obj)
         return [(GetAttrKey(name), value) for name, value in zip(context[0], values)], context
 
@@ -315,7 +324,7 @@ _register(
 _register(Size, _tuple_flatten, _tuple_unflatten, "torch.Size", None, None, _list_flatten_with_keys)
 
 
-def is_namedtuple_class(cls) -> bool:
+def is_namedtuple_class(cls: type) -> bool:
     """Whether `cls` was made by `namedtuple` or `NamedTuple` (or inherits from such a class)."""
     if not isinstance(cls, type) or not issubclass(cls, tuple):
         return False
@@ -339,7 +348,7 @@ def _get_node_type(tree):
     return cls
 
 
-def _is_leaf(tree, is_leaf=None):
+def _is_leaf(tree, is_leaf=None) -> bool:
     return (is_leaf is not None and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
@@ -347,8 +356,10 @@ class TreeSpec:
     """The structure of a tree: its container class, that class' context, and the structures of the children."""
 
     __slots__ = ("_children", "_context", "_type", "num_children", "num_leaves", "num_nodes")
+    num_leaves: int
+    num_nodes: int
 
-    def __init__(self, type, context, children_specs) -> None:
+    def __init__(self, type: Any, context: Any, children_specs: Sequence[TreeSpec]) -> None:
         self._type = type
         self._context = context
         self._children = list(children_specs)
@@ -357,15 +368,15 @@ class TreeSpec:
         self.num_leaves = 1 if type is None else sum(child.num_leaves for child in self._children)
 
     @property
-    def type(self):
+    def type(self) -> type | None:
         return self._type
 
     @property
-    def context(self):
+    def context(self) -> list[str] | None:
         return self._context
 
     @property
-    def children_specs(self):
+    def children_specs(self) -> list[TreeSpec]:
         return self._children
 
     def is_leaf(self) -> bool:
@@ -374,10 +385,10 @@ class TreeSpec:
     def children(self) -> list:
         return list(self._children)
 
-    def child(self, index):
+    def child(self, index: int) -> TreeSpec:
         return self._children[index]
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
         return self._type == other._type and self._context == other._context and self._children == other._children
@@ -388,7 +399,7 @@ class TreeSpec:
             context = tuple(map(str, context))
         return hash((self._type, str(context), tuple(self._children)))
 
-    def __repr__(self, indent=0) -> str:
+    def __repr__(self, indent: int = 0) -> str:
         if self._type is None:
             return "*"
         head = f"TreeSpec({self._type.__name__}, {self._context}, ["
@@ -399,7 +410,7 @@ class TreeSpec:
             text += "".join(",\n" + " " * inner + child.__repr__(inner) for child in self._children[1:])
         return head + text + "])"
 
-    def flatten_up_to(self, tree) -> list:
+    def flatten_up_to(self, tree: Any) -> list:
         """The subtrees of `tree` in the places of this structure's leaves; raises ValueError if it does not fit."""
         if self._type is None:
             return [tree]
@@ -426,7 +437,7 @@ class TreeSpec:
                 raise ValueError(f"Node context mismatch for custom node type {self._type!r}.")
         return [leaf for child, spec in zip(children, self._children) for leaf in spec.flatten_up_to(child)]
 
-    def unflatten(self, leaves):
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree of this structure with these leaves; raises ValueError if their number does not fit."""
         leaves = leaves if isinstance(leaves, (list, tuple)) else list(leaves)
         if len(leaves) != self.num_leaves:
@@ -451,26 +462,26 @@ class LeafSpec(TreeSpec):
     def __init__(self) -> None:
         super().__init__(None, None, [])
 
-    def __repr__(self, indent=0) -> str:
+    def __repr__(self, indent: int = 0) -> str:
         return "*"
 
 
 _LEAF_SPEC = LeafSpec()
 
 
-def treespec_leaf():
+def treespec_leaf() -> TreeSpec:
     """The structure of a leaf."""
     return _LEAF_SPEC
 
 
-def tree_flatten(tree, is_leaf=None):
+def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """The leaves of `tree` and its structure. `is_leaf(subtree)` may declare containers to be leaves.
 
     >>> leaves, spec = tree_flatten({"a": 1, "b": (2, 3)})
     >>> leaves
     [1, 2, 3]
     """
-    leaves = []
+    leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
@@ -483,7 +494,7 @@ def _flatten(tree, leaves, is_leaf):
     return TreeSpec(kind, context, [_flatten(child, leaves, is_leaf) for child in children])
 
 
-def tree_unflatten(leaves, treespec):
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree of structure `treespec` with these leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
@@ -493,7 +504,7 @@ def tree_unflatten(leaves, treespec):
     return treespec.unflatten(leaves)
 
 
-def tree_iter(tree, is_leaf=None):
+def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
     """Yields the leaves."""
     if _is_leaf(tree, is_leaf):
         yield tree
@@ -502,24 +513,24 @@ def tree_iter(tree, is_leaf=None):
         yield from tree_iter(child, is_leaf)
 
 
-def tree_leaves(tree, is_leaf=None) -> list:
+def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list:
     """The leaves, as a list."""
     return list(tree_iter(tree, is_leaf))
 
 
-def tree_structure(tree, is_leaf=None):
+def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
     """The structure."""
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(func, tree, *rests, is_leaf=None):
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """The tree of `func(leaf, *leaves of the other trees in the same place)`."""
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [leaves, *(spec.flatten_up_to(rest) for rest in rests)]
     return spec.unflatten([func(*items) for items in zip(*columns)])
 
 
-def tree_map_(func, tree, *rests, is_leaf=None):
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """Calls `func` as `tree_map` does, for its effects; returns `tree`."""
     leaves, spec = tree_flatten(tree, is_leaf)
     for items in zip(leaves, *(spec.flatten_up_to(rest) for rest in rests)):
@@ -533,38 +544,46 @@ def _tester(type_or_types_or_pred):
     return type_or_types_or_pred
 
 
-def map_only(type_or_types_or_pred, /):
+def map_only(type_or_types_or_pred: Any, /) -> Callable[..., Any]:
     """A decorator: the function on leaves of these types (or that the predicate holds for), others unchanged."""
     test = _tester(type_or_types_or_pred)
     return lambda func: lambda leaf: func(leaf) if test(leaf) else leaf
 
 
-def tree_map_only(type_or_types_or_pred, /, func, tree, is_leaf=None):
+def tree_map_only(
+    type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """`tree_map` for leaves of these types only."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred, /, func, tree, is_leaf=None):
+def tree_map_only_(
+    type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """`tree_map_` for leaves of these types only."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all(pred, tree, is_leaf=None) -> bool:
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether `pred` holds for every leaf."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred, tree, is_leaf=None) -> bool:
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether `pred` holds for some leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types, /, pred, tree, is_leaf=None) -> bool:
+def tree_all_only(
+    type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
     """Whether `pred` holds for every leaf of these types."""
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
-def tree_any_only(type_or_types, /, pred, tree, is_leaf=None) -> bool:
+def tree_any_only(
+    type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
     """Whether `pred` holds for some leaf of these types."""
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
@@ -588,12 +607,12 @@ def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
     return result
 
 
-def tree_flatten_with_path(tree, is_leaf=None) -> tuple:
+def tree_flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple:
     """The leaves with their places (tuples of keys), and the structure."""
     return list(_with_path((), tree, is_leaf)), tree_structure(tree, is_leaf)
 
 
-def tree_leaves_with_path(tree, is_leaf=None) -> list:
+def tree_leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list:
     """The leaves with their places (tuples of keys)."""
     return list(_with_path((), tree, is_leaf))
 
@@ -612,31 +631,33 @@ def _with_path(path, tree, is_leaf):
         yield from _with_path((*path, key), child, is_leaf)
 
 
-def tree_map_with_path(func, tree, *rests, is_leaf=None):
+def tree_map_with_path(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """The tree of `func(place, leaf, *leaves of the other trees)`."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     columns = [[path for path, _ in pairs], [leaf for _, leaf in pairs], *(spec.flatten_up_to(rest) for rest in rests)]
     return spec.unflatten([func(*items) for items in zip(*columns)])
 
 
-def keystr(kp) -> str:
+def keystr(kp: tuple[Any, ...]) -> str:
     """The text of a place, as in "['a'][0].x"."""
     return "".join(str(key) for key in kp)
 
 
-def key_get(obj, kp):
+def key_get(obj: Any, kp: tuple[Any, ...]) -> Any:
     """The subtree of `obj` in the place `kp`."""
     for key in kp:
         obj = key.get(obj)
     return obj
 
 
-def treespec_pprint(treespec) -> str:
+def treespec_pprint(treespec: TreeSpec) -> str:
     """The text of a structure: its containers, with an asterisk for each leaf."""
     return repr(treespec.unflatten([_LEAF_SPEC] * treespec.num_leaves))
 
 
-def treespec_dumps(treespec, protocol=None):
+def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """A structure as JSON. Raises NotImplementedError for a class registered without a name or with other contexts."""
     return json.dumps((1, _dump(treespec)))
 
@@ -659,7 +680,7 @@ def _dump(spec) -> dict:
     return {"type": name, "context": context, "children_spec": [_dump(child) for child in spec.children_specs]}
 
 
-def treespec_loads(serialized):
+def treespec_loads(serialized: str) -> TreeSpec:
     """The structure that `treespec_dumps` wrote."""
     protocol, data = json.loads(serialized)
     if protocol != 1:
@@ -679,6 +700,6 @@ def _load(data):
     return TreeSpec(kind, context, [_load(child) for child in data["children_spec"]])
 
 
-def arg_tree_leaves(*args, **kwargs) -> list:
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list:
     """The leaves of the arguments of a call."""
     return [leaf for value in (*args, *kwargs.values()) for leaf in tree_iter(value)]

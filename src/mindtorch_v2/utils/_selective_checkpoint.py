@@ -4,8 +4,12 @@ The operators are those that are dispatched here, which `TorchDispatchMode` sees
 PyTorch has `aten.addmm.default`.
 """
 
+from __future__ import annotations
+
 import enum
 from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops import OpOverload, OpOverloadPacket
@@ -33,7 +37,7 @@ _OFFLOADED = (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFF
 class SelectiveCheckpointContext:
     """The context that a policy function is told: whether this is the second run, and what the operator gave."""
 
-    def __init__(self, *, is_recompute, op_output=None) -> None:
+    def __init__(self, *, is_recompute: bool, op_output: torch.Tensor | None = None) -> None:
         self.is_recompute = is_recompute
         self.op_output = op_output
 
@@ -41,11 +45,11 @@ class SelectiveCheckpointContext:
 class _Kept:
     """A saved value of a result, a tensor with its version."""
 
-    def __init__(self, value) -> None:
+    def __init__(self, value: torch.Tensor) -> None:
         self.value = value.detach() if isinstance(value, torch.Tensor) else value
         self.version = value._version if isinstance(value, torch.Tensor) else None
 
-    def get(self, allow_mutation):
+    def get(self, allow_mutation: bool) -> torch.Tensor:
         if self.version is not None and not allow_mutation and self.value._version != self.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return self.value
@@ -61,12 +65,14 @@ _MISMATCH = (
 class _Keeping(TorchDispatchMode):
     """The first run: keeps what the policy says, for each operator in the order of its calls."""
 
-    def __init__(self, policy, kept) -> None:
+    def __init__(self, policy: Callable[..., Any], kept: Any) -> None:
         super().__init__()
         self.policy = policy
         self.kept = kept
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
         if func == torch.ops.aten.detach.default:  # of which the two runs make different numbers
@@ -83,13 +89,13 @@ class _Keeping(TorchDispatchMode):
 class _Reusing(TorchDispatchMode):
     """The second run: gives what was kept, once."""
 
-    def __init__(self, kept, allow_mutation) -> None:
+    def __init__(self, kept: Any, allow_mutation: bool) -> None:
         super().__init__()
         self.kept = kept
         self.allow_mutation = allow_mutation
         self.used = False
 
-    def __enter__(self):
+    def __enter__(self) -> _Reusing:
         if self.used:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
@@ -98,7 +104,9 @@ class _Reusing(TorchDispatchMode):
         self.used = True
         return super().__enter__()
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         if func == torch.ops.aten.detach.default:
             return func(*args, **(kwargs or {}))
         if not self.kept.get(func):
@@ -109,7 +117,9 @@ class _Reusing(TorchDispatchMode):
         return tree_map(lambda x: x.get(self.allow_mutation), kept)
 
 
-def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Callable[..., Any] | list[Any], allow_cache_entry_mutation: bool = False
+) -> tuple[_Keeping, _Reusing]:
     """Contexts for the two runs of `checkpoint(..., use_reentrant=False, context_fn=...)` that keep some results.
 
     `policy_fn_or_list` is a list of operators (such as `torch.ops.aten.linear.default`) whose results are kept, or a function of a
@@ -131,12 +141,12 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
                     + "Please update the OpOverloadPacket to a specific OpOverload." * packet
                 )
 
-        def policy(context, op, *args, **kwargs) -> bool:
+        def policy(context: SelectiveCheckpointContext, op: OpOverload, *args: Any, **kwargs: Any) -> bool:
             return op in policy_fn_or_list
 
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    kept = defaultdict(deque)
+    kept: defaultdict[Any, Any] = defaultdict(deque)
     return _Keeping(policy, kept), _Reusing(kept, allow_cache_entry_mutation)

@@ -5,9 +5,13 @@ calls backward itself. Non-reentrant: the part is recorded, but every tensor sav
 holder; the first holder that backward opens makes the part run again, which fills all of them.
 """
 
+from __future__ import annotations
+
 import contextlib
 import warnings
 import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils._selective_checkpoint import (
@@ -15,6 +19,10 @@ from mindtorch_v2.utils._selective_checkpoint import (
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
+
+if TYPE_CHECKING:
+    pass
+
 
 __all__ = [
     "CheckpointError",
@@ -48,7 +56,7 @@ class _StopRecomputationError(Exception):
 
 
 @contextlib.contextmanager
-def set_checkpoint_debug_enabled(enabled):
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Context manager: overrides the `debug` argument of every `checkpoint` in the block."""
     global _checkpoint_debug_enabled
     previous = _checkpoint_debug_enabled
@@ -60,7 +68,7 @@ def set_checkpoint_debug_enabled(enabled):
 
 
 @contextlib.contextmanager
-def set_checkpoint_early_stop(enable):
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Context manager: whether second runs of the block's checkpoints end as soon as they can."""
     global _enable_checkpoint_early_stop
     previous = _enable_checkpoint_early_stop
@@ -71,7 +79,7 @@ def set_checkpoint_early_stop(enable):
         _enable_checkpoint_early_stop = previous
 
 
-def detach_variable(inputs) -> tuple:
+def detach_variable(inputs: Sequence[torch.Tensor]) -> tuple:
     """A tuple like `inputs` whose tensors are detached; each still asks for a gradient if it did."""
     if not isinstance(inputs, tuple):
         raise RuntimeError("Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__)
@@ -86,7 +94,7 @@ def detach_variable(inputs) -> tuple:
     return tuple(detached)
 
 
-def check_backward_validity(inputs) -> None:
+def check_backward_validity(inputs: Sequence[torch.Tensor]) -> None:
     """Warns if no input asks for a gradient: a reentrant checkpoint then has none to give."""
     if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
@@ -98,12 +106,12 @@ class DefaultDeviceType:
     _default_device_type = "cuda"
 
     @staticmethod
-    def set_device_type(device="cuda") -> None:
+    def set_device_type(device: str = "cuda") -> None:
         """Sets the type."""
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
-    def get_device_type():
+    def get_device_type() -> str:
         """The type."""
         return DefaultDeviceType._default_device_type
 
@@ -120,7 +128,7 @@ def _device_tensors(values):
             yield from _device_tensors(value)
 
 
-def _infer_device_type(*args):
+def _infer_device_type(*args) -> str:
     types = [tensor.device.type for tensor in _device_tensors(args)]
     if len(set(types)) > 1:
         warnings.warn(
@@ -131,14 +139,16 @@ def _infer_device_type(*args):
     return types[0] if types else DefaultDeviceType.get_device_type()
 
 
-def get_device_states(*args):
+def get_device_states(*args: Any) -> tuple[list[Any], list[Any]]:
     """The indices of the devices of the tensors in `args`, and the state of each one's generator."""
     devices = sorted({tensor.get_device() for tensor in _device_tensors(args)})
-    module = getattr(torch, _infer_device_type(*args), None)
+    module: Any = getattr(torch, _infer_device_type(*args), None)
     return devices, [module.get_rng_state(device) for device in devices]
 
 
-def set_device_states(devices, states, *, device_type=None) -> None:
+def set_device_states(
+    devices: Sequence[Any], states: Sequence[torch.Tensor], *, device_type: str | None = None
+) -> None:
     """Puts back what `get_device_states` returned."""
     device_type = device_type or _infer_device_type(*states)
     for device, state in zip(devices, states, strict=True):
@@ -148,7 +158,7 @@ def set_device_states(devices, states, *, device_type=None) -> None:
 class _RandomState:
     """The generators' state at the start of a part, and blocks that run from there again."""
 
-    def __init__(self, preserve, args) -> None:
+    def __init__(self, preserve: bool, args: Any) -> None:
         self.preserve = preserve
         if preserve:
             self.cpu = torch.get_rng_state()
@@ -156,7 +166,7 @@ class _RandomState:
             self.devices, self.states = get_device_states(*args)
 
     @contextlib.contextmanager
-    def again(self):
+    def again(self) -> Iterator[None]:
         """Runs the block from the kept state; what follows the block sees the state of before."""
         if not self.preserve:
             yield
@@ -177,7 +187,7 @@ class _AutocastState:
         self.cache_enabled = torch.is_autocast_cache_enabled()
 
     @contextlib.contextmanager
-    def again(self):
+    def again(self) -> Iterator[None]:
         """Runs the block under the kept settings."""
         with contextlib.ExitStack() as stack:
             for device, enabled, dtype in self.settings:
@@ -192,7 +202,7 @@ class CheckpointFunction(torch.autograd.Function):
     """The reentrant way: forward keeps the inputs only; backward runs the part again and calls backward on it."""
 
     @staticmethod
-    def forward(ctx, run_function, preserve_rng_state, *args):
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random_state = _RandomState(preserve_rng_state, args)
@@ -205,7 +215,7 @@ class CheckpointFunction(torch.autograd.Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx, *grads) -> tuple:
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
         if torch._C._current_graph_task_is_selective():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
@@ -237,15 +247,15 @@ def noop_context_fn() -> tuple:
 
 
 def checkpoint(
-    function,
-    *args,
-    use_reentrant=None,
-    context_fn=noop_context_fn,
-    determinism_check=_DEFAULT_DETERMINISM_MODE,
-    debug=False,
-    early_stop=True,
-    **kwargs,
-):
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[..., Any] = noop_context_fn,
+    determinism_check: str = _DEFAULT_DETERMINISM_MODE,
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
     """Runs `function(*args, **kwargs)`, whose intermediate results backward will compute again.
 
     `preserve_rng_state` (a keyword, True by default) makes the second run draw the same random numbers.
@@ -280,7 +290,9 @@ def checkpoint(
     )
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """Runs a sequence of modules or functions in `segments` parts, all but the last one checkpointed."""
     if use_reentrant is None:
         warnings.warn(
@@ -297,8 +309,8 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     if isinstance(functions, torch.nn.Sequential):
         functions = list(functions.children())
 
-    def part(start, end):
-        def run(value):
+    def part(start: int, end: int) -> Callable[..., Any]:
+        def run(value: torch.Tensor) -> torch.Tensor:
             for function in functions[start:end]:
                 value = function(value)
             return value
@@ -324,8 +336,8 @@ _allowed_determinism_checks_to_fns = {"default": _default_meta_extractor, "none"
 class _Holder:
     """Stands in the graph for a saved tensor; `handles` has the keys of the tensors for each backward run."""
 
-    def __init__(self):
-        self.handles = {}
+    def __init__(self) -> None:
+        self.handles: dict[Any, Any] = {}
 
 
 class _Handle:
@@ -336,14 +348,14 @@ class _KeepInputs(torch.autograd.Function):
     """Keeps a part's inputs in the graph, where the checkpoint around it, if there is one, replaces them too."""
 
     @staticmethod
-    def forward(ctx, anchor, keep, *args):
+    def forward(ctx: Any, anchor: torch.Tensor, keep: Any, *args: Any) -> Any:
         tensors = [(i, arg) for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
         places = {index: place for place, (index, _) in enumerate(tensors)}
         ctx.save_for_backward(*(tensor for _, tensor in tensors))
         others = [None if i in places else arg for i, arg in enumerate(args)]
         requires = [tensor.requires_grad for _, tensor in tensors]
 
-        def inputs(saved) -> list:
+        def inputs(saved: Sequence[torch.Tensor]) -> list:
             detached = []
             for tensor, asks in zip(saved, requires, strict=True):
                 copy = tensor.detach()
@@ -355,37 +367,37 @@ class _KeepInputs(torch.autograd.Function):
         return torch.empty((0,))
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         raise AssertionError("the inputs' keeper has no gradient")
 
 
 class _Frame:
     """One non-reentrant checkpoint: what its first run saved, and what second runs saved again."""
 
-    def __init__(self, recompute, early_stop, metadata_fn):
+    def __init__(self, recompute: Callable[..., Any], early_stop: bool, metadata_fn: Callable[..., Any]) -> None:
         self.recompute = recompute
         self.early_stop = early_stop
         self.metadata_fn = metadata_fn
-        self.holders = []
-        self.metadata = []
-        self.keeper = None
-        self.inputs_of = None
+        self.holders: list[Any] = []
+        self.metadata: list[Any] = []
+        self.keeper: Any = None
+        self.inputs_of: Any = None
         # By backward run: the tensors under their handles, and how many were saved.
-        self.recomputed = {}
-        self.counts = {}
-        self.finished = set()
+        self.recomputed: dict[Any, Any] = {}
+        self.counts: dict[Any, Any] = {}
+        self.finished: set[Any] = set()
 
-    def keep_inputs(self, args):
+    def keep_inputs(self, args: Any) -> None:
         anchor = torch.empty((0,), requires_grad=True)
-        inputs = []
+        inputs: list[Any] = []
         with torch.enable_grad():
             self.keeper = _KeepInputs.apply(anchor, inputs, *args).grad_fn
         (self.inputs_of,) = inputs
 
-    def inputs(self):
+    def inputs(self) -> list[Any]:
         return self.inputs_of(self.keeper.saved_tensors)
 
-    def check(self, run) -> None:
+    def check(self, run: int) -> None:
         """Raises CheckpointError unless the second run saved what the first one did."""
         count = self.counts[run]
         if count != len(self.holders):
@@ -423,10 +435,10 @@ _TIP = (
 class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
     """Collects the tensors that a second run saves."""
 
-    def __init__(self, frame_ref, run) -> None:
-        def pack(x):
+    def __init__(self, frame_ref: weakref.ref[Any], run: int) -> None:
+        def pack(x: torch.Tensor) -> torch.Tensor:
             x = x.detach() if x.requires_grad else x
-            frame = frame_ref()
+            frame: Any = frame_ref()
             index = frame.counts[run]
             frame.counts[run] += 1
             if index < len(frame.holders):
@@ -446,15 +458,15 @@ class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
 class _CheckpointHook(torch.autograd.graph.saved_tensors_hooks):
     """Replaces the tensors that the first run saves by holders, and fills those when backward asks."""
 
-    def __init__(self, frame) -> None:
-        def pack(x):
+    def __init__(self, frame: _Frame) -> None:
+        def pack(x: torch.Tensor) -> _Holder:
             holder = _Holder()
             frame.holders.append(weakref.ref(holder))
             with torch.no_grad():
                 frame.metadata.append(frame.metadata_fn(x))
             return holder
 
-        def unpack(holder):
+        def unpack(holder: _Holder) -> torch.Tensor:
             run = torch._C._current_graph_task_id()
             if run == -1:
                 # Opened outside of backward (`grad_fn.saved_tensors`): a run of its own.
@@ -500,7 +512,7 @@ def _checkpoint_without_reentrant(fn, preserve, context_fn, determinism_check, d
     random_state = _RandomState(preserve, args)
     autocast_state = _AutocastState()
 
-    def recompute(named, *inputs) -> None:
+    def recompute(named: dict[str, Any], *inputs: Any) -> None:
         with random_state.again(), autocast_state.again(), recompute_context:
             fn(*inputs, **named)
 

@@ -3,6 +3,8 @@
 The guide is docs/cpp-operators.md. What runs on CUDA is not built here: the functions that ask for it say so.
 """
 
+from __future__ import annotations
+
 import hashlib
 import importlib.util
 import logging
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 from mindtorch_v2._core.loading import prepare_for, reporting_failures
 from mindtorch_v2._ops import ops
@@ -58,7 +61,7 @@ def _find_cuda_home():
     return None
 
 
-def get_cxx_compiler():
+def get_cxx_compiler() -> str:
     """The C++ compiler that is used: $CXX, else c++."""
     return os.environ.get("CXX", "c++")
 
@@ -70,18 +73,18 @@ def _compiler_version(compiler):
         return ""
 
 
-def check_compiler_is_gcc(compiler):
+def check_compiler_is_gcc(compiler: str) -> bool:
     """Whether it is GCC."""
     return "gcc version" in _compiler_version(compiler)
 
 
-def check_compiler_ok_for_platform(compiler):
+def check_compiler_ok_for_platform(compiler: str) -> bool:
     """Whether it is GCC or clang."""
     version = _compiler_version(compiler)
     return "gcc version" in version or "clang version" in version
 
 
-def get_compiler_abi_compatibility_and_version(compiler):
+def get_compiler_abi_compatibility_and_version(compiler: str) -> Any:
     """(whether the compiler can be used, its version)."""
     from packaging.version import Version  # its cost is not that of importing this module
 
@@ -91,35 +94,37 @@ def get_compiler_abi_compatibility_and_version(compiler):
     return Version(found.group(1)) >= Version("5.0.0"), Version(found.group(1))
 
 
-def is_ninja_available():
+def is_ninja_available() -> bool:
     """Whether the program ninja is there."""
     return shutil.which("ninja") is not None
 
 
-def verify_ninja_availability():
+def verify_ninja_availability() -> None:
     """RuntimeError if the program ninja is not there."""
     if not is_ninja_available():
         raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
 
 
-def remove_extension_h_precompiler_headers():
+def remove_extension_h_precompiler_headers() -> None:
     """Delete the precompiled headers of earlier builds."""
     for folder in _cpp_headers.cache_path().glob("precompiled-*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def get_default_build_root():
+def get_default_build_root() -> str:
     """Where extensions are built that name no folder: torch_extensions in the user's cache."""
     return str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "torch_extensions")
 
 
-def include_paths(device_type="cpu", torch_include_dirs=True):
+def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
     """Folders for the compiler's -I: headers written by hand, and those generated from the operators."""
     _refuse_devices(device_type)
     return _ninja.include_folders() if torch_include_dirs else []
 
 
-def library_paths(device_type="cpu", torch_include_dirs=True, cross_target_platform=None):
+def library_paths(
+    device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
+) -> list[str]:
     """Folders for the linker's -L."""
     _refuse_devices(device_type)
     return _ninja.core_library_folders()
@@ -173,21 +178,21 @@ def _versioned(name, folder, inputs, sources):
 
 
 def load(
-    name,
-    sources,
-    extra_cflags=None,
-    extra_cuda_cflags=None,
-    extra_sycl_cflags=None,
-    extra_ldflags=None,
-    extra_include_paths=None,
-    build_directory=None,
-    verbose=False,
-    with_cuda=None,
-    with_sycl=None,
-    is_python_module=True,
-    is_standalone=False,
-    keep_intermediates=True,
-):
+    name: str,
+    sources: Any,
+    extra_cflags: list[str] | None = None,
+    extra_cuda_cflags: list[str] | None = None,
+    extra_sycl_cflags: list[str] | None = None,
+    extra_ldflags: list[str] | None = None,
+    extra_include_paths: list[str] | None = None,
+    build_directory: str | None = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    with_sycl: bool | None = None,
+    is_python_module: bool = True,
+    is_standalone: bool = False,
+    keep_intermediates: bool = True,
+) -> Any:
     """Compile C++ sources and load the result: a module, or with `is_python_module=False` a library of operators.
 
     What was built before from the same inputs is loaded at once. RuntimeError with the compiler's words if it fails.
@@ -222,7 +227,7 @@ def load(
 
 
 def _import(name, path):
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec: Any = importlib.util.spec_from_file_location(name, path)
     prepare_for(path)
     with reporting_failures():
         module = importlib.util.module_from_spec(spec)
@@ -231,26 +236,26 @@ def _import(name, path):
 
 
 def load_inline(
-    name,
-    cpp_sources,
-    cuda_sources=None,
-    sycl_sources=None,
-    functions=None,
-    extra_cflags=None,
-    extra_cuda_cflags=None,
-    extra_sycl_cflags=None,
-    extra_ldflags=None,
-    extra_include_paths=None,
-    build_directory=None,
-    verbose=False,
-    with_cuda=None,
-    with_sycl=None,
-    is_python_module=True,
-    with_pytorch_error_handling=True,
-    keep_intermediates=True,
-    use_pch=False,
-    no_implicit_headers=False,
-):
+    name: str,
+    cpp_sources: str | list[str],
+    cuda_sources: Any = None,
+    sycl_sources: Any = None,
+    functions: Any = None,
+    extra_cflags: list[str] | None = None,
+    extra_cuda_cflags: list[str] | None = None,
+    extra_sycl_cflags: list[str] | None = None,
+    extra_ldflags: list[str] | None = None,
+    extra_include_paths: list[str] | None = None,
+    build_directory: str | None = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    with_sycl: bool | None = None,
+    is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True,
+    keep_intermediates: bool = True,
+    use_pch: bool = False,
+    no_implicit_headers: bool = False,
+) -> Any:
     """Compile C++ code given as text; `functions` (a name, a list, or names with documentation) become the module's."""
     if cuda_sources or with_cuda:
         _check_no_devices(True, None, ())
@@ -296,7 +301,7 @@ def _quoted(text):
 # ---- setup.py ----
 
 
-def CppExtension(name, sources, *args, **kwargs):
+def CppExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Any:
     """A setuptools.Extension with what an operator library needs: headers, libraries, C++."""
     import setuptools  # only where something is built
 
@@ -307,12 +312,12 @@ def CppExtension(name, sources, *args, **kwargs):
     return setuptools.Extension(name, list(sources), *args, **kwargs)
 
 
-def CUDAExtension(name, sources, *args, **kwargs):
+def CUDAExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> None:
     """OSError that says what is missing: CUDA is not built here."""
     _check_no_devices(True, None, sources)
 
 
-def SyclExtension(name, sources, *args, **kwargs):
+def SyclExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> None:
     """NotImplementedError: SYCL is not built here."""
     _check_no_devices(None, True, sources)
 
@@ -328,19 +333,21 @@ def _make_build_extension():
         """
 
         @classmethod
-        def with_options(cls, **options):
-            class WithOptions(cls):
-                def __init__(self, *args, **kwargs):
+        def with_options(cls, **options: Any) -> Any:
+            base: Any = cls
+
+            class WithOptions(base):
+                def __init__(self, *args: Any, **kwargs: Any) -> None:
                     super().__init__(*args, **{**kwargs, **options})
 
             return WithOptions
 
-        def __init__(self, *args, **kwargs):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
             self.use_ninja = kwargs.pop("use_ninja", True)
             self.no_python_abi_suffix = kwargs.pop("no_python_abi_suffix", False)
             super().__init__(*args, **kwargs)
 
-        def finalize_options(self):
+        def finalize_options(self) -> None:
             super().finalize_options()
             if self.use_ninja:
                 if is_ninja_available():
@@ -352,7 +359,7 @@ def _make_build_extension():
                     )
                     self.use_ninja = False
 
-        def build_extension(self, ext):
+        def build_extension(self, ext: Any) -> None:
             device = [s for s in ext.sources if s.endswith(_CUDA_SOURCES)]
             _check_no_devices(None, None, device)
             flags = ext.extra_compile_args
@@ -375,15 +382,15 @@ def _make_build_extension():
             original = compiler.compile
 
             def compile_all(
-                sources,
-                output_dir=None,
-                macros=None,
-                include_dirs=None,
-                debug=0,
-                extra_preargs=None,
-                extra_postargs=None,
-                depends=None,
-            ):
+                sources: list[str],
+                output_dir: Any = None,
+                macros: Any = None,
+                include_dirs: Any = None,
+                debug: Any = 0,
+                extra_preargs: Any = None,
+                extra_postargs: Any = None,
+                depends: Any = None,
+            ) -> list[str]:
                 compiler.compile = original
                 output_dir = output_dir or self.build_temp
                 objects = compiler.object_filenames(sources, output_dir=output_dir)
@@ -410,7 +417,7 @@ def _make_build_extension():
             words = getattr(self.compiler, "compiler_so", [])[1:]
             return [w for w in words if w.startswith(("-O", "-g", "-f", "-m")) and w != "-fPIC"] or ["-O2"]
 
-        def get_ext_filename(self, ext_name):
+        def get_ext_filename(self, ext_name: str) -> str:
             filename = super().get_ext_filename(ext_name)
             if self.no_python_abi_suffix:
                 suffix = sysconfig.get_config_var("EXT_SUFFIX")
@@ -420,7 +427,7 @@ def _make_build_extension():
     return BuildExtension
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     # Made when it is asked for: setuptools is needed by those who build only.
     if name == "BuildExtension":
         made = globals()["BuildExtension"] = _make_build_extension()

@@ -1,15 +1,19 @@
 """Exchange of memory with other libraries through DLPack."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch_v2 as torch
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
 
-def from_dlpack(ext_tensor, **options):
+def from_dlpack(ext_tensor: Any, **options: Any) -> torch.Tensor:
     """A tensor on the memory of another library's array or of a DLPack capsule, without a copy."""
     return torch.from_dlpack(ext_tensor, **options)
 
 
-def to_dlpack(tensor):
+def to_dlpack(tensor: torch.Tensor) -> Any:
     """A DLPack capsule of the tensor's memory, to be consumed once."""
     return tensor.__dlpack__()

@@ -1,20 +1,28 @@
 """Handles that remove a hook, and the machinery behind modules' full backward hooks."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.hooks import RemovableHandle
 
+if TYPE_CHECKING:
+    from mindtorch_v2._core.autograd.function import BackwardCFunction
+
+
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
-def unserializable_hook(f):
+def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     """Marks `f` as a hook that is lost when its tensor is pickled; `warn_if_has_hooks` says so."""
-    f.__torch_unserializable__ = True
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]  # (a mark on the function)
     return f
 
 
-def warn_if_has_hooks(tensor) -> None:
+def warn_if_has_hooks(tensor: Any) -> None:
     """Warns for each backward hook of `tensor` that pickling will lose."""
     for hook in (tensor._backward_hooks or {}).values():
         if hasattr(hook, "__torch_unserializable__"):
@@ -33,11 +41,16 @@ class BackwardHook:
     `grad_input` and `grad_output`.
     """
 
-    def __init__(self, module, user_hooks, user_pre_hooks) -> None:
+    def __init__(
+        self,
+        module: Any,
+        user_hooks: Sequence[Callable[..., Any]],
+        user_pre_hooks: Sequence[Callable[..., Any]],
+    ) -> None:
         self.module = module
         self.user_hooks = user_hooks
         self.user_pre_hooks = user_pre_hooks
-        self.grad_outputs = None
+        self.grad_outputs: Any = None
         self.n_outputs = -1
         self.output_tensors_index = None
         self.n_inputs = -1
@@ -68,8 +81,8 @@ class BackwardHook:
             grad_input = out
         return grad_input
 
-    def _set_user_hook(self, grad_fn):
-        def hook(grad_input, _):
+    def _set_user_hook(self, grad_fn) -> None:
+        def hook(grad_input: Sequence[torch.Tensor], _: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...] | None:
             if self.grad_outputs is None:
                 # The outputs took no part in this backward pass (their gradient was never computed).
                 return None
@@ -99,17 +112,17 @@ class BackwardHook:
             return type(args)(*replaced), indices
         return type(args)(replaced), indices
 
-    def setup_input_hook(self, args):
+    def setup_input_hook(self, args: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Prepares the module's positional inputs (a tuple); returns those to call forward with."""
         result, self.input_tensors_index = self._apply_on_tensors(self._set_user_hook, args)
         self.n_inputs = len(args)
         return result
 
-    def setup_output_hook(self, args):
+    def setup_output_hook(self, args: torch.Tensor) -> torch.Tensor:
         """Prepares the module's outputs (a tensor or a tuple); returns those to hand to the caller."""
 
-        def set_hook(grad_fn) -> None:
-            def hook(grad_output):
+        def set_hook(grad_fn: BackwardCFunction) -> None:
+            def hook(grad_output: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
                 grad_output = self._run_pre_hooks(
                     self._pack_with_none(self.output_tensors_index, grad_output, self.n_outputs)
                 )

@@ -3,10 +3,17 @@
 Tensors compare element by element, so they cannot be keys of Python's own weak dictionaries.
 """
 
+from __future__ import annotations
+
 import weakref
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
 
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 
@@ -15,26 +22,27 @@ class WeakIdRef(ref):
     """A weak reference that hashes and compares by its object's identity."""
 
     __slots__ = ["_id"]
+    _id: int
 
-    def __new__(cls, key, callback=None):
-        self = ref.__new__(cls, key, callback)
+    def __new__(cls, key: Any, callback: Callable[..., Any] | None = None) -> Self:
+        self: Any = ref.__new__(cls, key, callback)
         self._id = id(key)
         return self
 
-    def __init__(self, key, callback=None):
-        super().__init__(key, callback)
+    def __init__(self, key: Any, callback: Callable[..., Any] | None = None) -> None:
+        super().__init__(key, callback)  # type: ignore[call-arg]  # (a reference is made with both)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._id
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: Any) -> bool:
         mine, theirs = self(), other()
         # Dead references are equal only to themselves: ids are given out again.
         if mine is not None and theirs is not None:
             return mine is theirs
         return self is other
 
-    def __ne__(self, other) -> bool:
+    def __ne__(self, other: Any) -> bool:
         # Without this, that of `ref` would compare the tensors.
         return not self == other
 
@@ -42,12 +50,12 @@ class WeakIdRef(ref):
 class WeakIdKeyDictionary(MutableMapping):
     """A dictionary whose keys are compared by identity and whose entries go when their keys do."""
 
-    def __init__(self, dict=None, ref_type=WeakIdRef):
-        self.data = {}
+    def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:
+        self.data: dict[Any, Any] = {}
         self.ref_type = ref_type
         own = weakref.ref(self)
 
-        def remove(key, own=own) -> None:
+        def remove(key: Any, own: ref[Any] = own) -> None:
             owner = own()
             if owner is not None:
                 owner.data.pop(key, None)
@@ -56,16 +64,16 @@ class WeakIdKeyDictionary(MutableMapping):
         if dict is not None:
             self.update(dict)
 
-    def __delitem__(self, key) -> None:
+    def __delitem__(self, key: Any) -> None:
         del self.data[self.ref_type(key)]
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         return self.data[self.ref_type(key)]
 
-    def __setitem__(self, key, value) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         self.data[self.ref_type(key, self._remove)] = value
 
-    def __contains__(self, key) -> bool:
+    def __contains__(self, key: Any) -> bool:
         try:
             wrapped = self.ref_type(key)
         except TypeError:
@@ -75,7 +83,7 @@ class WeakIdKeyDictionary(MutableMapping):
     def __len__(self) -> int:
         return sum(1 for reference in list(self.data) if reference() is not None)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         for reference in list(self.data):
             key = reference()
             if key is not None:
@@ -88,7 +96,7 @@ class WeakIdKeyDictionary(MutableMapping):
         """The weak references themselves."""
         return list(self.data)
 
-    def copy(self):
+    def copy(self) -> WeakIdKeyDictionary:
         """A dictionary of the same kind with the same entries."""
         new = type(self)(ref_type=self.ref_type)
         for key, value in self.items():
@@ -97,32 +105,32 @@ class WeakIdKeyDictionary(MutableMapping):
 
     __copy__ = copy
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         new = type(self)(ref_type=self.ref_type)
         for key, value in self.items():
             new[key] = deepcopy(value, memo)
         return new
 
-    def __or__(self, other):
+    def __or__(self, other: Any) -> WeakIdKeyDictionary:
         new = self.copy()
         new.update(other)
         return new
 
-    def __ror__(self, other):
+    def __ror__(self, other: Any) -> Any:
         new = type(self)(other, ref_type=self.ref_type)
         new.update(self)
         return new
 
-    def __ior__(self, other):
+    def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         if not isinstance(other, MutableMapping):
             return NotImplemented
         return {id(k): v for k, v in self.items()} == {id(k): v for k, v in other.items()}
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # (it compares by value and changes)
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
@@ -131,8 +139,8 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 class TensorWeakRef:
     """A weak reference to a tensor; calling it gives the tensor, or None when it is gone."""
 
-    def __init__(self, tensor) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         self.ref = weakref.ref(tensor)
 
-    def __call__(self):
+    def __call__(self) -> Tensor | None:
         return self.ref()

@@ -38,7 +38,7 @@ class Program(NamedTuple):
     results: list[tuple]  # of the traced graph, flat: ("output", position), ("input", position), ("value", object)
     spec: Any  # the tree that the results make
     writes: list[tuple[int, int]]  # (input, output that is copied to it)
-    index: int | None  # type: ignore[assignment]  # of the device that it is for; None if it does not say
+    index: int | None  # type: ignore[assignment]  # (a tuple's method has that name)  # of the device that it is for; None if it does not say
     fixed: list[tuple[int, Any]]  # inputs that are no tensors: their value is in the graph
     kernels: dict[str, Any]  # GE type of a user's operator -> the operator whose kernel does the same
 

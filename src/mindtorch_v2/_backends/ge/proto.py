@@ -139,7 +139,7 @@ class Message:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Message) and self._type == other._type and self.serialize() == other.serialize()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # (it compares by value and changes)
 
     def has(self, name: str) -> bool:
         """Whether the field was set."""

@@ -164,7 +164,7 @@ def derived(handle: Any) -> Converter | None:
                 if name in written and value is not None:
                     several = isinstance(value, (list, tuple))
                     value = [apis.Clone(each) for each in value] if several else apis.Clone(value)
-                    outputs.append((name, len(value)) if several else name)  # type: ignore[arg-type]
+                    outputs.append((name, len(value)) if several else name)  # type: ignore[arg-type]  # (pairs where an output has several parts)
                 if name in written:
                     there.append(value is not None)
                 inputs[name] = value

@@ -193,7 +193,7 @@ class Descriptors:
                 for of, (name, _) in _ARRAYS.items():
                     self._drop(getattr(self, f"aclDestroy{name}"), [handle for key, handle in gone if key[0] == of])
             create, destroy = getattr(self, f"aclCreate{kind}"), getattr(self, f"aclDestroy{kind}")
-            made = self._made(f"aclCreate{kind}", create((cell * len(items))(*items), len(items)))  # type: ignore[operator]
+            made = self._made(f"aclCreate{kind}", create((cell * len(items))(*items), len(items)))  # type: ignore[operator]  # (an array type that is made at run time)
             if self.arrays.setdefault(key, made) != made:
                 destroy(made)
             return self.arrays[key]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+from collections.abc import Callable
+from typing import Any
 
 _ROOTS = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _USUAL = ("/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/cann")
@@ -91,7 +93,7 @@ class Libraries:
             )
         return _open(path)
 
-    def operator(self, name: str):
+    def operator(self, name: str) -> Callable[..., Any] | None:
         """The C function of that name from the operator libraries; None if none has it."""
         for library in self.operators:
             function = getattr(library, name, None)

@@ -64,7 +64,7 @@ class Stream(_stream.Stream):
         return _C.device("npu", self.device_index)
 
     @property
-    def stream_id(self) -> int:  # type: ignore[override]
+    def stream_id(self) -> int:  # type: ignore[override]  # (narrower: of this device)
         return self.npu_stream
 
     def synchronize(self) -> None:
@@ -79,17 +79,17 @@ class Stream(_stream.Stream):
         runtime.check("aclrtStreamQuery", runtime.aclrtStreamQuery(self.npu_stream or None, ctypes.byref(status)))
         return status.value == 0
 
-    def record_event(self, event: Event | None = None) -> Event:  # type: ignore[override]
+    def record_event(self, event: Event | None = None) -> Event:  # type: ignore[override]  # (narrower: of this device)
         """Record an event here, a new one unless it is given."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
-    def wait_event(self, event: Event) -> None:  # type: ignore[override]
+    def wait_event(self, event: Event) -> None:  # type: ignore[override]  # (narrower: of this device)
         """Let later work on this stream wait for an event."""
         event.wait(self)
 
-    def wait_stream(self, stream: Stream) -> None:  # type: ignore[override]
+    def wait_stream(self, stream: Stream) -> None:  # type: ignore[override]  # (narrower: of this device)
         """Let later work on this stream wait for what the other one has now."""
         self.wait_event(stream.record_event())
 
@@ -128,7 +128,7 @@ class Event(_stream.Event):
         self.enable_timing = enable_timing
         self.npu_event = 0
 
-    def record(self, stream: Stream | None = None) -> None:  # type: ignore[override]
+    def record(self, stream: Stream | None = None) -> None:  # type: ignore[override]  # (narrower: of this device)
         """Mark the place that a stream (the current one) has reached."""
         runtime = state.get().runtime
         stream = current_stream() if stream is None else stream
@@ -136,7 +136,7 @@ class Event(_stream.Event):
             self.npu_event = runtime.create_event(self.enable_timing)
         runtime.record_event(self.npu_event, stream.device_index, stream.npu_stream)
 
-    def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]
+    def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]  # (narrower: of this device)
         """Let later work on a stream (the current one) wait for the mark."""
         if not self.npu_event:
             return

@@ -152,7 +152,7 @@ def _handle(op: Any, args: tuple, kwargs: dict) -> Any:
             return call(op, values)
     own = op.__dict__.get("vmap_rules")  # from torch.library.register_vmap, the one that counts last
     if own:
-        return _by_user(*own[-1], op, args, kwargs, batch.levels[-1])  # type: ignore[call-arg]
+        return _by_user(*own[-1], op, args, kwargs, batch.levels[-1])  # type: ignore[call-arg]  # (the pair of function and level)
     found = RULES.get(op)
     return by_slices(op, values) if found is None else found(batch, op, values)
 
@@ -361,7 +361,7 @@ def _sliced(op: Any, values: list, batch: Batch, before: Callable[[], None]) -> 
     for place in itertools.product(*map(range, batch.sizes)):
         before()
         slices = [
-            w[place]  # type: ignore[call-overload]
+            w[place]  # type: ignore[call-overload]  # (a number or a slice)
             if is_tensor(value)
             else [part[place] if is_tensor(part) else part for part in w]
             if w is not value

@@ -193,7 +193,7 @@ def _stacks(batch: Batch, op: Any, values: list) -> Any:
 def _by_its_body(batch: Batch, op: Any, values: list) -> Any:
     named, positional = _arguments(op)
     by_name = {name: v for (name, _), v in zip(named[positional:], values[positional:], strict=True)}
-    return row_of(op).body(*values[:positional], **by_name)  # type: ignore[misc, union-attr]
+    return row_of(op).body(*values[:positional], **by_name)  # type: ignore[misc, union-attr]  # (composites have rows with bodies)
 
 
 def channels(batch: Batch, x: Any) -> Any:

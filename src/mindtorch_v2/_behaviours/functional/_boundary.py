@@ -143,7 +143,7 @@ class Arguments:
         for real in members:
             with no_grad():
                 alias = _same_view(flat, real)
-            self._keep(real, to_functional(real, self.level, lambda alias=alias: alias.detach()))  # type: ignore[misc]
+            self._keep(real, to_functional(real, self.level, lambda alias=alias: alias.detach()))  # type: ignore[misc]  # (a default binds the loop's variable)
 
     def show(self, tensor: Any) -> Any:
         """The functional tensor for an argument."""

@@ -216,7 +216,7 @@ def _mutation_on_bases(op: Any, values: list, written: list, level: int) -> Any:
     tensors = _tensors(values)
     with below(level):
         for storage in storages:
-            if not all(can_be_read(storage, t) for t in tensors if storage_of(t) is storage):  # type: ignore[arg-type]
+            if not all(can_be_read(storage, t) for t in tensors if storage_of(t) is storage):  # type: ignore[arg-type]  # (tensors with memory only)
                 storage.flatten()
         said: list = []
         for t in tensors:

@@ -77,7 +77,7 @@ def written_without_kernel(op: Any, values: list) -> list | None:
     found = signature(op)
     if not found.written or None in found.returned or op.has_kernel("Meta"):
         return None
-    results = [values[place] for place in found.returned]  # type: ignore[index]
+    results = [values[place] for place in found.returned]  # type: ignore[index]  # (the variant is there)
     return results if all(isinstance(result, _C.TensorBase) for result in results) else None
 
 

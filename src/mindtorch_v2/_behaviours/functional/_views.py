@@ -45,7 +45,7 @@ class Step(NamedTuple):
     """A view, or one of the views that an operator makes at once."""
 
     view: View
-    index: int | None  # type: ignore[assignment]
+    index: int | None  # type: ignore[assignment]  # (a tuple's method has that name)
 
     def forward(self, value: Any, reapply: bool) -> Any:
         made = self.view.forward(value, reapply)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..._operators.table import aten
@@ -20,6 +20,10 @@ from .parts import (
     with_values,
 )
 from .table import COO, CSR, DENSE, become, kernel
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _BOTH = (COO, CSR)
 
@@ -78,7 +82,7 @@ def _compressed_part(name: str, which: int, part: str) -> None:
     kind = "column" if which else "row"
 
     @kernel(name, CSR)
-    def get(self):
+    def get(self: Tensor) -> Tensor:
         if COMPRESSED[self.layout] != which:
             found = ("SparseCsr", "SparseCsc")[COMPRESSED[self.layout]]
             raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {found}")

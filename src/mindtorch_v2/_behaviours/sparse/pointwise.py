@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..._operators.table import ROWS, aten, class_name
 from .convert import coordinates, to_compressed, to_coo
 from .parts import BOOL, bare, coalesced, coo, find, is_sparse, numbered, parts, with_values
 from .table import COO, CSR, become, inplace, kernel
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _BOTH = (COO, CSR)
 
@@ -17,7 +21,7 @@ def _on_values(name: str) -> None:
     """Only the values change. PyTorch works on the sum of the values at equal coordinates."""
     function = getattr(aten, name)
 
-    def run(self, *args, **kwargs):
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         self = coalesced(self) if self.layout == _C.sparse_coo else self
         return with_values(self, function(parts(self).values, *args, **kwargs))
 
@@ -60,7 +64,7 @@ def _add_sparse(self: Any, other: Any, alpha: Any) -> Any:
     if self.shape != other.shape:
         raise _mismatch(self, other)
     if self.layout != other.layout:
-        return _add_sparse(*(to_coo(x) if x.layout != _C.sparse_coo else x for x in (self, other)), alpha)  # type: ignore[call-arg]
+        return _add_sparse(*(to_coo(x) if x.layout != _C.sparse_coo else x for x in (self, other)), alpha)  # type: ignore[call-arg]  # (two operands)
     if self.layout != _C.sparse_coo:
         return to_compressed(_add_sparse(to_coo(self), to_coo(other), alpha), self.layout)
     p, q = parts(self), parts(other)

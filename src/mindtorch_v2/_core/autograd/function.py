@@ -75,7 +75,7 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx):
             )
         return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
-    def apply(self, *args: Any) -> Any:  # type: ignore[override]
+    def apply(self, *args: Any) -> Any:  # type: ignore[override]  # (an instance's, where the class has its own)
         """The user's backward on these gradients."""
         if self._forward_cls.boxed_grads_call:
             return self._get_user_fn()(self, list(args))

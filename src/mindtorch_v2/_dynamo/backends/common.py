@@ -1,11 +1,20 @@
 """`aot_autograd`: back ends that are given graphs of operators, forward and backward apart."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._dynamo.utils import counters
 from mindtorch_v2._logging._internal import artifact, is_on
 from mindtorch_v2._lowered import partition
 from mindtorch_v2._lowered.lowering import Lowering
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.fx.graph_module import GraphModule
+
 
 _log = logging.getLogger("torch._functorch.aot_autograd")
 
@@ -15,7 +24,7 @@ __all__ = ["AotAutograd", "aot_autograd"]
 class AotAutograd:
     """A back end made of compilers of operators' graphs; see `aot_autograd`."""
 
-    def __init__(self, **options) -> None:
+    def __init__(self, **options: Any) -> None:
         self._options = {
             "partition_fn": partition.default_partition,
             "keep_inference_input_mutations": True,
@@ -23,13 +32,13 @@ class AotAutograd:
         }
         self.__name__ = "aot_autograd"
 
-    def __call__(self, gm, example_inputs, **kwargs):
-        def refused(reason) -> None:
+    def __call__(self, gm: GraphModule, example_inputs: Any, **kwargs: Any) -> Callable[..., Any]:
+        def refused(reason: str | None) -> None:
             counters["aot_autograd"]["not_ok"] += 1
             counters["aot_autograd_refusals"][reason] += 1
             _log.warning("aot_autograd: the program runs without a graph of operators: %s", reason)
 
-        def observe(kind, module) -> None:
+        def observe(kind: str, module: Any) -> None:
             name = "aot_joint_graph" if kind == "joint" else "aot_graphs"
             if is_on(name):
                 artifact(name, f"{kind} graph\n{module.print_readable(print_output=False)}")
@@ -37,14 +46,16 @@ class AotAutograd:
         lowering = Lowering(getattr(gm, "forward", gm), refused=refused, observe=observe, **self._options)
         counters["aot_autograd"]["total"] += 1
 
-        def run(*inputs) -> tuple:
+        def run(*inputs: Tensor) -> tuple:
             return tuple(lowering(*inputs))
 
-        run.lowering = lowering
+        run.lowering = lowering  # type: ignore[attr-defined]  # (a mark on the function)
         return run
 
 
-def aot_autograd(*, fw_compiler, bw_compiler=None, **options):
+def aot_autograd(
+    *, fw_compiler: Callable[..., Any], bw_compiler: Callable[..., Any] | None = None, **options: Any
+) -> Any:
     """A back end whose compilers get graphs of operators, without writes, forward and backward each.
 
     `fw_compiler(graph_module, example_inputs)` gives what runs in place of the graph module. Options: `partition_fn`,

@@ -3,7 +3,11 @@
 `inductor` is the name of PyTorch's default, a fusing compiler. There is none here; the name means `aot_eager`.
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._decomp import core_aten_decompositions
 from mindtorch_v2._dynamo.backends.common import AotAutograd
@@ -11,18 +15,23 @@ from mindtorch_v2._dynamo.backends.registry import register_backend
 from mindtorch_v2._lowered.partition import min_cut_rematerialization_partition
 from mindtorch_v2._lowered.reuse import reuse_memory
 
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.fx.graph_module import GraphModule
+
+
 __all__ = ["aot_eager", "aot_eager_decomp_partition", "eager"]
 
 
 @register_backend(tags=("debug",))
-def eager(gm, fake_tensor_inputs, **kwargs):
+def eager(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
     """Runs the graph of torch functions as it was captured."""
     if kwargs:
         raise TypeError(f"the backend 'eager' takes no options, got {sorted(kwargs)}")
     return gm.forward
 
 
-def reusing(gm, example_inputs):
+def reusing(gm: GraphModule, example_inputs: Any) -> Any:
     """Runs a graph of operators as it is, but for results that take the memory of what is not needed any more."""
     return reuse_memory(gm).forward
 
@@ -33,7 +42,7 @@ def _aot_eager():
 
 
 @register_backend(tags=("debug",))
-def aot_eager(gm, fake_tensor_inputs, **kwargs):
+def aot_eager(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
     """Runs forward and backward as graphs of operators."""
     return _aot_eager()(gm, fake_tensor_inputs)
 
@@ -48,12 +57,12 @@ def _decomposed():
 
 
 @register_backend(tags=("debug",))
-def aot_eager_decomp_partition(gm, fake_tensor_inputs, **kwargs):
+def aot_eager_decomp_partition(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
     """As `aot_eager`, with operators in their parts, and the fewest bytes kept for backward."""
     return _decomposed()(gm, fake_tensor_inputs)
 
 
 @register_backend
-def inductor(gm, fake_tensor_inputs, **kwargs):
+def inductor(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
     """The default: `aot_eager`. Modes and options of PyTorch's compiler have nothing to act on."""
     return aot_eager(gm, fake_tensor_inputs)

@@ -1,6 +1,10 @@
 """Back ends by name."""
 
+from __future__ import annotations
+
 import importlib
+from collections.abc import Sequence
+from typing import Any
 
 from mindtorch_v2._dynamo.exc import InvalidBackend
 
@@ -18,7 +22,7 @@ _LOADED_ON_DEMAND = {
 }
 
 
-def register_backend(compiler_fn=None, name=None, tags=()):
+def register_backend(compiler_fn: Any = None, name: str | None = None, tags: Sequence[str] = ()) -> Any:
     """Give a back end a name, its own if none is given; usable as a decorator. Returns it.
 
     A back end is called with a GraphModule and example inputs and returns a callable with the graph's inputs and flat
@@ -42,7 +46,7 @@ def register_backend(compiler_fn=None, name=None, tags=()):
     return compiler_fn
 
 
-def lookup_backend(compiler_fn):
+def lookup_backend(compiler_fn: Any) -> Any:
     """The back end of a name; callables as they are. InvalidBackend for an unknown name."""
     if not isinstance(compiler_fn, str):
         return compiler_fn
@@ -53,7 +57,7 @@ def lookup_backend(compiler_fn):
     return _backends[compiler_fn]
 
 
-def list_backends(exclude_tags=("debug", "experimental")) -> list:
+def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list:
     """The names of the back ends without any of these tags, sorted.
 
     >>> torch._dynamo.list_backends(None)

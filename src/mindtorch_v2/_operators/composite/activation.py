@@ -1,7 +1,16 @@
 """Activation functions that are made of other operators."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._C import Generator
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 @composite(
@@ -13,7 +22,7 @@ from ..table import S, T, aten, composite
     out_tags="generated",
     samples=[S(3, 4), S(T(3, 4), 0.5)],
 )
-def celu(self, alpha=1.0):
+def celu(self: Tensor, alpha: Number = 1.0) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return aten.elu(self, alpha, 1.0, 1.0 / alpha)
@@ -26,7 +35,7 @@ def celu(self, alpha=1.0):
     functional="logsigmoid",
     samples=[S(3, 4)],
 )
-def log_sigmoid(self):
+def log_sigmoid(self: Tensor) -> Tensor:
     return aten.log_sigmoid_forward(self)[0]
 
 
@@ -38,7 +47,7 @@ def log_sigmoid(self):
     autocast="lower",
     samples=[S(T(3, 4), T(1)), S(T(3, 4), T(4))],
 )
-def prelu(self, weight):
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
     if self.dtype != weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {_class_name(self)} and {_class_name(weight)}")
     if weight.numel() != 1:
@@ -79,7 +88,7 @@ def _class_name(t):
     tags="pointwise",
     samples=[S(3, 4)],
 )
-def relu6(self):
+def relu6(self: Tensor) -> Tensor:
     return aten.hardtanh(self, 0, 6)
 
 
@@ -91,7 +100,13 @@ def relu6(self):
     tags="pointwise nondeterministic_seeded",
     samples=[S(3, 4)],
 )
-def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+def rrelu(
+    self: Tensor,
+    lower: Number = 0.125,
+    upper: Number = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
     if not training:
         return aten.leaky_relu(self, (lower + upper) / 2)
     return self * _random_slope(self, lower, upper, generator)
@@ -105,7 +120,7 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
     tags="pointwise",
     samples=[S(3, 4)],
 )
-def selu(self):
+def selu(self: Tensor) -> Tensor:
     return aten.elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
 
 
@@ -119,14 +134,14 @@ def selu(self):
     functional="celu_",
     tags="pointwise",
 )
-def celu_(self, alpha=1.0):
+def celu_(self: Tensor, alpha: Number = 1.0) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return aten.elu_(self, alpha, 1.0, 1.0 / alpha)
 
 
 @composite("relu6_(Tensor(a!) self) -> Tensor(a!)", "`relu6` in place.", bind="nn")
-def relu6_(self):
+def relu6_(self: Tensor) -> Tensor:
     return aten.hardtanh_(self, 0, 6)
 
 
@@ -138,7 +153,13 @@ def relu6_(self):
     functional="rrelu_",
     tags="nondeterministic_seeded",
 )
-def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+def rrelu_(
+    self: Tensor,
+    lower: Number = 0.125,
+    upper: Number = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
     if not training:
         return aten.leaky_relu_(self, (lower + upper) / 2)
     return aten.mul_(self, _random_slope(self, lower, upper, generator))
@@ -147,5 +168,5 @@ def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generato
 @composite(
     "selu_(Tensor(a!) self) -> Tensor(a!)", "`selu` in place.", bind="function", functional="selu_", tags="pointwise"
 )
-def selu_(self):
+def selu_(self: Tensor) -> Tensor:
     return aten.elu_(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)

@@ -1,6 +1,16 @@
 """Further names and small questions: norms by name, what a dtype or two tensors are, special functions under torch.special."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._C import dtype
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 @composite(
@@ -8,7 +18,7 @@ from ..table import S, T, aten, composite
     "Writes one number along the main diagonal; `wrap` begins anew below the square of a tall matrix.",
     bind="method",
 )
-def fill_diagonal_(self, fill_value, wrap=False):
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.dim() > 2 and any(n != self.size(0) for n in self.shape):
@@ -30,7 +40,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
     out_overload="out",
     samples=[S(T(3, 4), [1]), S(T(2, 3, 4), [0, 2], True)],
 )
-def frobenius_norm(self, dim, keepdim=False):
+def frobenius_norm(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     if len(dim) > 2:
         raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
     return aten.linalg_vector_norm(self, 2.0, dim, keepdim)
@@ -43,7 +53,7 @@ def frobenius_norm(self, dim, keepdim=False):
     samples=[S(T(3, 4))],
     dtypes="float",
 )
-def nuclear_norm(self, keepdim=False):
+def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
     return aten.linalg_matrix_norm(self, "nuc", [-2, -1], keepdim)
 
 
@@ -54,19 +64,19 @@ def nuclear_norm(self, keepdim=False):
     samples=[S(T(2, 3, 4), [0, 2])],
     dtypes="float",
 )
-def nuclear_norm_dim(self, dim, keepdim=False):
+def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     return aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 
 @composite("is_signed(Tensor self) -> bool", "Whether the dtype has negative numbers.", bind="function method")
-def is_signed(self):
+def is_signed(self: Tensor) -> bool:
     return self.dtype.is_signed
 
 
 @composite(
     "is_same_size(Tensor self, Tensor other) -> bool", "Whether both have the same sizes.", bind="function method"
 )
-def is_same_size(self, other):
+def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
@@ -76,7 +86,7 @@ def is_same_size(self, other):
     bind="special",
     samples=[S(T(3, 4), 1)],
 )
-def special_softmax(self, dim, dtype=None):
+def special_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return aten.softmax(self, dim, dtype)
 
 
@@ -86,7 +96,7 @@ def special_softmax(self, dim, dtype=None):
     bind="special",
     samples=[S(T(3, 4), 1)],
 )
-def special_log_softmax(self, dim, *, dtype=None):
+def special_log_softmax(self: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     return aten.log_softmax(self, dim, dtype)
 
 
@@ -96,7 +106,7 @@ def special_log_softmax(self, dim, *, dtype=None):
     bind="special out",
     samples=[S(T(3, 4), [1])],
 )
-def special_logsumexp(self, dim, keepdim=False):
+def special_logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     return aten.logsumexp(self, dim, keepdim)
 
 

@@ -1,10 +1,17 @@
 """Arithmetic that is made of other operators."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from ... import _C
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 @composite(
@@ -14,7 +21,7 @@ from ..table import S, T, aten, composite
     tags="pointwise",
     samples=[S(3, 4)],
 )
-def deg2rad(self):
+def deg2rad(self: Tensor) -> Tensor:
     return self * (math.pi / 180)
 
 
@@ -33,7 +40,7 @@ def _float_power_dtype(base, exponent):
     tags="pointwise",
     samples=[S(T(3, 4, low=0.5, high=2), T(4))],
 )
-def float_power(self, exponent):
+def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     dtype = _float_power_dtype(self, exponent)
     return aten.pow(self.to(dtype), exponent.to(dtype))
 
@@ -45,7 +52,7 @@ def float_power(self, exponent):
     tags="pointwise",
     samples=[S(T(3, 4, low=0.5, high=2), 1.5)],
 )
-def float_power_number(self, exponent):
+def float_power_number(self: Tensor, exponent: Number) -> Tensor:
     return aten.pow(self.to(_float_power_dtype(self, exponent)), exponent)
 
 
@@ -56,7 +63,7 @@ def float_power_number(self, exponent):
     tags="pointwise",
     samples=[S(1.5, T(3, 4))],
 )
-def float_power_of_number(self, exponent):
+def float_power_of_number(self: Number, exponent: Tensor) -> Tensor:
     return aten.pow(self, exponent.to(_float_power_dtype(self, exponent)))
 
 
@@ -67,14 +74,14 @@ def float_power_of_number(self, exponent):
     tags="pointwise",
     samples=[S(T(3, 4), T(4))],
 )
-def ldexp(self, other):
+def ldexp(self: Tensor, other: Tensor) -> Tensor:
     return aten.mul(self, aten.pow(2.0, other))
 
 
 @composite(
     "ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "`ldexp` in place.", bind="function method", tags="pointwise"
 )
-def ldexp_(self, other):
+def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     return aten.mul_(self, aten.pow(2.0, other))
 
 
@@ -85,7 +92,7 @@ def ldexp_(self, other):
     tags="pointwise",
     samples=[S(3, 4)],
 )
-def positive(self):
+def positive(self: Tensor) -> Tensor:
     if self.dtype == DTYPES["bool"]:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
@@ -98,7 +105,7 @@ def positive(self):
     tags="pointwise",
     samples=[S(3, 4)],
 )
-def rad2deg(self):
+def rad2deg(self: Tensor) -> Tensor:
     return self * (180 / math.pi)
 
 
@@ -120,7 +127,7 @@ def _bit_fields(x) -> tuple:
     nondiff=(1,),
     samples=[S(3, 4)],
 )
-def frexp(self) -> tuple:
+def frexp(self: Tensor) -> tuple:
     if not self.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     x = self if self.element_size() > 2 else self.to(DTYPES["float32"])

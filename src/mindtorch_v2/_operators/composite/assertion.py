@@ -1,6 +1,13 @@
 """Assertions as operators, so that a captured program keeps them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch_v2._operators.table import S, composite
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Number
 
 
 @composite(
@@ -55,7 +62,7 @@ def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=Non
     "sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
     "Raise RuntimeError unless min <= size <= max.",
 )
-def sym_constrain_range(size, *, min=None, max=None) -> None:
+def sym_constrain_range(size: Number, *, min: int | None = None, max: int | None = None) -> None:
     if (min is not None and size < min) or (max is not None and size > max):
         raise RuntimeError(f"Invalid value range for {size} between [{min}, {max}].")
 
@@ -64,5 +71,5 @@ def sym_constrain_range(size, *, min=None, max=None) -> None:
     "sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
     "Raise RuntimeError unless size is a size between min and max.",
 )
-def sym_constrain_range_for_size(size, *, min=None, max=None) -> None:
+def sym_constrain_range_for_size(size: Number, *, min: int | None = None, max: int | None = None) -> None:
     sym_constrain_range(size, min=0 if min is None else min, max=max)

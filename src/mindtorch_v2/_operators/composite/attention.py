@@ -1,10 +1,17 @@
 """Scaled dot product attention: which way it is computed, and the way by separate operators."""
 
+from __future__ import annotations
+
 import functools
 import math
+from typing import TYPE_CHECKING, Never
 
 from ... import _C
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 FLASH, MATH = 1, 0
 # What torch.backends.cuda.enable_*_sdp and torch.nn.attention.sdpa_kernel switch, through the functions below.
@@ -202,8 +209,16 @@ def _scaled_dot_product_attention_math(
     ],
 )
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
-):
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     _check(query, key, value, attn_mask, dropout_p, is_causal)
     # PyTorch drops the causal flag silently only on some devices; on the CPU an explicit mask comes on top of it.
     fused = (
@@ -231,7 +246,7 @@ def scaled_dot_product_attention(
 
 
 def _for_gpus(name):
-    def refuse(*args, **kwargs):
+    def refuse(*args: object, **kwargs: object) -> Never:
         raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend.")
 
     return refuse

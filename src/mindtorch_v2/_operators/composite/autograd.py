@@ -1,6 +1,14 @@
 """Operators that the backward engine and autograd's users rely on."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -9,7 +17,7 @@ from ..table import S, T, aten, composite
     bind="method",
     samples=[S(T(3, 4), (1, 4)), S(T(2, 3, 4), (4,))],
 )
-def sum_to_size(self, size):
+def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
     size = tuple(size)
     if not size:
         return aten.sum(self)

@@ -1,7 +1,15 @@
 """Casts and copies that are made of other operators."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 @composite(
@@ -9,7 +17,7 @@ from ..table import S, T, aten, composite
     "The elements of `src`, broadcast and cast to the sizes and dtype of `self`, in a new tensor.",
     tags="core",
 )
-def copy(self, src, non_blocking=False):
+def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return aten.copy_(aten.empty_like(self), src, non_blocking)
 
 
@@ -20,7 +28,7 @@ def copy(self, src, non_blocking=False):
     tags="core",
     samples=[S(T(3, 4), 2)],
 )
-def fill_number(self, value):
+def fill_number(self: Tensor, value: Number) -> Tensor:
     return aten.fill_(aten.clone(self), value)
 
 
@@ -30,14 +38,14 @@ def fill_number(self, value):
     bind="function",
     samples=[S(T(3, 4), T())],
 )
-def fill_tensor(self, value):
+def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
     return aten.fill_(aten.clone(self), value)
 
 
 @composite(
     "zero(Tensor self) -> Tensor", "A tensor of the same size filled with 0.", tags="generated", samples=[S(3, 4)]
 )
-def zero(self):
+def zero(self: Tensor) -> Tensor:
     return aten.zero_(aten.clone(self))
 
 
@@ -47,7 +55,7 @@ def zero(self):
     bind="function method",
     samples=[S(T(3, 4))],
 )
-def dequantize(self):
+def dequantize(self: Tensor) -> Tensor:
     return self if self.dtype == DTYPES["float32"] else aten._to_copy(self, dtype=DTYPES["float32"])
 
 

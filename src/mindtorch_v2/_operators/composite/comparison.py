@@ -1,6 +1,13 @@
 """Comparisons that are made of other operators."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -10,7 +17,7 @@ from ..table import S, T, aten, composite
     tags="data_dependent_output",
     samples=[S(T(3, 4, grad=False), T(3, 4, grad=False))],
 )
-def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False) -> bool:
+def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     return bool(aten.all(aten.isclose(self, other, rtol, atol, equal_nan)).item())
 
 
@@ -21,7 +28,7 @@ def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False) -> bool:
     gives_value=True,
     samples=[S(T(1, grad=False))],
 )
-def is_nonzero(self) -> bool:
+def is_nonzero(self: Tensor) -> bool:
     n = self.numel()
     if n == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
@@ -37,7 +44,7 @@ def is_nonzero(self) -> bool:
     samples=[S(T(3, 4, grad=False))],
     dtypes="all",
 )
-def isreal(self):
+def isreal(self: Tensor) -> Tensor:
     if self.is_complex():
         return aten.imag(self) == 0
     return aten.ones_like(self, dtype=aten.eq(self, self).dtype)

@@ -1,6 +1,14 @@
 """conv1d to conv3d and their transposes: unbatched input, padding by name; all end in `convolution`."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _batched(input, spatial, name) -> tuple:
@@ -86,7 +94,15 @@ def _convolution(
     autocast="lower",
     samples=[S(T(2, 3, 8), T(4, 3, 3), T(4), stride=2, padding=1), S(T(3, 8), T(4, 3, 3))],
 )
-def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1,),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    groups: int = 1,
+) -> Tensor:
     return _convolve(input, weight, bias, stride, padding, dilation, groups, 1, "conv1d")
 
 
@@ -98,7 +114,15 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     autocast="lower",
     samples=[S(T(2, 3, 8), T(4, 3, 4), None, 1, "same")],
 )
-def conv1d_padding(input, weight, bias=None, stride=(1,), padding="valid", dilation=(1,), groups=1):
+def conv1d_padding(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1,),
+    padding: str = "valid",
+    dilation: Sequence[int] = (1,),
+    groups: int = 1,
+) -> Tensor:
     return _convolve_named(input, weight, bias, stride, padding, dilation, groups, 1, "conv1d")
 
 
@@ -115,7 +139,15 @@ def conv1d_padding(input, weight, bias=None, stride=(1,), padding="valid", dilat
         S(T(3, 8, 7), T(4, 3, 3, 2), dilation=2),
     ],
 )
-def conv2d(input, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1):
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> Tensor:
     return _convolve(input, weight, bias, stride, padding, dilation, groups, 2, "conv2d")
 
 
@@ -127,7 +159,15 @@ def conv2d(input, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1,
     autocast="lower",
     samples=[S(T(2, 3, 8, 7), T(4, 3, 4, 3), T(4), 1, "same"), S(T(2, 3, 8, 7), T(4, 3, 4, 3), T(4), 2, "valid")],
 )
-def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding="valid", dilation=(1, 1), groups=1):
+def conv2d_padding(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1),
+    padding: str = "valid",
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> Tensor:
     return _convolve_named(input, weight, bias, stride, padding, dilation, groups, 2, "conv2d")
 
 
@@ -140,7 +180,15 @@ def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding="valid", dil
     autocast="lower",
     samples=[S(T(1, 2, 5, 6, 7), T(3, 2, 2, 3, 3), T(3), padding=1)],
 )
-def conv3d(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), groups=1):
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1, 1),
+    padding: Sequence[int] = (0, 0, 0),
+    dilation: Sequence[int] = (1, 1, 1),
+    groups: int = 1,
+) -> Tensor:
     return _convolve(input, weight, bias, stride, padding, dilation, groups, 3, "conv3d")
 
 
@@ -152,7 +200,15 @@ def conv3d(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), dilati
     autocast="lower",
     samples=[S(T(1, 2, 5, 6, 7), T(3, 2, 2, 3, 3), T(3), 1, "same")],
 )
-def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding="valid", dilation=(1, 1, 1), groups=1):
+def conv3d_padding(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1, 1),
+    padding: str = "valid",
+    dilation: Sequence[int] = (1, 1, 1),
+    groups: int = 1,
+) -> Tensor:
     return _convolve_named(input, weight, bias, stride, padding, dilation, groups, 3, "conv3d")
 
 
@@ -165,7 +221,7 @@ def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding="valid", 
     samples=[S(T(6, 2, 3), T(3, 3, 4), T(4), 1)],
     dtypes="float",
 )
-def conv_tbc(self, weight, bias, pad=0):
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     steps = self.size(0) + 2 * pad - weight.size(0) + 1
     if self.dim() == 3 and steps <= 0:
         return self.new_zeros([0, self.size(1), weight.size(2)])
@@ -182,7 +238,16 @@ def conv_tbc(self, weight, bias, pad=0):
     autocast="lower",
     samples=[S(T(2, 4, 5), T(4, 3, 3), T(3), stride=2, padding=1, output_padding=1)],
 )
-def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1,),
+    padding: Sequence[int] = (0,),
+    output_padding: Sequence[int] = (0,),
+    groups: int = 1,
+    dilation: Sequence[int] = (1,),
+) -> Tensor:
     return _convolve(
         input, weight, bias, stride, padding, dilation, groups, 1, "conv_transpose1d", True, output_padding
     )
@@ -198,15 +263,15 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
     samples=[S(T(2, 4, 5, 4), T(4, 3, 3, 3), T(6), stride=2, padding=1, output_padding=1, groups=2)],
 )
 def conv_transpose2d(
-    input,
-    weight,
-    bias=None,
-    stride=(1, 1),
-    padding=(0, 0),
-    output_padding=(0, 0),
-    groups=1,
-    dilation=(1, 1),
-):
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    output_padding: Sequence[int] = (0, 0),
+    groups: int = 1,
+    dilation: Sequence[int] = (1, 1),
+) -> Tensor:
     return _convolve(
         input, weight, bias, stride, padding, dilation, groups, 2, "conv_transpose2d", True, output_padding
     )
@@ -222,15 +287,15 @@ def conv_transpose2d(
     samples=[S(T(1, 2, 3, 4, 3), T(2, 3, 2, 3, 3), T(3), stride=2)],
 )
 def conv_transpose3d(
-    input,
-    weight,
-    bias=None,
-    stride=(1, 1, 1),
-    padding=(0, 0, 0),
-    output_padding=(0, 0, 0),
-    groups=1,
-    dilation=(1, 1, 1),
-):
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1, 1),
+    padding: Sequence[int] = (0, 0, 0),
+    output_padding: Sequence[int] = (0, 0, 0),
+    groups: int = 1,
+    dilation: Sequence[int] = (1, 1, 1),
+) -> Tensor:
     return _convolve(
         input, weight, bias, stride, padding, dilation, groups, 3, "conv_transpose3d", True, output_padding
     )

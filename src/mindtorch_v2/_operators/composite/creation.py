@@ -1,10 +1,19 @@
 """New tensors made by other operators: ranges between tensors, windows, Vandermonde matrices."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._C import dtype
+    from ..._tensor import Tensor
+    from ...types import Number
+
 
 _FACTORY = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -34,7 +43,7 @@ def _spaced(name, tail) -> None:
             "Evenly spaced between ends given as tensors.",
             bind="function",
         )
-        def spaced(start, end, steps, *rest, **options):
+        def spaced(start: complex | Tensor, end: complex | Tensor, steps: int, *rest: Any, **options: Any) -> Any:
             _check_ends(name, start, end)
             return getattr(aten, name)(_number(start), _number(end), steps, *rest, **options)
 
@@ -49,7 +58,7 @@ def _efficientzerotensor(size, **options):
 
 
 @composite(f"range(Scalar start, Scalar end, {_FACTORY}) -> Tensor", "`start`, `start + 1`, ... up to and with `end`.")
-def range_(start, end, **options):
+def range_(start: Number, end: Number, **options: Any) -> Tensor:
     return aten.range(start, end, 1, **options)
 
 
@@ -58,7 +67,7 @@ def range_(start, end, **options):
     "`start`, `start + step`, ... up to and with `end`.",
     bind="function",
 )
-def range_step(start, end, step=1, *, dtype=None, **options):
+def range_step(start: Any, end: Any, step: Any = 1, *, dtype: dtype | None = None, **options: Any) -> Tensor:
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -82,7 +91,7 @@ def range_step(start, end, step=1, *, dtype=None, **options):
     bind="function",
     samples=[S(4), S(T(4), 3, True)],
 )
-def vander(x, N=None, increasing=False):
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if x.dim() != 1:
         raise RuntimeError(f"vander(): x must have one dimension, but it has {x.dim()}")
     count = x.size(0) if N is None else N
@@ -127,7 +136,7 @@ def _bartlett(at, last):
 
 
 def _kaiser(beta):
-    def shape(at, last):
+    def shape(at: Tensor, last: int) -> Tensor:
         x = at * (2.0 / last) - 1
         return aten.i0(beta * (1 - x * x).clamp_min(0).sqrt()) / aten.i0(aten.full([], beta, dtype=at.dtype))
 
@@ -140,7 +149,7 @@ def _windows(name, doc, shape, overloads) -> None:
         schema = f"{name}{overload}(int window_length{parameters}, {_FACTORY}) -> Tensor"
 
         @composite(schema, doc, bind="function")
-        def window(window_length, periodic=True, *parameters, **options):
+        def window(window_length: int, periodic: bool = True, *parameters: Any, **options: Any) -> Any:
             return _window(name, window_length, periodic, options, shape(*parameters))
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ... import _C
 from ..table import S, T, aten, class_name, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _at_least(size, eps):
@@ -17,7 +22,7 @@ def _at_least(size, eps):
     autocast="float32",
     samples=[S(T(3, 4), T(5, 4))],
 )
-def cdist(x1, x2, p=2.0, compute_mode=None):
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
     return aten._cdist_forward(x1, x2, p, compute_mode)
 
 
@@ -28,7 +33,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
     functional="cosine_similarity",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), 0)],
 )
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     common = _C.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {class_name(common)}")
@@ -45,7 +50,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     functional="pairwise_distance",
     samples=[S(T(3, 4), T(3, 4))],
 )
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     return aten.linalg_vector_norm(x1 - x2 + eps, p, [max(x1.dim(), x2.dim()) - 1], keepdim)
 
 
@@ -56,5 +61,5 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     functional="pdist",
     samples=[S(4, 3)],
 )
-def pdist(self, p=2.0):
+def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     return aten._pdist_forward(self.contiguous(), p)

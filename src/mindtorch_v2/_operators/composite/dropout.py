@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _ALPHA = 1.7580993408473766  # SELU's scale times its alpha: minus the value that it saturates at
 
@@ -55,7 +60,7 @@ def _drop(input, p, train, feature, alpha, inplace):
     tags="nondeterministic_seeded maybe_aliasing_or_mutating",
     samples=[S(T(3, 4), 0.5, False)],
 )
-def alpha_dropout(input, p, train):
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _drop(input, p, train, False, True, False)
 
 
@@ -65,7 +70,7 @@ def alpha_dropout(input, p, train):
     bind="function",
     tags="nondeterministic_seeded",
 )
-def alpha_dropout_(self, p, train):
+def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return _drop(self, p, train, False, True, True)
 
 
@@ -76,7 +81,7 @@ def alpha_dropout_(self, p, train):
     tags="nondeterministic_seeded maybe_aliasing_or_mutating",
     samples=[S(T(3, 4), 0.5, False), S(T(3, 4), 1.0, True)],
 )
-def dropout(input, p, train):
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     if train and 0 < p < 1 and input.is_floating_point() and input.numel() > 0:
         return aten._fused_dropout(input, 1 - p)[0]
     return _drop(input, p, train, False, False, False)
@@ -88,7 +93,7 @@ def dropout(input, p, train):
     bind="function",
     tags="nondeterministic_seeded",
 )
-def dropout_(self, p, train):
+def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return _drop(self, p, train, False, False, True)
 
 
@@ -99,7 +104,7 @@ def dropout_(self, p, train):
     tags="nondeterministic_seeded maybe_aliasing_or_mutating",
     samples=[S(T(3, 4, 2), 0.5, False)],
 )
-def feature_alpha_dropout(input, p, train):
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _drop(input, p, train, True, True, False)
 
 
@@ -109,7 +114,7 @@ def feature_alpha_dropout(input, p, train):
     bind="function",
     tags="nondeterministic_seeded",
 )
-def feature_alpha_dropout_(self, p, train):
+def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return _drop(self, p, train, True, True, True)
 
 
@@ -120,7 +125,7 @@ def feature_alpha_dropout_(self, p, train):
     tags="nondeterministic_seeded maybe_aliasing_or_mutating",
     samples=[S(T(3, 4, 2), 0.5, False)],
 )
-def feature_dropout(input, p, train):
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _drop(input, p, train, True, False, False)
 
 
@@ -130,5 +135,5 @@ def feature_dropout(input, p, train):
     bind="function",
     tags="nondeterministic_seeded",
 )
-def feature_dropout_(self, p, train):
+def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     return _drop(self, p, train, True, False, True)

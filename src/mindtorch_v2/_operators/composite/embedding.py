@@ -1,6 +1,14 @@
 """embedding_bag as PyTorch's functional calls it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..table import aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _ARGUMENTS = (
     "Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq{0}, int mode{1}, bool sparse{0}, "
@@ -14,7 +22,7 @@ _RETURNS = "(Tensor, Tensor, Tensor, Tensor)"
     "Sums, means or maxima of bags of table rows.",
     bind="function",
 )
-def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False):  # fmt: skip
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool=False, mode: int=0, sparse: bool=False, per_sample_weights: Tensor | None=None, include_last_offset: bool=False) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     return aten._embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, -1)  # fmt: skip
 
 
@@ -23,7 +31,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     "Bags of table rows, one row left out.",
     bind="function",
 )
-def embedding_bag_padding(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):  # fmt: skip
+def embedding_bag_padding(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     if padding_idx is None:
         padding_idx = -1
     elif not -weight.shape[0] <= padding_idx < weight.shape[0]:

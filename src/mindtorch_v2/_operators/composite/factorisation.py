@@ -1,7 +1,15 @@
 """Products and solves with factors as LAPACK leaves them: reflectors, LDL, LU with its pivots."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..native.linalg import _householder_product_grad
 from ..table import S, T, aten, class_name, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _DTYPES = "float complex"
 
@@ -34,7 +42,7 @@ def _ormqr_grad(grad, self, input2, input3, left, transpose, result, needs) -> t
     ],
     dtypes=_DTYPES,
 )
-def ormqr(self, input2, input3, left=True, transpose=False):
+def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     for name, x in (("input", self), ("other", input3)):
         if x.dim() < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
@@ -77,7 +85,7 @@ def ormqr(self, input2, input3, left=True, transpose=False):
     samples=[S(T(4, 3), T(2))],
     dtypes=_DTYPES,
 )
-def orgqr(self, input2):
+def orgqr(self: Tensor, input2: Tensor) -> Tensor:
     return aten.linalg_householder_product(self, input2)
 
 
@@ -87,7 +95,7 @@ def orgqr(self, input2):
     bind="linalg out",
     raises_by_values=True,
 )
-def linalg_ldl_factor(self, *, hermitian=False) -> tuple:
+def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> tuple:
     factors, pivots, info = aten.linalg_ldl_factor_ex(self, hermitian=hermitian)
     aten._linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=self.dim() == 2)
     return factors, pivots
@@ -98,7 +106,7 @@ def linalg_ldl_factor(self, *, hermitian=False) -> tuple:
     "Solves with LDL factors.",
     bind="linalg out",
 )
-def linalg_ldl_solve(LD, pivots, B, *, hermitian=False):
+def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     if LD.dim() < 2:
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected LD to have at least 2 dimensions, but it has {LD.dim()} dimensions "

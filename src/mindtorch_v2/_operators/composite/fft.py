@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite, conj
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -135,7 +141,7 @@ def _along(name, doc, body, samples, dtypes="float complex") -> None:
 
 
 def _fft_body(forward):
-    def body(self, n=None, dim=-1, norm=None):
+    def body(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         x = _floating(self)
         d = _wrap(dim, x)
         x = _resized(x, [_points(x.size(d) if n is None else n)], [d])
@@ -149,7 +155,7 @@ def _fft_body(forward):
 
 
 def _half_body(name, forward):
-    def body(self, n=None, dim=-1, norm=None):
+    def body(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         _real_only(self, name)
         x = _floating(self)
         d = _wrap(dim, x)
@@ -161,7 +167,7 @@ def _half_body(name, forward):
 
 
 def _real_body(forward):
-    def body(self, n=None, dim=-1, norm=None):
+    def body(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         x = _floating(self, to_complex=True)
         d = _wrap(dim, x)
         n = _points(2 * (x.size(d) - 1) if n is None else n)
@@ -186,7 +192,13 @@ def _over(name, doc, body, samples, dtypes="float complex") -> None:
     for tail, default in (("n", "None"), ("2", "[-2,-1]")):
         kind = "int[1]?" if tail == "n" else "int[1]"
 
-        def run(self, s=None, dim=None if tail == "n" else (-2, -1), norm=None, tail=tail):
+        def run(
+            self: Tensor,
+            s: Sequence[int] | None = None,
+            dim: Sequence[int] | None = None if tail == "n" else (-2, -1),
+            norm: str | None = None,
+            tail: str = tail,
+        ) -> Tensor:
             return body(self, s, dim, norm, f"{name}n")
 
         run.__module__ = __name__
@@ -257,7 +269,7 @@ _over("ihfft", "The inverse of `hfftn`.", _ihfftn, [S(3, 4, 5)], "float")
 @composite(
     f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", "Frequencies of the points of a transform.", bind="fft"
 )
-def fft_fftfreq(n, d=1.0, **options):
+def fft_fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     steps = aten.arange(n, **options)
     if not steps.is_floating_point():
         steps = steps.to(aten.zeros([]).dtype) if options.get("dtype") is None else steps
@@ -267,7 +279,7 @@ def fft_fftfreq(n, d=1.0, **options):
 @composite(
     f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", "Frequencies of the points of `rfft`.", bind="fft"
 )
-def fft_rfftfreq(n, d=1.0, **options):
+def fft_rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     steps = aten.arange(n // 2 + 1, **options)
     if not steps.is_floating_point():
         steps = steps.to(aten.zeros([]).dtype) if options.get("dtype") is None else steps
@@ -287,7 +299,7 @@ def _shifted(self, dim, inverse):
     bind="fft",
     samples=[S(3, 4), S(T(3, 4), [1])],
 )
-def fft_fftshift(self, dim=None):
+def fft_fftshift(self: Tensor, dim: Sequence[int] | None = None) -> Tensor:
     return _shifted(self, dim, False)
 
 
@@ -297,7 +309,7 @@ def fft_fftshift(self, dim=None):
     bind="fft",
     samples=[S(3, 4), S(T(3, 4), [1])],
 )
-def fft_ifftshift(self, dim=None):
+def fft_ifftshift(self: Tensor, dim: Sequence[int] | None = None) -> Tensor:
     return _shifted(self, dim, True)
 
 
@@ -332,16 +344,16 @@ def _listed(window) -> str:
     dtypes="float",
 )
 def stft(
-    self,
-    n_fft,
-    hop_length=None,
-    win_length=None,
-    window=None,
-    normalized=False,
-    onesided=None,
-    return_complex=None,
-    align_to_window=None,
-):
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     if window is None:
@@ -351,7 +363,7 @@ def stft(
         )
     complex_input = self.is_complex() or (window is not None and window.is_complex())
 
-    def refuse(text):
+    def refuse(text: str) -> NoReturn:
         raise RuntimeError(
             f"stft({_legacy_name(self)}{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
             f"win_length={width}, window={_listed(window)}, normalized={int(normalized)}, onesided={onesided}, "
@@ -413,24 +425,24 @@ def stft(
     dtypes="complex64",
 )
 def istft(
-    self,
-    n_fft,
-    hop_length=None,
-    win_length=None,
-    window=None,
-    center=True,
-    normalized=False,
-    onesided=None,
-    length=None,
-    return_complex=False,
-):
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     said = None if onesided is None else int(onesided)
     if window is None:
         _warn_of_missing_window(".Please provide the same window used by stft to make the inversion lossless.")
 
-    def refuse(text):
+    def refuse(text: str) -> NoReturn:
         raise RuntimeError(
             f"istft({_legacy_name(self)}{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
             f"win_length={width}, window={_listed(window)}, center={int(center)}, normalized={int(normalized)}, "

@@ -3,7 +3,16 @@
 Calls cost a fraction of a microsecond here, so a loop serves; the fused optimizers have kernels of their own.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _UNARY = [
     "abs",
@@ -92,7 +101,7 @@ def _both_forms(schema, doc, function, name) -> None:
     suffix = f".{overload}" if overload else ""
 
     @composite(f"{base}{suffix}({args} -> Tensor[]", doc, bind="function", samples=[_sample(args)])
-    def new(self, *rest, **options) -> list:
+    def new(self: Sequence[Tensor], *rest: Any, **options: Any) -> list:
         one = getattr(aten, name)
         return [one(t, *a, **k) for t, a, k in function(self, *rest, **options)]
 
@@ -101,7 +110,7 @@ def _both_forms(schema, doc, function, name) -> None:
         doc + " In place.",
         bind="function",
     )
-    def inplace(self, *rest, **options) -> None:
+    def inplace(self: Sequence[Tensor], *rest: Any, **options: Any) -> None:
         one = getattr(aten, _INPLACE.get(name, name) + "_")
         for t, a, k in function(self, *rest, **options):
             one(t, *a, **k)

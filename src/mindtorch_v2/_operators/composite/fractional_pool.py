@@ -1,6 +1,14 @@
 """Fractional max pooling: windows of one size at steps that vary, placed by a random number for each plane and dimension."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
@@ -71,7 +79,7 @@ def _product(numbers):
 
 
 def _grad(dims):
-    def back(grads, self_sizes, result1):
+    def back(grads: tuple[Tensor, None], self_sizes: Sequence[int], result1: Tensor) -> Tensor:
         flat = aten.zeros(self_sizes, dtype=grads[0].dtype, device=grads[0].device).flatten(-dims)
         return flat.scatter_add(-1, result1.flatten(-dims), grads[0].flatten(-dims)).reshape(self_sizes)
 
@@ -89,7 +97,9 @@ def _grad(dims):
     nondiff=(1,),
     samples=[S(T(2, 3, 7, 8), [2, 3], [3, 4], T(2, 3, 2, low=0, high=1, grad=False))],
 )
-def fractional_max_pool2d(self, kernel_size, output_size, random_samples):
+def fractional_max_pool2d(
+    self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
     _check("fractional_max_pool2d", self, kernel_size, output_size, random_samples, 2)
     return _pool(self, kernel_size, output_size, random_samples, 2)
 
@@ -105,6 +115,8 @@ def fractional_max_pool2d(self, kernel_size, output_size, random_samples):
     nondiff=(1,),
     samples=[S(T(2, 3, 5, 7, 6), [2, 3, 2], [3, 4, 2], T(2, 3, 3, low=0, high=1, grad=False))],
 )
-def fractional_max_pool3d(self, kernel_size, output_size, random_samples):
+def fractional_max_pool3d(
+    self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
     _check("fractional_max_pool3d", self, kernel_size, output_size, random_samples, 3)
     return _pool(self, kernel_size, output_size, random_samples, 3)

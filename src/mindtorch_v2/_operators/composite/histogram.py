@@ -1,8 +1,15 @@
 """Histograms with edges: of the elements, or of the rows as points in space."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _TAIL = "float[]? range=None, Tensor? weight=None, bool density=False"
 
@@ -126,7 +133,9 @@ def _count(points, edges, weight, density):
     dtypes="float",
     samples=[S(T(20, grad=False), 5), S(T(4, 5, grad=False), 4, range=[-1.0, 1.5], density=True)],
 )
-def histogram(self, bins=100, *, range=None, weight=None, density=False) -> tuple:
+def histogram(
+    self: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> tuple:
     points = self.reshape(-1, 1)
     heavy = None if weight is None else weight.reshape(-1) if weight.shape == self.shape else weight
     _check(points, 1, heavy)
@@ -143,7 +152,7 @@ def histogram(self, bins=100, *, range=None, weight=None, density=False) -> tupl
     dtypes="float",
     samples=[S(T(20, grad=False), T(4, data=[-1.0, 0.0, 0.3, 2.0], grad=False))],
 )
-def histogram_edges(self, bins, *, weight=None, density=False) -> tuple:
+def histogram_edges(self: Tensor, bins: Any, *, weight: Tensor | None = None, density: bool = False) -> tuple:
     points = self.reshape(-1, 1)
     heavy = None if weight is None else weight.reshape(-1) if weight.shape == self.shape else weight
     _check(points, 1, heavy)
@@ -194,7 +203,9 @@ def _histogramdd_from_bin_tensors(self, bins, *, weight=None, density=False):
     "How many points, the rows of the last dimension, fall into each box of even bins, and the edges.",
     bind="function",
 )
-def histogramdd(self, bins, range=None, weight=None, density=False) -> tuple:
+def histogramdd(
+    self: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> tuple:
     if self.dim() >= 2 and len(bins) != self.size(-1):
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     edges = aten._histogramdd_bin_edges(self, bins, range=range, weight=weight, density=density)
@@ -207,7 +218,9 @@ def histogramdd(self, bins, range=None, weight=None, density=False) -> tuple:
     "The same number of bins along every dimension.",
     bind="function",
 )
-def histogramdd_int(self, bins, range=None, weight=None, density=False):
+def histogramdd_int(
+    self: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     count = self.size(-1) if self.dim() else 1
     return aten.histogramdd(self, [bins] * count, range, weight, density)
 
@@ -217,7 +230,9 @@ def histogramdd_int(self, bins, range=None, weight=None, density=False):
     "The edges as tensors.",
     bind="function",
 )
-def histogramdd_edges(self, bins, range=None, weight=None, density=False) -> tuple:
+def histogramdd_edges(
+    self: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> tuple:
     if self.dim() >= 2 and len(bins) != self.size(-1):
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     return aten._histogramdd_from_bin_tensors(self, bins, weight=weight, density=density), tuple(bins)

@@ -1,6 +1,14 @@
 """Rearranging channels and pixels, and grids for sampling."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -9,7 +17,7 @@ from ..table import S, T, aten, composite
     bind="function",
     samples=[S(T(2, 2, 3), [2, 1, 3, 4], False), S(T(2, 3, 4), [2, 1, 2, 3, 4], True)],
 )
-def affine_grid_generator(theta, size, align_corners):
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     spatial = list(size[2:])
@@ -35,7 +43,7 @@ def affine_grid_generator(theta, size, align_corners):
     alias="native_channel_shuffle",
     samples=[S(T(2, 6, 3, 2), 3)],
 )
-def channel_shuffle(self, groups):
+def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     if self.dim() <= 2:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.size(1)
@@ -55,7 +63,9 @@ def channel_shuffle(self, groups):
     bind="function",
     autocast="float32",
 )
-def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     if input.dim() == 5:
         return aten.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
     return aten.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
@@ -68,7 +78,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     functional="pixel_shuffle",
     samples=[S(T(2, 8, 2, 3), 2)],
 )
-def pixel_shuffle(self, upscale_factor):
+def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     if self.dim() < 3:
         raise RuntimeError(
             f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
@@ -98,7 +108,7 @@ def pixel_shuffle(self, upscale_factor):
     functional="pixel_unshuffle",
     samples=[S(T(2, 2, 4, 6), 2)],
 )
-def pixel_unshuffle(self, downscale_factor):
+def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     if self.dim() < 3:
         raise RuntimeError(
             f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"

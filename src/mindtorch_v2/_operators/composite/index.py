@@ -1,6 +1,14 @@
 """Indexing operators that are made of the native ones."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -10,7 +18,7 @@ from ..table import S, T, aten, composite
     tags="dynamic_output_shape",
     samples=[S(3, 4)],
 )
-def argwhere(self):
+def argwhere(self: Tensor) -> Tensor:
     return self.nonzero()
 
 
@@ -18,12 +26,12 @@ def argwhere(self):
     "index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor",
     "Gradient of `index_select`.",
 )
-def index_select_backward(grad, self_sizes, dim, index):
+def index_select_backward(grad: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
     return aten.index_add(grad.new_zeros(self_sizes), dim, index, grad)
 
 
 @composite("masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor", "Gradient of `masked_select`.")
-def masked_select_backward(grad, input, mask):
+def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
     return aten.masked_scatter(aten.zeros_like(input.expand(aten.expand_as(input, mask).shape)), mask, grad)
 
 
@@ -33,7 +41,7 @@ def masked_select_backward(grad, input, mask):
     bind="method",
     sizes_by_values=True,
 )
-def nonzero_numpy(self) -> list:
+def nonzero_numpy(self: Tensor) -> list:
     return list((self.unsqueeze(0) if self.dim() == 0 else self).nonzero().unbind(1))
 
 
@@ -47,7 +55,7 @@ def nonzero_numpy(self) -> list:
     samples=[S(T(4, dtype="int64", low=0, high=3), 3)],
     dtypes="integer",
 )
-def one_hot(self, num_classes=-1):
+def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if str(self.dtype) != "torch.int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if self.numel() == 0:
@@ -76,7 +84,7 @@ def one_hot(self, num_classes=-1):
     bind="function method out",
     samples=[S(T(3, 4), T(3, 1, dtype="int64", low=0, high=4), 1)],
 )
-def take_along_dim(self, indices, dim=None):
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     if str(indices.dtype) != "torch.int64":
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {str(indices.dtype).removeprefix('torch.').capitalize()}"
@@ -109,7 +117,7 @@ def take_along_dim(self, indices, dim=None):
     "The positions of the elements that are not zero, one tensor a dimension.",
     bind="function",
 )
-def where(condition):
+def where(condition: Tensor) -> Sequence[Tensor]:
     return aten.nonzero_numpy(condition)
 
 

@@ -1,6 +1,14 @@
 """Joining by rows, columns and depth."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _at_least(x, n):
@@ -24,36 +32,36 @@ def _given(tensors, name):
     tags="maybe_aliasing_or_mutating",
     samples=[S(3)],
 )
-def atleast_1d(self):
+def atleast_1d(self: Tensor) -> Tensor:
     return _at_least(self, 1)
 
 
 @composite("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", "0-dim tensors as one-dimensional ones.")
-def atleast_1d_sequence(tensors) -> list:
+def atleast_1d_sequence(tensors: Sequence[Tensor]) -> list:
     return [_at_least(t, 1) for t in tensors]
 
 
 @composite(
     "atleast_2d(Tensor self) -> Tensor", "At least two dimensions.", tags="maybe_aliasing_or_mutating", samples=[S(3)]
 )
-def atleast_2d(self):
+def atleast_2d(self: Tensor) -> Tensor:
     return _at_least(self, 2)
 
 
 @composite("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", "At least two dimensions.")
-def atleast_2d_sequence(tensors) -> list:
+def atleast_2d_sequence(tensors: Sequence[Tensor]) -> list:
     return [_at_least(t, 2) for t in tensors]
 
 
 @composite(
     "atleast_3d(Tensor self) -> Tensor", "At least three dimensions.", tags="maybe_aliasing_or_mutating", samples=[S(3)]
 )
-def atleast_3d(self):
+def atleast_3d(self: Tensor) -> Tensor:
     return _at_least(self, 3)
 
 
 @composite("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", "At least three dimensions.")
-def atleast_3d_sequence(tensors) -> list:
+def atleast_3d_sequence(tensors: Sequence[Tensor]) -> list:
     return [_at_least(t, 3) for t in tensors]
 
 
@@ -62,7 +70,7 @@ def atleast_3d_sequence(tensors) -> list:
     "Matrices on the diagonal of one matrix, zeros elsewhere.",
     samples=[S([T(2, 3), T(3)])],
 )
-def block_diag(tensors):
+def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     blocks = []
     for i, t in enumerate(tensors):
         if t.dim() > 2:
@@ -86,7 +94,7 @@ def block_diag(tensors):
     "All expanded to their common sizes.",
     samples=[S([T(3, 1), T(4)])],
 )
-def broadcast_tensors(tensors) -> list:
+def broadcast_tensors(tensors: Sequence[Tensor]) -> list:
     sizes: list[int] = []
     for t in tensors:
         own = list(t.shape)
@@ -107,7 +115,7 @@ def broadcast_tensors(tensors) -> list:
     tags="maybe_aliasing_or_mutating",
     samples=[S([T(2), T(3)])],
 )
-def cartesian_prod(tensors):
+def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
     for t in tensors:
         if t.dim() != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
@@ -123,7 +131,7 @@ def cartesian_prod(tensors):
     bind="function out",
     samples=[S([T(3), T(3, 2)])],
 )
-def column_stack(tensors):
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     parts = [t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in _given(tensors, "column_stack")]
     return aten.cat(parts, 1)
 
@@ -134,7 +142,7 @@ def column_stack(tensors):
     bind="function out",
     samples=[S([T(3, 4), T(3, 4)])],
 )
-def dstack(tensors):
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return aten.cat([_at_least(t, 3) for t in _given(tensors, "dstack")], 2)
 
 
@@ -144,7 +152,7 @@ def dstack(tensors):
     bind="function out",
     samples=[S([T(3), T(2)]), S([T(3, 4), T(3, 1)])],
 )
-def hstack(tensors):
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
     parts = [_at_least(t, 1) for t in _given(tensors, "hstack")]
     return aten.cat(parts, 0 if parts[0].dim() == 1 else 1)
 
@@ -173,7 +181,7 @@ def _grids(tensors, indexing):
 
 
 @composite("meshgrid(Tensor[] tensors) -> Tensor[]", "Coordinates of a grid, rows first.", samples=[S([T(2), T(3)])])
-def meshgrid(tensors):
+def meshgrid(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     return _grids(tensors, "ij")
 
 
@@ -182,7 +190,7 @@ def meshgrid(tensors):
     "Coordinates of a grid, rows first ('ij') or columns first ('xy').",
     samples=[S([T(2), T(3)], indexing="xy")],
 )
-def meshgrid_indexing(tensors, *, indexing):
+def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> Sequence[Tensor]:
     return _grids(tensors, indexing)
 
 
@@ -193,7 +201,7 @@ def meshgrid_indexing(tensors, *, indexing):
     alias="row_stack",
     samples=[S([T(3), T(3)]), S([T(2, 4), T(3, 4)])],
 )
-def vstack(tensors):
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
     return aten.cat([_at_least(t, 2) for t in _given(tensors, "vstack")], 0)
 
 

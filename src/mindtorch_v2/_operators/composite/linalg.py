@@ -1,12 +1,20 @@
 """Linear algebra on top of the factorisations: inverse, solves, determinants, products."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ... import _C
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite, conj
 from .matmul import _check_square
 from .norm import _matrix_norm
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _DTYPES = "float complex"
 
@@ -43,7 +51,7 @@ def _broadcast(first, second):
     autocast="float32",
     dtypes=_DTYPES,
 )
-def cholesky(self, upper=False):
+def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     return aten.linalg_cholesky(self, upper=upper)
 
 
@@ -55,7 +63,7 @@ def cholesky(self, upper=False):
     autocast="float32",
     dtypes=_DTYPES,
 )
-def linalg_cholesky(self, *, upper=False):
+def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     factor, info = aten.linalg_cholesky_ex(self, upper=upper)
     aten._linalg_check_errors(info, "linalg.cholesky", is_matrix=self.dim() == 2)
     return factor
@@ -76,7 +84,7 @@ def _cholesky_inverse_grad(grad, self, upper, result):
     explicit=True,
     grad={"self": _cholesky_inverse_grad},
 )
-def cholesky_inverse(self, upper=False):
+def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
     _check_square(self, "cholesky_inverse")
     eye = aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
     return aten.cholesky_solve(eye, self, upper)
@@ -100,7 +108,7 @@ def _cholesky_solve_grad(grad, input2, upper, result, needs) -> tuple:
     explicit=True,
     grad={("self", "input2"): _cholesky_solve_grad},
 )
-def cholesky_solve(self, input2, upper=False):
+def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     for name, x in (("b", self), ("u", input2)):
         if x.dim() < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.dim()} dimensions instead")
@@ -133,7 +141,7 @@ def cholesky_solve(self, input2, upper=False):
     autocast="float32",
     dtypes=_DTYPES,
 )
-def linalg_inv(A):
+def linalg_inv(A: Tensor) -> Tensor:
     result, info = aten.linalg_inv_ex(A)
     aten._linalg_check_errors(info, "linalg.inv", is_matrix=A.dim() == 2)
     return result
@@ -146,7 +154,7 @@ def linalg_inv(A):
     raises_by_values=True,
     autocast="float32",
 )
-def inverse(self):
+def inverse(self: Tensor) -> Tensor:
     return aten.linalg_inv(self)
 
 
@@ -159,7 +167,7 @@ def inverse(self):
     bind="linalg out",
     raises_by_values=True,
 )
-def linalg_lu_factor(A, *, pivot=True) -> tuple:
+def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> tuple:
     factors, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
     aten._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.dim() == 2)
     return factors, pivots
@@ -172,7 +180,7 @@ def linalg_lu_factor(A, *, pivot=True) -> tuple:
     raises_by_values=True,
     autocast="float32",
 )
-def lu_solve(self, LU_data, LU_pivots):
+def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return aten.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
@@ -197,7 +205,7 @@ def _lu_unpack_grad(grads, LU_data_sizes):
     grad={"LU_data": _lu_unpack_grad},
     nondiff=(0,),
 )
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True) -> tuple:
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple:
     rows, cols = LU_data.shape[-2:]
     k = min(rows, cols)
     nothing = LU_data.new_empty([0])
@@ -225,7 +233,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True) -> tuple
     "A as permutation times lower times upper triangle.",
     bind="linalg out",
 )
-def linalg_lu(A, *, pivot=True):
+def linalg_lu(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     factors, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
     return aten.lu_unpack(factors, pivots)
 
@@ -235,7 +243,7 @@ def linalg_lu(A, *, pivot=True):
     "Solves with LU factors.",
     bind="linalg out",
 )
-def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     _check_square(LU, "torch.linalg.lu_solve")
     if LU.dtype != B.dtype:
         raise RuntimeError(
@@ -308,7 +316,7 @@ def _linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_solve(A, B, *, left=True):
+def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     result, _, _, info = aten._linalg_solve_ex(A, B, left=left)
     aten._linalg_check_errors(info, "torch.linalg.solve", is_matrix=A.dim() == 2)
     return result
@@ -319,7 +327,7 @@ def linalg_solve(A, B, *, left=True):
     "linalg_solve with error codes in place of errors.",
     bind="linalg out",
 )
-def linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
+def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> tuple:
     result, _, _, info = aten._linalg_solve_ex(A, B, left=left, check_errors=check_errors)
     return result, info
 
@@ -330,7 +338,9 @@ def linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
     bind="linalg out",
     raises_by_values=True,
 )
-def linalg_solve_triangular(self, B, *, upper, left=True, unitriangular=False):
+def linalg_solve_triangular(
+    self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
     for name, x in (("A", self), ("B", B)):
         if x.dim() < 2:
             raise RuntimeError(f"linalg.solve_triangular: The input tensor {name} must have at least 2 dimensions.")
@@ -345,7 +355,9 @@ def linalg_solve_triangular(self, B, *, upper, left=True, unitriangular=False):
     bind="function method out",
     autocast="float32",
 )
-def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False) -> tuple:
+def triangular_solve(
+    self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple:
     matrix = _adjoint(A) if transpose else A
     solution = aten.linalg_solve_triangular(matrix, self, upper=upper != transpose, unitriangular=unitriangular)
     return solution, A.mT.clone(memory_format=_C.contiguous_format).mT
@@ -387,12 +399,12 @@ def _linalg_det(A) -> tuple:
 
 
 @composite("linalg_det(Tensor A) -> Tensor", "Determinant.", bind="linalg out")
-def linalg_det(A):
+def linalg_det(A: Tensor) -> Tensor:
     return aten._linalg_det(A)[0]
 
 
 @composite("det(Tensor self) -> Tensor", "Determinant.", bind="function method")
-def det(self):
+def det(self: Tensor) -> Tensor:
     return aten.linalg_det(self)
 
 
@@ -431,7 +443,7 @@ def _linalg_slogdet(A) -> tuple:
     "Sign and log of the determinant's size.",
     bind="linalg out",
 )
-def linalg_slogdet(A) -> tuple:
+def linalg_slogdet(A: Tensor) -> tuple:
     sign, log, _, _ = aten._linalg_slogdet(A)
     return sign, log
 
@@ -441,14 +453,14 @@ def linalg_slogdet(A) -> tuple:
     "Sign and log of the determinant's size.",
     bind="function method out",
 )
-def slogdet(self):
+def slogdet(self: Tensor) -> tuple[Tensor, Tensor]:
     return aten.linalg_slogdet(self)
 
 
 @composite(
     "logdet(Tensor self) -> Tensor", "Log of the determinant; nan where that is negative.", bind="function method"
 )
-def logdet(self):
+def logdet(self: Tensor) -> Tensor:
     sign, log = aten.linalg_slogdet(self)
     if sign.is_complex():
         return log + sign.log()
@@ -461,7 +473,7 @@ def logdet(self):
     bind="function method out",
     autocast="float32",
 )
-def qr(self, some=True):
+def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     return aten.linalg_qr(self, "reduced" if some else "complete")
 
 
@@ -474,7 +486,7 @@ def qr(self, some=True):
     bind="linalg",
     batching="matrix",
 )
-def linalg_matrix_exp(self):
+def linalg_matrix_exp(self: Tensor) -> Tensor:
     _check_square(self, "linalg.matrix_exp")
     if self.numel() == 0:
         return self.clone()
@@ -491,7 +503,7 @@ def linalg_matrix_exp(self):
 
 
 @composite("matrix_exp(Tensor self) -> Tensor", "Exponential of square matrices.", bind="function method")
-def matrix_exp(self):
+def matrix_exp(self: Tensor) -> Tensor:
     return aten.linalg_matrix_exp(self)
 
 
@@ -500,7 +512,7 @@ def matrix_exp(self):
     "Powers of the items along a new last dimension.",
     bind="linalg",
 )
-def linalg_vander(x, *, N=None):
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if x.dim() == 0:
         x = x.unsqueeze(0)
     count = x.size(-1) if N is None else N
@@ -512,7 +524,7 @@ def linalg_vander(x, *, N=None):
 
 
 def _cross(a, b, dim):
-    def turned(x, by):
+    def turned(x: Tensor, by: int) -> Tensor:
         return aten.roll(x, [-by], [dim])
 
     return turned(a, 1) * turned(b, 2) - turned(a, 2) * turned(b, 1)
@@ -530,7 +542,7 @@ def _cross(a, b, dim):
     },
     samples=[S(T(4, 3), T(4, 3)), S(T(3, 4), T(3, 4), dim=0)],
 )
-def linalg_cross(self, other, *, dim=-1):
+def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if self.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if self.size(dim) != 3 or other.size(dim) != 3:
@@ -546,7 +558,7 @@ def linalg_cross(self, other, *, dim=-1):
     bind="function method out",
     samples=[S(T(3, 4), T(3, 4))],
 )
-def cross(self, other, dim=None):
+def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
         dim = next((d for d in range(self.dim()) if self.size(d) == 3), None)
         if dim is None:
@@ -561,12 +573,12 @@ def cross(self, other, dim=None):
     autocast="lower",
     samples=[S(T(2, 3), T(2, 3)), S(T(2, 3), T(2, 3), dim=0)],
 )
-def linalg_vecdot(x, y, *, dim=-1):
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (conj(x) * y).sum(dim)
 
 
 @composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", "Matrix product.", bind="linalg out")
-def linalg_matmul(self, other):
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
     return aten.matmul(self, other)
 
 
@@ -575,7 +587,7 @@ def linalg_matmul(self, other):
     "Diagonal of matrices.",
     bind="linalg",
 )
-def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     return aten.diagonal(A, offset, dim1, dim2)
 
 
@@ -586,7 +598,7 @@ def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_tensorinv(self, ind=2):
+def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     head, tail = list(self.shape[:ind]), list(self.shape[ind:])
@@ -606,7 +618,7 @@ def linalg_tensorinv(self, ind=2):
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_tensorsolve(self, other, dims=None):
+def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     if dims is not None:
         moved = [d % self.dim() for d in dims]
         self = self.permute([d for d in range(self.dim()) if d not in moved] + moved)

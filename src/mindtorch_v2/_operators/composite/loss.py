@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
+
 
 _NONE, _MEAN, _SUM = 0, 1, 2
 
@@ -21,7 +28,9 @@ def _reduced(loss, reduction: int):
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, low=0, high=1, grad=False))],
 )
-def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
+def binary_cross_entropy_with_logits(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
     log_sigmoid = aten.log_sigmoid(self)
     if pos_weight is not None:
         log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
@@ -39,7 +48,9 @@ def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None,
     autocast="float32",
     samples=[],
 )
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     if target.dim() not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
@@ -126,7 +137,14 @@ def _cross_entropy_of_places(self, target, weight, reduction, ignore_index, labe
         S(T(3, 5), T(3, 5, low=0, high=1, grad=False)),
     ],
 )
-def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+def cross_entropy_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:
     if target.shape == self.shape and self.dim() > 0:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
@@ -161,7 +179,15 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
     bind="function",
     autocast="float32",
 )
-def ctc_loss_of_lists(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
+def ctc_loss_of_lists(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor:
     lengths = aten.tensor(target_lengths, device=log_probs.device) if hasattr(aten, "tensor") else None
     if lengths is None:
         lengths = targets.new_zeros([len(target_lengths)])
@@ -177,7 +203,15 @@ def ctc_loss_of_lists(log_probs, targets, input_lengths, target_lengths, blank=0
     bind="function",
     autocast="float32",
 )
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor:
     if input_lengths.is_floating_point():
         raise RuntimeError("input_lengths must be integral")
     if target_lengths.is_floating_point():
@@ -200,7 +234,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     bind="function",
     autocast="float32",
 )
-def hinge_embedding_loss(self, target, margin=1.0, reduction=1):
+def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
     zeros = aten.zeros_like(self)
     loss = aten.where(target != 1, (margin - self).clamp_min(0), zeros) + aten.where(target != -1, self, zeros)
     return _reduced(loss, reduction)
@@ -213,7 +247,7 @@ def hinge_embedding_loss(self, target, margin=1.0, reduction=1):
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, low=0.1, high=1))],
 )
-def kl_div(self, target, reduction=1, *, log_target=False):
+def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
     if log_target:
         loss = target.exp() * (target - self)
     else:
@@ -228,7 +262,7 @@ def kl_div(self, target, reduction=1, *, log_target=False):
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), 0)],
 )
-def l1_loss(self, target, reduction=1):
+def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return _reduced((self - target).abs(), reduction)
 
 
@@ -238,7 +272,9 @@ def l1_loss(self, target, reduction=1):
     bind="function",
     autocast="float32",
 )
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
@@ -250,7 +286,9 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
     autocast="float32",
     samples=[S(T(3, 5), T(3, dtype="int64", low=0, high=5))],
 )
-def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
+def multi_margin_loss(
+    self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     scores, index = (self, target) if self.dim() == 2 else (self.unsqueeze(0), target.reshape([1]))
@@ -280,7 +318,7 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, dtype="int64", low=0, high=4))],
 )
-def multilabel_margin_loss(self, target, reduction=1):
+def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     scores, labels = (self, target) if self.dim() == 2 else (self.reshape([1, -1]), target.reshape([1, -1]))
     listed = (labels < 0).cumsum(1) == 0
     index = labels.clamp_min(0)
@@ -299,7 +337,9 @@ def multilabel_margin_loss(self, target, reduction=1):
     autocast="float32",
     samples=[S(T(3, 5), T(3, dtype="int64", low=0, high=5))],
 )
-def nll_loss(self, target, weight=None, reduction=1, ignore_index=-100):
+def nll_loss(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
+) -> Tensor:
     return aten.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
 
 
@@ -310,7 +350,9 @@ def nll_loss(self, target, weight=None, reduction=1, ignore_index=-100):
     autocast="float32",
     samples=[S(T(2, 3, 4, 4), T(2, 4, 4, dtype="int64", low=0, high=3))],
 )
-def nll_loss2d(self, target, weight=None, reduction=1, ignore_index=-100):
+def nll_loss2d(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
+) -> Tensor:
     return aten.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
 
 
@@ -321,7 +363,9 @@ def nll_loss2d(self, target, weight=None, reduction=1, ignore_index=-100):
     autocast="float32",
     samples=[S(T(3, 5), T(3, dtype="int64", low=0, high=5)), S(T(2, 3, 4), T(2, 4, dtype="int64", low=0, high=3))],
 )
-def nll_loss_nd(self, target, weight=None, reduction=1, ignore_index=-100):
+def nll_loss_nd(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
+) -> Tensor:
     if self.dim() < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
     if self.dim() != 1 and self.size(0) != target.size(0):
@@ -345,7 +389,7 @@ def nll_loss_nd(self, target, weight=None, reduction=1, ignore_index=-100):
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, low=1, high=3, grad=False), True, False, 1e-8, 1)],
 )
-def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * 3.141592653589793 * target).log()
@@ -360,7 +404,7 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4))],
 )
-def soft_margin_loss(self, target, reduction=1):
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return _reduced(-aten.log_sigmoid(target * self), reduction)
 
 
@@ -372,7 +416,16 @@ def soft_margin_loss(self, target, reduction=1):
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4), T(3, 4))],
 )
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=1):
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Tensor:
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got:"

@@ -1,6 +1,15 @@
 """Products that are arrangements of the native ones: outer, inner, kron, tensordot, bilinear, powers, chains."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 @composite(
@@ -9,7 +18,7 @@ from ..table import S, T, aten, composite
     bind="function method inplace out",
     samples=[S(T(3, 4), T(3), T(4)), S(T(4), T(3), T(4), beta=0.5, alpha=2)],
 )
-def addr(self, vec1, vec2, *, beta=1, alpha=1):
+def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.dim() != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.dim()}-D")
@@ -29,7 +38,7 @@ def addr(self, vec1, vec2, *, beta=1, alpha=1):
     functional="bilinear",
     samples=[S(T(2, 3), T(2, 4), T(5, 3, 4), T(5)), S(T(2, 2, 3), T(2, 2, 4), T(5, 3, 4))],
 )
-def bilinear(input1, input2, weight, bias=None):
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
     for i in range(input1.dim() - 1):
@@ -59,7 +68,7 @@ def bilinear(input1, input2, weight, bias=None):
     bind="function",
     samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
 )
-def chain_matmul(matrices):
+def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     for matrix in matrices:
         if matrix.dim() != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.dim()}, expected 2 instead.")
@@ -72,7 +81,7 @@ def chain_matmul(matrices):
     bind="function method out",
     samples=[S(T(3), T(3)), S(T(2, 3), T(4, 5, 3)), S(T(2, 3), T())],
 )
-def inner(self, other):
+def inner(self: Tensor, other: Tensor) -> Tensor:
     if self.dim() == 0 or other.dim() == 0:
         return self * other
     if self.size(-1) != other.size(-1):
@@ -89,7 +98,7 @@ def inner(self, other):
     bind="function method out",
     samples=[S(T(2, 3), T(4, 5)), S(T(2, 3), T(2)), S(T(), T(2))],
 )
-def kron(self, other):
+def kron(self: Tensor, other: Tensor) -> Tensor:
     dims = max(self.dim(), other.dim())
     left = [1] * (dims - self.dim()) + list(self.shape)
     right = [1] * (dims - other.dim()) + list(other.shape)
@@ -105,7 +114,7 @@ def kron(self, other):
     alias="ger",
     samples=[S(T(3), T(4)), S(T(0), T(4))],
 )
-def outer(self, vec2):
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
     for name, vector in (("self", self), ("vec2", vec2)):
         if vector.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.dim()}-D")
@@ -118,7 +127,7 @@ def outer(self, vec2):
     bind="out",
     samples=[S(T(2, 3, 4), T(4, 3, 5), [1, 2], [1, 0]), S(T(2), T(3), [], [])],
 )
-def tensordot(self, other, dims_self, dims_other):
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
     if len(dims_self) != len(dims_other):
         raise RuntimeError("both dimension lists should have same length")
     first = [d % max(1, self.dim()) for d in dims_self]
@@ -161,13 +170,13 @@ def _check_square(x, name) -> None:
 
 
 @composite("linalg_matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="linalg out")
-def linalg_matrix_power(self, n):
+def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     _check_square(self, "linalg.matrix_power")
     if n == 0:
         return aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape).clone()
     base = aten.linalg_inv(self) if n < 0 else self
     n = abs(n)
-    result = None
+    result: Any = None
     while n:
         if n & 1:
             result = base if result is None else aten.matmul(result, base)
@@ -178,7 +187,7 @@ def linalg_matrix_power(self, n):
 
 
 @composite("matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="function method")
-def matrix_power(self, n):
+def matrix_power(self: Tensor, n: int) -> Tensor:
     return aten.linalg_matrix_power(self, n)
 
 
@@ -188,7 +197,7 @@ def matrix_power(self, n):
     bind="linalg",
     samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
 )
-def linalg_multi_dot(tensors):
+def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     count = len(tensors)
     if count < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
@@ -223,7 +232,7 @@ def linalg_multi_dot(tensors):
                 (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
             )
 
-    def product(i, j):
+    def product(i: int, j: int) -> Tensor:
         if i == j:
             return matrices[i]
         k = cut[i][j]

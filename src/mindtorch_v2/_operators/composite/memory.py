@@ -1,9 +1,16 @@
 """New tensors in particular memory: a file's, or pages that stay where they are."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ... import _C
 from ..._core.dtype import DTYPES
 from ..._core.storage import UntypedStorage
 from ..table import ROWS, S, T, aten, composite, declare
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -20,7 +27,16 @@ def _pin_memory(self, device=None):
     "The elements of a file as a tensor of one dimension; with shared=True what is written to one is in the other.",
     bind="function",
 )
-def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=None):
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int | None = 0,
+    *,
+    dtype: _C.dtype | None = None,
+    layout: _C.layout | None = None,
+    device: _C.device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
     made = aten.empty(0, dtype=dtype, layout=layout, device=device)
     memory = UntypedStorage.from_file(filename, bool(shared), size * made.element_size())
     return made.set_(memory, 0, (size,))

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ... import _C
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 @composite(
@@ -74,7 +80,17 @@ def _check_outer(v, dim) -> None:
     tags="maybe_aliasing_or_mutating",
     samples=[S(T(3, 4, 2), T(4), T(4), None, None, True, 0.1, 1e-5, True)],
 )
-def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
     if not training and running_mean is None:
         raise RuntimeError("Expected running_mean to be defined when training=False")
     if input.numel() == 0:
@@ -93,7 +109,14 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     bind="function",
     samples=[S(T(2, 4, 3), 2, T(4), T(4))],
 )
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
     n, c = input.size(0), input.size(1)
     for name, x in (("weight", weight), ("bias", bias)):
         if x is not None and (x.dim() != 1 or x.numel() != c):
@@ -112,13 +135,23 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     bind="function",
     samples=[S(T(2, 3, 4), T(3), T(3), None, None, True, 0.1, 1e-5, True)],
 )
-def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     n, c = input.size(0), input.size(1)
     rows = [1, n * c, *input.shape[2:]]
 
-    def repeated(x):
+    def repeated(x: Tensor | None) -> Tensor | None:
         return None if x is None else x.repeat(n)
 
     mean, var = repeated(running_mean), repeated(running_var)
@@ -128,7 +161,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     )
     if use_input_stats:
         for running, updated in ((running_mean, mean), (running_var, var)):
-            if running is not None:
+            if running is not None and updated is not None:
                 running.copy_(updated.view([n, c]).mean(0))
     return out.view(input.shape)
 
@@ -141,7 +174,14 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     functional="layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5)",
     samples=[S(T(3, 4), [4], T(4), T(4)), S(T(2, 3, 4), [3, 4])],
 )
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
     return aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
@@ -151,7 +191,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     bind="function",
     samples=[S(3, 4), S(T(3, 4), 2, 1)],
 )
-def norm_except_dim(v, pow=2, dim=0):
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return aten.linalg_vector_norm(v, pow)
     if dim == 0:
@@ -169,7 +209,7 @@ def norm_except_dim(v, pow=2, dim=0):
     bind="function method inplace out",
     samples=[S(T(3, 4), 2, 0, 1.0)],
 )
-def renorm(self, p, dim, maxnorm):
+def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
     if p <= 0:
@@ -189,7 +229,9 @@ def renorm(self, p, dim, maxnorm):
     functional="rms_norm(input, normalized_shape, weight=None, eps=None)",
     samples=[S(T(3, 4), [4], T(4)), S(T(2, 3, 4), [3, 4], None, 1e-6)],
 )
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     return aten._fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 
@@ -232,7 +274,9 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
     "Norm of matrices, by a number.",
     bind="linalg out",
 )
-def linalg_matrix_norm(self, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
+def linalg_matrix_norm(
+    self: Tensor, ord: Number, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: _C.dtype | None = None
+) -> Tensor:
     return _matrix_norm(self, ord, dim, keepdim, dtype)
 
 
@@ -242,7 +286,14 @@ def linalg_matrix_norm(self, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
     "Norm of matrices, by a name.",
     bind="linalg out",
 )
-def linalg_matrix_norm_str(self, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+def linalg_matrix_norm_str(
+    self: Tensor,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: _C.dtype | None = None,
+) -> Tensor:
     if ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     return _matrix_norm(self, ord, dim, keepdim, dtype)
@@ -269,7 +320,14 @@ def _norm(self, ord, dim, keepdim, dtype):
     bind="linalg out",
     samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(5), 3)],
 )
-def linalg_norm(self, ord=None, dim=None, keepdim=False, *, dtype=None):
+def linalg_norm(
+    self: Tensor,
+    ord: Number | None = None,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: _C.dtype | None = None,
+) -> Tensor:
     return _norm(self, ord, dim, keepdim, dtype)
 
 
@@ -279,7 +337,9 @@ def linalg_norm(self, ord=None, dim=None, keepdim=False, *, dtype=None):
     bind="linalg out",
     samples=[S(T(3, 4), "fro"), S(T(3, 4), "nuc")],
 )
-def linalg_norm_str(self, ord, dim=None, keepdim=False, *, dtype=None):
+def linalg_norm_str(
+    self: Tensor, ord: str, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: _C.dtype | None = None
+) -> Tensor:
     return _norm(self, ord, dim, keepdim, dtype)
 
 
@@ -290,5 +350,5 @@ def linalg_norm_str(self, ord, dim=None, keepdim=False, *, dtype=None):
     bind="function",
 )
 def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps) -> tuple:
-    result = aten._native_batch_norm_legit(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    result = aten.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return (*result, aten.empty([0], dtype=_C._dtypes["uint8"], device=input.device))

@@ -1,7 +1,16 @@
 """`out=` forms of operators that make new tensors: the result goes where the caller says, in that tensor's dtype."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ... import _C
 from ..table import aten, class_name, composite, fill
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Device
+
 
 _TENSOR_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _GENERATOR = "Generator? generator"
@@ -20,7 +29,15 @@ def _factory(name, overload, arguments, optional="") -> None:
         bind="function",
         tags="nondeterministic_seeded" if name.startswith("rand") else "",
     )
-    def into(*args, out, dtype=None, layout=None, device=None, pin_memory=None, **options):
+    def into(
+        *args: Any,
+        out: Tensor,
+        dtype: _C.dtype | None = None,
+        layout: _C.layout | None = None,
+        device: Device | None = None,
+        pin_memory: bool | None = None,
+        **options: Any,
+    ) -> Any:
         if dtype is not None and dtype != out.dtype:
             raise RuntimeError(
                 f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})"
@@ -60,7 +77,7 @@ def _normal(overload, arguments) -> None:
         bind="function",
         tags="nondeterministic_seeded",
     )
-    def into(*args, out, generator=None):
+    def into(*args: Any, out: Tensor, generator: _C.Generator | None = None) -> Tensor:
         return fill(out, aten.normal(*args, generator=generator))
 
 
@@ -76,7 +93,18 @@ _normal("float_Tensor", "float mean, Tensor std")
     bind="function",
     tags="nondeterministic_seeded",
 )
-def normal_out(mean, std, size, *, out, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
+def normal_out(
+    mean: Any,
+    std: Any,
+    size: Any,
+    *,
+    out: Tensor,
+    generator: _C.Generator | None = None,
+    dtype: _C.dtype | None = None,
+    layout: _C.layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
     if dtype is not None and dtype != out.dtype:
         raise RuntimeError(f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})")
     return fill(out, aten.normal(mean, std, size, generator=generator, dtype=out.dtype, device=out.device))
@@ -91,7 +119,7 @@ for _name in ("max", "min"):
             bind="function",
             tags="reduction",
         )
-        def whole(self, *, out):
+        def whole(self: Tensor, *, out: Tensor) -> Tensor:
             if not _C.can_cast(self.dtype, out.dtype):
                 raise RuntimeError(
                     "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be "
@@ -106,7 +134,7 @@ for _name in ("max", "min"):
             bind="function",
             tags="pointwise",
         )
-        def pairs(self, other, *, out):
+        def pairs(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
             return getattr(aten, f"{name}imum")(self, other, out=out)
 
     _extremum(_name)

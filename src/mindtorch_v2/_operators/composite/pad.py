@@ -1,6 +1,15 @@
 """torch.nn.functional.pad's modes, and wrapping around."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _SUPPORTED = """Supported combinations for non-constant padding:
   - 2D or 3D input: padding size = 2 (pads last dimension)
@@ -38,7 +47,7 @@ def _pad_circular(self, pad):
     bind="nn",
     samples=[S(T(2, 3, 4), [1, 2]), S(T(2, 3, 4), [1, 2], "reflect"), S(T(2, 3, 4), [1, 2], "circular")],
 )
-def pad(self, pad, mode="constant", value=None):
+def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     if len(pad) % 2 != 0:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * self.dim():

@@ -1,6 +1,14 @@
 """Pooling built from the native kernels: one spatial dimension, results without indices, unpooling."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _check_dims(self, name) -> None:
@@ -19,7 +27,7 @@ def _check_dims(self, name) -> None:
     tags="core",
     samples=[S(T(2, 3, 7), [3])],
 )
-def adaptive_avg_pool1d(self, output_size):
+def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int]) -> Tensor:
     _check_dims(self, "adaptive_avg_pool1d")
     return aten._adaptive_avg_pool2d(self.unsqueeze(-2), [1, output_size[0]]).squeeze(-2)
 
@@ -30,7 +38,7 @@ def adaptive_avg_pool1d(self, output_size):
     bind="nn out",
     samples=[S(T(2, 3, 6, 7), [2, 3]), S(T(2, 3, 6, 7), [1, 1])],
 )
-def adaptive_avg_pool2d(self, output_size):
+def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int]) -> Tensor:
     return aten._adaptive_avg_pool2d(self, output_size)
 
 
@@ -41,7 +49,7 @@ def adaptive_avg_pool2d(self, output_size):
     autocast="float32",
     samples=[S(T(2, 2, 4, 5, 6), [2, 1, 3])],
 )
-def adaptive_avg_pool3d(self, output_size):
+def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int]) -> Tensor:
     return aten._adaptive_avg_pool3d(self, output_size)
 
 
@@ -51,7 +59,7 @@ def adaptive_avg_pool3d(self, output_size):
     bind="function",
     samples=[S(T(2, 3, 7), [3])],
 )
-def adaptive_max_pool1d(self, output_size) -> tuple:
+def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple:
     _check_dims(self, "adaptive_max_pool1d")
     values, indices = aten.adaptive_max_pool2d(self.unsqueeze(-2), [1, output_size[0]])
     return values.squeeze(-2), indices.squeeze(-2)
@@ -66,7 +74,14 @@ def adaptive_max_pool1d(self, output_size) -> tuple:
     tags="core",
     samples=[S(T(2, 3, 7), 3, 2, 1)],
 )
-def avg_pool1d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True):
+def avg_pool1d(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     _check_dims(self, "avg_pool1d")
     step = stride or kernel_size
     return aten.avg_pool2d(
@@ -81,7 +96,14 @@ def avg_pool1d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, coun
     bind="function",
     samples=[S(T(2, 3, 7), 3, 2, 1)],
 )
-def max_pool1d(self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
+def max_pool1d(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Tensor:
     return aten.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -92,7 +114,14 @@ def max_pool1d(self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_m
     bind="function",
     samples=[S(T(2, 3, 7), 3, 2, 1)],
 )
-def max_pool1d_with_indices(self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False) -> tuple:
+def max_pool1d_with_indices(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> tuple:
     if self.dim() not in (2, 3):
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
@@ -119,7 +148,14 @@ def max_pool1d_with_indices(self, kernel_size, stride=(), padding=(0,), dilation
     bind="function",
     samples=[S(T(2, 3, 6, 7), 3, 2, 1)],
 )
-def max_pool2d(self, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
+def max_pool2d(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0, 0),
+    dilation: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+) -> Tensor:
     return aten.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -131,7 +167,14 @@ def max_pool2d(self, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ce
     autocast="float32",
     samples=[S(T(2, 2, 4, 5, 6), 2, 2, 1)],
 )
-def max_pool3d(self, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False):
+def max_pool3d(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0, 0, 0),
+    dilation: Sequence[int] = (1, 1, 1),
+    ceil_mode: bool = False,
+) -> Tensor:
     return aten.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -155,7 +198,7 @@ def _unpool(self, indices, output_size, spatial):
     bind="nn",
     autocast="float32",
 )
-def max_unpool2d(self, indices, output_size):
+def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> Tensor:
     return _unpool(self, indices, output_size, 2)
 
 
@@ -165,5 +208,7 @@ def max_unpool2d(self, indices, output_size):
     bind="nn",
     autocast="float32",
 )
-def max_unpool3d(self, indices, output_size, stride, padding):
+def max_unpool3d(
+    self: Tensor, indices: Tensor, output_size: Sequence[int], stride: Sequence[int], padding: Sequence[int]
+) -> Tensor:
     return _unpool(self, indices, output_size, 3)

@@ -1,7 +1,15 @@
 """Random operators that are made of the in-place ones."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..native.random import _no_gradient
 from ..table import aten, composite
+
+if TYPE_CHECKING:
+    from ..._C import Generator
+    from ..._tensor import Tensor
 
 
 def _shaped(*tensors):
@@ -14,7 +22,7 @@ def _shaped(*tensors):
     "1 with the probabilities of `p`, else 0, shaped like `self`.",
     tags="nondeterministic_seeded generated",
 )
-def bernoulli_tensor(self, p, *, generator=None):
+def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
     return aten.empty_like(self).bernoulli_(p, generator=generator)
 
 
@@ -26,7 +34,7 @@ def _functional(name, arguments) -> None:
         f"What `{name}_` gives, as a new tensor.",
         tags="nondeterministic_seeded generated",
     )
-    def functional(self, *args, **kwargs):
+    def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         return getattr(aten, name + "_")(aten.empty_like(self), *args, **kwargs)
 
 
@@ -46,7 +54,9 @@ for _name, _arguments in (
     "What `normal_` gives, as a new tensor.",
     tags="nondeterministic_seeded",
 )
-def normal_functional(self, mean=0.0, std=1.0, *, generator=None):
+def normal_functional(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     return aten.empty_like(self).normal_(mean, std, generator=generator)
 
 
@@ -68,7 +78,7 @@ def _check_deviation(std) -> None:
     grad={"mean": _no_gradient, "std": _no_gradient},
     node="NormalBackward3",
 )
-def normal_tensor_tensor(mean, std, *, generator=None):
+def normal_tensor_tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     _check_deviation(std)
     return _shaped(mean, std).normal_(generator=generator).mul_(std).add_(mean)
 
@@ -82,7 +92,7 @@ def normal_tensor_tensor(mean, std, *, generator=None):
     grad={"mean": _no_gradient},
     node="NormalBackward1",
 )
-def normal_tensor_float(mean, std=1.0, *, generator=None):
+def normal_tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     return aten.empty_like(mean).normal_(0.0, std, generator=generator).add_(mean)
 
 
@@ -95,6 +105,6 @@ def normal_tensor_float(mean, std=1.0, *, generator=None):
     grad={"std": _no_gradient},
     node="NormalBackward2",
 )
-def normal_float_tensor(mean, std, *, generator=None):
+def normal_float_tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     _check_deviation(std)
     return aten.empty_like(std).normal_(0.0, 1.0, generator=generator).mul_(std).add_(mean)

@@ -1,9 +1,16 @@
 """Orders, repetitions and diagonals that are made of native operators."""
 
+from __future__ import annotations
+
 import itertools
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -12,7 +19,7 @@ from ..table import S, T, aten, composite
     bind="function",
     samples=[S(4), S(T(3), 2, True)],
 )
-def combinations(self, r=2, with_replacement=False):
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     if self.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(self.shape)}")
     if r < 0:
@@ -39,7 +46,7 @@ def combinations(self, r=2, with_replacement=False):
     samples=[S(3, 4), S(T(3), 1)],
     dtypes="all",
 )
-def diag(self, diagonal=0):
+def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     if self.dim() not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
     return aten.diag_embed(self, diagonal) if self.dim() == 1 else aten.diagonal_copy(self, diagonal)
@@ -51,19 +58,19 @@ def diag(self, diagonal=0):
     bind="function method",
     samples=[S(2, 2)],
 )
-def diagflat(self, offset=0):
+def diagflat(self: Tensor, offset: int = 0) -> Tensor:
     return aten.diag_embed(self.reshape(-1), offset)
 
 
 @composite("fliplr(Tensor self) -> Tensor", "Columns in reverse.", bind="function method", samples=[S(3, 4)])
-def fliplr(self):
+def fliplr(self: Tensor) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return self.flip(1)
 
 
 @composite("flipud(Tensor self) -> Tensor", "Rows in reverse.", bind="function method", samples=[S(3, 4)])
-def flipud(self):
+def flipud(self: Tensor) -> Tensor:
     if self.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return self.flip(0)
@@ -75,7 +82,9 @@ def flipud(self):
     bind="function method",
     samples=[S(T(3, 2), T(3, dtype="int64", low=0, high=3), 0)],
 )
-def repeat_interleave_tensor(self, repeats, dim=None, *, output_size=None):
+def repeat_interleave_tensor(
+    self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     if dim is None:
         self, dim = self.reshape(-1), 0
     if repeats.dim() == 0 or (repeats.dim() == 1 and repeats.numel() == 1):
@@ -95,7 +104,9 @@ def repeat_interleave_tensor(self, repeats, dim=None, *, output_size=None):
     bind="function method",
     samples=[S(T(3, 2), 2), S(T(3, 2), 2, 1)],
 )
-def repeat_interleave_int(self, repeats, dim=None, *, output_size=None):
+def repeat_interleave_int(
+    self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     if dim is None:
@@ -113,7 +124,7 @@ def repeat_interleave_int(self, repeats, dim=None, *, output_size=None):
     bind="function method",
     samples=[S(3, 4), S(T(3, 4), 2), S(T(2, 3, 4), -1, [1, 2])],
 )
-def rot90(self, k=1, dims=(0, 1)):
+def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.dim() < 2:
@@ -141,6 +152,6 @@ def rot90(self, k=1, dims=(0, 1)):
     bind="function method",
     samples=[S(T(3, 4), [2]), S(T(3), [2, 2])],
 )
-def tile(self, dims):
+def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
     missing = self.dim() - len(dims)
     return self.repeat([1] * missing + list(dims))

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite
+
+if TYPE_CHECKING:
+    from ..._C import dtype
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 def _correction(unbiased: bool) -> int:
@@ -17,7 +25,7 @@ def _spread_forms(name: str, doc: str, returns: str, bind: str) -> None:
     @composite(
         f"{name}(Tensor self, bool unbiased=True) -> {returns}", doc, bind=bind, tags="reduction", samples=[S(3, 4)]
     )
-    def of_all(self, unbiased=True):
+    def of_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor] | Tensor:
         return run(self, None, correction=_correction(unbiased))
 
     @composite(
@@ -27,7 +35,9 @@ def _spread_forms(name: str, doc: str, returns: str, bind: str) -> None:
         tags="core reduction" if name == "var" else "reduction",
         samples=[S(T(3, 4), 1), S(T(3, 4), 0, False, True)],
     )
-    def along(self, dim, unbiased=True, keepdim=False):
+    def along(
+        self: Tensor, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor] | Tensor:
         return run(self, dim, correction=_correction(unbiased), keepdim=keepdim)
 
 
@@ -43,7 +53,7 @@ _spread_forms("var_mean", "The variance and the mean.", "(Tensor, Tensor)", "fun
     bind="function method",
     samples=[S(3, 5)],
 )
-def corrcoef(self):
+def corrcoef(self: Tensor) -> Tensor:
     if self.dim() > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
@@ -83,7 +93,7 @@ def _check_weights(name, weights, count) -> None:
     bind="function method",
     samples=[S(3, 5)],
 )
-def cov(self, *, correction=1, fweights=None, aweights=None):
+def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     if self.dim() > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
@@ -124,7 +134,7 @@ def cov(self, *, correction=1, fweights=None, aweights=None):
     bind="function",
     samples=[S(3, 4)],
 )
-def cumulative_trapezoid_dx(y, *, dx=1, dim=-1):
+def cumulative_trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     n = y.size(dim)
     return ((y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) * (dx / 2)).cumsum(dim)
 
@@ -135,7 +145,7 @@ def cumulative_trapezoid_dx(y, *, dx=1, dim=-1):
     bind="function",
     samples=[S(T(3, 4), T(4))],
 )
-def cumulative_trapezoid_x(y, x, *, dim=-1):
+def cumulative_trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     return _areas(y, x, dim).cumsum(dim)
 
 
@@ -155,7 +165,9 @@ def _areas(y, x, dim: int):
     samples=[S(3, 5), S(T(3, 5), 2, 0)],
     dtypes="real bool",
 )
-def diff(self, n=1, dim=-1, prepend=None, append=None):
+def diff(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     if self.dim() < 1:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -181,7 +193,7 @@ def _is_bool(x) -> bool:
     bind="function method",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), 1)],
 )
-def dist(self, other, p=2):
+def dist(self: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     return aten.linalg_vector_norm(self - other, p)
 
 
@@ -193,7 +205,7 @@ def dist(self, other, p=2):
     samples=[S(T(3, 4), T(3, 4))],
     dtypes="real bool",
 )
-def max_other(self, other):
+def max_other(self: Tensor, other: Tensor) -> Tensor:
     return aten.maximum(self, other)
 
 
@@ -205,7 +217,7 @@ def max_other(self, other):
     samples=[S(T(3, 4), T(3, 4))],
     dtypes="real bool",
 )
-def min_other(self, other):
+def min_other(self: Tensor, other: Tensor) -> Tensor:
     return aten.minimum(self, other)
 
 
@@ -215,7 +227,9 @@ def min_other(self, other):
     bind="function method",
     samples=[S(3, 4), S(T(3, 4), 1)],
 )
-def nanmean(self, dim=None, keepdim=False, *, dtype=None):
+def nanmean(
+    self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
     if not (self.is_floating_point() or self.is_complex()):
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got " + _class_name(self)
@@ -236,7 +250,7 @@ def _class_name(x) -> str:
     tags="reduction",
     samples=[S(3, 4)],
 )
-def norm_of_all(self, p=2):
+def norm_of_all(self: Tensor, p: Number = 2) -> Tensor:
     return aten.linalg_vector_norm(_floating(self), p)
 
 
@@ -246,7 +260,7 @@ def norm_of_all(self, p=2):
     tags="reduction",
     samples=[S(T(3, 4), 2, [1]), S(T(3, 4), None, [0], True)],
 )
-def norm(self, p, dim, keepdim=False):
+def norm(self: Tensor, p: Number | None, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     return aten.linalg_vector_norm(_floating(self), 2 if p is None else p, dim, keepdim)
 
 
@@ -255,7 +269,7 @@ def norm(self, p, dim, keepdim=False):
     "The p-norm along the dimensions `dim`, computed in `dtype`.",
     tags="reduction",
 )
-def norm_dtype(self, p, dim, keepdim, *, dtype):
+def norm_dtype(self: Tensor, p: Number | None, dim: Sequence[int], keepdim: bool, *, dtype: dtype) -> Tensor:
     return aten.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
@@ -264,7 +278,7 @@ def norm_dtype(self, p, dim, keepdim, *, dtype):
     "The p-norm of all elements, computed in `dtype`.",
     tags="reduction",
 )
-def norm_of_all_dtype(self, p, *, dtype):
+def norm_of_all_dtype(self: Tensor, p: Number | None, *, dtype: dtype) -> Tensor:
     return aten.linalg_vector_norm(self, 2 if p is None else p, dtype=dtype)
 
 
@@ -338,7 +352,9 @@ def _quantile_forms(name: str, doc: str, ignore_nan: bool) -> None:
         bind="function method out",
         autocast="float32",
     )
-    def of_tensor(self, q, dim=None, keepdim=False, *, interpolation="linear"):
+    def of_tensor(
+        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor:
         return _quantile(self, q, dim, keepdim, interpolation, ignore_nan, name)
 
     @composite(
@@ -350,7 +366,9 @@ def _quantile_forms(name: str, doc: str, ignore_nan: bool) -> None:
         samples=[S(T(3, 4), 0.4), S(T(3, 4), 0.5, 1)],
         dtypes="float",
     )
-    def of_number(self, q, dim=None, keepdim=False, *, interpolation="linear"):
+    def of_number(
+        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor:
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
         q = aten.full([], q, dtype=self.dtype, device=self.device)
@@ -368,7 +386,7 @@ _quantile_forms("quantile", "Quantiles along `dim`; NaN where there is one.", Fa
     alias="trapz",
     samples=[S(3, 4)],
 )
-def trapezoid_dx(y, *, dx=1, dim=-1):
+def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     n = y.size(dim)
     if n == 0:
         return y.sum(dim)
@@ -382,17 +400,17 @@ def trapezoid_dx(y, *, dx=1, dim=-1):
     alias="trapz",
     samples=[S(T(3, 4), T(4))],
 )
-def trapezoid_x(y, x, *, dim=-1):
+def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     return y.sum(dim) * 0 if y.size(dim) == 0 else _areas(y, x, dim).sum(dim)
 
 
 @composite(
     "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
     "Exclusive or of the elements' bits, floats as float64 and integers as int64, along dimensions: all for none.",
-    bind="function out",
+    bind="function method out",
     grad=None,
 )
-def hash_tensor(self, dim=(), keepdim=False, mode=0):
+def hash_tensor(self: Tensor, dim: Sequence[int] = (), keepdim: bool = False, mode: int = 0) -> Tensor:
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     if self.is_complex():

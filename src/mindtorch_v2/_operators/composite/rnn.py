@@ -1,7 +1,16 @@
 """Recurrent networks: cells, layers over padded and packed sequences, and the packing itself."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _FUSED = (DTYPES["float32"], DTYPES["float64"])
 
@@ -54,7 +63,9 @@ def _check_cell(input, hx, hidden_size, w_ih) -> None:
     bind="function",
     samples=[S(T(2, 3), T(2, 4), T(12, 3), T(12, 4), T(12), T(12))],
 )
-def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
     _check_cell(input, (hx,), w_hh.size(1), w_ih)
     return _gru_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
@@ -66,7 +77,14 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     bind="function",
     samples=[S(T(2, 3), [T(2, 4), T(2, 4)], T(16, 3), T(16, 4), T(16), T(16))],
 )
-def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     _check_cell(input, hx, w_hh.size(1), w_ih)
@@ -79,7 +97,9 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     bind="function",
     samples=[S(T(2, 3), T(2, 4), T(4, 3), T(4, 4), T(4), T(4))],
 )
-def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
     _check_cell(input, (hx,), w_hh.size(1), w_ih)
     return _relu_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
@@ -90,7 +110,9 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     bind="function",
     samples=[S(T(2, 3), T(2, 4), T(4, 3), T(4, 4), T(4), T(4))],
 )
-def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
     _check_cell(input, (hx,), w_hh.size(1), w_ih)
     return _tanh_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
@@ -237,7 +259,17 @@ def _single_state_layers(name, step, gates, doc) -> None:
         tags="nondeterministic_seeded",
         samples=[S(T(5, 2, 3), T(1, 2, 4), params, *flags, False)],
     )
-    def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    def padded(
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
         return _padded(step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
     @composite(
@@ -246,7 +278,17 @@ def _single_state_layers(name, step, gates, doc) -> None:
         bind="function",
         tags="nondeterministic_seeded",
     )
-    def packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
+    def packed(
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
         sizes = batch_sizes.tolist()
         return _run(step, data, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, sizes)
 
@@ -279,7 +321,17 @@ def _is_projected(hx):
         )
     ],
 )
-def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+def lstm(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
     return _padded(
         _lstm_step,
         input,
@@ -301,7 +353,17 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     bind="function",
     tags="nondeterministic_seeded",
 )
-def lstm_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
+def lstm_packed(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
     sizes = batch_sizes.tolist()
     projected = _is_projected(hx)
     return _run(_lstm_step, data, hx, params, has_biases, num_layers, dropout, train, bidirectional, sizes, projected)
@@ -390,7 +452,9 @@ def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_le
     bind="nn",
     samples=[S([T(3, 2), T(2, 2)]), S([T(3), T(1), T(2)], True, 1.5, "left")],
 )
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+def pad_sequence(
+    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     if len(sequences) == 0:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):

@@ -1,8 +1,16 @@
 """Reductions of segments: runs of elements along a dimension, given by their lengths or by their ends."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from ..table import S, T, aten, class_name, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
+
 
 _INITIAL = {"sum": 0, "mean": 0, "prod": 1, "max": -math.inf, "min": math.inf}
 _LONG = {"amax": "max", "amin": "min"}
@@ -70,7 +78,7 @@ def _segment_reduce_grad(grad, data, reduce, lengths, offsets, axis, unsafe, ini
     bounds, axis = _bounds(data, lengths, offsets, axis, True)
     count, place = bounds.size(-1) - 1, _places(data, bounds, axis)
 
-    def spread(x):
+    def spread(x: Tensor) -> Tensor:
         """Each segment's value at each of its elements; zero outside of all."""
         return aten.cat([x, x.new_zeros([*x.shape[:axis], 1, *x.shape[axis + 1 :]])], axis).gather(axis, place)
 
@@ -110,7 +118,17 @@ def _segment_reduce_grad(grad, data, reduce, lengths, offsets, axis, unsafe, ini
     ],
     dtypes="float",
 )
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Number | None = None,
+) -> Tensor:
     kind = _LONG.get(reduce, reduce)
     if kind not in _INITIAL:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")

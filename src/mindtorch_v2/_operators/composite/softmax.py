@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._C import dtype
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -27,7 +33,7 @@ def _safe_softmax(self, dim, dtype=None):
     alias="special_log_softmax",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, dtype="float64")],
 )
-def log_softmax(self, dim, dtype=None):
+def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return aten._log_softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
@@ -38,5 +44,5 @@ def log_softmax(self, dim, dtype=None):
     alias="special_softmax",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, dtype="float64")],
 )
-def softmax(self, dim, dtype=None):
+def softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return aten._softmax(self if dtype is None else self.to(dtype), dim, False)

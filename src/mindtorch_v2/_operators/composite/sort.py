@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -12,7 +17,7 @@ from ..table import S, T, aten, composite
     samples=[S(3, 4)],
     dtypes="real bool",
 )
-def argsort(self, dim=-1, descending=False):
+def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     return aten.sort(self, dim, descending)[1]
 
 
@@ -23,7 +28,7 @@ def argsort(self, dim=-1, descending=False):
     samples=[S(T(3, 4), stable=True)],
     dtypes="real bool",
 )
-def argsort_stable(self, *, stable, dim=-1, descending=False):
+def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     return aten.sort(self, stable=stable, dim=dim, descending=descending)[1]
 
 
@@ -34,5 +39,5 @@ def argsort_stable(self, *, stable, dim=-1, descending=False):
     samples=[S(3, 4)],
     dtypes="real bool",
 )
-def msort(self):
+def msort(self: Tensor) -> Tensor:
     return aten.sort(self, 0)[0]

@@ -1,8 +1,17 @@
 """Sparse tensors: what they are made of, conversions, and the operators that only they have. Kernels: `_sparse`."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
 from ... import _C
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite, conj, declare
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _LAYOUTS = {
     _C.strided: "Strided",
@@ -21,7 +30,7 @@ def _only(schema, doc, expected, grad=None) -> None:
     """A row for some layouts; on every other the operator says what it expected."""
     name = schema.partition("(")[0]
 
-    def body(self) -> None:
+    def body(self: Tensor) -> None:
         _refuse(name, expected, self)
 
     body.__module__ = __name__
@@ -119,12 +128,12 @@ _only("is_coalesced(Tensor self) -> bool", "Whether the coordinates are sorted a
 
 
 @composite("sparse_dim(Tensor self) -> int", "Number of sparse dimensions.", bind="method", explicit=True)
-def sparse_dim(self) -> int:
+def sparse_dim(self: Tensor) -> int:
     return 0
 
 
 @composite("dense_dim(Tensor self) -> int", "Number of dense dimensions.", bind="method", explicit=True)
-def dense_dim(self):
+def dense_dim(self: Tensor) -> int:
     return self.dim()
 
 
@@ -140,7 +149,7 @@ declare(
     "The same tensor with sorted and distinct coordinates; values at equal ones are added.",
     bind="method",
 )
-def coalesce(self):
+def coalesce(self: Tensor) -> Tensor:
     if self.layout != _C.sparse_coo:
         _refuse("coalesce", "sparse coordinate", self)
     return self if self.is_coalesced() else aten._coalesce(self)
@@ -170,7 +179,7 @@ declare(
     bind="method",
     samples=[S(T(3, 4)), S(T(3, 4), DTYPES["float64"])],
 )
-def to_dense(self, dtype=None, *, masked_grad=None):
+def to_dense(self: Tensor, dtype: _C.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
     if self.layout == _C.strided:
         return self if dtype is None or dtype == self.dtype else aten._to_copy(self, dtype=dtype)
     return aten._to_dense(self, dtype, masked_grad)
@@ -197,7 +206,7 @@ declare(
     "The elements that are not zero as a coordinate tensor with this many sparse dimensions.",
     bind="method",
 )
-def to_sparse_dims(self, sparse_dim):
+def to_sparse_dims(self: Tensor, sparse_dim: int) -> Tensor:
     if self.layout == _C.sparse_coo:
         if sparse_dim != self.sparse_dim():
             raise RuntimeError(
@@ -212,7 +221,13 @@ def to_sparse_dims(self, sparse_dim):
     "The elements that are not zero, in a sparse layout: coordinates unless `layout` says otherwise.",
     bind="method",
 )
-def to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
+def to_sparse(
+    self: Tensor,
+    *,
+    layout: _C.layout | None = None,
+    blocksize: Sequence[int] | None = None,
+    dense_dim: int | None = None,
+) -> Tensor:
     layout = _C.sparse_coo if layout is None else layout
     return self if layout == self.layout else aten._to_sparse(self, layout=layout, dense_dim=dense_dim)
 
@@ -226,14 +241,14 @@ for _short in ("csr", "csc"):
 
 
 @composite("to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor", "The matrix compressed by rows.", bind="method")
-def to_sparse_csr(self, dense_dim=None):
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return self if self.layout == _C.sparse_csr else aten._to_sparse_csr(self, dense_dim)
 
 
 @composite(
     "to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor", "The matrix compressed by columns.", bind="method"
 )
-def to_sparse_csc(self, dense_dim=None):
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return self if self.layout == _C.sparse_csc else aten._to_sparse_csc(self, dense_dim)
 
 
@@ -350,7 +365,7 @@ def _sparse_sum_dim_dtype(self, dim, *, dtype):
 
 
 def _no_second(name):
-    def refuse(grad):
+    def refuse(grad: Any) -> NoReturn:
         raise NotImplementedError(f"derivative for aten::{name} is not implemented")
 
     return refuse

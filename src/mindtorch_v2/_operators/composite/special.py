@@ -1,9 +1,17 @@
 """torch.special's names for operators that have another name, and functions made of others."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from ..table import S, T, aten, composite
 from ..table.writing import check_holds
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
+
 
 _ANOTHER_NAME = {
     "digamma": "digamma",
@@ -22,7 +30,7 @@ _ANOTHER_NAME = {
 
 
 def _calls(name):
-    def body(self):
+    def body(self: Tensor) -> Tensor:
         return getattr(aten, name)(self)
 
     return body
@@ -43,7 +51,7 @@ for _name, _meant in _ANOTHER_NAME.items():
     bind="special out",
     samples=[S(T(3, 4, low=0.5, high=3, grad=False), T(3, 4, low=0.5, high=3))],
 )
-def special_gammainc(self, other):
+def special_gammainc(self: Tensor, other: Tensor) -> Tensor:
     return aten.igamma(self, other)
 
 
@@ -53,7 +61,7 @@ def special_gammainc(self, other):
     bind="special out",
     samples=[S(T(3, 4, low=0.5, high=3, grad=False), T(3, 4, low=0.5, high=3))],
 )
-def special_gammaincc(self, other):
+def special_gammaincc(self: Tensor, other: Tensor) -> Tensor:
     return aten.igammac(self, other)
 
 
@@ -63,7 +71,7 @@ def special_gammaincc(self, other):
     bind="special out",
     samples=[S(T(3, 4, low=0.1, high=0.9))],
 )
-def special_logit(self, eps=None):
+def special_logit(self: Tensor, eps: float | None = None) -> Tensor:
     return aten.logit(self, eps)
 
 
@@ -73,7 +81,7 @@ def special_logit(self, eps=None):
     bind="method",
     tags="pointwise",
 )
-def polygamma_(self, n):
+def polygamma_(self: Tensor, n: int) -> Tensor:
     result = aten.polygamma(n, self.clone())  # its gradient reads what is overwritten
     check_holds(self, result)
     return aten.copy_(self, result)
@@ -86,7 +94,7 @@ def polygamma_(self, n):
     samples=[S(1, T(3, 4, low=0.5, high=3))],
     dtypes="float",
 )
-def special_polygamma(n, self):
+def special_polygamma(n: int, self: Tensor) -> Tensor:
     return aten.polygamma(n, self)
 
 
@@ -96,7 +104,7 @@ def special_polygamma(n, self):
     bind="special out",
     samples=[S(T(3, 4), decimals=1)],
 )
-def special_round(self, decimals=0):
+def special_round(self: Tensor, decimals: int = 0) -> Tensor:
     return aten.round(self, decimals=decimals)
 
 
@@ -106,7 +114,7 @@ def special_round(self, decimals=0):
     bind="special out",
     samples=[S(T(3, 4), T(3, 4, low=0.5, high=3))],
 )
-def special_xlogy(self, other):
+def special_xlogy(self: Tensor, other: Tensor) -> Tensor:
     return aten.xlogy(self, other)
 
 
@@ -116,7 +124,7 @@ def special_xlogy(self, other):
     bind="special out",
     samples=[S(1.5, T(3, 4, low=0.5, high=3))],
 )
-def special_xlogy_number(self, other):
+def special_xlogy_number(self: Number, other: Tensor) -> Tensor:
     return aten.xlogy(self, other)
 
 
@@ -126,7 +134,7 @@ def special_xlogy_number(self, other):
     bind="special out",
     samples=[S(T(3, 4), 1.5)],
 )
-def special_xlogy_of_number(self, other):
+def special_xlogy_of_number(self: Tensor, other: Number) -> Tensor:
     return aten.xlogy(self, other)
 
 
@@ -138,7 +146,7 @@ def special_xlogy_of_number(self, other):
     cheap=False,
     samples=[S(T(3, 4, low=2, high=5), 2)],
 )
-def mvlgamma(self, p):
+def mvlgamma(self: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     halves = aten.arange(
@@ -153,5 +161,5 @@ def mvlgamma(self, p):
     bind="special out",
     samples=[S(T(3, 4, low=2, high=5), 2)],
 )
-def special_multigammaln(self, p):
+def special_multigammaln(self: Tensor, p: int) -> Tensor:
     return aten.mvlgamma(self, p)

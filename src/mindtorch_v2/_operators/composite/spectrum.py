@@ -1,11 +1,18 @@
 """Eigenvalues and singular values, and what is made of them: pseudo-inverse, rank, least squares, condition numbers."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from ..table import aten, class_name, composite, conj
 from .linalg import _adjoint
 from .matmul import _check_square
 from .norm import _matrix_norm
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+    from ...types import Number
 
 
 @composite(
@@ -15,7 +22,7 @@ from .norm import _matrix_norm
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_eigh(self, UPLO="L"):
+def linalg_eigh(self: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     return aten._linalg_eigh(self, UPLO, True)
 
 
@@ -26,7 +33,7 @@ def linalg_eigh(self, UPLO="L"):
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_eigvalsh(self, UPLO="L"):
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     return aten._linalg_eigh(self, UPLO, self.requires_grad)[0]
 
 
@@ -37,7 +44,7 @@ def linalg_eigvalsh(self, UPLO="L"):
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_eigvals(self):
+def linalg_eigvals(self: Tensor) -> Tensor:
     return aten.linalg_eig(self)[0]
 
 
@@ -48,7 +55,7 @@ def linalg_eigvals(self):
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_svd(A, full_matrices=True, *, driver=None):
+def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     return aten._linalg_svd(A, full_matrices, True, driver=driver)
 
 
@@ -59,7 +66,7 @@ def linalg_svd(A, full_matrices=True, *, driver=None):
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_svdvals(A, *, driver=None):
+def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return aten._linalg_svd(A, False, A.requires_grad, driver=driver)[1]
 
 
@@ -69,7 +76,7 @@ def linalg_svdvals(A, *, driver=None):
     bind="function method out",
     autocast="float32",
 )
-def svd(self, some=True, compute_uv=True) -> tuple:
+def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> tuple:
     if not compute_uv:
         rows, cols = self.shape[-2:]
         batch = list(self.shape[:-2])
@@ -140,7 +147,7 @@ def _pseudo_inverse(self, atol, rtol, hermitian):
     explicit=True,
     grad={"self": _pseudo_inverse_grad},
 )
-def linalg_pinv(self, rcond, hermitian=False):
+def linalg_pinv(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
     return _pseudo_inverse(self, 0.0, rcond, hermitian)
 
 
@@ -153,7 +160,9 @@ def linalg_pinv(self, rcond, hermitian=False):
     grad={"self": _pseudo_inverse_grad},
     node="LinalgPinvBackward0",
 )
-def linalg_pinv_float(self, *, atol=None, rtol=None, hermitian=False):
+def linalg_pinv_float(
+    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Tensor:
     return _pseudo_inverse(self, atol, rtol, hermitian)
 
 
@@ -166,14 +175,16 @@ def linalg_pinv_float(self, *, atol=None, rtol=None, hermitian=False):
     grad={"self": _pseudo_inverse_grad},
     node="LinalgPinvBackward0",
 )
-def linalg_pinv_tensor(self, *, atol=None, rtol=None, hermitian=False):
+def linalg_pinv_tensor(
+    self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+) -> Tensor:
     return _pseudo_inverse(self, atol, rtol, hermitian)
 
 
 @composite(
     "pinverse(Tensor self, float rcond=1e-15) -> Tensor", "Pseudo-inverse.", bind="function method", autocast="float32"
 )
-def pinverse(self, rcond=1e-15):
+def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
     return aten.linalg_pinv(self, rcond)
 
 
@@ -190,7 +201,7 @@ def _rank(self, atol, rtol, hermitian):
     bind="linalg out",
     autocast="float32",
 )
-def linalg_matrix_rank(self, tol, hermitian=False):
+def linalg_matrix_rank(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
     return _rank(self, tol, 0.0, hermitian)
 
 
@@ -201,7 +212,9 @@ def linalg_matrix_rank(self, tol, hermitian=False):
     bind="linalg",
     autocast="float32",
 )
-def linalg_matrix_rank_float(self, *, atol=None, rtol=None, hermitian=False):
+def linalg_matrix_rank_float(
+    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Tensor:
     return _rank(self, atol, rtol, hermitian)
 
 
@@ -212,7 +225,9 @@ def linalg_matrix_rank_float(self, *, atol=None, rtol=None, hermitian=False):
     bind="linalg",
     autocast="float32",
 )
-def linalg_matrix_rank_tensor(input, *, atol=None, rtol=None, hermitian=False):
+def linalg_matrix_rank_tensor(
+    input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+) -> Tensor:
     return _rank(input, atol, rtol, hermitian)
 
 
@@ -246,7 +261,7 @@ def _check_lstsq(self, b):
     raises_by_values=True,
     autocast="float32",
 )
-def linalg_lstsq(self, b, rcond=None, *, driver=None) -> tuple:
+def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> tuple:
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = _check_lstsq(self, b)
@@ -290,7 +305,7 @@ def _condition(self, p):
 @composite(
     "linalg_cond(Tensor self, Scalar? p=None) -> Tensor", "Condition number.", bind="linalg out", autocast="float32"
 )
-def linalg_cond(self, p=None):
+def linalg_cond(self: Tensor, p: Number | None = None) -> Tensor:
     return _condition(self, p)
 
 
@@ -300,5 +315,5 @@ def linalg_cond(self, p=None):
     bind="linalg out",
     autocast="float32",
 )
-def linalg_cond_str(self, p):
+def linalg_cond_str(self: Tensor, p: str) -> Tensor:
     return _condition(self, p)

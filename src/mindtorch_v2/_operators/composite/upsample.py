@@ -1,8 +1,15 @@
 """The `.vec` overloads of interpolation: sizes or scale factors as lists, as nn.functional.interpolate passes them."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..table import aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _target(input, output_size, scale_factors, spatial) -> tuple:
@@ -22,13 +29,15 @@ def _target(input, output_size, scale_factors, spatial) -> tuple:
 def _define(name, spatial, corners) -> None:
     if corners:
 
-        def body(input, output_size, align_corners, scale_factors):
+        def body(
+            input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+        ) -> Tensor:
             size, scales = _target(input, output_size, scale_factors, spatial)
             return getattr(aten, name)(input, size, align_corners, *scales)
 
     else:
 
-        def body(input, output_size, scale_factors):  # type: ignore[misc]
+        def body(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:  # type: ignore[misc]  # (two signatures, one for each kind of schema)
             size, scales = _target(input, output_size, scale_factors, spatial)
             return getattr(aten, name)(input, size, *scales)
 

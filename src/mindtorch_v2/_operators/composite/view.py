@@ -1,7 +1,15 @@
 """Views and copies of views that are made of the native ones."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ... import _C
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 @composite(
@@ -16,7 +24,7 @@ def _conj(self):
     "The conjugate of the last two dimensions exchanged.",
     bind="function method",
 )
-def adjoint(self):
+def adjoint(self: Tensor) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
@@ -30,7 +38,7 @@ def adjoint(self):
     bind="function method",
     samples=[S(T(3, 1), [2, 3, 4])],
 )
-def broadcast_to(self, size):
+def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
     return self.expand(size)
 
 
@@ -41,7 +49,7 @@ def broadcast_to(self, size):
     samples=[S(3, 4)],
     dtypes="floating+complex",
 )
-def conj(self):
+def conj(self: Tensor) -> Tensor:
     return aten._conj(self)
 
 
@@ -51,14 +59,14 @@ def conj(self):
     bind="function method",
     tags="inplace_view",
 )
-def detach_(self):
+def detach_(self: Tensor) -> Tensor:
     if self._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
             "detach_() cannot be called on these gradients."
         )
-    self._grad_fn = None
+    self._grad_fn = None  # type: ignore[attr-defined]  # (the core's own name for it)
     if self.requires_grad:
         self.requires_grad_(False)
     return self
@@ -98,7 +106,7 @@ def _sections(self, sections, dim):
     bind="function method",
     samples=[S(T(5, 4), [1, 3])],
 )
-def tensor_split_indices(self, indices, dim=0):
+def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
     if self.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     return _split_at(self, indices, dim)
@@ -110,7 +118,7 @@ def tensor_split_indices(self, indices, dim=0):
     bind="function method",
     samples=[S(T(5, 4), 3)],
 )
-def tensor_split_sections(self, sections, dim=0):
+def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Sequence[Tensor]:
     if self.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     return _sections(self, sections, dim)
@@ -121,7 +129,7 @@ def tensor_split_sections(self, sections, dim=0):
     "Sections or indices given as a tensor.",
     bind="function method",
 )
-def tensor_split_tensor(self, tensor_indices_or_sections, dim=0):
+def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> Sequence[Tensor]:
     given = tensor_indices_or_sections
     if str(given.dtype) != "torch.int64":
         raise RuntimeError(
@@ -137,7 +145,7 @@ def tensor_split_tensor(self, tensor_indices_or_sections, dim=0):
 def _directed(name, least, dim_of) -> None:
     """hsplit, vsplit, dsplit: tensor_split along one dimension, sections must divide evenly."""
 
-    def check(self, sections):
+    def check(self: Tensor, sections: int | None) -> int:
         if self.dim() < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {self.dim()} dimensions!"
@@ -154,7 +162,7 @@ def _directed(name, least, dim_of) -> None:
         "Equal parts along one dimension.",
         bind="function method",
     )
-    def by_sections(self, sections):
+    def by_sections(self: Tensor, sections: int) -> list[Tensor]:
         return _sections(self, sections, check(self, sections))
 
     @composite(
@@ -162,7 +170,7 @@ def _directed(name, least, dim_of) -> None:
         "Parts that end before each index.",
         bind="function method",
     )
-    def by_indices(self, indices):
+    def by_indices(self: Tensor, indices: Sequence[int]) -> list[Tensor]:
         return _split_at(self, indices, check(self, None))
 
 
@@ -172,17 +180,17 @@ _directed("vsplit", 2, lambda self: 0)
 
 
 @composite("H(Tensor(a) self) -> Tensor(a)", "The conjugate transpose of a matrix.")
-def H(self):
+def H(self: Tensor) -> Tensor:
     return aten.matrix_H(self)
 
 
 @composite("lift(Tensor self) -> Tensor", "The tensor itself.", lifts=True)
-def lift(self):
+def lift(self: Tensor) -> Tensor:
     return aten.alias(self)
 
 
 @composite("matrix_H(Tensor(a) self) -> Tensor(a)", "The conjugate transpose of a matrix.")
-def matrix_H(self):
+def matrix_H(self: Tensor) -> Tensor:
     if self.dim() not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{' For batches of matrices, consider using tensor.mH' if self.dim() > 2 else ''}"
@@ -191,7 +199,7 @@ def matrix_H(self):
 
 
 @composite("mH(Tensor(a) self) -> Tensor(a)", "The conjugate of the last two dimensions exchanged.")
-def mH(self):
+def mH(self: Tensor) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError(
             f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
@@ -230,7 +238,7 @@ def _moved(self, source, destination):
     alias="moveaxis",
     samples=[S(T(2, 3, 4), 0, 2)],
 )
-def movedim_int(self, source, destination):
+def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
     return _moved(self, [source], [destination])
 
 
@@ -241,7 +249,7 @@ def movedim_int(self, source, destination):
     alias="moveaxis",
     samples=[S(T(2, 3, 4), [0, 1], [2, 0])],
 )
-def movedim_list(self, source, destination):
+def movedim_list(self: Tensor, source: Sequence[int], destination: Sequence[int]) -> Tensor:
     return _moved(self, source, destination)
 
 
@@ -250,7 +258,7 @@ def movedim_list(self, source, destination):
     "`narrow` whose start is a tensor.",
     bind="function method",
 )
-def narrow_tensor(self, dim, start, length):
+def narrow_tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
     if start.dim() != 0 or start.is_floating_point():
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return self.narrow(dim, start.item(), length)
@@ -262,7 +270,7 @@ def narrow_tensor(self, dim, start, length):
     bind="function method",
     samples=[S(3, 4)],
 )
-def ravel(self):
+def ravel(self: Tensor) -> Tensor:
     return self.contiguous().view(-1)
 
 
@@ -272,7 +280,7 @@ def ravel(self):
     bind="function method",
     samples=[S(3, 4)],
 )
-def resolve_conj(self):
+def resolve_conj(self: Tensor) -> Tensor:
     return self
 
 
@@ -282,7 +290,7 @@ def resolve_conj(self):
     bind="function method",
     samples=[S(3, 4)],
 )
-def resolve_neg(self):
+def resolve_neg(self: Tensor) -> Tensor:
     return self
 
 
@@ -292,7 +300,7 @@ def resolve_neg(self):
     bind="method",
     samples=[S(T(5, 4), [2, 3])],
 )
-def split_sizes(self, split_size, dim=0):
+def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
     return aten.split_with_sizes(self, split_size, dim)
 
 
@@ -305,7 +313,7 @@ for _name in ("swapaxes_", "swapdims_"):
         bind="method",
         tags="inplace_view",
     )
-    def swap_(self, first, second):
+    def swap_(self: Tensor, first: int, second: int) -> Tensor:
         return self.transpose_(first, second)
 
 
@@ -315,7 +323,7 @@ for _name in ("swapaxes_", "swapdims_"):
     bind="function method",
     samples=[S(T(6, 2), 0, [2, -1])],
 )
-def unflatten(self, dim, sizes):
+def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     if self.dim() == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = dim + self.dim() if dim < 0 else dim
@@ -341,7 +349,7 @@ def unflatten(self, dim, sizes):
     bind="function method",
     tags="maybe_aliasing_or_mutating",
 )
-def unsafe_chunk(self, chunks, dim=0):
+def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     each = -(-self.size(dim) // chunks)
@@ -366,7 +374,7 @@ def _copies(schema, of) -> None:
         tags="view_copy",
         out_tags="view_copy generated",
     )
-    def copy(*args, **kwargs):
+    def copy(*args: Any, **kwargs: Any) -> Any:
         result = getattr(aten, of)(*args, **kwargs)
         if isinstance(result, (list, tuple)):
             return [_row_major(x) for x in result]
@@ -413,7 +421,7 @@ for _schema, _view in (
     samples=[S(T(3, 4), 1, 1, 2)],
     dtypes="all",
 )
-def narrow_copy(self, dim, start, length):
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     if self.layout != _C.strided:
         if start < 0 or length < 0 or start + length > self.shape[dim]:
             raise RuntimeError(
@@ -430,5 +438,5 @@ def narrow_copy(self, dim, start, length):
     samples=[S(T(3, 4), T(4, 3, grad=False))],
     dtypes="all",
 )
-def reshape_as(self, other):
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return self.reshape(other.shape)

@@ -1,8 +1,14 @@
 """Volumes read at the positions of a grid."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING, Any
 
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _reflect(x, low, high):
@@ -39,7 +45,9 @@ def _source(x, size, padding_mode, align_corners):
         S(T(2, 3, 4, 5, 3), T(2, 3, 2, 2, 3, grad=False), 1, 0, False),
     ],
 )
-def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     if input.dim() != 5 or grid.dim() != 5:
         raise RuntimeError(
             "grid_sampler(): expected 5D input and grid with same number of dimensions, but got input with sizes "
@@ -70,9 +78,10 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
                 part = x - floor if step else floor + 1 - x
                 weight = part if weight is None else weight * part
             corners.append(([f + s for f, s in zip(floors, steps, strict=True)], weight))
-    total = None
+    total: Any = None
     for place, weight in corners:
-        inside, index = None, None
+        inside: Any = None
+        index: Any = None
         for x, size in zip(place, sizes, strict=True):
             within = (x >= 0) & (x < size)
             inside = within if inside is None else inside & within

@@ -1,6 +1,14 @@
 """Convolution and its gradients."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, conj, op, rule
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _convolution_grads(grad, input, weight, stride, padding, dilation, transposed, output_padding, groups, needs):
@@ -37,10 +45,10 @@ def _convolution_backward_grads(
     to_input, to_weight, to_bias = (g if m else None for g, m in zip(grads, output_mask, strict=True))
     settings = (stride, padding, dilation, transposed, output_padding, groups)
 
-    def convolve(x, w):
+    def convolve(x: Tensor, w: Tensor) -> Tensor:
         return aten.convolution(x, w, None, *settings)
 
-    def backward(x, w, mask):
+    def backward(x: Tensor, w: Tensor, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None, None]:
         return aten.convolution_backward(conj(grad_output), x, w, None, *settings, mask)
 
     for_grad = for_input = for_weight = None

@@ -1,7 +1,15 @@
 """Factorisations and solves that LAPACK does, with their gradients."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, conj, op
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
+
 
 _DTYPES = "float complex"
 
@@ -170,10 +178,10 @@ def _svd_grad(grads, full_matrices, compute_uv, result0, result1, result2):
     gaps = _differences(squares)
     inner = aten.diag_embed(to_s).to(u.dtype) if to_s is not None else None
 
-    def skew(x):
+    def skew(x: Tensor) -> Tensor:
         return x - _adjoint(x)
 
-    def add(total, part):
+    def add(total: Tensor | None, part: Tensor) -> Tensor:
         return part if total is None else total + part
 
     if to_u is not None:

@@ -1,6 +1,14 @@
 """Pooling: maximum with indices, average, adaptive."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ..table import S, T, aten, op, rule
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _picked(values, indices, spatial):
@@ -27,7 +35,16 @@ def _max_backward_grad(spatial):
 
 
 def _avg_grad(backward):
-    def formula(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    def formula(
+        grad: Tensor,
+        self: Tensor,
+        kernel_size: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
         return getattr(aten, backward)(
             grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
@@ -36,7 +53,15 @@ def _avg_grad(backward):
 
 
 def _avg_backward_grad(forward):
-    def formula(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    def formula(
+        grad: Tensor,
+        kernel_size: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
         return getattr(aten, forward)(
             grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
@@ -45,7 +70,16 @@ def _avg_backward_grad(forward):
 
 
 def _max_grad(backward):
-    def formula(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1):
+    def formula(
+        grad: Tensor,
+        self: Tensor,
+        kernel_size: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        ceil_mode: bool,
+        result1: Tensor,
+    ) -> Tensor:
         return getattr(aten, backward)(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)
 
     return formula

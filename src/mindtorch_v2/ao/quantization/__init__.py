@@ -1,18 +1,25 @@
 """`torch.ao.quantization`: models that mark where they would be quantized run in floating point; to quantize them raises."""
 
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 from mindtorch_v2._core.unavailable import unavailable_names
 from mindtorch_v2.nn import Module
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
 
 
 class QuantStub(Module):
     """Where a quantized model's input would be quantized: gives it back as it is."""
 
-    def __init__(self, qconfig=None) -> None:
+    def __init__(self, qconfig: Any = None) -> None:
         super().__init__()
         if qconfig:
             self.qconfig = qconfig
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return x
 
 

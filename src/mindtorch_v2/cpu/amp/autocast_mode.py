@@ -1,5 +1,7 @@
 """`torch.cpu.amp.autocast`, an old form of `torch.amp.autocast("cpu")`."""
 
+from __future__ import annotations
+
 import warnings
 
 import mindtorch_v2 as torch
@@ -10,7 +12,7 @@ __all__ = ["autocast"]
 class autocast(torch.amp.autocast):
     """`torch.amp.autocast("cpu", ...)`; warns that it is an old form."""
 
-    def __init__(self, enabled=True, dtype=torch.bfloat16, cache_enabled=True) -> None:
+    def __init__(self, enabled: bool = True, dtype: torch.dtype = torch.bfloat16, cache_enabled: bool = True) -> None:
         warnings.warn(
             "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
             FutureWarning,

@@ -1,5 +1,7 @@
 """`torch.cpu.amp.GradScaler`, an old form of `torch.amp.GradScaler("cpu")`."""
 
+from __future__ import annotations
+
 import warnings
 
 import mindtorch_v2 as torch
@@ -11,7 +13,12 @@ class GradScaler(torch.amp.GradScaler):
     """`torch.amp.GradScaler("cpu", ...)`; warns that it is an old form."""
 
     def __init__(
-        self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
     ) -> None:
         warnings.warn(
             "`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` "

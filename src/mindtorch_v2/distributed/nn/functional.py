@@ -3,11 +3,20 @@
 All ranks have to call backward, as its collectives need them all.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.autograd import Function
 from mindtorch_v2.distributed import _groups as groups
 from mindtorch_v2.distributed import _operations as collectives
 from mindtorch_v2.distributed._reduce_op import ReduceOp
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed._group import ProcessGroup
+
 
 __all__ = [
     "all_gather",
@@ -24,14 +33,14 @@ __all__ = [
 
 class _AllReduce(Function):
     @staticmethod
-    def forward(ctx, op, group, tensor):
+    def forward(ctx: Any, op: Any, group: ProcessGroup | None, tensor: torch.Tensor) -> torch.Tensor:
         ctx.op, ctx.group = op, group
         result = tensor.clone(memory_format=torch.contiguous_format)
         collectives.all_reduce(result, op, group)
         return result
 
     @staticmethod
-    def backward(ctx, grad) -> tuple:
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple:
         return None, None, _AllReduce.apply(ctx.op, ctx.group, grad)
 
 
@@ -39,14 +48,16 @@ class _AllToAll(Function):
     """Exchange of what each rank has for each: both a gather and a scatter are one with parts that are not there."""
 
     @staticmethod
-    def forward(ctx, group, shapes, *tensors):
+    def forward(
+        ctx: Any, group: ProcessGroup | None, shapes: Sequence[Sequence[int]], *tensors: Any
+    ) -> tuple[torch.Tensor, ...]:
         ctx.group, ctx.shapes = group, [tensor.shape for tensor in tensors]
         outputs = [torch.empty(shape, dtype=tensors[0].dtype, device=tensors[0].device) for shape in shapes]
         collectives.all_to_all(outputs, [tensor.contiguous() for tensor in tensors], group)
         return tuple(outputs)
 
     @staticmethod
-    def backward(ctx, *grads) -> tuple:
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
         return None, None, *_AllToAll.apply(ctx.group, ctx.shapes, *grads)
 
 
@@ -58,23 +69,31 @@ def _only_for(root, tensor, group) -> tuple:
     return parts, [tensor.shape if rank == root else (0,)] * size
 
 
-def all_reduce(tensor, op=ReduceOp.SUM, group=None):
+def all_reduce(tensor: torch.Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None) -> torch.Tensor:
     """`tensor` combined over all ranks. Its gradient is combined likewise, which is right for SUM and AVG."""
     return _AllReduce.apply(op, group, tensor)
 
 
-def all_gather(tensor, group=None):
+def all_gather(tensor: torch.Tensor, group: ProcessGroup | None = None) -> tuple[torch.Tensor, ...]:
     """The `tensor` of each rank, as a tuple. Its gradient is the sum of what the ranks have for it."""
     size = groups.get_world_size(group)
     return _AllToAll.apply(group, [tensor.shape] * size, *([tensor] * size))
 
 
-def all_to_all(output_tensor_list, input_tensor_list, group=None):
+def all_to_all(
+    output_tensor_list: list[torch.Tensor], input_tensor_list: list[torch.Tensor], group: ProcessGroup | None = None
+) -> tuple[torch.Tensor, ...]:
     """The parts that each rank has for this one, as a tuple, in the shapes of `output_tensor_list`."""
     return _AllToAll.apply(group, [tensor.shape for tensor in output_tensor_list], *input_tensor_list)
 
 
-def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None):
+def all_to_all_single(
+    output: torch.Tensor,
+    input: torch.Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: ProcessGroup | None = None,
+) -> torch.Tensor:
     """The ranks' parts of their `input` for this one, one after the other, along the first dimension."""
     size = groups.get_world_size(group)
     sends = input.split(input_split_sizes or input.shape[0] // size)
@@ -82,14 +101,16 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     return torch.cat(_AllToAll.apply(group, shapes, *sends))
 
 
-def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None):
+def reduce_scatter(
+    output: torch.Tensor, input_list: list[torch.Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None
+) -> torch.Tensor:
     """The ranks' `input_list[rank]`, summed, for each rank. NotImplementedError for another `op` than SUM."""
     if op != ReduceOp.SUM:
         raise NotImplementedError(f"torch.distributed.nn.functional.reduce_scatter: {op} has no gradient here")
     return torch.stack(_AllToAll.apply(group, [output.shape] * len(input_list), *input_list)).sum(0)
 
 
-def broadcast(tensor, src, group=None):
+def broadcast(tensor: torch.Tensor, src: int, group: ProcessGroup | None = None) -> torch.Tensor:
     """The `tensor` of the rank `src` of the job. Its gradient is the sum of all ranks'."""
     root = groups.get_group_rank(group, src)
     size = groups.get_world_size(group)
@@ -99,7 +120,7 @@ def broadcast(tensor, src, group=None):
     return _AllToAll.apply(group, shapes, *_attached(parts, tensor))[root]
 
 
-def gather(tensor, dst=0, group=None):
+def gather(tensor: torch.Tensor, dst: int = 0, group: ProcessGroup | None = None) -> tuple[torch.Tensor, ...]:
     """The `tensor` of each rank, as a tuple, on the rank `dst` of the job; zeros elsewhere."""
     root = groups.get_group_rank(group, dst)
     parts, shapes = _only_for(root, tensor, group)
@@ -109,7 +130,7 @@ def gather(tensor, dst=0, group=None):
     return tuple(torch.zeros_like(tensor) + part.sum() for part in found)
 
 
-def scatter(tensors, src=0, group=None):
+def scatter(tensors: Any, src: int = 0, group: ProcessGroup | None = None) -> torch.Tensor:
     """The part for this rank of the list of the rank `src` of the job; the other ranks give lists of the same shapes."""
     root = groups.get_group_rank(group, src)
     own = groups.get_rank(group)
@@ -118,7 +139,7 @@ def scatter(tensors, src=0, group=None):
     return _AllToAll.apply(group, shapes, *_attached(parts, tensors[own]))[root]
 
 
-def reduce(tensor, dst, op=ReduceOp.SUM, group=None):
+def reduce(tensor: torch.Tensor, dst: int, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None) -> torch.Tensor:
     """`tensor` summed over all ranks on the rank `dst` of the job; zeros elsewhere. NotImplementedError for another `op`."""
     if op != ReduceOp.SUM:
         raise NotImplementedError(f"torch.distributed.nn.functional.reduce: {op} has no gradient here")

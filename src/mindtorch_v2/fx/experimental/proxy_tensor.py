@@ -3,10 +3,15 @@
 A mode sees the operators; which value of the graph a tensor is stands in a table by the tensor's identity.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
 import weakref
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
@@ -22,6 +27,12 @@ from mindtorch_v2.fx.proxy import Proxy
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode
 from mindtorch_v2.utils.weak import WeakIdKeyDictionary
+
+if TYPE_CHECKING:
+    from mindtorch_v2._operators.table.returns import ReturnType
+    from mindtorch_v2.nn.modules.multihead_attention import MultiheadAttention
+    from mindtorch_v2.nn.modules.sparse import Embedding
+
 
 __all__ = [
     "ProxyTorchDispatchMode",
@@ -51,13 +62,15 @@ class PythonKeyTracer(Tracer):
         super().__init__(autowrap_modules=())
         self.tensor_tracker = WeakIdKeyDictionary()
 
-    def call_module(self, m, forward, args, kwargs):
+    def call_module(self, m: torch.nn.Module, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return forward(*args, **kwargs)
 
-    def getattr(self, attr, attr_val, parameter_proxy_cache):
+    def getattr(
+        self, attr: str, attr_val: Any, parameter_proxy_cache: dict[Any, Any]
+    ) -> torch.Tensor | torch.nn.Module | MultiheadAttention | Embedding:
         return attr_val
 
-    def create_arg(self, a):
+    def create_arg(self, a: Any) -> Any:
         if isinstance(a, torch.nn.Parameter):
             for name, parameter in self.root.named_parameters():
                 if parameter is a:
@@ -65,7 +78,7 @@ class PythonKeyTracer(Tracer):
             return self.create_node("get_attr", self._keep(a, "_param_constant"), (), {})
         return super().create_arg(a)
 
-    def path_of_module(self, mod):
+    def path_of_module(self, mod: torch.nn.Module) -> str:
         try:
             return super().path_of_module(mod)
         except NameError:
@@ -77,16 +90,18 @@ class _Known:
 
     __slots__ = ("constant", "proxy")
 
-    def __init__(self, proxy, constant) -> None:
+    def __init__(self, proxy: Proxy, constant: Any) -> None:
         self.proxy, self.constant = proxy, constant
 
 
-def has_proxy_slot(obj, tracer) -> bool:
+def has_proxy_slot(obj: Any, tracer: Any) -> bool:
     """Whether the tensor is a value of the tracer's graph."""
     return obj in tracer.tensor_tracker
 
 
-def get_proxy_slot(obj, tracer, default=_missing, transform=lambda known: known):
+def get_proxy_slot(
+    obj: Any, tracer: Any, default: Any = _missing, transform: Callable[..., Any] = lambda known: known
+) -> Proxy:
     """`transform` of what is known of a tensor (with `.proxy`), or the default; RuntimeError if there is neither."""
     known = tracer.tensor_tracker.get(obj)
     if known is not None:
@@ -96,12 +111,14 @@ def get_proxy_slot(obj, tracer, default=_missing, transform=lambda known: known)
     return default
 
 
-def track_tensor(tensor, proxy, *, constant, tracer) -> None:
+def track_tensor(tensor: Any, proxy: Proxy, *, constant: Any, tracer: Any) -> None:
     """Say that a tensor is the value of a proxy of the tracer's."""
     tracer.tensor_tracker[tensor] = _Known(proxy, constant)
 
 
-def track_tensor_tree(inner_res, proxy_res, *, constant, tracer):
+def track_tensor_tree(
+    inner_res: Any, proxy_res: Proxy, *, constant: Any, tracer: Any
+) -> list[Any] | tuple[Any, ...] | torch.Tensor | ReturnType | None:
     """Say that the tensors in a tree of results are the values of `proxy_res`, or its items; returns the tree."""
     if isinstance(inner_res, torch.Tensor):
         _describe(proxy_res, inner_res)
@@ -123,7 +140,7 @@ _snapshots: weakref.WeakKeyDictionary = (
 def _describe(proxy, value) -> None:
     """Leave in the node what is known of its value: "val", and "tensor_meta" for one tensor."""
 
-    def snapshot(each):
+    def snapshot(each: Any) -> torch.Tensor | None:
         if not isinstance(each, torch.Tensor):
             return each
         if isinstance(each, FakeTensor):
@@ -144,20 +161,28 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     With `pre_dispatch` these are the operators that the program calls, else those that are reached below autograd.
     """
 
-    def __init__(self, tracer, tracing_mode, decomposition_table=None, pre_dispatch=False) -> None:
+    def __init__(
+        self,
+        tracer: Any,
+        tracing_mode: str,
+        decomposition_table: dict[Any, Callable[..., Any]] | None = None,
+        pre_dispatch: bool = False,
+    ) -> None:
         self.tracer = tracer
         self.tracing_mode = tracing_mode
         self.enable_tracing = True
         self.decomp_table = decomposition_table or {}
         self._pre_dispatch = contextlib.ExitStack() if pre_dispatch else None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         super().__enter__()
         if self._pre_dispatch is not None:
             self._pre_dispatch.enter_context(_pre_dispatch.recording(self))
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if self._pre_dispatch is not None:
             self._pre_dispatch.pop_all().__exit__(exc_type, exc_value, traceback)
         super().__exit__(exc_type, exc_value, traceback)
@@ -166,12 +191,14 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def is_infra_mode(cls) -> bool:
         return True
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not self.enable_tracing or self._pre_dispatch is not None:
             return func(*args, **(kwargs or {}))
         return self.take(func, args, kwargs or {})
 
-    def take(self, func, args, kwargs):
+    def take(
+        self, func: Callable[..., Any], args: Any, kwargs: Any
+    ) -> int | list[torch.Tensor | None] | tuple[torch.Tensor | None, ...] | torch.Tensor | ReturnType:
         """Record a call of an operator, and run it."""
         if not self.enable_tracing:
             return func(*args, **kwargs)
@@ -219,7 +246,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._rename_written(func, args, kwargs, proxy)
         return track_tensor_tree(result, proxy, constant=constant, tracer=self.tracer)
 
-    def _record_value(self, func, args):
+    def _record_value(self, func, args) -> int:
         """An element of a tensor: a node that gives a number."""
         value = func(*args)
         proxy = self.tracer.create_proxy(
@@ -239,7 +266,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if facts_of(func._handle).lifts or not leaves or any(each is None or each.constant is None for each in known):
             return None
 
-        def value_of(each):
+        def value_of(each: Any) -> torch.Tensor:
             return self._known(each).constant if isinstance(each, torch.Tensor) else each
 
         return pytree.tree_map(value_of, (tuple(args), dict(kwargs)))
@@ -251,7 +278,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return None
         if facts_of(func._handle).lifts and isinstance(result, torch.Tensor) and leaves[0].numel() <= _CONSTANT_LIMIT:
             with _torch_dispatch.no_modes():
-                source = leaves[0].constant if isinstance(leaves[0], FakeTensor) else leaves[0]
+                fake = isinstance(leaves[0], FakeTensor)
+                source = leaves[0].constant if fake else leaves[0]
                 return None if source is None else source.clone()
         if constants is None or writes or func._handle.random or _says_where(constants[1]):
             return None
@@ -277,19 +305,19 @@ def _says_where(kwargs) -> bool:
     return kwargs.get("device") is not None
 
 
-def get_innermost_proxy_mode():
+def get_innermost_proxy_mode() -> ProxyTorchDispatchMode | None:
     """The innermost mode that records, or None."""
     modes = [mode for mode in _torch_dispatch.modes() if isinstance(mode, ProxyTorchDispatchMode)]
     return modes[-1] if modes else None
 
 
-def get_proxy_mode():
+def get_proxy_mode() -> ProxyTorchDispatchMode | None:
     """The mode that records what runs now, or None."""
     return get_innermost_proxy_mode()
 
 
 @contextlib.contextmanager
-def disable_proxy_modes_tracing():
+def disable_proxy_modes_tracing() -> Iterator[ProxyTorchDispatchMode | None]:
     """Within the block operators run unrecorded; gives the mode, or None."""
     with _torch_dispatch.no_modes() as before:
         kept = [mode for mode in before if not isinstance(mode, ProxyTorchDispatchMode)]
@@ -303,7 +331,9 @@ def disable_proxy_modes_tracing():
 
 
 @contextlib.contextmanager
-def decompose(decomposition_table):
+def decompose(
+    decomposition_table: dict[Any, Callable[..., Any]] | None,
+) -> Iterator[dict[Any, Callable[..., Any]] | None]:
     """Within the block the recording mode replaces operators by their entries in this table as well."""
     mode = get_proxy_mode()
     if mode is None:
@@ -318,7 +348,7 @@ def decompose(decomposition_table):
 maybe_disable_fake_tensor_mode = unset_fake_temporarily
 
 
-def dispatch_trace(root, tracer, concrete_args=None):
+def dispatch_trace(root: Any, tracer: Any, concrete_args: Any = None) -> GraphModule:
     """The GraphModule of `root`, traced by `tracer`."""
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
@@ -338,7 +368,7 @@ def _recording(f, tensors, tracer, mode):
     """`f` on proxies: it is run on the tensors that they stand for."""
 
     @functools.wraps(f)
-    def recorded(*proxies):
+    def recorded(*proxies: Any) -> list[Any] | tuple[Any, ...] | ReturnType | None:
         flat_proxies, flat_tensors = pytree.tree_leaves(proxies), pytree.tree_leaves(tensors)
         for proxy, value in zip(flat_proxies, flat_tensors):
             if isinstance(value, torch.Tensor):
@@ -356,17 +386,17 @@ def _recording(f, tensors, tracer, mode):
 
 
 def make_fx(
-    f,
-    decomposition_table=None,
-    tracing_mode="real",
-    _allow_non_fake_inputs=False,
+    f: Callable[..., Any],
+    decomposition_table: dict[Any, Callable[..., Any]] | None = None,
+    tracing_mode: str = "real",
+    _allow_non_fake_inputs: bool = False,
     *,
-    pre_dispatch=False,
-    record_module_stack=False,
-    _allow_fake_constant=False,
-    _error_on_data_dependent_ops=True,
-    record_stack_traces=False,
-):
+    pre_dispatch: bool = False,
+    record_module_stack: bool = False,
+    _allow_fake_constant: bool = False,
+    _error_on_data_dependent_ops: bool = True,
+    record_stack_traces: bool = False,
+) -> Callable[..., Any]:
     """A function that runs `f` with given arguments and returns the GraphModule of the operators that ran, below autograd.
 
     `tracing_mode` "real" runs on the arguments, "fake" on fake tensors with their shapes, "symbolic" on fake tensors whose
@@ -387,7 +417,7 @@ def make_fx(
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"tracing_mode must be real/fake/symbolic, got {tracing_mode}")
 
-    def trace(args, fake_mode):
+    def trace(args: Any, fake_mode: Any) -> GraphModule:
         tracer = PythonKeyTracer()
         tracer.record_stack_traces = record_stack_traces
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table, pre_dispatch)
@@ -398,7 +428,7 @@ def make_fx(
             return dispatch_trace(recorded, tracer, tuple(pytree.tree_map(lambda _: PH, args)))
 
     @functools.wraps(f)
-    def wrapped(*args):
+    def wrapped(*args: Any) -> GraphModule:
         if tracing_mode == "symbolic":
             args, fake_mode = _opening.symbolic_arguments(args, _allow_non_fake_inputs)
             module = trace(args, fake_mode)
@@ -413,11 +443,17 @@ def make_fx(
     return wrapped
 
 
-def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposition_table=None):
+def get_isolated_graphmodule(
+    func: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    tracing_mode: str = "real",
+    decomposition_table: dict[Any, Callable[..., Any]] | None = None,
+) -> GraphModule:
     """The GraphModule of `func(*args, **kwargs)`, whose input is the list of its leaves, apart from any trace that runs."""
     leaves, spec = pytree.tree_flatten((args, kwargs))
 
-    def of_leaves(flat):
+    def of_leaves(flat: Sequence[torch.Tensor]) -> torch.Tensor:
         args, kwargs = pytree.tree_unflatten(flat, spec)
         return func(*args, **kwargs)
 

@@ -1,10 +1,18 @@
 """Shapes and dtypes of the values of a graph, noted as it runs once."""
 
+from __future__ import annotations
+
 import typing
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.fx.interpreter import Interpreter
 from mindtorch_v2.fx.node import map_aggregate
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph_module import GraphModule
+    from mindtorch_v2.fx.node import Node
+
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 
@@ -44,12 +52,12 @@ class ShapeProp(Interpreter):
     [(2, 3), (3,), (3,)]
     """
 
-    def __init__(self, gm, fake_mode=None) -> None:
+    def __init__(self, gm: GraphModule, fake_mode: Any = None) -> None:
         super().__init__(gm)
         self.fake_mode = fake_mode
         self.real_module = self.module
 
-    def run_node(self, n):
+    def run_node(self, n: Node) -> Any:
         try:
             if self.fake_mode is not None:
                 with self.fake_mode:
@@ -60,7 +68,7 @@ class ShapeProp(Interpreter):
             raise RuntimeError(f"ShapeProp error for: node={n.format_node()} with meta={n.meta}") from error
         found = False
 
-        def note(value):
+        def note(value: Any) -> float | TensorMetadata:
             nonlocal found
             if not isinstance(value, torch.Tensor):
                 return value
@@ -75,8 +83,8 @@ class ShapeProp(Interpreter):
         n.meta["type"] = type(result)
         return result
 
-    def propagate(self, *args):
+    def propagate(self, *args: Any) -> Any:
         """Run with these arguments; the result."""
         if self.fake_mode is not None:
-            args = [self.fake_mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in args]
+            args = tuple(self.fake_mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in args)
         return super().run(*args)

@@ -1,5 +1,10 @@
 """Cutting a graph module into submodules that are called one after the other."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2.fx.graph import Graph
 from mindtorch_v2.fx.graph_module import GraphModule
@@ -12,15 +17,17 @@ __all__ = ["Partition", "split_module"]
 class Partition:
     """One part: its nodes, what it takes and gives, and the parts before and after it."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self.submod_name = f"submod_{name}"
-        self.node_names = []
-        self.inputs, self.outputs = {}, {}
-        self.dependencies, self.dependents = {}, {}
+        self.node_names: list[Any] = []
+        self.inputs: dict[Any, Any] = {}
+        self.outputs: dict[Any, Any] = {}
+        self.dependencies: dict[Any, Any] = {}
+        self.dependents: dict[Any, Any] = {}
         self.graph = Graph()
-        self.environment = {}
-        self.targets = {}
+        self.environment: dict[Any, Any] = {}
+        self.targets: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return (
@@ -39,23 +46,25 @@ def _reach(module, path):
 
 
 def split_module(
-    m,
-    root_m,
-    split_callback,
-    qualname_map=None,
-    keep_original_order=False,
-    keep_original_node_name=False,
-    keep_original_input_name=True,
+    m: torch.nn.Module,
+    root_m: torch.nn.Module,
+    split_callback: Callable[..., Any],
+    qualname_map: dict[str, str] | None = None,
+    keep_original_order: bool = False,
+    keep_original_node_name: bool = False,
+    keep_original_input_name: bool = True,
     *,
-    partition_affix=None,
-    tuple_return=False,
-):
+    partition_affix: str | None = None,
+    tuple_return: bool = False,
+) -> GraphModule:
     """A GraphModule that calls `submod_<n>` for each part of the GraphModule `m`; `split_callback(node)` says which.
 
     `qualname_map` gets the old path of each module that is moved. Parts are called in an order that their values allow, by
     `keep_original_order` in that of their first nodes. RuntimeError if two parts need each other.
     """
-    parts, place_of, by_name = {}, {}, {node.name: node for node in m.graph.nodes}
+    parts: dict[Any, Any] = {}
+    place_of: dict[Any, Any] = {}
+    by_name = {node.name: node for node in m.graph.nodes}
     for node in m.graph.nodes:
         if node.op in ("placeholder", "get_attr", "output"):
             continue
@@ -118,7 +127,7 @@ def _sorted(parts):
 
 
 def _make_inputs(part, m, by_name, keep_names) -> None:
-    def is_module(name):
+    def is_module(name: str) -> bool:
         node = by_name[name]
         return node.op == "get_attr" and isinstance(_reach(m, node.target), torch.nn.Module)
 
@@ -163,7 +172,7 @@ def _base_inputs(m) -> tuple:
     return base, values, attributes
 
 
-def _call_part(part, root, base, values, attributes, by_name, tuple_return):
+def _call_part(part, root, base, values, attributes, by_name, tuple_return) -> None:
     results = tuple(part.environment[by_name[name]] for name in part.outputs)
     single = len(results) == 1 and not tuple_return
     if results:

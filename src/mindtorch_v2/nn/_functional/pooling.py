@@ -286,7 +286,7 @@ def adaptive_max_pool1d(input: torch.Tensor, output_size: int | Sequence[int], r
 
 @overridable
 def adaptive_max_pool2d_with_indices(
-    input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False
+    input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
     return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
@@ -297,7 +297,9 @@ def _adaptive_max_pool2d(input, output_size, return_indices=False):
     return adaptive_max_pool2d_with_indices(input, output_size)[0]
 
 
-def adaptive_max_pool2d(input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Any:
     """Max pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
     function = adaptive_max_pool2d_with_indices if return_indices else _adaptive_max_pool2d
     return function(input, output_size, return_indices)
@@ -305,7 +307,7 @@ def adaptive_max_pool2d(input: torch.Tensor, output_size: int | Sequence[int], r
 
 @overridable
 def adaptive_max_pool3d_with_indices(
-    input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False
+    input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`."""
     return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
@@ -316,20 +318,22 @@ def _adaptive_max_pool3d(input, output_size, return_indices=False):
     return adaptive_max_pool3d_with_indices(input, output_size)[0]
 
 
-def adaptive_max_pool3d(input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(
+    input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Any:
     """Max pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
     function = adaptive_max_pool3d_with_indices if return_indices else _adaptive_max_pool3d
     return function(input, output_size, return_indices)
 
 
 @overridable
-def adaptive_avg_pool2d(input: torch.Tensor, output_size: int | Sequence[int]) -> torch.Tensor:
+def adaptive_avg_pool2d(input: torch.Tensor, output_size: int | Sequence[int | None] | None) -> torch.Tensor:
     """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
     return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 @overridable
-def adaptive_avg_pool3d(input: torch.Tensor, output_size: int | Sequence[int]) -> torch.Tensor:
+def adaptive_avg_pool3d(input: torch.Tensor, output_size: int | Sequence[int | None] | None) -> torch.Tensor:
     """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
     return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 

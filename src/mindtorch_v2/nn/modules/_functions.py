@@ -40,7 +40,7 @@ class CrossMapLRN2d(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, input: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: int = 1
+        ctx: Any, input: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1
     ) -> torch.Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")

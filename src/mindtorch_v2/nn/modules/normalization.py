@@ -42,7 +42,7 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """Local response normalization of `(N, C, H, W)`, whose window is cut at the first and last channels."""
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: int = 1) -> None:
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
         self.size = size
         self.alpha = alpha

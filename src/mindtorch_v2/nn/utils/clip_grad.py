@@ -23,7 +23,7 @@ def _as_list(tensors) -> list:
     return list(tensors)
 
 
-def _use_foreach(foreach, tensors, device) -> torch.Tensor:
+def _use_foreach(foreach, tensors, device) -> bool:
     """Whether to take the multi-tensor functions; `foreach` True insists on them."""
     if foreach is None:
         return _has_foreach_support(tensors, device)

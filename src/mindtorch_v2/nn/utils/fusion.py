@@ -39,8 +39,8 @@ def fuse_conv_bn_weights(
     bn_rm: torch.Tensor,
     bn_rv: torch.Tensor,
     bn_eps: float,
-    bn_w: torch.Tensor,
-    bn_b: torch.Tensor,
+    bn_w: torch.Tensor | None,
+    bn_b: torch.Tensor | None,
     transpose: bool = False,
 ) -> tuple:
     """The weight and bias of a convolution that includes the batch normalization, as parameters."""

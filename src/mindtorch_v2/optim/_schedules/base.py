@@ -1,8 +1,13 @@
 """`LRScheduler`: counting epochs, writing rates into parameter groups, and the checks on call order."""
 
+from __future__ import annotations
+
 import types
 import warnings
+from collections.abc import Callable
 from functools import wraps
+from types import TracebackType
+from typing import Any, Self
 from weakref import ref
 
 import mindtorch_v2 as torch
@@ -21,7 +26,7 @@ _ORDER_HELP = "See more details at https://pytorch.org/docs/stable/optim.html#ho
 def _format_param(name, optimizer, param) -> list:
     """`param` as one value per parameter group: a list is checked for its length, a value is repeated."""
 
-    def own(value):
+    def own(value: float) -> float:
         return value.clone() if isinstance(value, torch.Tensor) else value
 
     if isinstance(param, (list, tuple)):
@@ -59,7 +64,7 @@ class LRScheduler:
     _get_lr_called_within_step = False
     _is_initial = False
 
-    def __init__(self, optimizer, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
@@ -90,19 +95,19 @@ class LRScheduler:
         """Everything but the optimizer, as a dict."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over a `state_dict`."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[float | torch.Tensor]:
         """The groups' rates as the last step set them."""
         return self._last_lr
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         """The groups' rates for `self.last_epoch`, from those in force (the chainable form)."""
         raise NotImplementedError
 
-    def step(self, epoch=None) -> None:
+    def step(self, epoch: int | None = None) -> None:
         """Goes on to the next epoch, or to `epoch`, and sets the groups' rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -147,7 +152,7 @@ class _LRScheduler(LRScheduler):
     """The base's name in old programs."""
 
 
-def _track_steps(optimizer):
+def _track_steps(optimizer) -> None:
     """Wraps `optimizer.step` so that it notes in `optimizer._opt_called` that it ran."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
@@ -156,12 +161,12 @@ def _track_steps(optimizer):
     func = step.__func__
 
     @wraps(func)
-    def wrapper(*args, **kwargs):
-        owner = optimizer_ref()
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        owner: Any = optimizer_ref()
         owner._opt_called = True
         return func.__get__(owner, type(owner))(*args, **kwargs)
 
-    wrapper._wrapped_by_lr_sched = True
+    wrapper._wrapped_by_lr_sched = True  # type: ignore[attr-defined]  # (a mark on the function)
     optimizer.step = wrapper
 
 
@@ -177,30 +182,30 @@ def _warn_get_lr_called_within_step(lr_scheduler) -> None:
 class _enable_get_lr_call:
     """While entered, `get_lr` is being called by the scheduler itself and does not warn."""
 
-    def __init__(self, o) -> None:
+    def __init__(self, o: Any) -> None:
         self.o = o
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.o._get_lr_called_within_step = True
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(self, exc_type: Any, exc_value: BaseException | None, traceback: TracebackType | None) -> None:
         self.o._get_lr_called_within_step = False
 
 
 class _initial_mode:
     """While entered, the scheduler makes the step that belongs to its creation."""
 
-    def __init__(self, o) -> None:
+    def __init__(self, o: Any) -> None:
         self.o = o
 
     def __enter__(self) -> None:
         self.o._is_initial = True
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(self, exc_type: Any, exc_value: BaseException | None, traceback: TracebackType | None) -> None:
         self.o._is_initial = False
 
 
-def is_plain_function(fn) -> bool:
+def is_plain_function(fn: Callable[..., Any]) -> bool:
     """Whether `fn` is a function or lambda, whose state cannot be saved, not a callable object."""
     return isinstance(fn, types.FunctionType)

@@ -1,9 +1,16 @@
 """Schedules made of schedules: one after the other, or all at once."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.optim._schedules.base import LRScheduler, _param_groups_val_list, _update_param_group_val
 from mindtorch_v2.optim._schedules.plateau import ReduceLROnPlateau
+
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import Optimizer
 
 
 def _check_parts(name, schedulers, optimizer) -> None:
@@ -26,12 +33,14 @@ def _check_parts(name, schedulers, optimizer) -> None:
 class _Composed(LRScheduler):
     """State dicts of composed schedules hold their parts' state dicts."""
 
-    def state_dict(self):
+    _schedulers: Any
+
+    def state_dict(self) -> dict[str, Any]:
         state = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         saved = state_dict.pop("_schedulers")
         self.__dict__.update(state_dict)
         # The caller's dict is left as it was.
@@ -43,7 +52,9 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """`schedulers` one after the other; the next begins, at its own epoch 0, at each epoch in `milestones`."""
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1
+    ) -> None:
         if len(schedulers) < 1:
             raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
         _check_parts("SequentialLR", schedulers, optimizer)
@@ -65,7 +76,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def recursive_undo(self, sched=None) -> None:
+    def recursive_undo(self, sched: LRScheduler | None = None) -> None:
         """Takes back the step that each part, and each part's part, made when it was created."""
         scheds = self if sched is None else sched
         if hasattr(scheds, "_schedulers"):
@@ -74,7 +85,7 @@ class SequentialLR(_Composed):
         elif hasattr(scheds, "last_epoch"):
             scheds.last_epoch -= 1
 
-    def step(self):
+    def step(self) -> None:  # type: ignore[override]  # (its parts have the epochs)
         """Goes on to the next epoch with the schedule whose turn it is."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
@@ -89,7 +100,7 @@ class SequentialLR(_Composed):
 class ChainedScheduler(_Composed):
     """All `schedulers` at every step, each working on the rate that the one before left."""
 
-    def __init__(self, schedulers, optimizer=None) -> None:
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
         optimizer = optimizer or schedulers[0].optimizer
@@ -98,7 +109,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = optimizer
         self._last_lr = _param_groups_val_list(self._schedulers[-1].optimizer, "lr")
 
-    def step(self):
+    def step(self) -> None:  # type: ignore[override]  # (its parts have the epochs)
         """One step of every part."""
         for scheduler in self._schedulers:
             scheduler.step()

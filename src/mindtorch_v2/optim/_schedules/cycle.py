@@ -1,7 +1,11 @@
 """Schedules that move rate and momentum in cycles: `CyclicLR` (Smith, 2017), `OneCycleLR` (Smith & Topin, 2019)."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from mindtorch_v2.optim._schedules.base import (
     LRScheduler,
@@ -13,7 +17,7 @@ from mindtorch_v2.optim._schedules.base import (
 from mindtorch_v2.optim.optimizer import Optimizer
 
 
-def _set_momentum(group, use_beta1, value):
+def _set_momentum(group, use_beta1, value) -> None:
     """Writes momentum, or beta1 for algorithms of Adam's kind."""
     if use_beta1:
         group["betas"] = (value, *group["betas"][1:])
@@ -37,19 +41,19 @@ class CyclicLR(LRScheduler):
 
     def __init__(
         self,
-        optimizer,
-        base_lr,
-        max_lr,
-        step_size_up=2000,
-        step_size_down=None,
-        mode="triangular",
-        gamma=1.0,
-        scale_fn=None,
-        scale_mode="cycle",
-        cycle_momentum=True,
-        base_momentum=0.8,
-        max_momentum=0.9,
-        last_epoch=-1,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: float = 2000,
+        step_size_down: float | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.8,
+        max_momentum: float = 0.9,
+        last_epoch: int = -1,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -67,7 +71,7 @@ class CyclicLR(LRScheduler):
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode = mode
         self.gamma = gamma
-        self._scale_fn_ref = None
+        self._scale_fn_ref: Any = None
         self._scale_fn_custom = scale_fn
         self.scale_mode = scale_mode
         self._init_scale_fn()
@@ -86,7 +90,7 @@ class CyclicLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
-    def _init_scale_fn(self):
+    def _init_scale_fn(self) -> None:
         if self._scale_fn_custom is not None:
             return
         if self.mode == "triangular":
@@ -99,7 +103,7 @@ class CyclicLR(LRScheduler):
             self._scale_fn_ref = partial(self._exp_range_scale_fn, self.gamma)
             self.scale_mode = "iterations"
 
-    def scale_fn(self, x):
+    def scale_fn(self, x: float) -> float:
         """The height of the cycle or iteration `x`, relative to the first."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
@@ -110,14 +114,14 @@ class CyclicLR(LRScheduler):
         return 1.0
 
     @staticmethod
-    def _triangular2_scale_fn(x):
+    def _triangular2_scale_fn(x) -> float:
         return 1 / (2.0 ** (x - 1))
 
     @staticmethod
-    def _exp_range_scale_fn(gamma, x):
+    def _exp_range_scale_fn(gamma, x) -> float:
         return gamma**x
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         """The rates for this batch; sets the momenta too."""
         _warn_get_lr_called_within_step(self)
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -136,7 +140,7 @@ class CyclicLR(LRScheduler):
                 _set_momentum(group, self.use_beta1, momentum)
         return lrs
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer; of a custom `scale_fn` its attributes, if it is a callable object."""
         state = super().state_dict()
         state.pop("_scale_fn_ref", None)
@@ -146,7 +150,7 @@ class CyclicLR(LRScheduler):
         )
         return state
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         attributes = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
         # The caller's dict is left as it was.
@@ -165,20 +169,20 @@ class OneCycleLR(LRScheduler):
 
     def __init__(
         self,
-        optimizer,
-        max_lr,
-        total_steps=None,
-        epochs=None,
-        steps_per_epoch=None,
-        pct_start=0.3,
-        anneal_strategy="cos",
-        cycle_momentum=True,
-        base_momentum=0.85,
-        max_momentum=0.95,
-        div_factor=25.0,
-        final_div_factor=1e4,
-        three_phase=False,
-        last_epoch=-1,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.85,
+        max_momentum: float = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -211,7 +215,7 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     @staticmethod
-    def _count_steps(total_steps, epochs, steps_per_epoch):
+    def _count_steps(total_steps, epochs, steps_per_epoch) -> int:
         if total_steps is not None:
             if total_steps <= 0 or not isinstance(total_steps, int):
                 raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
@@ -226,7 +230,7 @@ class OneCycleLR(LRScheduler):
 
     @staticmethod
     def _phases(total_steps, pct_start, three_phase) -> list:
-        def phase(end_step, start, end, start_momentum, end_momentum) -> dict:
+        def phase(end_step: float, start: str, end: str, start_momentum: str, end_momentum: str) -> dict:
             return {
                 "end_step": end_step,
                 "start_lr": start,
@@ -245,22 +249,22 @@ class OneCycleLR(LRScheduler):
             phase(total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
         ]
 
-    def _anneal_func(self, start, end, pct):
+    def _anneal_func(self, start, end, pct) -> float:
         if self._anneal_func_type == "cos":
             return self._annealing_cos(start, end, pct)
         return self._annealing_linear(start, end, pct)
 
     @staticmethod
-    def _annealing_cos(start, end, pct):
+    def _annealing_cos(start, end, pct) -> float:
         """Half a cosine from `start` to `end` as `pct` goes from 0 to 1."""
         return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
 
     @staticmethod
-    def _annealing_linear(start, end, pct):
+    def _annealing_linear(start, end, pct) -> float:
         """A straight line from `start` to `end` as `pct` goes from 0 to 1."""
         return (end - start) * pct + start
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         """The rates for this batch; sets the momenta too. ValueError past the last step."""
         _warn_get_lr_called_within_step(self)
         step = self.last_epoch

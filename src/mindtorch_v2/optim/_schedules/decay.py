@@ -1,8 +1,12 @@
 """Schedules given by a formula of the epoch: lambda, step, constant, linear, exponential, polynomial, cosine."""
 
+from __future__ import annotations
+
 import math
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.optim._schedules.base import (
     LRScheduler,
@@ -13,11 +17,19 @@ from mindtorch_v2.optim._schedules.base import (
     is_plain_function,
 )
 
+if TYPE_CHECKING:
+    from mindtorch_v2.optim.optimizer import Optimizer
+
 
 class _PerGroupFunctions(LRScheduler):
     """One function of the epoch per group. Callable objects are saved by their attributes, functions not at all."""
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         if isinstance(lr_lambda, (list, tuple)):
             if len(lr_lambda) != len(optimizer.param_groups):
                 raise ValueError(f"Expected {len(optimizer.param_groups)} lr_lambdas, but got {len(lr_lambda)}")
@@ -26,12 +38,12 @@ class _PerGroupFunctions(LRScheduler):
             self.lr_lambdas = [lr_lambda] * len(optimizer.param_groups)
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         state = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "lr_lambdas")}
         state["lr_lambdas"] = [None if is_plain_function(fn) else fn.__dict__.copy() for fn in self.lr_lambdas]
         return state
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         saved = state_dict.pop("lr_lambdas")
         self.__dict__.update(state_dict)
         # The caller's dict is left as it was.
@@ -52,7 +64,7 @@ class LambdaLR(_PerGroupFunctions):
 class MultiplicativeLR(_PerGroupFunctions):
     """Each group's rate in force times `lr_lambda(epoch)`."""
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self._is_initial:
             return self._current()
@@ -62,12 +74,12 @@ class MultiplicativeLR(_PerGroupFunctions):
 class StepLR(LRScheduler):
     """The rate times `gamma` every `step_size` epochs."""
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return self._current()
@@ -80,12 +92,12 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """The rate times `gamma` at each of the epochs in `milestones`."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self.last_epoch not in self.milestones:
             return self._current()
@@ -99,14 +111,16 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The rate times `factor` until epoch `total_iters`, then as given."""
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self.last_epoch == 0:
             return [lr * self.factor for lr in self._current()]
@@ -122,7 +136,14 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """The rate's factor goes in a straight line from `start_factor` to `end_factor` over `total_iters` epochs."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         if start_factor > 1.0 or start_factor <= 0:
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor > 1.0 or end_factor < 0:
@@ -132,7 +153,7 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._current()]
@@ -151,11 +172,11 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """The rate times `gamma` every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self._is_initial:
             return self._current()
@@ -168,12 +189,12 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """The initial rate times `(1 - epoch / total_iters) ** power`, down to zero."""
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
@@ -190,12 +211,12 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """The rate follows half a cosine from its initial value to `eta_min` in `T_max` epochs, and back (SGDR)."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         _warn_get_lr_called_within_step(self)
         if self._is_initial:
             return self._current()
@@ -217,7 +238,9 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Half cosines of growing length: `T_0` epochs, then `T_0 * T_mult`, ... each from the initial rate (SGDR)."""
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, T_0: float, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -236,7 +259,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
-    def step(self, epoch=None) -> None:
+    def step(self, epoch: int | None = None) -> None:
         """Goes on by one epoch, or to `epoch`, which may be a fraction (batches within an epoch)."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0

@@ -1,7 +1,10 @@
 """`ReduceLROnPlateau`: lower the rate when a metric stops improving."""
 
+from __future__ import annotations
+
 import warnings
 from math import inf
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.optim._schedules.base import (
     EPOCH_DEPRECATION_WARNING,
@@ -10,6 +13,9 @@ from mindtorch_v2.optim._schedules.base import (
     _update_param_group_val,
 )
 from mindtorch_v2.optim.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -21,15 +27,15 @@ class ReduceLROnPlateau(LRScheduler):
 
     def __init__(
         self,
-        optimizer,
-        mode="min",
-        factor=0.1,
-        patience=10,
-        threshold=1e-4,
-        threshold_mode="rel",
-        cooldown=0,
-        min_lr=0,
-        eps=1e-8,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | list[float] = 0,
+        eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
@@ -59,7 +65,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics: float | Tensor, epoch: int | None = None) -> None:  # type: ignore[override]  # (it is told how training goes)
         """Takes in this epoch's metric and lowers the rate if it is time to."""
         current = float(metrics)
         if epoch is None:
@@ -101,11 +107,11 @@ class ReduceLROnPlateau(LRScheduler):
                 _update_param_group_val(group, "lr", new)
 
     @property
-    def in_cooldown(self):
+    def in_cooldown(self) -> bool:
         """Whether epochs are not being counted, after a reduction."""
         return self.cooldown_counter > 0
 
-    def _is_better(self, a, best):
+    def _is_better(self, a, best) -> bool:
         if self.mode == "min":
             bar = best * (1.0 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold
             return a < bar
@@ -122,6 +128,6 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold = threshold
         self.threshold_mode = threshold_mode
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.__dict__.update(state_dict)
         self._init_is_better(mode=self.mode, threshold=self.threshold, threshold_mode=self.threshold_mode)

@@ -58,7 +58,7 @@ class parametrize:
         self.values, self.name_fn = list(arg_values), name_fn
 
     def __call__(self, function: Callable) -> Callable:
-        function._parametrized = [*getattr(function, "_parametrized", []), self]  # type: ignore[attr-defined]
+        function._parametrized = [*getattr(function, "_parametrized", []), self]  # type: ignore[attr-defined]  # (a mark on the function)
         return function
 
     def cases(self) -> Iterator[tuple[str, dict[str, Any]]]:

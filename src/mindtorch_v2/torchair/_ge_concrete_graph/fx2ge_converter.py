@@ -14,7 +14,7 @@ def declare_supported(supported_cases: Any) -> Callable[[Callable], Callable]:
     """Note the calls that a converter is tried with; the converter below stays as it is, and nothing is tried here."""
 
     def keep(function: Callable) -> Callable:
-        function._supported_cases = list(supported_cases)  # type: ignore[attr-defined]
+        function._supported_cases = list(supported_cases)  # type: ignore[attr-defined]  # (a mark on the function)
         return function
 
     return keep

@@ -1,5 +1,7 @@
 """The data loader's iterators: in this process, and over worker processes."""
 
+from __future__ import annotations
+
 import multiprocessing
 import multiprocessing.connection
 import queue
@@ -9,12 +11,18 @@ import threading
 import time
 import warnings
 import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._utils import ExceptionWrapper
 from mindtorch_v2.utils.data import _utils
 from mindtorch_v2.utils.data._utils import transport
 from mindtorch_v2.utils.data.dataset import IterableDataset
+
+if TYPE_CHECKING:
+    from mindtorch_v2.utils.data._utils.fetch import _BaseDatasetFetcher
+    from mindtorch_v2.utils.data.dataloader import DataLoader
 
 
 class _DatasetKind:
@@ -24,12 +32,14 @@ class _DatasetKind:
     Iterable = 1
 
     @staticmethod
-    def of(dataset):
+    def of(dataset: Any) -> int:
         return _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
 
     @staticmethod
-    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
-        fetcher = _utils.fetch._MapDatasetFetcher
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool
+    ) -> _BaseDatasetFetcher:
+        fetcher: Any = _utils.fetch._MapDatasetFetcher
         if kind == _DatasetKind.Iterable:
             fetcher = _utils.fetch._IterableDatasetFetcher
         return fetcher(dataset, auto_collation, collate_fn, drop_last)
@@ -38,7 +48,7 @@ class _DatasetKind:
 class _BaseDataLoaderIter:
     """One pass over a loader: counts what it yields, pins it if asked to."""
 
-    def __init__(self, loader) -> None:
+    def __init__(self, loader: DataLoader) -> None:
         self._dataset = loader.dataset
         self._dataset_kind = loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
@@ -61,7 +71,7 @@ class _BaseDataLoaderIter:
                 stacklevel=4,
             )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return self
 
     def _reset(self, loader, first_iter=False) -> None:
@@ -75,7 +85,7 @@ class _BaseDataLoaderIter:
     def _next_data(self):
         raise NotImplementedError
 
-    def __next__(self):
+    def __next__(self) -> Any:
         if self._sampler_iter is None:
             self._reset(None)
         data = self._next_data()
@@ -98,7 +108,7 @@ class _BaseDataLoaderIter:
     def __len__(self) -> int:
         return len(self._index_sampler)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         raise NotImplementedError("{} cannot be pickled", self.__class__.__name__)
 
     def _pinned(self, data):
@@ -108,7 +118,7 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Makes each batch when it is asked for."""
 
-    def __init__(self, loader) -> None:
+    def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -125,7 +135,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 class _Workers:
     """The processes, their queues and their directory in shared memory; `stop` frees all of it, once."""
 
-    def __init__(self, context, count, target, arguments) -> None:
+    def __init__(self, context: Any, count: int, target: Callable[..., Any], arguments: Callable[..., Any]) -> None:
         self.lock = threading.Lock()
         self.stopped = False
         self.directory = transport.make_directory()
@@ -176,13 +186,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     is here but earlier ones are not. A worker is active until its stream has ended.
     """
 
-    def __init__(self, loader) -> None:
+    def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
-        self._prefetch_factor = loader.prefetch_factor
+        self._prefetch_factor: Any = loader.prefetch_factor
         self._in_order = loader.in_order
         context = loader.multiprocessing_context or multiprocessing
 
-        def arguments(worker_id, requests, results, done, directory) -> tuple:
+        def arguments(worker_id: int, requests: Any, results: Any, done: Any, directory: str) -> tuple:
             return (
                 _DatasetKind,
                 self._dataset,
@@ -207,11 +217,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._finalizer = weakref.finalize(self, self._group.stop)
         self._reset(loader, first_iter=True)
 
-    def _reset(self, loader, first_iter=False):
+    def _reset(self, loader, first_iter=False) -> None:
         super()._reset(loader, first_iter)
         self._send_idx = 0
         self._rcvd_idx = 0
-        self._task_info = {}
+        self._task_info: dict[Any, Any] = {}
         self._tasks_outstanding = 0
         self._workers_status = [True] * self._num_workers
         self._workers_num_tasks = [0] * self._num_workers
@@ -333,7 +343,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._tasks_outstanding += 1
         self._send_idx += 1
 
-    def _choose_worker(self):
+    def _choose_worker(self) -> int | None:
         active_count = sum(self._workers_status)
         for _ in range(self._num_workers):
             worker_id = self._next_worker

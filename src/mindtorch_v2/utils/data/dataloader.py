@@ -1,8 +1,12 @@
 """`DataLoader`: batches of a dataset in the order of a sampler, loaded here or in worker processes."""
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.utils.data import _utils
 from mindtorch_v2.utils.data._iterators import (
@@ -15,6 +19,10 @@ from mindtorch_v2.utils.data._utils.collate import default_collate, default_conv
 from mindtorch_v2.utils.data._utils.worker import get_worker_info
 from mindtorch_v2.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
+if TYPE_CHECKING:
+    from mindtorch_v2._C import Generator
+
+
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 # What programs import from here besides.
@@ -24,7 +32,7 @@ _ALSO_HERE = (_BaseDataLoaderIter, _utils)
 class _InfiniteConstantSampler(Sampler):
     """None for ever: the keys of a stream, which needs none."""
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         while True:
             yield None
 
@@ -55,24 +63,24 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset,
-        batch_size=1,
-        shuffle=None,
-        sampler=None,
-        batch_sampler=None,
-        num_workers=0,
-        collate_fn=None,
-        pin_memory=False,
-        drop_last=False,
-        timeout=0,
-        worker_init_fn=None,
-        multiprocessing_context=None,
-        generator=None,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Sequence[Sequence[int]] | Sampler | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[..., Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[..., Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
         *,
-        prefetch_factor=None,
-        persistent_workers=False,
-        pin_memory_device="",
-        in_order=True,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
     ) -> None:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
@@ -135,7 +143,7 @@ class DataLoader:
         self.collate_fn = collate_fn
         self.persistent_workers = persistent_workers
         self.__initialized = True
-        self._IterableDataset_len_called = None
+        self._IterableDataset_len_called: int | None = None
         self._iterator = None
         self.check_worker_number_rationality()
 
@@ -158,12 +166,12 @@ class DataLoader:
         return _MultiProcessingDataLoaderIter(self)
 
     @property
-    def multiprocessing_context(self):
+    def multiprocessing_context(self) -> Any:
         """The context that makes the worker processes: None, a name of a start method, or a context object."""
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, context) -> None:
+    def multiprocessing_context(self, context: Any) -> None:
         if context is not None:
             if self.num_workers == 0:
                 raise ValueError(
@@ -185,7 +193,7 @@ class DataLoader:
                 )
         self.__multiprocessing_context = context
 
-    def __setattr__(self, attr, val) -> None:
+    def __setattr__(self, attr: str, val: Any) -> None:
         if self.__initialized and attr in (
             "batch_size",
             "batch_sampler",
@@ -197,7 +205,7 @@ class DataLoader:
             raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(attr, val)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         if not (self.persistent_workers and self.num_workers > 0):
             return self._get_iterator()
         if self._iterator is None:
@@ -211,15 +219,16 @@ class DataLoader:
         return self.batch_sampler is not None
 
     @property
-    def _index_sampler(self):
+    def _index_sampler(self) -> Any:
         """The source of the keys: batches of keys with auto-collation, else single ones."""
         return self.batch_sampler if self._auto_collation else self.sampler
 
-    def __len__(self):
+    def __len__(self) -> int:
         """The number of batches; for a stream, an estimate from its own length."""
         if self._dataset_kind != _DatasetKind.Iterable:
             return len(self._index_sampler)
-        length = self._IterableDataset_len_called = len(self.dataset)
+        dataset: Any = self.dataset
+        length = self._IterableDataset_len_called = len(dataset)
         if self.batch_size is None:
             return length
         if self.drop_last:

@@ -1,11 +1,13 @@
 """Datasets: by index (`Dataset`), as a stream (`IterableDataset`), and the ways to combine and split them."""
 
+from __future__ import annotations
+
 import bisect
 import itertools
 import math
 import warnings
-from collections.abc import Iterable
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 import mindtorch_v2 as torch
 
@@ -26,29 +28,29 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """Samples by key: implement `__getitem__`, usually `__len__`, and for speed `__getitems__(keys) -> list`."""
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return ConcatDataset([self, other])
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Samples as a stream: implement `__iter__`. Each worker process iterates over a copy of its own."""
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
     """The rows of tensors with equal first dimension; a sample is a tuple."""
 
-    def __init__(self, *tensors) -> None:
+    def __init__(self, *tensors: torch.Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index) -> tuple:
+    def __getitem__(self, index: Any) -> tuple:
         return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
@@ -58,7 +60,7 @@ class TensorDataset(Dataset):
 class StackDataset(Dataset):
     """Several datasets side by side: a sample is a tuple (positional datasets) or a dict (named ones)."""
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or"
@@ -75,12 +77,12 @@ class StackDataset(Dataset):
     def _parts(self) -> list:
         return list(self.datasets.values()) if isinstance(self.datasets, dict) else list(self.datasets)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
             return {key: dataset[index] for key, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
-    def __getitems__(self, indices) -> list:
+    def __getitems__(self, indices: Sequence[Any]) -> list:
         """The samples at `indices`, each dataset asked once if it can give several."""
         columns = []
         for dataset in self._parts():
@@ -106,11 +108,11 @@ class ConcatDataset(Dataset):
     """Datasets one after the other."""
 
     @staticmethod
-    def cumsum(sequence) -> list:
+    def cumsum(sequence: Sequence[Any]) -> list[int]:
         """Where each dataset ends."""
         return list(itertools.accumulate(len(dataset) for dataset in sequence))
 
-    def __init__(self, datasets) -> None:
+    def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
@@ -122,7 +124,7 @@ class ConcatDataset(Dataset):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if idx < 0:
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
@@ -134,7 +136,7 @@ class ConcatDataset(Dataset):
 class ChainDataset(IterableDataset):
     """Streams one after the other."""
 
-    def __init__(self, datasets) -> None:
+    def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
         self.datasets = datasets
 
@@ -144,7 +146,7 @@ class ChainDataset(IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
             yield dataset
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for dataset in self._checked():
             yield from dataset
 
@@ -155,16 +157,16 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset[T_co]):
     """The samples of `dataset` at `indices`."""
 
-    def __init__(self, dataset, indices) -> None:
+    def __init__(self, dataset: Any, indices: Sequence[Any]) -> None:
         self.dataset = dataset
         self.indices = indices
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
 
-    def __getitems__(self, indices):
+    def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
         """The samples at `indices`, in one call if the dataset can."""
         if callable(getattr(self.dataset, "__getitems__", None)):
             return self.dataset.__getitems__([self.indices[i] for i in indices])
@@ -174,7 +176,9 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def random_split(dataset, lengths, generator=torch.default_generator) -> list:
+def random_split(
+    dataset: Any, lengths: Sequence[Any], generator: torch.Generator | None = torch.default_generator
+) -> list:
     """Splits `dataset` at random into subsets of `lengths`, counts or fractions that sum to one.
 
     With fractions, what rounding down leaves over goes to the first subsets, one each.
@@ -188,7 +192,7 @@ def random_split(dataset, lengths, generator=torch.default_generator) -> list:
     return [Subset(dataset, indices[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
 
 
-def _lengths_of_fractions(total, fractions):
+def _lengths_of_fractions(total, fractions) -> list[int]:
     lengths = []
     for i, fraction in enumerate(fractions):
         if fraction < 0 or fraction > 1:

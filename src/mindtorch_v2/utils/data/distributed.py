@@ -1,6 +1,10 @@
 """`DistributedSampler`: each process of a group gets its own part of a dataset."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils.data.sampler import Sampler
@@ -15,7 +19,15 @@ class DistributedSampler(Sampler):
     by repeating keys, or cut with `drop_last`. Without `num_replicas` and `rank` the process group is asked.
     """
 
-    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
         if num_replicas is None:
             self._require_distributed()
             num_replicas = torch.distributed.get_world_size()
@@ -39,11 +51,11 @@ class DistributedSampler(Sampler):
         self.seed = seed
 
     @staticmethod
-    def _require_distributed():
+    def _require_distributed() -> None:
         if not torch.distributed.is_available():
             raise RuntimeError("Requires distributed package to be available")
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         count = len(self.dataset)
         if self.shuffle:
             generator = torch.Generator()
@@ -63,6 +75,6 @@ class DistributedSampler(Sampler):
     def __len__(self) -> int:
         return self.num_samples
 
-    def set_epoch(self, epoch) -> None:
+    def set_epoch(self, epoch: int) -> None:
         """Chooses another shuffle; call it before each epoch, in all processes alike."""
         self.epoch = epoch

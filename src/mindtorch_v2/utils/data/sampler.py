@@ -3,8 +3,11 @@
 Random ones draw from the generator in PyTorch's order, so that one seed gives one order.
 """
 
+from __future__ import annotations
+
 import itertools
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 import mindtorch_v2 as torch
 
@@ -30,17 +33,17 @@ def _fresh_generator():
 class Sampler(Generic[T_co]):
     """Base of the samplers: implement `__iter__` (keys, or lists of keys), and `__len__` if it is known."""
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
     """0, 1, 2, ..."""
 
-    def __init__(self, data_source) -> None:
+    def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(range(len(self.data_source)))
 
     def __len__(self) -> int:
@@ -50,7 +53,13 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """A permutation, or independent draws with `replacement`; `num_samples` of them (by default the length)."""
 
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None) -> None:
+    def __init__(
+        self,
+        data_source: Any,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -61,11 +70,11 @@ class RandomSampler(Sampler[int]):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
     @property
-    def num_samples(self):
+    def num_samples(self) -> int:
         """How many keys one pass gives; the dataset's length, which may change, unless it was given."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         n = len(self.data_source)
         generator = self.generator if self.generator is not None else _fresh_generator()
         if self.replacement:
@@ -86,11 +95,11 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """A permutation of `indices`."""
 
-    def __init__(self, indices, generator=None) -> None:
+    def __init__(self, indices: Sequence[Any], generator: torch.Generator | None = None) -> None:
         self.indices = indices
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
             yield self.indices[i]
 
@@ -101,7 +110,13 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """`num_samples` draws with the given weights, which need not sum to one."""
 
-    def __init__(self, weights, num_samples, replacement=True, generator=None) -> None:
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
@@ -116,7 +131,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.replacement = replacement
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         drawn = torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
@@ -127,7 +142,7 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list]):
     """Lists of `batch_size` keys from another sampler; the last, shorter one is left out with `drop_last`."""
 
-    def __init__(self, sampler, batch_size, drop_last) -> None:
+    def __init__(self, sampler: Any, batch_size: int, drop_last: int) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
@@ -136,7 +151,7 @@ class BatchSampler(Sampler[list]):
         self.batch_size = batch_size
         self.drop_last = drop_last
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         keys = iter(self.sampler)
         while batch := list(itertools.islice(keys, self.batch_size)):
             if self.drop_last and len(batch) < self.batch_size:

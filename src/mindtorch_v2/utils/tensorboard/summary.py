@@ -4,7 +4,10 @@ What is recorded may be a tensor, an array or a number; images are described by 
 "CHW".
 """
 
+from __future__ import annotations
+
 import io
+from typing import Any
 
 import numpy as np
 from google.protobuf import struct_pb2
@@ -53,7 +56,7 @@ def _shape(sizes):
     return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
 
 
-def scalar(name, tensor, new_style=False, double_precision=False):
+def scalar(name: str, tensor: Any, new_style: bool = False, double_precision: bool = False) -> Any:
     """One number, as a simple value, or with `new_style` as a tensor."""
     tensor = _array(tensor).squeeze()
     if tensor.ndim:
@@ -86,7 +89,7 @@ _TENSOR_FIELDS = {
 }
 
 
-def tensor_proto(tag, tensor):
+def tensor_proto(tag: str, tensor: Any) -> Any:
     """A tensor of any shape; ValueError for a dtype that TensorBoard does not know and from 2 GiB on."""
     if tensor.numel() * tensor.itemsize >= 1 << 31:
         raise ValueError("tensor is bigger than protocol buffer's hard limit of 2GB in size")
@@ -103,7 +106,16 @@ def tensor_proto(tag, tensor):
     return _summary(tag, "tensor", tensor=made)
 
 
-def histogram_raw(name, min, max, num, sum, sum_squares, bucket_limits, bucket_counts):
+def histogram_raw(
+    name: str,
+    min: float,
+    max: float,
+    num: float,
+    sum: float,
+    sum_squares: float,
+    bucket_limits: Any,
+    bucket_counts: Any,
+) -> Any:
     """A histogram that was counted elsewhere: the upper limit and the count of each bucket."""
     made = HistogramProto(
         min=min, max=max, num=num, sum=sum, sum_squares=sum_squares, bucket_limit=bucket_limits, bucket=bucket_counts
@@ -111,7 +123,7 @@ def histogram_raw(name, min, max, num, sum, sum_squares, bucket_limits, bucket_c
     return _summary(name, histo=made)
 
 
-def histogram(name, values, bins, max_bins=None):
+def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
     """The distribution of `values` over NumPy's `bins`, of which several become one where there are more than `max_bins`."""
     values = _array(values).astype(float).reshape(-1)
     if values.size == 0:
@@ -180,7 +192,7 @@ def _pixels(tensor, letters):
     return (tensor.astype(np.float32) * scale).clip(0, 255).astype(np.uint8)
 
 
-def image(tag, tensor, dataformats="NCHW"):
+def image(tag: str, tensor: Any, dataformats: str = "NCHW") -> Any:
     """An image, or several as one, as PNG; bytes from 0 to 255 or floats from 0 to 1. Needs the package `pillow`."""
     from PIL import Image  # an optional package
 
@@ -192,7 +204,7 @@ def image(tag, tensor, dataformats="NCHW"):
     return _summary(tag, image=made)
 
 
-def figure_to_image(figures, close=True):
+def figure_to_image(figures: Any, close: bool = True) -> Any:
     """A matplotlib figure as an array `(3, H, W)`; a list of them as `(N, 3, H, W)`. `close` closes them."""
     if isinstance(figures, list):
         return np.stack([figure_to_image(figure, close) for figure in figures])
@@ -210,20 +222,20 @@ def figure_to_image(figures, close=True):
 # ---- texts, curves, hyperparameters ----
 
 
-def text(tag, text):
+def text(tag: str, text: str) -> Any:
     """A text, which TensorBoard shows as Markdown."""
     made = TensorProto(dtype="DT_STRING", string_val=[text.encode()], tensor_shape=_shape([1]))
     return _summary(tag + "/text_summary", "text", TextPluginData(version=0).SerializeToString(), tensor=made)
 
 
-def pr_curve(tag, labels, predictions, num_thresholds=127, weights=None):
+def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> Any:
     """Precision and recall of `predictions` between 0 and 1 of the binary `labels` at evenly spaced thresholds."""
     labels, predictions = _array(labels).astype(np.float64), _array(predictions)
     count = min(num_thresholds, 127)
     weights = 1.0 if weights is None else weights
     bucket = np.floor(predictions * (count - 1)).astype(np.int32)
 
-    def at_least(weight):
+    def at_least(weight: Any) -> Any:
         """The weight of all elements whose prediction reaches each threshold."""
         return np.histogram(bucket, bins=count, range=(0, count - 1), weights=weight * weights)[0][::-1].cumsum()[::-1]
 
@@ -254,7 +266,9 @@ def _hparam(name, value, choices) -> tuple:
     return info, struct_pb2.Value(**{field: value})
 
 
-def hparams(hparam_dict, metric_dict, hparam_domain_discrete=None) -> tuple:
+def hparams(
+    hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: dict[str, list[Any]] | None = None
+) -> tuple:
     """Three summaries of a run: its experiment, its start with the hyperparameters, and its end."""
     domains = hparam_domain_discrete or {}
     for name, given in (

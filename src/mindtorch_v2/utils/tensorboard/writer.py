@@ -1,9 +1,13 @@
 """`SummaryWriter`, and the `FileWriter` of one event file under it."""
 
+from __future__ import annotations
+
 import os
 import socket
 import time
 from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
@@ -17,21 +21,21 @@ __all__ = ["FileWriter", "SummaryWriter"]
 class FileWriter:
     """Writes events to a new file in `log_dir`, in a thread of its own: after `max_queue` events or `flush_secs` seconds."""
 
-    def __init__(self, log_dir, max_queue=10, flush_secs=120, filename_suffix="") -> None:
+    def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
-    def get_logdir(self):
+    def get_logdir(self) -> str:
         """The directory of the file."""
         return self.event_writer.get_logdir()
 
-    def add_event(self, event, step=None, walltime=None) -> None:
+    def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
         """Write an event, at a step and a time in seconds (now, if None)."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
         self.event_writer.add_event(event)
 
-    def add_summary(self, summary, global_step=None, walltime=None) -> None:
+    def add_summary(self, summary: Any, global_step: int | None = None, walltime: float | None = None) -> None:
         """Write a summary as an event."""
         self.add_event(Event(summary=summary), global_step, walltime)
 
@@ -65,7 +69,13 @@ class SummaryWriter:
     """
 
     def __init__(
-        self, log_dir=None, comment="", purge_step=None, max_queue=10, flush_secs=120, filename_suffix=""
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
     ) -> None:
         if not log_dir:
             now = datetime.now().strftime("%b%d_%H-%M-%S")
@@ -75,7 +85,8 @@ class SummaryWriter:
         self.max_queue = max_queue
         self.flush_secs = flush_secs
         self.filename_suffix = filename_suffix
-        self.file_writer = self.all_writers = None
+        self.file_writer: Any = None
+        self.all_writers: Any = None
         self.default_bins = _default_bins()
         self._get_file_writer()
 
@@ -96,17 +107,29 @@ class SummaryWriter:
     def _add(self, made, global_step, walltime) -> None:
         self._get_file_writer().add_summary(made, global_step, walltime)
 
-    def get_logdir(self):
+    def get_logdir(self) -> str:
         """The directory of the event files."""
         return self.log_dir
 
     def add_scalar(
-        self, tag, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
     ) -> None:
         """Write one number."""
         self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
-    def add_scalars(self, main_tag, tag_scalar_dict, global_step=None, walltime=None):
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: dict[str, float],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
         """Write several numbers that are shown in one plot, each to a file of its own."""
         walltime = time.time() if walltime is None else walltime
         parent = self._get_file_writer().get_logdir()
@@ -116,17 +139,35 @@ class SummaryWriter:
                 self.all_writers[name] = self._new_writer(name)
             self.all_writers[name].add_summary(summary.scalar(main_tag, value), global_step, walltime)
 
-    def add_tensor(self, tag, tensor, global_step=None, walltime=None) -> None:
+    def add_tensor(self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None) -> None:
         """Write a tensor."""
         self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
 
-    def add_histogram(self, tag, values, global_step=None, bins="tensorflow", walltime=None, max_bins=None) -> None:
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
         """Write the distribution of `values`; `bins` as NumPy's histogram takes them, or "tensorflow"."""
         bins = self.default_bins if isinstance(bins, str) and bins == "tensorflow" else bins
         self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
     def add_histogram_raw(
-        self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None
+        self,
+        tag: str,
+        min: float,
+        max: float,
+        num: float,
+        sum: float,
+        sum_squares: float,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
     ) -> None:
         """Write a histogram that was counted elsewhere."""
         if len(bucket_limits) != len(bucket_counts):
@@ -134,31 +175,61 @@ class SummaryWriter:
         made = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
         self._add(made, global_step, walltime)
 
-    def add_image(self, tag, img_tensor, global_step=None, walltime=None, dataformats="CHW") -> None:
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
         """Write an image; bytes, or floats from 0 to 1. Needs `pillow`."""
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
-    def add_images(self, tag, img_tensor, global_step=None, walltime=None, dataformats="NCHW") -> None:
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
         """Write several images as one. Needs `pillow`."""
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
-    def add_figure(self, tag, figure, global_step=None, close=True, walltime=None) -> None:
+    def add_figure(
+        self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: float | None = None
+    ) -> None:
         """Write a matplotlib figure, or a list of them, as an image."""
         letters = "NCHW" if isinstance(figure, list) else "CHW"
         self._add(summary.image(tag, summary.figure_to_image(figure, close), letters), global_step, walltime)
 
-    def add_text(self, tag, text_string, global_step=None, walltime=None) -> None:
+    def add_text(
+        self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         """Write a text."""
         self._add(summary.text(tag, text_string), global_step, walltime)
 
     def add_pr_curve(
-        self, tag, labels, predictions, global_step=None, num_thresholds=127, weights=None, walltime=None
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
     ) -> None:
         """Write the precision and the recall of predictions between 0 and 1."""
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
 
     def add_hparams(
-        self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict[str, list[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
     ) -> None:
         """Write the hyperparameters of a run and the metrics it reached, in a directory `run_name` (the time, if None)."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
@@ -171,22 +242,24 @@ class SummaryWriter:
             for name, value in metric_dict.items():
                 writer.add_scalar(name, value, global_step)
 
-    def flush(self):
+    def flush(self) -> None:
         """Write out what is waiting."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
-    def close(self):
+    def close(self) -> None:
         """Write out what is waiting and close the files; a later event begins new ones."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
             writer.close()
         self.file_writer = self.all_writers = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind, error, trace) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

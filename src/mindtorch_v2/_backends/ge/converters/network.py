@@ -95,8 +95,8 @@ def matmul_backward(grad_output: Any, self: Any, other: Any, mask: Any, *, meta_
         shape.insert(-1, 1)
     upstream = reshape(grad_output, shape)
     return (
-        reshape(_to_sizes(product(upstream, b, swap_b=True), a.shape), self.shape) if mask[0] else None,  # type: ignore[arg-type]
-        reshape(_to_sizes(product(a, upstream, swap_a=True), b.shape), other.shape) if mask[1] else None,  # type: ignore[arg-type]
+        reshape(_to_sizes(product(upstream, b, swap_b=True), a.shape), self.shape) if mask[0] else None,  # type: ignore[arg-type]  # (no gradient is asked for)
+        reshape(_to_sizes(product(a, upstream, swap_a=True), b.shape), other.shape) if mask[1] else None,  # type: ignore[arg-type]  # (no gradient is asked for)
     )
 
 

@@ -1,13 +1,21 @@
 """Activations and their gradients."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..table import aclnn, call, kernel, pointwise
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 _GELU = {"none": 0, "tanh": 1}
 
 
 # aclnnGelu computes the tanh formula; the second version has PyTorch's two.
 @kernel("gelu")
-def gelu(self, approximate, out) -> None:
+def gelu(self: Tensor, approximate: str, out: Tensor) -> None:
     call("aclnnGeluV2", self, _GELU[approximate], out)
 
 
@@ -42,13 +50,13 @@ pointwise("threshold_backward", "aclnnThresholdBackward")
 
 
 @kernel("glu")
-def glu(self, dim, out) -> None:
+def glu(self: Tensor, dim: int, out: Tensor) -> None:
     value, gate = self.chunk(2, dim)
     call("aclnnMul", value, gate.sigmoid(), out)
 
 
 @kernel("glu_backward")
-def glu_backward(grad_output, self, dim, out) -> None:
+def glu_backward(grad_output: Tensor, self: Tensor, dim: int, out: Tensor) -> None:
     (value, gate), (grad_value, grad_gate) = self.chunk(2, dim), out.chunk(2, dim)
     s = gate.sigmoid()
     call("aclnnMul", grad_output, s, grad_value)
@@ -56,12 +64,12 @@ def glu_backward(grad_output, self, dim, out) -> None:
 
 
 @kernel("_prelu_kernel", alias=True)
-def prelu(self, weight, out) -> None:
+def prelu(self: Tensor, weight: Tensor, out: Tensor) -> None:
     call("aclnnSWhere", self > 0, self, weight * self, out)
 
 
 @kernel("_prelu_kernel_backward")
-def prelu_backward(grad_output, self, weight, grad_self, grad_weight) -> None:
+def prelu_backward(grad_output: Tensor, self: Tensor, weight: Tensor, grad_self: Tensor, grad_weight: Tensor) -> None:
     positive = self > 0
     call("aclnnSWhere", positive, grad_output, weight * grad_output, grad_self)
     call("aclnnInplaceCopy", grad_weight, (self * grad_output).masked_fill(positive, 0))

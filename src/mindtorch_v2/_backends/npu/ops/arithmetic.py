@@ -1,7 +1,14 @@
 """Arithmetic. A number of the host beside a tensor takes the operator's form for numbers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..aclnn import operator
 from ..table import call, kernel, pointwise
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
 
 
 def _is_number(tensor):
@@ -14,7 +21,7 @@ def _with_numbers(name, symbol, number, swapped=None) -> None:
     tensors = operator(symbol)
 
     @kernel(name, alias=True)
-    def compute(self, other, out) -> None:
+    def compute(self: Tensor, other: Tensor, out: Tensor) -> None:
         if not (self.is_cpu or other.is_cpu):
             tensors.run(self, other, out)
         elif _is_number(other):
@@ -29,7 +36,7 @@ _ADD, _SUB = operator("aclnnAdd"), operator("aclnnSub")
 
 
 @kernel("add.Tensor", alias=True)
-def add(self, other, alpha, out) -> None:
+def add(self: Tensor, other: Tensor, alpha: float, out: Tensor) -> None:
     if not (self.is_cpu or other.is_cpu):
         _ADD.run(self, other, alpha, out)
     elif _is_number(other):
@@ -41,7 +48,7 @@ def add(self, other, alpha, out) -> None:
 
 
 @kernel("sub.Tensor", alias=True)
-def sub(self, other, alpha, out) -> None:
+def sub(self: Tensor, other: Tensor, alpha: int, out: Tensor) -> None:
     if not (self.is_cpu or other.is_cpu):
         _SUB.run(self, other, alpha, out)
     elif _is_number(other):
@@ -53,7 +60,7 @@ def sub(self, other, alpha, out) -> None:
 
 
 @kernel("rsub.Tensor", alias=True)
-def rsub(self, other, alpha, out) -> None:
+def rsub(self: Tensor, other: Tensor, alpha: int, out: Tensor) -> None:
     call("aclnnSub", other, self, alpha, out)
 
 
@@ -67,7 +74,7 @@ _MODES = {None: 0, "trunc": 1, "floor": 2}
 
 
 @kernel("div.Tensor_mode", alias=True)
-def div_mode(self, other, rounding_mode, out) -> None:
+def div_mode(self: Tensor, other: Tensor, rounding_mode: str, out: Tensor) -> None:
     if _is_number(other):
         call("aclnnDivMods", self, other.item(), _MODES[rounding_mode], out)
     else:
@@ -75,7 +82,7 @@ def div_mode(self, other, rounding_mode, out) -> None:
 
 
 @kernel("div.Scalar_mode", alias=True)
-def div_scalar_mode(self, other, rounding_mode, out) -> None:
+def div_scalar_mode(self: Tensor, other: int, rounding_mode: str, out: Tensor) -> None:
     call("aclnnDivMods", self, other, _MODES[rounding_mode], out)
 
 

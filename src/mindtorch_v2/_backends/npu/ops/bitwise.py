@@ -1,7 +1,15 @@
 """Bits."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ...._operators.table import aten
 from ..table import call, kernel, pointwise
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 pointwise("bitwise_and.Tensor", "aclnnBitwiseAndTensor")
 pointwise("bitwise_left_shift.Tensor", "aclnnLeftShift")
@@ -17,11 +25,11 @@ def _number(value, out):
 
 def _with_number(name, symbol, after="Scalar", before="Scalar_Tensor") -> None:
     @kernel(f"{name}.{after}", alias=True)
-    def number_after(self, other, out) -> None:
+    def number_after(self: Tensor, other: int, out: Tensor) -> None:
         call(symbol, self, _number(other, out), out)
 
     @kernel(f"{name}.{before}")
-    def number_before(self, other, out) -> None:
+    def number_before(self: int, other: Tensor, out: Tensor) -> None:
         call(symbol, _number(self, out), other, out)
 
 

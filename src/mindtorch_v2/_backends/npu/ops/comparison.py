@@ -1,8 +1,15 @@
 """Comparison and logic."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from ..table import call, kernel, pointwise
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 _MIRRORED = {"Eq": "Eq", "Ne": "Ne", "Gt": "Lt", "Lt": "Gt", "Ge": "Le", "Le": "Ge"}
 
@@ -11,7 +18,7 @@ def _comparison(name, symbol) -> None:
     number, mirrored = f"aclnn{symbol}Scalar", f"aclnn{_MIRRORED[symbol]}Scalar"
 
     @kernel(f"{name}.Tensor", alias=True)
-    def compare(self, other, out) -> None:
+    def compare(self: Tensor, other: Tensor, out: Tensor) -> None:
         if other.is_cpu and other.dim() == 0:
             call(number, self, other.item(), out)
         elif self.is_cpu and self.dim() == 0:
@@ -27,12 +34,12 @@ for _symbol in _MIRRORED:
 
 
 @kernel("equal")
-def equal(self, other):
+def equal(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape and bool((self == other).all().item())
 
 
 @kernel("isnan", alias=True)
-def isnan(self, out) -> None:
+def isnan(self: Tensor, out: Tensor) -> None:
     call("aclnnNeTensor", self, self, out)
 
 
@@ -47,10 +54,10 @@ pointwise("signbit", "aclnnSignbit")
 
 
 @kernel("isposinf", alias=True)
-def isposinf(self, out) -> None:
+def isposinf(self: Tensor, out: Tensor) -> None:
     call("aclnnEqScalar", self, math.inf, out)
 
 
 @kernel("isneginf", alias=True)
-def isneginf(self, out) -> None:
+def isneginf(self: Tensor, out: Tensor) -> None:
     call("aclnnEqScalar", self, -math.inf, out)

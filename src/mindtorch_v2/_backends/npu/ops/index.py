@@ -1,11 +1,19 @@
 """Reading and writing at places that tensors name. A mask becomes the places where it is true: that waits for the device."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...._operators.table import aten
 from ..table import aclnn, call, call_sized, kernel
 
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 @kernel("nonzero")
-def nonzero(self):
+def nonzero(self: Tensor) -> Tensor:
     places = aten.empty([self.numel(), self.dim()], dtype=_int64(), device=self.device)
     if self.numel() == 0:
         return places
@@ -14,7 +22,7 @@ def nonzero(self):
 
 
 @kernel("masked_select")
-def masked_select(self, mask):
+def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     shape = aten.broadcast_tensors([self, mask])[0].shape
     chosen = self.new_empty([shape.numel()])
     if shape.numel() == 0:
@@ -58,7 +66,7 @@ def _result_sizes(self, places) -> list:
 
 
 @kernel("index.Tensor", "_unsafe_index.Tensor")
-def index(self, indices):
+def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     places = _as_places(self, indices)
     if len(places) > self.dim():
         raise IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(places)})")
@@ -69,7 +77,7 @@ def index(self, indices):
 
 
 @kernel("index_put", "_index_put_impl_", "_unsafe_index_put", alias=True)
-def index_put(self, indices, values, accumulate, *rest) -> None:
+def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool, *rest: Any) -> None:
     out = rest[-1]
     if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():
         call("aclnnInplaceCopy", out, self)
@@ -79,7 +87,7 @@ def index_put(self, indices, values, accumulate, *rest) -> None:
 
 
 @kernel("masked_scatter")
-def masked_scatter(self, mask, source, out) -> None:
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> None:
     call("aclnnInplaceCopy", out, self)
     places = _as_places(self, [mask.expand(self.shape)])
     count = places[0].numel()
@@ -93,7 +101,7 @@ _REDUCE = {"add": 1, "multiply": 2}
 
 
 @kernel("scatter.reduce")
-def scatter_reduce(self, dim, index, src, reduce, out) -> None:
+def scatter_reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> None:
     call("aclnnScatter", self, dim, index, src, _REDUCE[reduce], out)
 
 
@@ -106,7 +114,7 @@ aclnn("scatter_add", "aclnnScatterAdd")
 
 
 @kernel("index_copy")
-def index_copy(self, dim, index, source, out) -> None:
+def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> None:
     call("aclnnInplaceCopy", out, self)
     if source.numel():
         places = [None] * (dim % max(self.dim(), 1)) + [index.reshape(-1)]
@@ -114,7 +122,7 @@ def index_copy(self, dim, index, source, out) -> None:
 
 
 @kernel("index_fill.int_Scalar")
-def index_fill(self, dim, index, value, out) -> None:
+def index_fill(self: Tensor, dim: int, index: Tensor, value: float, out: Tensor) -> None:
     call("aclnnInplaceCopy", out, self)
     if index.numel() and self.numel():
         number = aten.full([], value, dtype=self.dtype, device=self.device)
@@ -123,12 +131,12 @@ def index_fill(self, dim, index, value, out) -> None:
 
 
 @kernel("index_fill.int_Tensor")
-def index_fill_tensor(self, dim, index, value, out) -> None:
+def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor, out: Tensor) -> None:
     index_fill(self, dim, index, value.item(), out)
 
 
 @kernel("nonzero_static")
-def nonzero_static(self, size, fill_value, out) -> None:
+def nonzero_static(self: Tensor, size: int, fill_value: int, out: Tensor) -> None:
     call("aclnnInplaceFillScalar", out, fill_value)
     found = nonzero(self)
     rows = min(size, found.shape[0])
@@ -137,18 +145,18 @@ def nonzero_static(self, size, fill_value, out) -> None:
 
 
 @kernel("take")
-def take(self, index, out) -> None:
+def take(self: Tensor, index: Tensor, out: Tensor) -> None:
     if index.numel():
         call("aclnnIndex", self.reshape(-1), [index], out)
 
 
 @kernel("scatter.value_reduce")
-def scatter_value_reduce(self, dim, index, value, reduce, out) -> None:
+def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: float, reduce: str, out: Tensor) -> None:
     call("aclnnScatterValue", self, dim, index, value, _REDUCE[reduce], out)
 
 
 @kernel("put")
-def put(self, index, source, accumulate, out) -> None:
+def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: Tensor) -> None:
     flat = self.reshape(-1).clone()
     if index.numel():
         call("aclnnIndexPutImpl", flat, [index.reshape(-1)], source.reshape(-1), accumulate, False)

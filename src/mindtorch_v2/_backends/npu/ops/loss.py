@@ -1,7 +1,16 @@
 """Losses and their gradients."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...._operators.table import aten
 from ..table import aclnn, call, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 _NONE, _MEAN = 0, 1
 
@@ -22,12 +31,23 @@ def _losses(log_probabilities, target, weight, reduction, ignore_index) -> tuple
 
 
 @kernel("nll_loss_forward", "nll_loss2d_forward")
-def nll_loss_forward(self, target, weight, reduction, ignore_index, out, total_weight) -> None:
+def nll_loss_forward(
+    self: Tensor, target: Tensor, weight: Tensor, reduction: int, ignore_index: int, out: Tensor, total_weight: Tensor
+) -> None:
     call("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, out, total_weight)
 
 
 @kernel("nll_loss_backward", "nll_loss2d_backward")
-def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight, out) -> None:
+def nll_loss_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    out: Tensor,
+) -> None:
     weights = _weights(self, weight)
     call("aclnnNLLLossBackward", grad_output, self, target, weights, reduction, ignore_index, total_weight, out)
 
@@ -46,7 +66,15 @@ def _smoothed(log_probabilities, target, weight, ignore_index):
 
 @kernel("_cross_entropy")
 def cross_entropy(
-    self, target, weight, reduction, ignore_index, label_smoothing, out, statistics, total_weight
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
+    out: Tensor,
+    statistics: Any,
+    total_weight: Tensor,
 ) -> None:
     weights = _weights(self, weight)
     rows, targets = _class_rows(self, target)
@@ -65,7 +93,16 @@ def cross_entropy(
 
 @kernel("_cross_entropy_backward")
 def cross_entropy_backward(
-    grad_output, self, target, weight, reduction, ignore_index, label_smoothing, statistics, total_weight, out
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
+    statistics: Any,
+    total_weight: Tensor,
+    out: Tensor,
 ) -> None:
     weights = _weights(self, weight)
     log_probabilities = aten._log_softmax(self, self.dim() - 1, False)
@@ -99,19 +136,28 @@ aclnn("smooth_l1_loss_backward", "aclnnSmoothL1LossBackward")
 
 
 @kernel("huber_loss")
-def huber_loss(self, target, reduction, delta, out) -> None:
+def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float, out: Tensor) -> None:
     call("aclnnSmoothL1Loss", self, target, reduction, delta, out)
     call("aclnnMuls", out, delta, out)
 
 
 @kernel("huber_loss_backward")
-def huber_loss_backward(grad_output, self, target, reduction, delta, out) -> None:
+def huber_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, out: Tensor
+) -> None:
     call("aclnnSmoothL1LossBackward", grad_output, self, target, reduction, delta, out)
     call("aclnnMuls", out, delta, out)
 
 
 @kernel("_ctc_loss")
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False) -> tuple:
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple:
     steps, samples = log_probs.shape[:2]
     losses = log_probs.new_empty([samples])
     alphas = log_probs.new_empty([samples, steps, 2 * max(target_lengths, default=0) + 1])
@@ -121,8 +167,16 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_in
 
 @kernel("_ctc_loss_backward")
 def ctc_loss_backward(
-    grad, log_probs, targets, input_lengths, target_lengths, losses, alphas, blank, zero_infinity=False
-):
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    losses: Tensor,
+    alphas: Tensor,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor:
     out = aten.empty_like(log_probs)
     lengths = input_lengths, target_lengths
     call("aclnnCtcLossBackward", grad, log_probs, targets, *lengths, losses, alphas, blank, zero_infinity, out)
@@ -130,10 +184,14 @@ def ctc_loss_backward(
 
 
 @kernel("_ctc_loss.Tensor")
-def ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, *rest):
+def ctc_loss_tensor(
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *rest: Any
+) -> tuple[Tensor, Tensor]:
     return ctc_loss(log_probs, targets, input_lengths.tolist(), target_lengths.tolist(), *rest)
 
 
 @kernel("_ctc_loss_backward.Tensor")
-def ctc_loss_backward_tensor(grad, log_probs, targets, input_lengths, target_lengths, *rest):
+def ctc_loss_backward_tensor(
+    grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *rest: Any
+) -> Tensor:
     return ctc_loss_backward(grad, log_probs, targets, input_lengths.tolist(), target_lengths.tolist(), *rest)

@@ -1,9 +1,18 @@
 """Products of matrices. `torch.npu.matmul.allow_hf32` decides whether float32 may be multiplied in a shorter format."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...._operators.table import aten
 from .. import settings
 from ..errors import NPUError
 from ..table import aclnn, call, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 _cube = settings.matmul.cube_math_type
 _INVALID = 161002  # what an operator returns for operands that it does not take
@@ -20,7 +29,7 @@ def _batch(operand, rank, i):
 
 
 @kernel("matmul")
-def matmul(self, other, out) -> None:
+def matmul(self: Tensor, other: Tensor, out: Tensor) -> None:
     rank = max(self.dim(), other.dim())
     if rank <= _highest["rank"]:
         try:
@@ -40,7 +49,7 @@ def _rows(tensor):
 
 
 @kernel("linear")
-def linear(input, weight, bias, out) -> None:
+def linear(input: Tensor, weight: Tensor, bias: Tensor, out: Tensor) -> None:
     if weight.dim() == 1:  # one output without a dimension of its own
         _product(input, weight, out)
         if bias is not None:
@@ -56,7 +65,15 @@ def linear(input, weight, bias, out) -> None:
 
 
 @kernel("linear_backward")
-def linear_backward(self, grad_output, weight, output_mask, grad_self, grad_weight, grad_bias) -> None:
+def linear_backward(
+    self: Tensor,
+    grad_output: Tensor,
+    weight: Tensor,
+    output_mask: Sequence[bool],
+    grad_self: Tensor | None,
+    grad_weight: Tensor | None,
+    grad_bias: Tensor | None,
+) -> None:
     rows, upstream = _rows(self), _rows(grad_output)
     if grad_self is not None:
         call("aclnnInplaceCopy", grad_self, aten.mm(upstream, weight).view(grad_self.shape))
@@ -72,7 +89,14 @@ def _to_sizes(gradient, sizes):
 
 
 @kernel("matmul_backward")
-def matmul_backward(grad_output, self, other, mask, grad_self, grad_other) -> None:
+def matmul_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    other: Tensor,
+    mask: Sequence[bool],
+    grad_self: Tensor | None,
+    grad_other: Tensor | None,
+) -> None:
     a = self.unsqueeze(0) if self.dim() == 1 else self
     b = other.unsqueeze(1) if other.dim() == 1 else other
     upstream = grad_output
@@ -89,7 +113,7 @@ def matmul_backward(grad_output, self, other, mask, grad_self, grad_other) -> No
 
 
 @kernel("addmv")
-def addmv(self, mat, vec, beta, alpha, out) -> None:
+def addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: int, out: Tensor) -> None:
     call("aclnnAddmm", self.unsqueeze(-1), mat, vec.unsqueeze(1), beta, alpha, out.unsqueeze(-1), _cube())
 
 
@@ -102,7 +126,9 @@ aclnn("mv", "aclnnMv", "self vec out matmul_cube")
 
 
 @kernel("_grouped_mm")
-def grouped_mm(self, mat2, offs=None, bias=None, out_dtype=None):
+def grouped_mm(
+    self: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
+) -> Tensor:
     if bias is not None:
         raise RuntimeError("Bias not supported yet")
     out_dtype = self.dtype if out_dtype is None else out_dtype

@@ -1,8 +1,16 @@
 """Normalisations."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ...._core.dtype import finfo
 from ...._operators.table import aten
 from ..table import aclnn, call, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
 
 
 def _gain(input, normalized_shape, weight):
@@ -11,13 +19,24 @@ def _gain(input, normalized_shape, weight):
 
 
 @kernel("_fused_rms_norm")
-def rms_norm(input, normalized_shape, weight, eps, out, rstd) -> None:
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor, eps: float | None, out: Tensor, rstd: Tensor
+) -> None:
     eps = finfo(input.dtype).eps if eps is None else eps
     call("aclnnRmsNorm", input, _gain(input, normalized_shape, weight), eps, out, rstd)
 
 
 @kernel("_fused_rms_norm_backward")
-def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask, grad_input, grad_weight) -> None:
+def rms_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight: Tensor,
+    output_mask: Sequence[bool],
+    grad_input: Tensor | None,
+    grad_weight: Tensor | None,
+) -> None:
     gain = _gain(input, normalized_shape, weight)
     by_input = aten.empty_like(input) if grad_input is None else grad_input
     by_gain = aten.empty_like(gain) if grad_weight is None else grad_weight
@@ -25,17 +44,50 @@ def rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_ma
 
 
 @kernel("native_batch_norm", "_native_batch_norm_legit")
-def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd) -> None:
+def batch_norm(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float | None,
+    out: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+) -> None:
     call("aclnnBatchNorm", input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd)
 
 
 @kernel("_native_batch_norm_legit_no_training")
-def batch_norm_frozen(input, weight, bias, running_mean, running_var, momentum, eps, out, mean, invstd) -> None:
+def batch_norm_frozen(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float | None,
+    out: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+) -> None:
     batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, out, mean, invstd)
 
 
 @kernel("_native_batch_norm_legit.no_stats")
-def batch_norm_without_statistics(input, weight, bias, training, momentum, eps, out, mean, invstd) -> None:
+def batch_norm_without_statistics(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float | None,
+    out: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+) -> None:
     batch_norm(input, weight, bias, None, None, True, momentum, eps, out, mean, invstd)
 
 

@@ -1,8 +1,16 @@
 """Reductions. Every dimension is named to the operator: an empty list means all of them to PyTorch."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
 from ..table import aclnn, call, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 int64 = DTYPES["int64"]
 
@@ -18,28 +26,28 @@ def _correction(correction) -> int:
 
 
 @kernel("sum")
-def sum_all(self, dtype, out) -> None:
+def sum_all(self: Tensor, dtype: Any, out: Tensor) -> None:
     call("aclnnReduceSum", self, _dims(self, None), False, out.dtype, out)
 
 
 @kernel("sum.dim_IntList")
-def sum_dim(self, dim, keepdim, dtype, out) -> None:
+def sum_dim(self: Tensor, dim: Any, keepdim: bool, dtype: Any, out: Tensor) -> None:
     call("aclnnReduceSum", self, _dims(self, dim), keepdim, out.dtype, out)
 
 
 @kernel("mean")
-def mean_all(self, dtype, out) -> None:
+def mean_all(self: Tensor, dtype: Any, out: Tensor) -> None:
     call("aclnnMean", self, _dims(self, None), False, out.dtype, out)
 
 
 @kernel("mean.dim")
-def mean_dim(self, dim, keepdim, dtype, out) -> None:
+def mean_dim(self: Tensor, dim: Any, keepdim: bool, dtype: Any, out: Tensor) -> None:
     call("aclnnMean", self, _dims(self, dim), keepdim, out.dtype, out)
 
 
 def _over_dims(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, dim, keepdim, out) -> None:
+    def reduce(self: Tensor, dim: Any, keepdim: bool, out: Tensor) -> None:
         call(symbol, self, _dims(self, dim), keepdim, out)
 
 
@@ -55,7 +63,7 @@ for _name, _symbol in (
 
 def _over_stated_dims(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, dim, keepdim, out) -> None:
+    def reduce(self: Tensor, dim: Any, keepdim: bool, out: Tensor) -> None:
         if dim is not None and len(dim) == 0:  # here an empty list means none
             call("aclnnNeScalar", self, 0, out)
         else:
@@ -68,7 +76,7 @@ _over_stated_dims("any.dims", "aclnnAny")
 
 def _over_all(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, out) -> None:
+    def reduce(self: Tensor, out: Tensor) -> None:
         call(symbol, self, _dims(self, None), False, out)
 
 
@@ -78,7 +86,7 @@ _over_all("any", "aclnnAny")
 
 def _place(name, symbol) -> None:
     @kernel(name)
-    def reduce(self, dim, keepdim, out) -> None:
+    def reduce(self: Tensor, dim: Any, keepdim: bool, out: Tensor) -> None:
         if dim is None:
             call(symbol, self.reshape(-1), 0, False, out.view(()))
         else:
@@ -90,32 +98,32 @@ _place("argmin", "aclnnArgMin")
 
 
 @kernel("linalg_vector_norm")
-def vector_norm(self, order, dim, keepdim, dtype, out) -> None:
+def vector_norm(self: Tensor, order: float, dim: Any, keepdim: bool, dtype: Any, out: Tensor) -> None:
     call("aclnnLinalgVectorNorm", self, order, _dims(self, dim), keepdim, out.dtype, out)
 
 
 @kernel("prod")
-def prod_all(self, dtype, out) -> None:
+def prod_all(self: Tensor, dtype: Any, out: Tensor) -> None:
     call("aclnnProd", self, out.dtype, out)
 
 
 @kernel("prod.dim_int")
-def prod_dim(self, dim, keepdim, dtype, out) -> None:
+def prod_dim(self: Tensor, dim: Any, keepdim: bool, dtype: Any, out: Tensor) -> None:
     call("aclnnProdDim", self, dim, keepdim, out.dtype, out)
 
 
 @kernel("std.correction")
-def std(self, dim, correction, keepdim, out) -> None:
+def std(self: Tensor, dim: Any, correction: Any, keepdim: bool, out: Tensor) -> None:
     call("aclnnStd", self, _dims(self, dim), _correction(correction), keepdim, out)
 
 
 @kernel("var.correction")
-def var(self, dim, correction, keepdim, out) -> None:
+def var(self: Tensor, dim: Any, correction: Any, keepdim: bool, out: Tensor) -> None:
     call("aclnnVarCorrection", self, _dims(self, dim), _correction(correction), keepdim, out)
 
 
 @kernel("var_mean.correction")
-def var_mean(self, dim, correction, keepdim, variance, mean) -> None:
+def var_mean(self: Tensor, dim: Any, correction: Any, keepdim: bool, variance: Tensor, mean: Tensor) -> None:
     call("aclnnVarMean", self, _dims(self, dim), _correction(correction), keepdim, variance, mean)
 
 
@@ -126,29 +134,29 @@ aclnn("min.dim", "aclnnMinDim")
 
 
 @kernel("aminmax")
-def aminmax(self, dim, keepdim, low, high) -> None:
+def aminmax(self: Tensor, dim: Any, keepdim: bool, low: Any, high: Any) -> None:
     call("aclnnAmin", self, _dims(self, dim), keepdim, low)
     call("aclnnAmax", self, _dims(self, dim), keepdim, high)
 
 
 @kernel("count_nonzero", "count_nonzero.dim_IntList")
-def count_nonzero(self, dim, out) -> None:
+def count_nonzero(self: Tensor, dim: Any, out: Tensor) -> None:
     call("aclnnReduceSum", self != 0, _dims(self, dim), False, out.dtype, out)
 
 
 @kernel("std_mean.correction")
-def std_mean(self, dim, correction, keepdim, deviation, mean) -> None:
+def std_mean(self: Tensor, dim: Any, correction: Any, keepdim: bool, deviation: Tensor, mean: Tensor) -> None:
     call("aclnnStd", self, _dims(self, dim), _correction(correction), keepdim, deviation)
     call("aclnnMean", self, _dims(self, dim), keepdim, mean.dtype, mean)
 
 
 @kernel("trace")
-def trace(self, out) -> None:
+def trace(self: Tensor, out: Tensor) -> None:
     call("aclnnReduceSum", self.diagonal(), (0,), False, out.dtype, out)
 
 
 @kernel("nansum")
-def nansum(self, dim, keepdim, dtype, out) -> None:
+def nansum(self: Tensor, dim: Any, keepdim: bool, dtype: Any, out: Tensor) -> None:
     symbol = "aclnnReduceNansum" if self.dtype.is_floating_point else "aclnnReduceSum"
     call(symbol, self, _dims(self, dim), keepdim, out.dtype, out)
 
@@ -161,7 +169,7 @@ aclnn("nanmedian.dim", "aclnnNanMedianDim")
 
 
 @kernel("bincount")
-def bincount(self, weights=None, minlength=0):
+def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     if self.dim() != 1 or self.dtype.is_floating_point:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     low, high = (int(self.min().item()), int(self.max().item())) if self.numel() else (0, -1)

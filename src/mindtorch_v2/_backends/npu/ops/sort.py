@@ -1,19 +1,27 @@
 """Order, places in it, and what occurs how often."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
 from ..table import aclnn, call, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 _INT64 = DTYPES["int64"]
 
 
 @kernel("sort")
-def sort(self, dim, descending, values, indices) -> None:
+def sort(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> None:
     call("aclnnSort", self, True, dim, descending, values, indices)
 
 
 @kernel("sort.stable")
-def sort_stable(self, stable, dim, descending, values, indices) -> None:
+def sort_stable(self: Tensor, stable: bool, dim: int, descending: bool, values: Tensor, indices: Tensor) -> None:
     call("aclnnSort", self, True, dim, descending, values, indices)
 
 
@@ -25,14 +33,16 @@ aclnn("topk", "aclnnTopk")
 
 
 @kernel("isin.Tensor_Tensor")
-def isin(elements, test_elements, assume_unique, invert, out) -> None:
+def isin(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor) -> None:
     pairs = elements.unsqueeze(-1) == test_elements.reshape(-1)
     found = pairs.any(-1)
     call("aclnnInplaceCopy", out, ~found if invert else found)
 
 
 @kernel("searchsorted.Tensor")
-def searchsorted(sorted_sequence, self, out_int32, right, side, sorter, out) -> None:
+def searchsorted(
+    sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str, sorter: Tensor, out: Tensor
+) -> None:
     call("aclnnSearchSorted", sorted_sequence, self, out_int32, right or side == "right", sorter, out)
 
 
@@ -53,7 +63,7 @@ def _runs(ordered, return_inverse, return_counts) -> tuple:
 
 
 @kernel("_unique2")
-def unique2(self, ordered=True, return_inverse=False, return_counts=False) -> tuple:
+def unique2(self: Tensor, ordered: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple:
     values, order = self.reshape(-1).sort()
     found, run, counts = _runs(values, return_inverse, return_counts)
     if return_inverse and self.numel():
@@ -62,12 +72,14 @@ def unique2(self, ordered=True, return_inverse=False, return_counts=False) -> tu
 
 
 @kernel("_unique")
-def unique(self, ordered=True, return_inverse=False):
+def unique(self: Tensor, ordered: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     return unique2(self, ordered, return_inverse, False)[:2]
 
 
 @kernel("unique_consecutive")
-def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None) -> tuple:
+def unique_consecutive(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple:
     if dim is not None and self.dim() != 1:
         raise NotImplementedError("unique_consecutive along a dimension is not there for NPUs")
     found, run, counts = _runs(self.reshape(-1), return_inverse, return_counts)

@@ -1,6 +1,14 @@
 """Images at another size, and the gradients. A scale that is not given is what the sizes say."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ..table import call, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
 
 
 def _scales(given, larger, smaller) -> list:
@@ -12,7 +20,7 @@ def _nearest(dims) -> None:
     """Nearest places: the sizes decide, or the scales do, by the second version of the operator."""
 
     @kernel(f"upsample_nearest{dims}d")
-    def forward(self, output_size, *rest):
+    def forward(self: Tensor, output_size: int, *rest: Any) -> None:
         *scales, out = rest
         if all(scale is None for scale in scales):
             call(f"aclnnUpsampleNearest{dims}d", self, output_size, out)
@@ -30,7 +38,7 @@ def _with_scales(name, symbol, flags=0) -> None:
     """An operator of sizes, `flags` more arguments, and scales; and its gradient, which takes the sizes of both."""
 
     @kernel(name)
-    def forward(self, output_size, *rest):
+    def forward(self: Tensor, output_size: int, *rest: Any) -> None:
         *scales, out = rest[flags:]
         scales = _scales(scales, output_size, self.shape[2:])
         call(symbol, self, output_size, *rest[:flags], *scales, out)
@@ -40,7 +48,7 @@ def _with_scales(name, symbol, flags=0) -> None:
 
 def _backward(name, symbol, flags=0) -> None:
     @kernel(f"{name}_backward")
-    def backward(grad_output, output_size, input_size, *rest) -> None:
+    def backward(grad_output: Tensor, output_size: int, input_size: Sequence[int], *rest: Any) -> None:
         *scales, out = rest[flags:]
         scales = _scales(scales, output_size, input_size[2:])
         call(f"{symbol}Backward", grad_output, output_size, input_size, *rest[:flags], *scales, out)

@@ -1,15 +1,23 @@
 """Gradients of views, and copies with a part replaced: the part is a view of the output. Views themselves need no kernel."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
 from ..table import call, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
 
 
 def _in_zeros(name, part) -> None:
     """The gradient of a view: zeros, with the gradient where the view was."""
 
     @kernel(name)
-    def backward(grad, sizes, *rest) -> None:
+    def backward(grad: Tensor, sizes: Sequence[int], *rest: Any) -> None:
         *where, out = rest
         call("aclnnInplaceZero", out)
         target = part(out, *where)
@@ -19,7 +27,7 @@ def _in_zeros(name, part) -> None:
 
 def _in_copy(name, part) -> None:
     @kernel(name)
-    def scatter(self, src, *rest) -> None:
+    def scatter(self: Tensor, src: Tensor, *rest: Any) -> None:
         *where, out = rest
         call("aclnnInplaceCopy", out, self)
         target = part(out, *where)
@@ -41,7 +49,7 @@ _in_copy("slice_scatter", aten.slice)
 
 
 @kernel("diag_embed")
-def diag_embed(self, offset, dim1, dim2, out) -> None:
+def diag_embed(self: Tensor, offset: Tensor, dim1: int, dim2: int, out: Tensor) -> None:
     call("aclnnInplaceZero", out)
     target = aten.diagonal(out, offset, dim1, dim2)
     if target.numel():
@@ -49,7 +57,7 @@ def diag_embed(self, offset, dim1, dim2, out) -> None:
 
 
 @kernel("unfold_backward")
-def unfold_backward(grad, sizes, dim, size, step, out) -> None:
+def unfold_backward(grad: Tensor, sizes: Sequence[int], dim: int, size: int, step: int, out: Tensor) -> None:
     call("aclnnInplaceZero", out)
     windows = aten.unfold(out, dim, size, step)
     for i in range(windows.shape[dim]):  # windows may overlap: one after the other
@@ -66,7 +74,14 @@ def _places(size, stride, offset, device):
 
 
 @kernel("_as_strided_backward")
-def as_strided_backward(grad, input_sizes, size, stride, storage_offset, out) -> None:
+def as_strided_backward(
+    grad: Tensor,
+    input_sizes: Sequence[int],
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int,
+    out: Tensor,
+) -> None:
     if grad.numel() and storage_offset + sum((n - 1) * s for n, s in zip(size, stride)) >= out.numel():
         raise RuntimeError(
             "as_strided: the gradient of a view that reaches outside a contiguous input is not supported"

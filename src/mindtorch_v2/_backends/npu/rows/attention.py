@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .... import _C
 from ...._core.dtype import DTYPES
@@ -10,6 +10,10 @@ from ...._operators.table import S, T, aten, composite, namespace
 from .. import state
 from .attention_masks import Masking
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 npu = namespace("npu")
 _LAYOUTS = ("BSH", "SBH", "BSND", "BNSD", "TND")
@@ -127,7 +131,7 @@ def _sequences(call: Call, query: Any, key: Any, value: Any, pse: Any, key_heads
     made, start = [], 0
     for number, (q0, q1, k0, k1) in enumerate(call.masking.packed(query.shape[0], key.shape[0])):
         of = tuple(x.unsqueeze(0).transpose(1, 2) for x in (query[q0:q1], key[k0:k1], value[k0:k1]))
-        made.append(Sequence(*of, pse, number, start))  # type: ignore[call-arg]
+        made.append(Sequence(*of, pse, number, start))  # type: ignore[call-arg]  # (a named tuple of this file)
         start += call.heads * (q1 - q0) * (k1 - k0)
     return made
 
@@ -427,7 +431,7 @@ def npu_ring_attention_update(
     before, now = prev_softmax_sum * aten.exp(prev_softmax_max - top), cur_softmax_sum * aten.exp(cur_softmax_max - top)
     total = before + now
 
-    def weighted(x, part):
+    def weighted(x: Any, part: Any) -> Tensor:
         share = (part / total)[..., :1]
         if input_layout == "TND":
             return wide(x) * share

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
@@ -10,6 +10,10 @@ from .attention import Call, Sequence, attend, from_bnsd, to_bnsd
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 npu = namespace("npu")
 _LAYOUTS = ("BSH", "BSND", "BNSD", "TND", "BNSD_BSND", "BSND_BNSD", "NTD_TND")
@@ -44,7 +48,18 @@ class _Request:
     """One call: its tensors, and where each sequence lies in them."""
 
     def __init__(
-        self, operator, query, key, value, rope, layout, heads, key_heads, q_lengths, kv_lengths, table
+        self,
+        operator: str,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        rope: Any,
+        layout: str,
+        heads: int,
+        key_heads: int,
+        q_lengths: Any,
+        kv_lengths: Any,
+        table: Any,
     ) -> None:
         require_choice(operator, "input_layout", layout, _LAYOUTS)
         for name, x in (("query", query), ("key", key), ("value", value)):
@@ -72,7 +87,7 @@ class _Request:
         return x if rope is None else aten.cat([x, rope], -1)
 
     def _packed(self) -> list[tuple[Any, Any, Any]]:
-        def tokens_first(x):
+        def tokens_first(x: Tensor) -> Tensor:
             return x.transpose(0, 1) if self.inner == "NTD" else x
 
         operator = self.operator
@@ -144,7 +159,7 @@ class _Request:
             )
         tokens = self._whole(self.query, self.heads).shape[2]
 
-        def padded(x):
+        def padded(x: Tensor) -> Tensor:
             return aten.constant_pad_nd(x, [0, 0, 0, tokens - x.shape[2]], 0.0)
 
         out = aten.cat([padded(o) for o in outs], 0)

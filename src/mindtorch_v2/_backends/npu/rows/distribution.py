@@ -35,7 +35,13 @@ class _Layout(NamedTuple):
 
     @staticmethod
     def of(
-        operator, group_ep, ep_world_size, ep_rank_id, moe_expert_num, tp_world_size, shared_expert_rank_num
+        operator: str,
+        group_ep: str,
+        ep_world_size: int,
+        ep_rank_id: int,
+        moe_expert_num: int,
+        tp_world_size: int,
+        shared_expert_rank_num: int,
     ) -> _Layout:
         group = groups.find(operator, "group_ep", group_ep)
         require(
@@ -115,7 +121,7 @@ def _dispatch(layout, x, expert_ids, scales, mask, expert_scales, quant_mode, gl
     sent, received = _spans(sizes, layout.ranks), _spans(arriving, layout.ranks)
     by_expert = _index(_turned(arriving, layout.ranks, layout.local), x.device)
 
-    def moved(rows):
+    def moved(rows: Any) -> Any:
         return aten.index_select(_exchanged(layout.group, rows, sent, received), 0, by_expert)
 
     rows, row_scales = aten.index_select(x, 0, token), None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .quantization import dtype_named, scale_of, unpacked_int4
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
 
 npu = namespace("npu")
 _RESULTS = ("int8", "float16", "bfloat16", "float32", "int32")
@@ -101,7 +105,15 @@ def _item(values, i):
 class _Extras:
     """Terms that a grouped product adds to plain products: biases and scales, an entry a group."""
 
-    def __init__(self, bias, scale, antiquant_scale, antiquant_offset, per_token_scale, one_weight) -> None:
+    def __init__(
+        self,
+        bias: Tensor,
+        scale: Tensor,
+        antiquant_scale: Tensor,
+        antiquant_offset: Tensor,
+        per_token_scale: Tensor,
+        one_weight: bool,
+    ) -> None:
         self._lists = (bias, scale, antiquant_scale, antiquant_offset)
         self._per_token = per_token_scale
         self._one = one_weight  # the entries of all groups stacked in one tensor
@@ -112,7 +124,7 @@ class _Extras:
             return None
         return values[0][group] if self._one else values[group]
 
-    def product(self, x, weight, group, rows, dtype):
+    def product(self, x: Tensor, weight: Tensor, group: int, rows: slice, dtype: Any) -> Tensor:
         """x @ weight with the group's bias and scales; `rows` are those of x within the whole."""
         bias, scale = self._of(0, group), self._of(1, group)
         from_few_bits = self._of(2, group)
@@ -342,7 +354,7 @@ def npu_weight_quant_batchmatmul(
     require_dtype(operator, "weight", weight, ("int8", "int32"))
     w = wide(unpacked_int4(weight) if weight.dtype == DTYPES["int32"] else weight)
 
-    def spread(parameter):
+    def spread(parameter: Tensor) -> Tensor:
         if antiquant_group_size and parameter.dim() == 2:
             return aten.repeat_interleave(wide(parameter), antiquant_group_size, 0)[: w.shape[-2]]
         return wide(parameter)

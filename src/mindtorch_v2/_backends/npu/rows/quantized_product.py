@@ -137,7 +137,7 @@ def npu_dequant_swiglu_quant(
         sum(counts) <= rows.shape[0], operator, f"group_index sums to {sum(counts)}, but x has {rows.shape[0]} rows"
     )
 
-    def of_group(parameter, group, columns):
+    def of_group(parameter: Any, group: int, columns: int) -> Any:
         values = wide(parameter)
         values = values.reshape(-1, columns) if values.numel() % columns == 0 else values.reshape(-1, 1)
         return values[min(group, values.shape[0] - 1)]

@@ -131,7 +131,7 @@ def npu_lightning_indexer(
         operator, query, layout_query, actual_seq_lengths_query, [key], layout_key, actual_seq_lengths_key, block_table
     )
 
-    def scores(run):
+    def scores(run: Any) -> Any:
         return _index_scores(query[run.place], run.keys[0], weights[run.place])[0]
 
     return _index(operator, runs, query, scores, sparse_count, sparse_mode, return_value)
@@ -166,7 +166,7 @@ def npu_quant_lightning_indexer(
         operator, query, layout_query, actual_seq_lengths_query, keys, layout_key, actual_seq_lengths_key, block_table
     )
 
-    def scores(run):
+    def scores(run: Any) -> Any:
         rows = wide(query[run.place]) * wide(query_dequant_scale[run.place]).unsqueeze(-1)
         columns = wide(run.keys[0]) * wide(run.keys[1]).unsqueeze(-1)
         return _index_scores(rows, columns, weights[run.place])[0]

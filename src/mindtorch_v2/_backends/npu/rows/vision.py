@@ -32,7 +32,15 @@ class _Window(NamedTuple):
     groups: int  # of channels that are read at the same places
 
     @staticmethod
-    def of(operator, kernel_size, stride, padding, dilation, deformable_groups, modulated) -> _Window:
+    def of(
+        operator: str,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        deformable_groups: int,
+        modulated: bool,
+    ) -> _Window:
         for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation)):
             require(len(value) == 4, operator, f"{name} must be four numbers, but it is {list(value)}")
         require(modulated, operator, "modulated must be True")
@@ -53,7 +61,7 @@ def _places(operator, window, x, offset) -> tuple:
     )
     columns, rows, factors = aten.unbind(wide(offset).reshape(n, 3, window.groups, kh, kw, height, width), 1)
 
-    def own(count, size, stride, padding, dilation):
+    def own(count: int, size: int, stride: int, padding: int, dilation: int) -> Any:
         start = aten.arange(count, device=x.device) * stride - padding
         return (aten.arange(size, device=x.device) * dilation).unsqueeze(-1) + start
 

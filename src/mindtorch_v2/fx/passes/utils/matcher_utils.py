@@ -1,10 +1,17 @@
 """Finding the places in a graph that look like a pattern."""
 
+from __future__ import annotations
+
 import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.fx.node import Node
+
+if TYPE_CHECKING:
+    from mindtorch_v2.fx.graph import Graph
+
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -47,11 +54,11 @@ class SubgraphMatcher:
 
     def __init__(
         self,
-        pattern,
-        match_output=False,
-        match_placeholder=False,
-        remove_overlapping_matches=True,
-        ignore_literals=False,
+        pattern: Any,
+        match_output: bool = False,
+        match_placeholder: bool = False,
+        remove_overlapping_matches: bool = True,
+        ignore_literals: bool = False,
     ) -> None:
         if len(pattern.nodes) == 0:
             raise ValueError("SubgraphMatcher cannot be initialized with an empty pattern")
@@ -67,13 +74,14 @@ class SubgraphMatcher:
         self.pattern_returning_nodes = output.all_input_nodes
         self.pattern_anchors = [output] if match_output else [n for n in output.all_input_nodes if len(n.users) == 1]
 
-    def match(self, graph, node_name_match=""):
+    def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
         """The places, in order, as a list of `InternalMatch`. No value from inside of one is used outside of it."""
         candidates = [
             [node for node in graph.nodes if self._alike(anchor, node, node_name_match)]
             for anchor in self.pattern_anchors
         ]
-        found, taken = [], set()
+        found: list[Any] = []
+        taken: set[Any] = set()
         for mapped in self._combinations(candidates, {}, 0, node_name_match):
             if not self._self_contained(mapped) or not _one_piece({mapped[node] for node in self._computed(mapped)}):
                 continue
@@ -116,7 +124,7 @@ class SubgraphMatcher:
                 return False
         return True
 
-    def _alike(self, wanted, node, name=""):
+    def _alike(self, wanted, node, name="") -> bool:
         if not self.match_placeholder and wanted.op == "placeholder" or name and name in node.name:
             return True
         if wanted.op != node.op:
@@ -130,7 +138,7 @@ class SubgraphMatcher:
             return True
         return wanted.op in ("placeholder", "output") or wanted.target == node.target
 
-    def _matches(self, wanted, node, mapped, name=""):
+    def _matches(self, wanted, node, mapped, name="") -> bool:
         """Whether `node` and what it is made of look like the pattern; `mapped` is filled in."""
         if wanted in mapped:
             return mapped[wanted] is node
@@ -142,10 +150,10 @@ class SubgraphMatcher:
         ours, theirs = _arguments(wanted, node), _arguments(node, wanted)
         return ours is not None and theirs is not None and self._same_values(ours, theirs, mapped)
 
-    def _same_values(self, wanted, given, mapped):
+    def _same_values(self, wanted, given, mapped) -> bool:
         return len(wanted) == len(given) and all(self._same_value(a, b, mapped) for a, b in zip(wanted, given))
 
-    def _same_value(self, wanted, given, mapped):
+    def _same_value(self, wanted, given, mapped) -> bool:
         if isinstance(wanted, Node) and isinstance(given, Node):
             return self._matches(wanted, given, mapped)
         if isinstance(wanted, (list, tuple)) and isinstance(given, (list, tuple)):

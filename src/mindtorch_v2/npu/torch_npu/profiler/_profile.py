@@ -2,12 +2,16 @@
 that its readers look for. What only the device's own counters could tell (AiCMetrics and so on) is accepted and not written.
 """
 
+from __future__ import annotations
+
 import csv
 import datetime
 import enum
 import json
 import os
 import socket
+from collections.abc import Callable
+from typing import Any
 
 from mindtorch_v2.profiler import ProfilerAction, record_function
 from mindtorch_v2.profiler import ProfilerActivity as _Activity
@@ -70,7 +74,11 @@ class _ExperimentalConfig:
     """The wishes for the device's own data. RuntimeError for databases, which are not written."""
 
     def __init__(
-        self, profiler_level=ProfilerLevel.Level0, aic_metrics=None, export_type=ExportType.Text, **others
+        self,
+        profiler_level: Any = ProfilerLevel.Level0,
+        aic_metrics: Any = None,
+        export_type: Any = ExportType.Text,
+        **others: Any,
     ) -> None:
         kinds = export_type if isinstance(export_type, (list, tuple)) else [export_type]
         if any(kind in (ExportType.Db, "db") for kind in kinds):
@@ -86,7 +94,9 @@ def supported_activities() -> set:
     return {ProfilerActivity.CPU, ProfilerActivity.NPU}
 
 
-def schedule(wait, active, warmup=0, repeat=0, skip_first=0, skip_first_wait=0):
+def schedule(
+    wait: int, active: int, warmup: int = 0, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[..., Any]:
     """`torch.profiler.schedule` with torch_npu's order of arguments."""
     return _schedule(
         wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip_first, skip_first_wait=skip_first_wait
@@ -99,16 +109,16 @@ class profile(_profile):
     def __init__(
         self,
         *,
-        activities=None,
-        schedule=None,
-        on_trace_ready=None,
-        record_shapes=False,
-        profile_memory=False,
-        with_stack=False,
-        with_flops=False,
-        with_modules=False,
-        experimental_config=None,
-        **others,
+        activities: Any = None,
+        schedule: Callable[..., Any] | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        **others: Any,
     ) -> None:
         for activity in activities or ():
             if not isinstance(activity, ProfilerActivity):
@@ -131,10 +141,12 @@ class profile(_profile):
         self.experimental_config = experimental_config
 
 
-def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
+def tensorboard_trace_handler(
+    dir_name: str | None = None, worker_name: str | None = None, analyse_flag: bool = True, async_mode: bool = False
+) -> Callable[..., Any]:
     """A function for `on_trace_ready` that writes a folder for each cycle: a trace, and tables of operators and steps."""
 
-    def write(profiler) -> None:
+    def write(profiler: Any) -> None:
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         folder = _new_folder(dir_name or os.getcwd(), worker)
         output = os.path.join(folder, "ASCEND_PROFILER_OUTPUT")

@@ -1,13 +1,21 @@
 """Questions of tests about the device, and the tensors that they are given."""
 
+from __future__ import annotations
+
 import functools
 import os
 import re
 import unittest
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
+
 
 __all__ = ["SkipIfNotGteCANNVersion", "SupportedDevices", "create_common_tensor", "get_npu_device", "set_npu_device"]
 
@@ -25,14 +33,14 @@ def set_npu_device() -> None:
 class SupportedDevices:
     """Decorator that skips a test, or every test of a class, on chips that a list of families does not name."""
 
-    def __init__(self, supported_list) -> None:
+    def __init__(self, supported_list: Sequence[str]) -> None:
         self.supported_list = supported_list
 
     def _is_here(self) -> bool:
         name = torch.npu.get_device_name(0)
         return any(name.startswith(family) for family in self.supported_list)
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Any:
         if isinstance(function, type):
             for name, each in list(vars(function).items()):
                 if name.startswith("test") and callable(each):
@@ -40,7 +48,7 @@ class SupportedDevices:
             return function
 
         @functools.wraps(function)
-        def checked(*args, **kwargs):
+        def checked(*args: Any, **kwargs: Any) -> Any:
             if not self._is_here():
                 raise unittest.SkipTest(f"only for {', '.join(self.supported_list)}")
             return function(*args, **kwargs)
@@ -54,16 +62,16 @@ class SkipIfNotGteCANNVersion:
     The version compared is CANN's, from the environment of the toolkit; the emulator has none, and skips nothing.
     """
 
-    def __init__(self, base_version, module="CANN") -> None:
+    def __init__(self, base_version: str, module: str = "CANN") -> None:
         self.base_version, self.module = base_version, module
 
     @staticmethod
     def _parts(version) -> list:
         return [int(each) for each in re.findall(r"\d+", version)]
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def checked(*args, **kwargs):
+        def checked(*args: Any, **kwargs: Any) -> Any:
             here = os.environ.get("ASCEND_TOOLKIT_VERSION", "")
             if here and self._parts(here) < self._parts(self.base_version):
                 raise unittest.SkipTest(f"only for {self.module} from {self.base_version} on, not {here}")
@@ -72,7 +80,7 @@ class SkipIfNotGteCANNVersion:
         return checked
 
 
-def create_common_tensor(item, minValue, maxValue, device=None) -> tuple:
+def create_common_tensor(item: Any, minValue: float, maxValue: float, device: Device | None = None) -> tuple:
     """A random tensor on the CPU and the same on the device; `item` is (dtype of NumPy, format number, sizes)."""
     dtype, _, shape = item
     values = np.random.uniform(minValue, maxValue, shape).astype(dtype)

@@ -1,6 +1,9 @@
 """`TestCase`, which compares results of a device with those of NumPy or of the CPU, by relative precision."""
 
+from __future__ import annotations
+
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +34,15 @@ class TestCase(unittest.TestCase):
         torch.manual_seed(0)
         np.random.seed(0)
 
-    def assertRtolEqual(self, x, y, prec=1e-4, prec16=1e-3, auto_trans_dtype=False, message=None) -> None:
+    def assertRtolEqual(
+        self,
+        x: Any,
+        y: Any,
+        prec: float = 1e-4,
+        prec16: float = 1e-3,
+        auto_trans_dtype: bool = False,
+        message: Any = None,
+    ) -> None:
         """Fail unless x is y: for all elements but a share of `prec`, the absolute or the relative difference is at most it.
 
         `prec16` takes the place of `prec` where either has 16 bits. Lists and dictionaries are compared item by item. With
@@ -66,7 +77,7 @@ class TestCase(unittest.TestCase):
                 f"{tuple(map(int, worst))}, is {ours[worst]} in the first and {theirs[worst]} in the second"
             )
 
-    def assertEqual(self, first, second, msg=None, **options) -> None:
+    def assertEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
         """unittest's, for tensors and sequences of them too; `prec` or `atol` and `rtol` allow differences."""
         if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
             atol, rtol = options.get("atol", options.get("prec")), options.get("rtol")

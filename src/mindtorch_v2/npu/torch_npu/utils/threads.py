@@ -7,7 +7,7 @@ __all__ = ["reset_thread_affinity", "set_thread_affinity"]
 _AT_START = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
 
 
-def set_thread_affinity(core_range=None) -> None:
+def set_thread_affinity(core_range: list[int] | tuple[int, int] | None = None) -> None:
     """Let this thread run on the cores from the first to the last of a pair; on all that it had for None."""
     if core_range is None:
         reset_thread_affinity()

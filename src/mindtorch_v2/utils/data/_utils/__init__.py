@@ -1,12 +1,15 @@
 """The parts of the data loader and its workers."""
 
+from __future__ import annotations
+
+
 import atexit
 
 # True once the interpreter is shutting down: worker processes may then be gone for good reason.
 python_exit_status = False
 
 
-def _set_python_exit_flag():
+def _set_python_exit_flag() -> None:
     global python_exit_status
     python_exit_status = True
 

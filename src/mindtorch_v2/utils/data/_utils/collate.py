@@ -1,8 +1,11 @@
 """Collation: from a list of samples to a batch of tensors (`default_collate`), or one sample (`default_convert`)."""
 
+from __future__ import annotations
+
 import collections.abc
 import copy
 import re
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -13,12 +16,12 @@ default_collate_err_msg_format = (
 )
 
 
-def _is_numpy(value):
+def _is_numpy(value) -> bool:
     """Whether `value` is NumPy's, told by its class so that NumPy need not be imported."""
     return type(value).__module__ == "numpy"
 
 
-def _is_numpy_array(value):
+def _is_numpy_array(value) -> bool:
     return _is_numpy(value) and type(value).__name__ in ("ndarray", "memmap")
 
 
@@ -47,7 +50,7 @@ def _rebuild_sequence(data, items):
         return list(items)
 
 
-def default_convert(data):
+def default_convert(data: Any) -> Any:
     """NumPy arrays in `data` (mappings, namedtuples, sequences of any depth) become tensors; all else stays.
 
     >>> default_convert([0, "a"])
@@ -70,7 +73,7 @@ def default_convert(data):
     return data
 
 
-def collate(batch, *, collate_fn_map=None):
+def collate(batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None) -> Any:
     """Collates by the function that `collate_fn_map` names for the samples' type, descending into containers.
 
     The map goes from a type, or tuple of types, to `fn(batch, *, collate_fn_map)`. The exact type is tried before
@@ -88,7 +91,7 @@ def collate(batch, *, collate_fn_map=None):
             fn = collate_numpy_array_fn if _is_numpy_array(first) else collate_numpy_scalar_fn
             return fn(batch, collate_fn_map=collate_fn_map)
 
-    def again(samples):
+    def again(samples: collections.abc.Sequence[Any]) -> Any:
         return collate(samples, collate_fn_map=collate_fn_map)
 
     if isinstance(first, collections.abc.Mapping):
@@ -104,12 +107,16 @@ def collate(batch, *, collate_fn_map=None):
     raise TypeError(default_collate_err_msg_format.format(kind))
 
 
-def collate_tensor_fn(batch, *, collate_fn_map=None):
+def collate_tensor_fn(
+    batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None
+) -> Any:
     """Stacks tensors."""
     return torch.stack(tuple(batch), 0)
 
 
-def collate_numpy_array_fn(batch, *, collate_fn_map=None):
+def collate_numpy_array_fn(
+    batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None
+) -> Any:
     """Stacks arrays as tensors; TypeError for strings and objects."""
     first = batch[0]
     if np_str_obj_array_pattern.search(first.dtype.str) is not None:
@@ -117,22 +124,24 @@ def collate_numpy_array_fn(batch, *, collate_fn_map=None):
     return collate([torch.as_tensor(item) for item in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
+def collate_numpy_scalar_fn(
+    batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None
+) -> Any:
     """A tensor of NumPy scalars, in their dtype."""
     return torch.as_tensor(batch)
 
 
-def collate_float_fn(batch, *, collate_fn_map=None):
+def collate_float_fn(batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None) -> Any:
     """A float64 tensor."""
     return torch.tensor(batch, dtype=torch.float64)
 
 
-def collate_int_fn(batch, *, collate_fn_map=None):
+def collate_int_fn(batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None) -> Any:
     """An int64 tensor, or a bool one."""
     return torch.tensor(batch)
 
 
-def collate_str_fn(batch, *, collate_fn_map=None):
+def collate_str_fn(batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None) -> Any:
     """Strings stay a list."""
     return batch
 
@@ -146,7 +155,7 @@ default_collate_fn_map = {
 }
 
 
-def default_collate(batch):
+def default_collate(batch: Any) -> Any:
     """A batch from samples: tensors are stacked, numbers become tensors, containers keep their shape.
 
     >>> default_collate([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])

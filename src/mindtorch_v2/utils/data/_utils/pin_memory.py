@@ -1,12 +1,18 @@
 """Pinning of a batch's memory, for copies to a device that run beside the program."""
 
+from __future__ import annotations
+
 import collections.abc
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils.data._utils.collate import _rebuild_mapping, _rebuild_sequence
 
+if TYPE_CHECKING:
+    from mindtorch_v2.types import Device
 
-def pin_memory(data, device=None):
+
+def pin_memory(data: Any, device: Device | None = None) -> Any:
     """`data` with every tensor in it pinned; objects with a `pin_memory` method are asked to."""
     if isinstance(data, torch.Tensor):
         return data.pin_memory()

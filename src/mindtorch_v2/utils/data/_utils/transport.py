@@ -5,15 +5,24 @@ The batch is pickled with its large buffers (tensors', NumPy arrays') left out. 
 none in the reader. Smaller ones travel inside the message. When shared memory is full, large ones do too.
 """
 
+from __future__ import annotations
+
 import errno
 import io
 import mmap
 import os
 import pickle
 import tempfile
+from collections.abc import Callable
+from io import BytesIO
 from multiprocessing.reduction import ForkingPickler
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+
+if TYPE_CHECKING:
+    from mindtorch_v2.utils.data._utils.worker import _IterableDatasetStopIteration
+
 
 # How long either side waits on a queue before it looks whether the other is still alive, in seconds.
 MP_STATUS_CHECK_INTERVAL = 5.0
@@ -25,13 +34,13 @@ _ALIGNMENT = 64
 _SHARED_ROOT = "/dev/shm"
 
 
-def make_directory():
+def make_directory() -> str:
     """A new directory for the files of one loader, in shared memory where the system has it."""
     root = _SHARED_ROOT if os.access(_SHARED_ROOT, os.W_OK) else None
     return tempfile.mkdtemp(prefix="mindtorch_loader_", dir=root)
 
 
-def _rebuild_tensor(buffer, dtype, shape, requires_grad):
+def _rebuild_tensor(buffer, dtype, shape, requires_grad) -> torch.Tensor:
     if len(memoryview(buffer)) == 0:
         tensor = torch.empty(shape, dtype=dtype)
     else:
@@ -53,12 +62,12 @@ def _bytes_of(tensor):
 class _Pickler(ForkingPickler):
     """Pickles plain CPU tensors as buffers out of band; everything else as `multiprocessing` does."""
 
-    def __init__(self, file, buffer_callback) -> None:
+    def __init__(self, file: BytesIO, buffer_callback: Callable[..., Any]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         # ForkingPickler takes no buffer_callback: the pickler underneath is set up a second time, with one.
         pickle.Pickler.__init__(self, file, pickle.HIGHEST_PROTOCOL, buffer_callback=buffer_callback)
 
-    def reducer_override(self, obj):
+    def reducer_override(self, obj: Any) -> Any:
         if type(obj) is torch.nn.Parameter:
             return _rebuild_parameter, (obj.detach(), obj.requires_grad)
         if type(obj) is not torch.Tensor or obj.device.type != "cpu" or obj.layout != torch.strided:
@@ -74,7 +83,7 @@ class _Pickler(ForkingPickler):
         return _rebuild_tensor, (buffer, tensor.dtype, tuple(tensor.shape), obj.requires_grad)
 
 
-def pack(data, directory) -> tuple:
+def pack(data: Any, directory: str) -> tuple:
     """`data` as a message: `(pickle, path or None, [(offset, size), ...] or [bytes, ...])`."""
     buffers = []
     stream = io.BytesIO()
@@ -116,7 +125,9 @@ def _write_all(file, view) -> None:
         view = view[file.write(view) :]
 
 
-def unpack(message):
+def unpack(
+    message: tuple[bytes, str | None, list[bytes | tuple[int, int]]],
+) -> list[Any] | str | torch.Tensor | _IterableDatasetStopIteration:
     """The data of a message from `pack`. Tensors of a shared file keep its mapping alive."""
     payload, path, parts = message
     if path is None:
@@ -129,7 +140,7 @@ def unpack(message):
     return pickle.loads(payload, buffers=[mapping[offset : offset + size] for offset, size in parts])
 
 
-def discard(message) -> None:
+def discard(message: tuple[bytes, None, list[bytes]] | None) -> None:
     """Frees what a message that nobody will read holds."""
     if message is not None and message[1] is not None and os.path.exists(message[1]):
         os.unlink(message[1])

@@ -1,5 +1,7 @@
 """A data loader's worker process: its loop, its random seeds, and what a dataset can ask about it."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import os
@@ -70,7 +72,7 @@ class _ResumeIteration:
 _worker_info: WorkerInfo | None = None
 
 
-def get_worker_info():
+def get_worker_info() -> WorkerInfo | None:
     """The current worker's `WorkerInfo`; None in the main process."""
     return _worker_info
 
@@ -122,7 +124,7 @@ def _worker_loop(
     num_workers,
     persistent_workers,
     directory,
-):
+) -> None:
     """Serves `(number, keys)` from `index_queue` with `(number, packed batch)` until told to stop.
 
     None in the queue, or `done_event`, ends it. Exceptions are sent in the batch's place. `KeyboardInterrupt` ends
@@ -166,6 +168,7 @@ def _worker_loop(
                 # Already answered with the end of the stream.
                 continue
             number, keys = request
+            data: Any
             if init_exception is not None:
                 data, init_exception = init_exception, None
             else:

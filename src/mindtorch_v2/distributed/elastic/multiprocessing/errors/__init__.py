@@ -1,5 +1,10 @@
 """How the failure of a launched process is recorded and reported."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import functools
 import json
 import os
@@ -13,7 +18,7 @@ __all__ = ["ChildFailedError", "ProcessFailure", "record"]
 class ProcessFailure:
     """A process that failed: its local rank, its id, its exit code (negative: the signal), and its traceback, if `record` wrote it."""
 
-    def __init__(self, local_rank, pid, exitcode, error_file) -> None:
+    def __init__(self, local_rank: int, pid: int, exitcode: int, error_file: str) -> None:
         self.local_rank, self.pid, self.exitcode, self.error_file = local_rank, pid, exitcode, error_file
         self.timestamp = int(time.time())
         self.message = self._what_it_said()
@@ -25,7 +30,7 @@ class ProcessFailure:
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
-    def signal_name(self):
+    def signal_name(self) -> str:
         """The signal that ended it, its number if it has no name; "<N/A>" if none did."""
         if self.exitcode >= 0:
             return "<N/A>"
@@ -47,7 +52,7 @@ class ChildFailedError(Exception):
         failures: {rank: ProcessFailure}.
     """
 
-    def __init__(self, name, failures) -> None:
+    def __init__(self, name: str, failures: dict[int, Any]) -> None:
         self.name, self.failures = name, failures
         said = [
             f"rank {rank} (local rank {failure.local_rank}, pid {failure.pid}) ended with {failure.how()}"
@@ -56,16 +61,16 @@ class ChildFailedError(Exception):
         ]
         super().__init__("\n  ".join([f"{name} FAILED:", *said]))
 
-    def get_first_failure(self):
+    def get_first_failure(self) -> Any:
         """A rank that failed, and its `ProcessFailure`."""
         return next(iter(self.failures.items()))
 
 
-def record(fn, error_handler=None):
+def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., Any]:
     """A main function whose exception is written to where the launcher looks for it (TORCHELASTIC_ERROR_FILE), and raised."""
 
     @functools.wraps(fn)
-    def main(*args, **kwargs):
+    def main(*args: Any, **kwargs: Any) -> Any:
         try:
             return fn(*args, **kwargs)
         except Exception as error:
