@@ -96,6 +96,10 @@ class Log:
         self.file.flush()
 
 
+class TimedOut(BaseException):
+    """A test took too long."""
+
+
 class Result(unittest.TestResult):
     """Writes each test's end into the log."""
 
@@ -119,7 +123,8 @@ class Result(unittest.TestResult):
         self.status, self.cause = "skip", reason
 
     def addFailure(self, test: unittest.TestCase, err: Any) -> None:
-        self.status, self.cause = "fail", cause_of(err)
+        # unittest catches what the time limit raises, as it does all else.
+        self.status, self.cause = "hang" if issubclass(err[0], TimedOut) else "fail", cause_of(err)
 
     addError = addFailure
 
@@ -144,10 +149,6 @@ def cause_of(err: Any) -> str:
         trace = trace.tb_next
     text = re.sub(r"\s+", " ", str(value))[:300]
     return f"{kind.__name__}: {text} @ {' < '.join(reversed(frames[-3:]))}"
-
-
-class TimedOut(BaseException):
-    """A test took too long."""
 
 
 def _time_out(number: int, frame: types.FrameType | None) -> None:
@@ -198,7 +199,7 @@ def main() -> None:
         try:
             with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
                 case.run(result)
-        except TimedOut:
+        except TimedOut:  # between the test and its clean-up
             log.end(case.id(), "hang", f"not done after {timeout} s")
         except BaseException:  # noqa: BLE001  (whatever a test ends in is its result)
             if case.id() not in log.done:

@@ -1,0 +1,79 @@
+"""The runner of PyTorch's own test files: each end of a test is seen, crashes and endless ones too, and what ran is not run again."""
+
+import json
+import pathlib
+
+from tests.pytorch_suite import results
+from tests.pytorch_suite.__main__ import run
+
+FILE = """
+import os, signal, time, unittest
+
+class TestEnds(unittest.TestCase):
+    def test_crash(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+    def test_error(self):
+        raise KeyError("x")
+    def test_fail(self):
+        self.assertEqual(1, 2)
+    def test_hang(self):
+        time.sleep(60)
+    def test_pass(self):
+        with open(__file__ + ".runs", "a") as file:
+            file.write("x")
+    @unittest.skip("not today")
+    def test_skip(self):
+        pass
+    @unittest.expectedFailure
+    def test_unexpected(self):
+        pass
+"""
+
+
+def test_every_end_of_a_test(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "ends.py").write_text(FILE)
+    line = run("pytorch", tmp_path, "ends", tmp_path / "out", 2)
+    assert line.split() == ["pytorch", "ends", "1", "of", "7", "passed"]
+    found = results.read(results.log_of(tmp_path / "out", "pytorch", "ends"))
+    assert {name.rpartition("_")[2]: outcome.status for name, outcome in found.items() if name} == {
+        "crash": "crash",
+        "error": "fail",
+        "fail": "fail",
+        "hang": "hang",
+        "pass": "pass",
+        "skip": "skip",
+        "unexpected": "fail",
+    }
+    assert found["ends.TestEnds.test_error"].cause.startswith("KeyError: 'x' @ ends.py:8")
+    run("pytorch", tmp_path, "ends", tmp_path / "out", 2)
+    assert (tmp_path / "ends.py.runs").read_text() == "x"
+
+
+def test_a_file_that_cannot_be_imported(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "broken.py").write_text("import nobody_has_this")
+    run("pytorch", tmp_path, "broken", tmp_path / "out", 2)
+    found = results.read(results.log_of(tmp_path / "out", "pytorch", "broken"))
+    assert found[""].status == "import"
+    assert "nobody_has_this" in found[""].cause
+
+
+def _write(folder: pathlib.Path, side: str, file: str, outcomes: dict[str, str]) -> None:
+    log = results.log_of(folder, side, file)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    entries = [
+        {"id": name, "status": status, "cause": f"E: {name}1" * (status != "pass")} for name, status in outcomes.items()
+    ]
+    log.write_text("\n".join(map(json.dumps, entries)))
+
+
+def test_shares_count_what_passes_on_pytorch(tmp_path: pathlib.Path) -> None:
+    _write(tmp_path, "pytorch", "test_torch", {"a": "pass", "b": "pass", "c": "fail", "d": "pass", "": "done"})
+    _write(tmp_path, "ours", "test_torch", {"a": "pass", "b": "fail", "c": "pass", "": "done"})
+    assert results.share(tmp_path, "test_torch") == (3, 1)
+    assert results.causes(tmp_path, "test_torch") == [
+        (1, "b", "fail: E: b1"),
+        (1, "d", "missing: this test does not exist here"),
+    ]
+    assert results.record(tmp_path) == {"test_torch": [3, 1]}
+    assert "| test_torch | 3 | 1 | 33.3% |" in results.table(tmp_path)
+    assert "| **user, all** | **3** | **1** | **33.3%** |" in results.table(tmp_path)
