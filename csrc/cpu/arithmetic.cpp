@@ -1,4 +1,5 @@
 // Sums, products, and what is built from them.
+#include "core/cpp_names.h"
 #include "core/number_fits.h"
 #include "number.h"
 #include "pointwise.h"
@@ -122,6 +123,8 @@ void addcdiv_cpu(Out out, const Tensor& self, const Tensor& tensor1, const Tenso
 
 // start + weight (end - start), computed from whichever end is nearer so that both ends are hit exactly.
 void lerp_cpu(Out out, const Tensor& self, const Tensor& end, Input weight) {
+    MT_CHECK(self.dtype == end.dtype, "expected dtype ", dtype_cpp_name(self.dtype), " for `end` but got dtype ",
+             dtype_cpp_name(end.dtype));
     pointwise_as(out, FloatsComplex{}, promoted({self, end}), {self, end, weight}, []<class T>(T a, T b, T w) -> T {
         bool near_start;
         if constexpr (num::is_cx<T>)
