@@ -210,7 +210,8 @@ def _signature(function: Any) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):
         pass
-    handles = [each for each in torch._C._all_operators() if each.name == getattr(function, "__name__", "")]
+    wanted = getattr(function, "__name__", "")
+    handles = [each for each in torch._C._all_operators() if each.namespace == "aten" and each.name == wanted]
     if not handles:
         return None
     schema = torch._C._get_schema("aten::" + handles[0].name, handles[0].overload)

@@ -1,6 +1,7 @@
 """`torch.testing`: the parts that test suites build on; names that are there to be imported; dtypes that name packed numbers."""
 
 import importlib
+import inspect
 
 import numpy as np
 import pytest
@@ -167,3 +168,16 @@ def test_random_numbers_left_as_they_were():
         inside = torch.rand(2)
     assert torch.equal(inside, torch.rand(2))
     assert torch.equal(wrapper_set_seed(torch.rand, 2), torch.rand(2, generator=torch.Generator().manual_seed(42)))
+
+
+def test_functions_that_stand_for_overrides():
+    with torch.library._scoped_library("testing_parts", "DEF") as library:  # of the same name as a function of torch
+        library.define("cross(Tensor from) -> Tensor")
+        library.define("tolist(Tensor from) -> Tensor")
+        torch.overrides.get_testing_overrides.cache_clear()
+        found = torch.overrides.get_testing_overrides()
+    assert {found[function]() for function in (torch.cross, torch.aminmax, torch.Tensor.add_)} == {-1}
+    assert list(inspect.signature(found[torch.gather]).parameters) == ["input", "dim", "index", "sparse_grad"]
+    assert list(inspect.signature(found[torch.nn.functional.lp_pool1d]).parameters) == [
+        "input", "norm_type", "kernel_size", "stride", "ceil_mode",
+    ]  # fmt: skip
