@@ -67,7 +67,7 @@ void embedding_dense_backward_cpu(Out out, const Tensor& grad_output, const Tens
                                   int64_t padding, bool scale_grad_by_freq) {
     TensorRef grad = contiguous(grad_output), indices = dense64(given_indices);
     int64_t n = indices->numel(), width = out->size(1);
-    std::memset(out->raw(), 0, static_cast<size_t>(out->numel() * out->itemsize()));
+    if (out->numel() > 0) std::memset(out->raw(), 0, static_cast<size_t>(out->numel() * out->itemsize()));
     const int64_t* rows = indices->data<int64_t>();
     std::vector<int64_t> counts;
     if (scale_grad_by_freq) {
@@ -266,7 +266,7 @@ void embedding_bag_dense_backward_cpu(Out out, const Tensor& given_grad, const T
               sizes = dense64(bag_size), winners = dense64(maximum_indices);
     int64_t width = out->size(1), bags = grad->size(0);
     TensorRef scales = scale ? contiguous(*scale, out->dtype) : TensorRef();
-    std::memset(out->raw(), 0, static_cast<size_t>(out->numel() * out->itemsize()));
+    if (out->numel() > 0) std::memset(out->raw(), 0, static_cast<size_t>(out->numel() * out->itemsize()));
     const int64_t* rows = indices->data<int64_t>();
     int64_t n = indices->numel();
     auto within = [](int64_t i, int64_t count) { MT_CHECK_INDEX(i >= 0 && i < count, "index out of range in self"); };
