@@ -3,6 +3,7 @@
 #   make demo       train BERT on real sentences, without PyTorch (DEMO_ARGS="--size mini" and so on)
 #   make test       the tests, without PyTorch, against committed snapshots
 #   make test-live  the tests beside the real PyTorch, which is then asked directly
+#   make test-mindspore  the tests that concern MindSpore, on MindSpore itself (800 MB) instead of a stand-in
 #   make pytorch-suite  PyTorch's own test files on this package (PYTORCH_TESTS=folder, SUITE_ARGS="test_torch --why")
 #   make bench      speed against the real PyTorch
 #   make check      formatting, lint, types
@@ -31,7 +32,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live pytorch-suite bench check sanitize fuzz fuzz-library mutants stubs map snapshots clean environment
+.PHONY: help demo test test-live test-mindspore pytorch-suite bench check sanitize fuzz fuzz-library mutants stubs map snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -46,6 +47,9 @@ test: .venv/test
 
 test-live: .venv-live/test
 	$(RUN) .venv-live/bin/python -m pytest tests --live $(PYTEST_ARGS)
+
+test-mindspore: .venv-mindspore/test
+	$(RUN) .venv-mindspore/bin/python -m pytest tests/interop $(PYTEST_ARGS)
 
 pytorch-suite: .venv-live/test
 	.venv-live/bin/python -m pip install --quiet --disable-pip-version-check expecttest
@@ -82,7 +86,7 @@ stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py
 
 clean:
-	rm -rf .venv .venv-live .venv-check build build-sanitize dist out
+	rm -rf .venv .venv-live .venv-mindspore .venv-check build build-sanitize dist out
 
 %/bin/python:
 	$(PYTHON) -m venv $*
@@ -90,7 +94,7 @@ clean:
 # An environment's python is a link to the system's: its age says nothing.
 .SECONDARY:
 
-.venv/package .venv-live/package: %/package: $(SOURCES) | %/bin/python
+.venv/package .venv-live/package .venv-mindspore/package: %/package: $(SOURCES) | %/bin/python
 	$(PIP) .
 	touch $@
 
@@ -106,6 +110,12 @@ clean:
 .venv-live/test: .venv-live/package requirements/test.txt
 	$(PIP) -r requirements/test.txt
 	$(PIP) $(PYTORCH)
+	$(PIP) --no-deps accelerate
+	touch $@
+
+.venv-mindspore/test: .venv-mindspore/package requirements/test.txt
+	$(PIP) -r requirements/test.txt
+	$(PIP) "mindtorch_v2[mindspore]"  # the package is there already: what it asks for
 	$(PIP) --no-deps accelerate
 	touch $@
 

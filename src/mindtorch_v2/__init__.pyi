@@ -42,6 +42,7 @@ from . import functional as functional
 from . import futures as futures
 from . import fx as fx
 from . import hub as hub
+from . import interop as interop
 from . import jit as jit
 from . import library as library
 from . import linalg as linalg
@@ -158,6 +159,7 @@ from .functional import einsum as einsum
 from ._core.autograd.grad_mode import enable_grad as enable_grad
 from ._core.dtype import finfo as finfo
 from ._C import from_dlpack as from_dlpack
+from .interop import from_mindspore as from_mindspore
 from ._C import from_numpy as from_numpy
 from ._C import frombuffer as frombuffer
 from .amp._state import get_autocast_cpu_dtype as get_autocast_cpu_dtype
@@ -233,6 +235,7 @@ from ._namespace import set_deterministic_debug_mode as set_deterministic_debug_
 from ._namespace import set_float32_matmul_precision as set_float32_matmul_precision
 from ._C import set_flush_denormal as set_flush_denormal
 from ._core.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from .interop import set_interop_warning as set_interop_warning
 from ._namespace import set_num_interop_threads as set_num_interop_threads
 from ._C import set_num_threads as set_num_threads
 from ._tensor_str import set_printoptions as set_printoptions
@@ -257,6 +260,7 @@ from ._namespace import sym_not as sym_not
 from ._namespace import sym_sum as sym_sum
 from ._C import tensor as tensor
 from .functional import tensordot as tensordot
+from .interop import to_mindspore as to_mindspore
 from ._namespace import typename as typename
 from .functional import unique as unique
 from .functional import unique_consecutive as unique_consecutive

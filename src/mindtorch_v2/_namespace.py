@@ -36,7 +36,7 @@ from ._tensor import Tensor
 
 LAZY_MODULES = frozenset(
     "accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
-    "fx hub jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler quasirandom random return_types "
+    "fx hub interop jit library linalg masked mps mtia multiprocessing nn npu onnx optim overrides profiler quasirandom random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
     "__future__ _inductor _prims _prims_common _refs _subclasses _tensor_str _utils_internal _vendor "
     "_utils _VF __config__ torch_version".split()
@@ -77,6 +77,7 @@ LAZY_NAMES: dict[str, str] = {
         "per_channel_affine_float_qparams".split(),
         "_core.qscheme",
     ),
+    **dict.fromkeys("from_mindspore set_interop_warning to_mindspore".split(), "interop"),
     "Future": "futures",
     "GradScaler": "amp",
     "get_device_module": "_core.device",
@@ -157,6 +158,12 @@ def _text(tensor: Tensor, tensor_contents: str | None) -> str:
     return _str(tensor, tensor_contents=tensor_contents)
 
 
+def _to_mindspore(tensor: Tensor) -> Any:
+    from .interop import to_mindspore
+
+    return to_mindspore(tensor)
+
+
 def _typed_storage(tensor: Tensor) -> Any:
     from .storage import TypedStorage
 
@@ -172,6 +179,7 @@ provide(
     pinned_memory=_pinned_memory,
     reduced=_reduced,
     text=_text,
+    to_mindspore=_to_mindspore,
     typed_storage=_typed_storage,
 )
 

@@ -214,6 +214,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     _typed_storage = storage
 
+    def to_mindspore(self) -> Any:
+        """Return a mindspore.Tensor over the memory of this one, or of a contiguous copy; see torch.interop.to_mindspore."""
+        return above.to_mindspore(self)
+
     def storage_type(self) -> type:
         return type(self.storage())
 

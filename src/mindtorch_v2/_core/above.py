@@ -25,6 +25,8 @@ class _Above:
     """What a pickle holds of a tensor."""
     text: Callable[..., str]
     """The `repr` of a tensor."""
+    to_mindspore: Callable[[Any], Any]
+    """The MindSpore tensor over the memory of a tensor."""
     typed_storage: Callable[[Any], Any]
     """The TypedStorage of a tensor."""
 
