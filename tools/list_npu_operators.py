@@ -1,6 +1,7 @@
 """Writes the table of Ascend's own operators in docs/torch-npu.md, from their rows; with --check, says whether it is up to date."""
 
 import argparse
+import importlib
 import pathlib
 import sys
 from typing import Any
@@ -21,12 +22,15 @@ def _gradient(row: Any) -> str:
 
 
 def table() -> str:
-    """The operators by family: name, meaning, and whether a gradient goes through."""
+    """The operators by family: name, meaning, whether a gradient goes through, and what computes them on NPUs."""
     torch.ops.npu.npu_rms_norm  # noqa: B018  (defines the operators)
+    symbols = importlib.import_module("mindtorch_v2._backends.npu.fused.kernels").SYMBOLS
     rows = [row for space in ("npu", "atb") for row in rows_of(space).values()]
-    lines = ["| family | operator | meaning | gradient |", "|---|---|---|---|"]
+    lines = ["| family | operator | meaning | gradient | on NPUs |", "|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda row: (row.family, row.handle.namespace, row.name)):
-        lines.append(f"| {row.family} | `{row.handle.namespace}::{row.name}` | {row.doc} | {_gradient(row)} |")
+        name = f"{row.handle.namespace}::{row.name}"
+        by = symbols.get(name, "composition")
+        lines.append(f"| {row.family} | `{name}` | {row.doc} | {_gradient(row)} | {by} |")
     return "\n".join(lines) + "\n"
 
 

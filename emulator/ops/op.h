@@ -138,50 +138,28 @@ Signature signature(const char* name, Plan (*)(A...)) {
     return Signature(name, {code_of<A>()...});
 }
 
-#define EMU_P1(a) a a0
-#define EMU_P2(a, b) EMU_P1(a), b a1
-#define EMU_P3(a, b, c) EMU_P2(a, b), c a2
-#define EMU_P4(a, b, c, d) EMU_P3(a, b, c), d a3
-#define EMU_P5(a, b, c, d, e) EMU_P4(a, b, c, d), e a4
-#define EMU_P6(a, b, c, d, e, f) EMU_P5(a, b, c, d, e), f a5
-#define EMU_P7(a, b, c, d, e, f, g) EMU_P6(a, b, c, d, e, f), g a6
-#define EMU_P8(a, b, c, d, e, f, g, h) EMU_P7(a, b, c, d, e, f, g), h a7
-#define EMU_P9(a, b, c, d, e, f, g, h, i) EMU_P8(a, b, c, d, e, f, g, h), i a8
-#define EMU_P10(a, b, c, d, e, f, g, h, i, j) EMU_P9(a, b, c, d, e, f, g, h, i), j a9
-#define EMU_P11(a, b, c, d, e, f, g, h, i, j, k) EMU_P10(a, b, c, d, e, f, g, h, i, j), k a10
-#define EMU_P12(a, b, c, d, e, f, g, h, i, j, k, l) EMU_P11(a, b, c, d, e, f, g, h, i, j, k), l a11
-#define EMU_P13(a, b, c, d, e, f, g, h, i, j, k, l, m) EMU_P12(a, b, c, d, e, f, g, h, i, j, k, l), m a12
-#define EMU_P14(a, b, c, d, e, f, g, h, i, j, k, l, m, n) EMU_P13(a, b, c, d, e, f, g, h, i, j, k, l, m), n a13
-#define EMU_P15(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o) EMU_P14(a, b, c, d, e, f, g, h, i, j, k, l, m, n), o a14
-#define EMU_A1 a0
-#define EMU_A2 EMU_A1, a1
-#define EMU_A3 EMU_A2, a2
-#define EMU_A4 EMU_A3, a3
-#define EMU_A5 EMU_A4, a4
-#define EMU_A6 EMU_A5, a5
-#define EMU_A7 EMU_A6, a6
-#define EMU_A8 EMU_A7, a7
-#define EMU_A9 EMU_A8, a8
-#define EMU_A10 EMU_A9, a9
-#define EMU_A11 EMU_A10, a10
-#define EMU_A12 EMU_A11, a11
-#define EMU_A13 EMU_A12, a12
-#define EMU_A14 EMU_A13, a13
-#define EMU_A15 EMU_A14, a14
-#define EMU_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, count, ...) count
-#define EMU_COUNT(...) EMU_COUNT_(__VA_ARGS__, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
-#define EMU_JOIN_(a, b) a##b
-#define EMU_JOIN(a, b) EMU_JOIN_(a, b)
+// Parameters and arguments of as many types as are given: each step of a list leaves the next one for another scan.
+#define EMU_PARENS ()
+#define EMU_SCAN(...) EMU_SCAN3(EMU_SCAN3(EMU_SCAN3(EMU_SCAN3(__VA_ARGS__))))
+#define EMU_SCAN3(...) EMU_SCAN2(EMU_SCAN2(EMU_SCAN2(EMU_SCAN2(__VA_ARGS__))))
+#define EMU_SCAN2(...) EMU_SCAN1(EMU_SCAN1(EMU_SCAN1(EMU_SCAN1(__VA_ARGS__))))
+#define EMU_SCAN1(...) __VA_ARGS__
+#define EMU_PARAMETERS(...) EMU_SCAN(EMU_PARAMETER(a, __VA_ARGS__))
+#define EMU_PARAMETER(name, type, ...) type name __VA_OPT__(, EMU_PARAMETER_AGAIN EMU_PARENS(name##a, __VA_ARGS__))
+#define EMU_PARAMETER_AGAIN() EMU_PARAMETER
+#define EMU_ARGUMENTS(...) EMU_SCAN(EMU_ARGUMENT(a, __VA_ARGS__))
+#define EMU_ARGUMENT(name, type, ...) name __VA_OPT__(, EMU_ARGUMENT_AGAIN EMU_PARENS(name##a, __VA_ARGS__))
+#define EMU_ARGUMENT_AGAIN() EMU_ARGUMENT
 
 #define ACLNN(Op, ...) ACLNN_AS(Op, Op, __VA_ARGS__)
 // The operator aclnn<Op>, planned by another function.
 #define ACLNN_AS(Op, plan, ...)                                                                                  \
     static const ::emu::Signature signature_##Op =                                                               \
         ::emu::signature("aclnn" #Op, static_cast<Plan (*)(__VA_ARGS__)>(plan));                                 \
-    EMU_API aclnnStatus aclnn##Op##GetWorkspaceSize(EMU_JOIN(EMU_P, EMU_COUNT(__VA_ARGS__))(__VA_ARGS__),        \
-                                                    uint64_t* workspace, aclOpExecutor** executor) {             \
+    EMU_API aclnnStatus aclnn##Op##GetWorkspaceSize(EMU_PARAMETERS(__VA_ARGS__), uint64_t* workspace,            \
+                                                    aclOpExecutor** executor) {                                  \
         return ::emu::first_phase("aclnn" #Op, static_cast<Plan (*)(__VA_ARGS__)>(plan), workspace, executor,    \
-                                  EMU_JOIN(EMU_A, EMU_COUNT(__VA_ARGS__)));                                      \
+                                  EMU_ARGUMENTS(__VA_ARGS__));                                                   \
     }                                                                                                            \
     EMU_API aclnnStatus aclnn##Op(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) { \
         return ::emu::launch("aclnn" #Op, workspace, size, executor, stream);                                    \

@@ -124,5 +124,6 @@ def test_attention_draws_its_dropout_from_the_devices_generator() -> None:
     assert (seed, offset, count) == (5, 0, 512)
     mask = torch.ops.npu._npu_dropout_gen_mask(q, [1, 2, 16, 16], 0.3, 5, 0)
     given = torch.ops.npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.7, dropout_mask=mask, seed=5)[0]
-    assert out.equal(given)
+    # The fused operator takes the mask, the composition draws it: other roundings, the same elements left out.
+    torch.testing.assert_close(out, given, rtol=1e-5, atol=1e-6)
     assert torch.ops.npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.7)[5] == 512

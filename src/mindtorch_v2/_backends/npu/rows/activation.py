@@ -94,6 +94,19 @@ def npu_gelu(self: Any, *, approximate: str = "none") -> Any:
 
 
 @composite(
+    "npu::npu_gelu_mul(Tensor input, *, str approximate='none') -> Tensor",
+    "gelu of the first half of the last dimension, times the second.",
+    samples=[S(T(2, 8)), S(T(2, 3, 6), approximate="tanh")],
+)
+def npu_gelu_mul(input: Any, *, approximate: str = "none") -> Any:
+    operator = "npu_gelu_mul"
+    require_dtype(operator, "input", input, HALF_AND_FLOAT)
+    require_choice(operator, "approximate", approximate, ("none", "tanh"))
+    a, b = halves(operator, input, -1)
+    return (aten.gelu(wide(a), approximate=approximate) * wide(b)).to(input.dtype)
+
+
+@composite(
     "npu::npu_fast_gelu(Tensor self) -> Tensor",
     "x / (1 + exp(-1.702 x)).",
     samples=[S(T(2, 5))],

@@ -331,6 +331,14 @@ def _gradients(
     actual_seq_qlen, actual_seq_kvlen, sparse_mode, sink, dropout_mask, result0, result1, result2, result4, result5,
 ) -> tuple:  # fmt: skip
     operator = "npu_fusion_attention"
+    if query.device.type == "npu" and (keep_prob == 1 or dropout_mask is None):  # the device has an operator for it
+        dq, dk, dv, dpse, dsink = npu.npu_fusion_attention_grad(
+            query, key, value, grad, head_num, input_layout, pse=pse, atten_mask=atten_mask, softmax_max=result1,
+            softmax_sum=result2, attention_in=result0, scale_value=scale, keep_prob=keep_prob, pre_tockens=pre_tockens,
+            next_tockens=next_tockens, seed=result4, offset=result5, prefix=prefix, actual_seq_qlen=actual_seq_qlen,
+            actual_seq_kvlen=actual_seq_kvlen, sparse_mode=sparse_mode, sink=sink,
+        )  # fmt: skip
+        return dq, dk, dv, None if pse is None else dpse, None if sink is None else dsink
     masking = Masking.of(
         operator, atten_mask, sparse_mode, pre_tockens, next_tockens, prefix, actual_seq_qlen, actual_seq_kvlen,
         input_layout,
