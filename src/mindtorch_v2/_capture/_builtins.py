@@ -11,13 +11,17 @@ import threading
 import types
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._sizes.recorded import RecordedFloat, RecordedInt, RecordedNumber, RecordedSize, wrap_number
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._recording import Recorder
+
 
 __all__ = ["FACTS", "builtins_table", "classes", "fact", "make_dict", "refusing", "sort", "state"]
 
@@ -32,35 +36,33 @@ FACTS = (
 
 
 def fact(f: Any) -> Callable[..., Any]:
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> Any:
         return f(*args, **kwargs)
 
     return handler
 
 
 def state(f: Any) -> Callable[..., Any]:
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
-        node = trace.graph.fx.call_function(f, args, kwargs)
-        trace.changed_state = True
-        result = f(*args, **kwargs)
-        node.meta["example_value"] = result
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> Any:
+        node = trace.graph.write(f, args, kwargs)
+        result = node.meta["example_value"] = f(*args, **kwargs)
         return result
 
     return handler
 
 
 def refusing(what: str, kind: Any) -> Callable[..., Any]:
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> None:
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> None:
         trace.refuse(f"{what} cannot be captured", kind)
 
     return handler
 
 
 def _reduce(trace, function, sequence, *initial):
-    items = iter(trace.it(sequence))
+    items = iter(trace.iteration.over(sequence))
     result = initial[0] if initial else next(items)
     for each in items:
-        result = trace.call(function, result, each)
+        result = trace.calls.call(function, result, each)
     return result
 
 
@@ -90,7 +92,8 @@ def _lenient(kind) -> bool:
 def _known_check(kind):
     if getattr(kind, "_is_protocol", False):
         return False
-    return type(kind).__instancecheck__ is abc.ABCMeta.__instancecheck__ or type(kind).__module__.startswith(
+    meta: Any = type(kind)
+    return meta.__instancecheck__ is abc.ABCMeta.__instancecheck__ or meta.__module__.startswith(
         ("mindtorch_v2", "torch", "typing", "enum")
     )
 
@@ -109,27 +112,27 @@ def _issubclass(trace, kind, classes) -> bool:
 
 def _getattr(trace, obj, name, *default):
     if not default:
-        return trace.ga(obj, name)
+        return trace.attributes.get(obj, name)
     try:
-        return trace.ga(obj, name)
+        return trace.attributes.get(obj, name)
     except AttributeError:
         return default[0]
 
 
 def _hasattr(trace, obj, name) -> bool:
     try:
-        trace.ga(obj, name)
+        trace.attributes.get(obj, name)
     except AttributeError:
         return False
     return True
 
 
 def _setattr(trace, obj, name, value) -> None:
-    trace.sa(value, obj, name)
+    trace.attributes.set(value, obj, name)
 
 
 def _delattr(trace, obj, name) -> None:
-    trace.da(obj, name)
+    trace.attributes.delete(obj, name)
 
 
 def _callable(trace, obj) -> bool:
@@ -137,19 +140,19 @@ def _callable(trace, obj) -> bool:
 
 
 def _len(trace, obj):
-    return trace.length(obj)
+    return trace.items.length(obj)
 
 
 def _next(trace, iterator, *default):
     step = look_up(type(iterator), "__next__")
     if type(step) is types.FunctionType:
         try:
-            return trace.call(step, iterator)
+            return trace.calls.call(step, iterator)
         except StopIteration:
             if default:
                 return default[0]
             raise
-    if not trace.is_native(iterator):
+    if not trace.values.is_native(iterator):
         trace.refuse(f"next() of a {type(iterator).__name__} outside", "iteration")
     return next(iterator, *default)
 
@@ -157,18 +160,18 @@ def _next(trace, iterator, *default):
 def _iter(trace, obj, *sentinel):
     if sentinel:
         trace.refuse("iter() with a sentinel", "iteration")
-    return iter(trace.it(obj))
+    return iter(trace.iteration.over(obj))
 
 
 def _sum(trace, items, start=0):
-    for each in trace.it(items):
-        start = trace.bin("add", start, each)
+    for each in trace.iteration.over(items):
+        start = trace.operators.binary("add", start, each)
     return start
 
 
 def _extreme(compare):
-    def handler(trace: Any, *args: Any, key: Any = None, default: Any = _missing) -> Any:
-        items = [*trace.it(args[0])] if len(args) == 1 else list(args)
+    def handler(trace: Recorder, *args: Any, key: Any = None, default: Any = _missing) -> Any:
+        items = [*trace.iteration.over(args[0])] if len(args) == 1 else list(args)
         if not items:
             if default is _missing:
                 raise ValueError("min()/max() arg is an empty sequence")
@@ -182,35 +185,35 @@ def _extreme(compare):
             value = f(*(i.value if isinstance(i, RecordedNumber) else i for i in items))
             return wrap_number(trace, trace.graph.symbolic_node(f, tuple(items)), value)
         best = items[0]
-        best_key = best if key is None else trace.call(key, best)
+        best_key = best if key is None else trace.calls.call(key, best)
         for each in items[1:]:
-            this = each if key is None else trace.call(key, each)
-            if trace.t(trace.cmp(compare, this, best_key)):
+            this = each if key is None else trace.calls.call(key, each)
+            if trace.comparisons.truth(trace.comparisons.compare(compare, this, best_key)):
                 best, best_key = each, this
         return best
 
     return handler
 
 
-def sort(trace: Any, items: Any, *, key: Any = None, reverse: bool = False) -> list:
-    items = [*trace.it(items)]
-    keys = items if key is None else [trace.call(key, each) for each in items]
-    if not all(map(trace.is_plain, keys)):
+def sort(trace: Recorder, items: Any, *, key: Any = None, reverse: bool = False) -> list:
+    items = [*trace.iteration.over(items)]
+    keys = items if key is None else [trace.calls.call(key, each) for each in items]
+    if not all(map(trace.values.is_plain, keys)):
         trace.refuse("sorted() of objects", "comparison")
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
     return [items[i] for i in order]
 
 
 def _any(trace, items) -> bool:
-    return any(trace.t(each) for each in trace.it(items))
+    return any(trace.comparisons.truth(each) for each in trace.iteration.over(items))
 
 
 def _all(trace, items) -> bool:
-    return all(trace.t(each) for each in trace.it(items))
+    return all(trace.comparisons.truth(each) for each in trace.iteration.over(items))
 
 
 def _arithmetic(f):
-    def handler(trace: Any, *args: Any) -> Any:
+    def handler(trace: Recorder, *args: Any) -> Any:
         if isinstance(args[0], torch.Tensor):
             return trace.graph.record("call_function", f, args, {})
         if not all(is_constant(a) or isinstance(a, RecordedNumber) for a in args):
@@ -221,9 +224,9 @@ def _arithmetic(f):
 
 
 def _number(kind):
-    def handler(trace: Any, *args: Any) -> Any:
+    def handler(trace: Recorder, *args: Any) -> Any:
         if args and isinstance(args[0], torch.Tensor):
-            args = (trace.tensor_method(args[0], "item", (), {}), *args[1:])
+            args = (trace.tensors.method(args[0], "item", (), {}), *args[1:])
         if args and isinstance(args[0], RecordedNumber):
             if isinstance(args[0], RecordedInt if kind is int else RecordedFloat):
                 return args[0]
@@ -236,21 +239,21 @@ def _number(kind):
 
 
 def _bool(trace, value=False):
-    return trace.t(value)
+    return trace.comparisons.truth(value)
 
 
 def _str(trace, *args):
     if len(args) == 1:
-        return args[0] if type(args[0]) is str else trace.fmt(args[0], 115, "")
+        return args[0] if type(args[0]) is str else trace.texts.of(args[0], 115, "")
     return str(*args)
 
 
 def _repr(trace, value):
-    return trace.fmt(value, 114, "")
+    return trace.texts.of(value, 114, "")
 
 
 def _format(trace, value, spec=""):
-    return trace.fmt(value, -1, spec)
+    return trace.texts.of(value, -1, spec)
 
 
 def _hash(trace, value) -> int:
@@ -274,44 +277,44 @@ def _range(trace, *args):
 
 
 def _zip(trace, *iterables, strict=False):
-    return zip(*(trace.it(i) for i in iterables), strict=strict)
+    return zip(*(trace.iteration.over(i) for i in iterables), strict=strict)
 
 
 def _map(trace, function, *iterables):
-    return (trace.call(function, *each) for each in zip(*(trace.it(i) for i in iterables)))
+    return (trace.calls.call(function, *each) for each in zip(*(trace.iteration.over(i) for i in iterables)))
 
 
 def _filter(trace, function, items):
     if function is None:
-        return (each for each in trace.it(items) if trace.t(each))
-    return (each for each in trace.it(items) if trace.t(trace.call(function, each)))
+        return (each for each in trace.iteration.over(items) if trace.comparisons.truth(each))
+    return (each for each in trace.iteration.over(items) if trace.comparisons.truth(trace.calls.call(function, each)))
 
 
 def _enumerate(trace, items, start=0):
-    return enumerate(trace.it(items), start)
+    return enumerate(trace.iteration.over(items), start)
 
 
 def _reversed(trace, items):
-    return iter([*trace.it(items)][::-1])
+    return iter([*trace.iteration.over(items)][::-1])
 
 
 def _container(kind):
-    def handler(trace: Any, *args: Any) -> Any:
-        return kind(*(trace.it(a) for a in args))
+    def handler(trace: Recorder, *args: Any) -> Any:
+        return kind(*(trace.iteration.over(a) for a in args))
 
     return handler
 
 
-def make_dict(trace: Any, *args: Any, **kwargs: Any) -> dict:
+def make_dict(trace: Recorder, *args: Any, **kwargs: Any) -> dict:
     if not args:
         return dict(**kwargs)
     if isinstance(args[0], dict) or look_up(type(args[0]), "keys") is not None:
-        return dict(trace.mapping(args[0]), **kwargs)
-    return dict(((k, v) for k, v in (trace.it(each) for each in trace.it(args[0]))), **kwargs)
+        return dict(trace.iteration.mapping(args[0]), **kwargs)
+    return dict(((k, v) for k, v in (trace.iteration.over(each) for each in trace.iteration.over(args[0]))), **kwargs)
 
 
 def _ordered(kind):
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> Any:
         return kind(make_dict(trace, *args), **kwargs)
 
     return handler
@@ -319,14 +322,18 @@ def _ordered(kind):
 
 def _default_dict(trace, factory=None, *args, **kwargs):
     wrapped = (
-        None if factory is None else factory if factory in (int, list, dict, set, float) else trace.wrapped(factory)
+        None
+        if factory is None
+        else factory
+        if factory in (int, list, dict, set, float)
+        else trace.functions.wrapped(factory)
     )
     return collections.defaultdict(wrapped, *args, **kwargs)
 
 
 def _counter(trace, items=(), **kwargs):
-    items = trace.deep(items)
-    if not trace.is_plain(items):
+    items = trace.values.deep(items)
+    if not trace.values.is_plain(items):
         trace.refuse("a Counter of objects", "call")
     return collections.Counter(items, **kwargs)
 
@@ -342,8 +349,8 @@ def _partial(trace, function, *args, **kwargs):
 
 
 def _plainly(kind):
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
-        args = tuple(trace.deep(a) for a in args)
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(trace.values.deep(a) for a in args)
         if not all(is_constant(a) or isinstance(a, (list, tuple)) for a in args):
             trace.refuse(f"{kind.__name__} of these arguments", "call")
         return kind(*(a.__index__() if isinstance(a, RecordedInt) else a for a in args), **kwargs)
@@ -352,7 +359,7 @@ def _plainly(kind):
 
 
 def _size(trace, items=()):
-    items = [*trace.it(items)]
+    items = [*trace.iteration.over(items)]
     return RecordedSize(items) if any(isinstance(i, RecordedNumber) for i in items) else torch.Size(items)
 
 
@@ -388,7 +395,7 @@ def classes() -> Any:
         tuple: _container(tuple),
         set: _container(set),
         frozenset: _container(frozenset),
-        collections.deque: lambda trace, items=(), maxlen=None: collections.deque(trace.it(items), maxlen),
+        collections.deque: lambda trace, items=(), maxlen=None: collections.deque(trace.iteration.over(items), maxlen),
         dict: make_dict,
         collections.Counter: _counter,
         collections.OrderedDict: _ordered(collections.OrderedDict),
@@ -434,8 +441,8 @@ def builtins_table() -> Any:
         all: _all,
         abs: _arithmetic(abs),
         round: _arithmetic(round),
-        divmod: lambda trace, a, b: (trace.bin("floordiv", a, b), trace.bin("mod", a, b)),
-        pow: lambda trace, a, b: trace.bin("pow", a, b),
+        divmod: lambda trace, a, b: (trace.operators.binary("floordiv", a, b), trace.operators.binary("mod", a, b)),
+        pow: lambda trace, a, b: trace.operators.binary("pow", a, b),
         repr: _repr,
         format: _format,
         hash: _hash,
@@ -449,13 +456,13 @@ def builtins_table() -> Any:
     for name in "id vars dir globals locals open input eval exec compile breakpoint __import__".split():
         found[getattr(builtins, name)] = refusing(f"{name}()", "builtin")
     found.update({getattr(operator, n): _operator(n) for n in _OPERATORS})
-    found[operator.getitem] = lambda trace, a, b: trace.gi(a, b)
-    found[operator.setitem] = lambda trace, a, b, c: trace.si(c, a, b)
-    found[operator.index] = lambda trace, a: trace.call(int, a)
-    found[operator.truth] = lambda trace, a: trace.t(a)
-    found[operator.not_] = lambda trace, a: not trace.t(a)
-    found[operator.contains] = lambda trace, a, b: trace.contains(a, b)
-    found[operator.is_] = lambda trace, a, b: trace.same(a, b)
+    found[operator.getitem] = lambda trace, a, b: trace.items.get(a, b)
+    found[operator.setitem] = lambda trace, a, b, c: trace.items.set(c, a, b)
+    found[operator.index] = lambda trace, a: trace.calls.call(int, a)
+    found[operator.truth] = lambda trace, a: trace.comparisons.truth(a)
+    found[operator.not_] = lambda trace, a: not trace.comparisons.truth(a)
+    found[operator.contains] = lambda trace, a, b: trace.comparisons.contains(a, b)
+    found[operator.is_] = lambda trace, a, b: trace.comparisons.same(a, b)
     for name in FACTS:
         f = getattr(torch, name, None)
         if isinstance(f, types.BuiltinFunctionType):
@@ -471,9 +478,9 @@ _OPERATORS = (
 
 def _operator(name):
     if name in ("neg", "pos", "invert"):
-        return lambda trace, a: trace.un(name, a)
+        return lambda trace, a: trace.operators.unary(name, a)
     if name in ("lt", "le", "gt", "ge", "eq", "ne"):
-        return lambda trace, a, b: trace.cmp(name, a, b)
+        return lambda trace, a, b: trace.comparisons.compare(name, a, b)
     if name in ("iadd", "isub", "imul", "itruediv"):
-        return lambda trace, a, b: trace.aug(name[1:], a, b)
-    return lambda trace, a, b: trace.bin(name, a, b)
+        return lambda trace, a, b: trace.operators.augmented(name[1:], a, b)
+    return lambda trace, a, b: trace.operators.binary(name, a, b)

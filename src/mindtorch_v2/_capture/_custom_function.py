@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 
 if TYPE_CHECKING:
+    from mindtorch_v2._capture._recording import Recorder
     from mindtorch_v2._core.autograd.function import Function
 
 
@@ -38,29 +39,24 @@ class Context:
         """Whether gradients that are not there are zeros."""
 
 
-def apply(trace: Any, cls: type[Function], args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
+def apply(trace: Recorder, cls: type[Function], args: Any, kwargs: dict[str, Any]) -> Any:
     """`cls.apply(*args, **kwargs)` as a node.
 
     A compiler may look into it once and keep what it saw: so whatever the user's forward and backward read is guarded, by
     running their instrumented copies. What those record is taken away again.
     """
-    if trace.graph.tainted:
+    if trace.graph.has_dynamic:
         trace.refuse(f"the autograd function {cls.__name__} with dynamic sizes", "autograd_function")
-    last = next(iter(reversed(trace.graph.fx.nodes)), None)
-    inputs, writes, versions = len(trace.graph.inputs), len(trace.writes.noted), _versions(trace, args)
-    _run(trace, cls, args, kwargs)
+    inputs, writes, versions = len(trace.graph.inputs), len(trace.writes), _versions(args)
+    with trace.graph.taken_back():
+        _run(trace, cls, args, kwargs)
     if len(trace.graph.inputs) != inputs:
         trace.refuse(
             f"the autograd function {cls.__name__} reads a tensor that is not its argument", "autograd_function"
         )
-    if len(trace.writes.noted) != writes or _versions(trace, args) != versions:
+    if len(trace.writes) != writes or _versions(args) != versions:
         trace.refuse(f"the autograd function {cls.__name__} writes to its arguments or outside", "autograd_function")
-    for node in reversed(trace.graph.fx.nodes):
-        if node is last:
-            break
-        if node.op != "placeholder":
-            trace.graph.fx.erase_node(node)
-    return trace.leaf(_function(cls), args, kwargs)
+    return trace.calls.leaf(_function(cls), args, kwargs)
 
 
 @functools.cache
@@ -75,7 +71,7 @@ def _function(cls):
     return apply
 
 
-def _versions(trace, args) -> list:
+def _versions(args: Sequence[Any]) -> list[int]:
     return [a._version for a in args if isinstance(a, torch.Tensor)]
 
 
@@ -89,12 +85,12 @@ def _run(trace, cls, args, kwargs) -> None:
         given = [
             trace.graph.record("call_method", "view_as", (a, a), {}) if isinstance(a, torch.Tensor) else a for a in args
         ]
-        forward = trace.ga(cls, "forward")
+        forward = trace.attributes.get(cls, "forward")
         if cls.setup_context is not torch.autograd.Function.setup_context:
-            outputs = trace.call(forward, *given, **kwargs)
-            trace.call(trace.ga(cls, "setup_context"), context, tuple(given), outputs)
+            outputs = trace.calls.call(forward, *given, **kwargs)
+            trace.calls.call(trace.attributes.get(cls, "setup_context"), context, tuple(given), outputs)
         else:
-            outputs = trace.call(forward, context, *given, **kwargs)
+            outputs = trace.calls.call(forward, context, *given, **kwargs)
         if not any(needs):
             return
         grads = [
@@ -104,6 +100,6 @@ def _run(trace, cls, args, kwargs) -> None:
             for each in (outputs if isinstance(outputs, tuple) else (outputs,))
         ]
         name = "vjp" if cls.vjp is not torch.autograd.Function.vjp else "backward"
-        trace.call(trace.ga(cls, name), context, *grads)
+        trace.calls.call(trace.attributes.get(cls, name), context, *grads)
     finally:
         torch._C._set_grad_enabled(grad)

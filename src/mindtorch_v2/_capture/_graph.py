@@ -1,202 +1,191 @@
-"""The graph of a trace: inputs that are lifted, and calls that are run on fake tensors and written down."""
+"""The graph of a trace: inputs that are lifted, and calls that are run on fake tensors and written down.
+
+Owns the nodes, which of them gives which tensor or number, the inputs, and by which numbers the program decided.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import fx
+from mindtorch_v2._capture._fake_run import run_on_fakes
 from mindtorch_v2._capture._guard_kinds import TensorMeta
+from mindtorch_v2._capture._net import CallNet, ValueNet
+from mindtorch_v2._capture._shape_program import ShapeProgram
 from mindtorch_v2._core.torch_function import DisableTorchFunction
-from mindtorch_v2._sizes.recorded import RecordedDatum, RecordedNumber, RecordedSize, datum_of, stand_in, wrap_number
-from mindtorch_v2._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    FakeTensor,
-    FakeTensorMode,
-    UnsupportedFakeTensorException,
-    UnsupportedOperatorException,
-)
-from mindtorch_v2.overrides import TorchFunctionMode
+from mindtorch_v2._sizes.recorded import RecordedDatum, RecordedNumber, RecordedSize, datum_of, wrap_number
+from mindtorch_v2._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 from mindtorch_v2.utils import _pytree as pytree
 
 if TYPE_CHECKING:
-    from mindtorch_v2._capture._trace import _Dynamic
+    from mindtorch_v2._capture._recording import Recorder
+    from mindtorch_v2._capture._sources import Source
     from mindtorch_v2.fx.node import Node
 
 
-__all__ = ["TracedGraph"]
+__all__ = ["Input", "TracedGraph"]
 
-_OPERATORS = {
-    f"__{name}__": getattr(operator, name, None) or getattr(operator, name + "_")
-    for name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor neg invert getitem setitem".split()
-    + "lt le gt ge eq ne iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift abs".split()
-}
 _PLAIN = (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
-class _Net(TorchFunctionMode):
-    """Catches calls that reach torch by a way that the trace did not see coming."""
+class Input:
+    """An input of the graph: its placeholder, where its tensor comes from, that tensor, and the fake one in its place."""
 
-    def __init__(self, trace: Any) -> None:
-        self.trace = trace
+    __slots__ = ("fake", "node", "real", "source")
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        if type(func).__name__ == "wrapper_descriptor":
-            if name in _OPERATORS:
-                return self.trace.graph.record("call_function", _OPERATORS[name], args, kwargs)
-            if name.startswith("__r") and f"__{name[3:]}" in _OPERATORS:
-                return self.trace.graph.record("call_function", _OPERATORS[f"__{name[3:]}"], args[::-1], kwargs)
-            self.trace.refuse(f"{name} of a tensor cannot be captured")
-        if type(func).__name__ == "Method" and args and isinstance(args[0], torch.Tensor):
-            return self.trace.graph.record("call_method", name, args, kwargs)
-        return self.trace.graph.record("call_function", func, args, kwargs)
+    def __init__(self, node: Node, source: Source, real: torch.Tensor, fake: torch.Tensor) -> None:
+        self.node, self.source, self.real, self.fake = node, source, real, fake
 
-
-class _Mode(FakeTensorMode):
-    """Fake tensors of a trace: where a value is asked for, the capture has failed, whoever catches the error."""
-
-    def __init__(self, trace: Any) -> None:
-        super().__init__()
-        self.trace = trace
-
-    def __torch_dispatch__(
-        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        try:
-            return super().__torch_dispatch__(func, types, args, kwargs)
-        except (DataDependentOutputException, DynamicOutputShapeException) as error:
-            self.trace.note_failure(f"the result of {error.func} depends on values", "data_dependent")
-            raise
-        except UnsupportedOperatorException as error:
-            self.trace.note_failure(f"{error.func} has no kernel for fake tensors", "no_fake_kernel")
-            raise
+    @property
+    def written(self) -> bool:
+        """Whether the program wrote to it."""
+        return self.fake._version != 0
 
 
 class TracedGraph:
-    """The part of a trace that knows tensors, numbers and nodes."""
+    """Part of a recorder: tensors, numbers and nodes.
 
-    def __init__(self, trace: Any, dynamic_sizes: _Dynamic) -> None:
+    `dynamic_sizes(source, tensor)` gives the indices of an input's sizes that may differ between calls. With `records_data`
+    numbers that are read out of tensors become nodes.
+    """
+
+    def __init__(self, trace: Recorder, dynamic_sizes: Callable[..., Any], records_data: bool) -> None:
         self.trace = trace
-        self.fx = fx.Graph()
-        self.fake_mode = _Mode(trace)
-        self.nodes: dict = {}  # id of a fake tensor -> its node
-        self.tainted: set = set()  # ids of fake tensors whose sizes may differ between calls
-        self.symbolic: set = set()  # nodes of numbers
-        self.conditions: dict = {}  # node -> value
-        self.inputs: list = []  # (node, source, real tensor, fake tensor)
-        self.input_of: dict = {}  # id of a real tensor -> its place in inputs
-        self.real_of: dict = {}  # id of a fake tensor -> its place in inputs
-        self.dynamic_sizes = dynamic_sizes  # (source text, tensor) -> indices
-        self.records_data = False  # whether numbers out of tensors become nodes
-        self.tries = 0  # blocks of try statements that the program is in
-        self.recorded_in_try = False
-        self.tries_by_form = 0  # those whose handlers catch what does not depend on values
-        self.recorded_in_try_by_form = False
-        self._last_input: Any = None
-        self.input_names: dict = {}
-        self.net = _Net(trace)
+        self._fx = fx.Graph()
+        self.inputs: list[Input] = []
+        self.records_data = records_data
+        self._dynamic_sizes = dynamic_sizes
+        self._fake_mode = ValueNet(trace)
+        self._net = CallNet(trace)
+        self._nodes: dict[int, Node] = {}  # id of a fake tensor -> its node
+        self._dynamic: set[int] = set()  # ids of fake tensors whose sizes may differ between calls
+        self._numbers: set[Node] = set()  # nodes of numbers
+        self._conditions: dict[Node, Any] = {}  # node -> value
+        self._input_of_real: dict[int, Input] = {}  # id of a real tensor
+        self._input_of_fake: dict[int, Input] = {}  # id of a fake tensor
+        self._input_names: dict[str, int] = {}
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        """Fake tensors, and the net for calls that come by other ways."""
+        with self._fake_mode, self._net:
+            yield
 
     # ---- tensors that come from outside ----
 
-    def tensor_input(self, real: torch.Tensor, source: Any) -> torch.Tensor:
+    def tensor_input(self, real: torch.Tensor, source: Source) -> torch.Tensor:
         """The fake tensor of a tensor that was read; an input of the graph."""
-        place = self.input_of.get(id(real))
-        if place is not None:
-            _, known, _, fake = self.inputs[place]
-            if known is not source:
-                self.trace.sources.guard("same", source, known)
-            return fake
+        known = self._input_of_real.get(id(real))
+        if known is not None:
+            if known.source is not source:
+                self.trace.guards.note("same", source, known.source)
+            return known.fake
         if type(real) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             self.trace.refuse(f"a tensor of the class {type(real).__name__} cannot be captured", "tensor_subclass")
         try:
             with DisableTorchFunction():
-                fake = self.fake_mode.from_tensor(real)
+                fake = self._fake_mode.from_tensor(real)
         except UnsupportedFakeTensorException as error:
             self.trace.refuse(f"this tensor cannot be captured: {error}", "tensor_subclass")
-        if id(fake) in self.nodes:
+        if id(fake) in self._nodes:
             self.trace.refuse("a view of another input cannot be captured", "view_input")
-        indices = frozenset(self.dynamic_sizes(source, real)) if real.is_contiguous() else frozenset()
-        self.trace.sources.guard("tensor", source, TensorMeta(real, indices))
-        insert = self.fx.inserting_before() if self._last_input is None else self.fx.inserting_after(self._last_input)
-        with insert:
-            name = _input_name(source)
-            self.input_names[name] = count = self.input_names.get(name, 0) + 1
-            node = self.fx.placeholder(name if count == 1 else f"{name}_{count}_")
-        self._last_input = node
+        indices = frozenset(self._dynamic_sizes(source, real)) if real.is_contiguous() else frozenset()
+        self.trace.guards.note("tensor", source, TensorMeta(real, indices))
+        node = self._nodes[id(fake)] = self._placeholder(_input_name(source))
         node.meta["example_value"] = fake
-        self.input_of[id(real)] = len(self.inputs)
-        self.real_of[id(fake)] = len(self.inputs)
-        self.inputs.append((node, source, real, fake))
-        self.nodes[id(fake)] = node
+        found = self._input_of_real[id(real)] = self._input_of_fake[id(fake)] = Input(node, source, real, fake)
+        self.inputs.append(found)
         self.trace.kept.append(fake)
         if indices:
-            self.tainted.add(id(fake))
+            self._dynamic.add(id(fake))
         return fake
 
-    def real_class(self, tensor: Any) -> type[torch.Tensor]:
+    def _placeholder(self, name: str) -> Node:
+        """A new input after the others."""
+        self._input_names[name] = count = self._input_names.get(name, 0) + 1
+        with self._fx.inserting_after(self.inputs[-1].node) if self.inputs else self._fx.inserting_before():
+            return self._fx.placeholder(name if count == 1 else f"{name}_{count}_")
+
+    def input_of(self, tensor: torch.Tensor) -> Input | None:
+        """The input that a fake tensor stands for; None if the program computed it."""
+        return self._input_of_fake.get(id(tensor))
+
+    def real_class(self, tensor: torch.Tensor) -> type[torch.Tensor]:
         """The class that the program knows a tensor by."""
-        place = self.real_of.get(id(tensor))
-        if place is not None:
-            return type(self.inputs[place][2])
+        given = self._input_of_fake.get(id(tensor))
+        if given is not None:
+            return type(given.real)
         return torch.Tensor if type(tensor) is FakeTensor else type(tensor)
 
     # ---- numbers ----
 
-    def symbolic_node(self, function: Any, args: Any) -> Any:
+    def symbolic_node(self, function: Callable[..., Any], args: Sequence[Any]) -> Node:
         """The node of a number that is computed of numbers."""
-        args = tuple(a.node if isinstance(a, RecordedNumber) else a for a in args)
-        node = self.fx.call_function(function, args)
-        self.symbolic.add(node)
+        return self._number(
+            self._fx.call_function(function, tuple(a.node if isinstance(a, RecordedNumber) else a for a in args))
+        )
+
+    def _number(self, node: Node) -> Node:
+        self._numbers.add(node)
         return node
 
     def condition(self, node: Node, value: Any) -> None:
         """Note that the program decided by the value of a node."""
-        self.conditions[node] = value
+        self._conditions[node] = value
 
-    def shape_of(self, tensor: Any) -> Any:
+    def number_of(self, tensor: torch.Tensor) -> RecordedDatum:
+        """The number in a tensor, as a node of the graph."""
+        node = self._number(self._fx.call_method("item", (self.node_of(tensor),)))
+        return datum_of(self.trace, node, tensor.dtype.is_floating_point)
+
+    # ---- the form of tensors ----
+
+    @property
+    def has_dynamic(self) -> bool:
+        """Whether there is a tensor whose sizes may differ between calls."""
+        return bool(self._dynamic)
+
+    def is_dynamic(self, tensor: torch.Tensor) -> bool:
+        """Whether the sizes of a tensor may differ between calls."""
+        return id(tensor) in self._dynamic
+
+    def shape_of(self, tensor: torch.Tensor) -> Any:
         """The shape as the program may know it."""
-        if id(tensor) not in self.tainted:
+        if id(tensor) not in self._dynamic:
             return tensor.shape
         node = self.node_of(tensor)
         self.fact(tensor, "dim")
-        sizes = []
-        for index, size in enumerate(tensor.shape):
-            of = self.fx.call_method("size", (node, index))
-            self.symbolic.add(of)
-            sizes.append(wrap_number(self.trace, of, size))
-        return RecordedSize(sizes)
+        return RecordedSize(
+            wrap_number(self.trace, self._number(self._fx.call_method("size", (node, index))), size)
+            for index, size in enumerate(tensor.shape)
+        )
 
-    def fact(self, tensor: Any, name: str, args: Any = (), kwargs: dict[str, Any] | None = None) -> int:
+    def fact(self, tensor: torch.Tensor, name: str, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         """The answer of a method about a tensor's form; a condition where sizes may differ."""
         value = getattr(tensor, name)(*args, **(kwargs or {}))
-        if id(tensor) in self.tainted:
+        if id(tensor) in self._dynamic:
             arguments = (tensor, *args)
-            if any(isinstance(a, torch.Tensor) and id(a) not in self.nodes for a in arguments):
+            if any(isinstance(a, torch.Tensor) and id(a) not in self._nodes for a in arguments):
                 self.trace.refuse(f"Tensor.{name}() of an unknown tensor", "unknown_tensor")
-            node = self.fx.call_method(name, tuple(self._argument(a) for a in arguments), kwargs or {})
-            self.symbolic.add(node)
-            self.condition(node, value)
+            node = self._fx.call_method(name, tuple(self._argument(a) for a in arguments), kwargs or {})
+            self.condition(self._number(node), value)
         return value
 
     # ---- calls ----
 
-    def node_of(self, tensor: Any) -> Any:
+    def node_of(self, tensor: torch.Tensor) -> Node:
         """The node that gives a tensor."""
-        node = self.nodes.get(id(tensor))
+        node = self._nodes.get(id(tensor))
         if node is None:
             self.trace.refuse("a tensor that the capture has not seen being made or read", "unknown_tensor")
         return node
 
-    def _argument(self, value):
+    def _argument(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self.node_of(value)
         if isinstance(value, RecordedNumber):
@@ -218,130 +207,102 @@ class TracedGraph:
         if isinstance(value, (bool, int, float, str)):
             return value
         self.trace.refuse(f"a {kind.__name__} as an argument of a torch function cannot be captured", "argument")
-        return None
 
     def record(self, op: str, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run a call on fake tensors, write it down, and give its result."""
         self.trace.alive()
         node_args = tuple(self._argument(a) for a in args)
         node_kwargs = {key: self._argument(value) for key, value in kwargs.items()}
-        tainted = self._tainted(args, kwargs)
+        dynamic = self._depends_on_sizes(args, kwargs)
         function = getattr(torch.Tensor, target) if op == "call_method" else target
-        try:
-            with DisableTorchFunction():
-                result = self._tried(function, args, kwargs)
-        except (DataDependentOutputException, DynamicOutputShapeException) as error:
-            self.trace.refuse(f"the result of {error.func} depends on values", "data_dependent")
-        except UnsupportedOperatorException as error:
-            self.trace.refuse(f"{error.func} has no kernel for fake tensors", "no_fake_kernel")
+        result = run_on_fakes(self.trace, function, args, kwargs)
         if result is NotImplemented:
             return result
-        node = self.fx.create_node(op, target, node_args, node_kwargs)
-        self.recorded_in_try = self.recorded_in_try or self.tries > 0
-        self.recorded_in_try_by_form = self.recorded_in_try_by_form or self.tries_by_form > 0
+        node = self._fx.create_node(op, target, node_args, node_kwargs)
+        self.trace.blocks.note_call()
         node.meta["example_value"] = result
         place = self.trace.location()
         if place is not None:
             node.meta["stack_trace"] = f'  File "{place[0]}", line {place[1]}\n    {place[2].strip()}'
-        self.track(result, node, tainted)
+        self._track(result, node, dynamic)
         return result
 
-    def _tried(self, function, args, kwargs):
-        """The result on fake tensors, which may not depend on what numbers out of tensors are."""
-        plain_args, plain_kwargs = _plain((args, kwargs))
-        if not _has_symbols((args, kwargs), RecordedDatum):
-            return function(*plain_args, **plain_kwargs)
-        forms = []
-        for which in range(3):
-            plain_args, plain_kwargs = _plain((args, kwargs), which)
-            try:
-                result = function(*plain_args, **plain_kwargs)
-            except (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError) as error:
-                self.trace.refuse(
-                    f"a call whose result depends on a number out of a tensor ({error})", "data_dependent"
-                )
-            forms.append(pytree.tree_map(_form, result))
-        if forms[0] != forms[1] or forms[0] != forms[2]:
-            self.trace.refuse("the form of a result depends on values", "data_dependent")
-        return result
+    def write(
+        self, function: Callable[..., Any], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Node:
+        """Write a call down that takes and gives no tensors; whoever asks runs it himself."""
+        return self._fx.call_function(function, tuple(args), kwargs)
 
-    def number_of(self, tensor: Any) -> Any:
-        """The number in a tensor, as a node of the graph."""
-        node = self.fx.call_method("item", (self.node_of(tensor),))
-        self.symbolic.add(node)
-        return datum_of(self.trace, node, tensor.dtype.is_floating_point)
-
-    def _tainted(self, args, kwargs) -> bool:
-        if not self.tainted:
+    def _depends_on_sizes(self, args: Any, kwargs: dict[str, Any]) -> bool:
+        if not self._dynamic:
             return False
-        leaves = pytree.arg_tree_leaves(*args, **kwargs)
         return any(
-            isinstance(x, RecordedNumber) and not isinstance(x, RecordedDatum) or id(x) in self.tainted for x in leaves
+            isinstance(x, RecordedNumber) and not isinstance(x, RecordedDatum) or id(x) in self._dynamic
+            for x in pytree.arg_tree_leaves(*args, **kwargs)
         )
 
-    def track(self, result: Any, node: Node, tainted: bool) -> None:
+    def _track(self, result: Any, node: Node, dynamic: bool) -> None:
         """Note which node gives the tensors of a result."""
         if isinstance(result, torch.Tensor):
-            if id(result) not in self.nodes:
+            if id(result) not in self._nodes:
                 if not isinstance(result, FakeTensor):
                     self.trace.refuse("a call gave a tensor that is not fake", "unknown_tensor")
-                self.nodes[id(result)] = node
+                self._nodes[id(result)] = node
                 self.trace.kept.append(result)
-                if tainted:
-                    self.tainted.add(id(result))
+                if dynamic:
+                    self._dynamic.add(id(result))
         elif isinstance(result, (tuple, list)):
-            if tainted:
-                length = self.fx.call_function(len, (node,))
-                self.symbolic.add(length)
-                self.condition(length, len(result))
+            if dynamic:
+                self.condition(self._number(self._fx.call_function(len, (node,))), len(result))
             for index, each in enumerate(result):
                 if isinstance(each, (torch.Tensor, tuple, list)):
-                    item = self.fx.call_function(operator.getitem, (node, index))
+                    item = self._fx.call_function(operator.getitem, (node, index))
                     item.meta["example_value"] = each
-                    self.track(each, item, tainted)
-                elif tainted and isinstance(each, (int, float)):
+                    self._track(each, item, dynamic)
+                elif dynamic and isinstance(each, (int, float)):
                     self.trace.refuse("a number among the results of a call with dynamic sizes", "dynamic")
         elif result is not None and not isinstance(result, (bool, int, float, str, torch.dtype, torch.device)):
             self.trace.refuse(f"a {type(result).__name__} as the result of a torch function", "result")
 
     @contextlib.contextmanager
-    def recording(self) -> Iterator[None]:
-        """Fake tensors, and the net for calls that come by other ways."""
-        with self.fake_mode, self.net:
-            yield
+    def taken_back(self) -> Iterator[None]:
+        """Whatever is recorded in this block is taken away again, but for inputs."""
+        last = next(iter(reversed(self._fx.nodes)), None)
+        yield
+        for node in reversed(self._fx.nodes):
+            if node is last:
+                break
+            if node.op != "placeholder":
+                self._fx.erase_node(node)
+
+    # ---- the end ----
+
+    def shape_program(self) -> ShapeProgram | None:
+        """The graph with conditions as outputs, where there are some sizes that may differ."""
+        dynamic = [place for place, each in enumerate(self.inputs) if id(each.fake) in self._dynamic]
+        if not dynamic:
+            return None
+        graph = fx.Graph()
+        copies: dict[Node, Node] = {}
+        graph.graph_copy(self._fx, copies)
+        graph.output(tuple(copies[node] for node in self._conditions))
+        examples = [each.real for each in self.inputs]
+        return ShapeProgram(fx.GraphModule({}, graph), tuple(self._conditions.values()), examples, dynamic)
+
+    def finish(self, outputs: Sequence[Node]) -> tuple[fx.GraphModule, list[Input]]:
+        """The graph with these outputs as a Module, and the inputs that it needs."""
+        self._fx.output(tuple(outputs))
+        for node in reversed(self._fx.nodes):
+            if node.users:
+                continue
+            if node in self._numbers or node.op == "call_function" and node.target is operator.getitem:
+                self._fx.erase_node(node)
+        needed = [each for each in self.inputs if each.node.users]
+        for each in self.inputs:
+            if not each.node.users:
+                self._fx.erase_node(each.node)
+        return fx.GraphModule({}, self._fx), needed
 
 
-def _form(value):
-    """Form of a result, which a captured program may know; numbers stand for themselves."""
-    if not isinstance(value, torch.Tensor):
-        return value
-    return tuple(value.shape), value.stride(), value.dtype, value.device, value.requires_grad
-
-
-def _plain(value, which=0):
-    """`value` with the numbers seen in the place of symbolic ones; of numbers out of tensors a stand-in."""
-    if isinstance(value, RecordedNumber):
-        return stand_in(value, which)
-    if isinstance(value, RecordedSize):
-        return torch.Size(stand_in(each, which) for each in value)
-    if not _has_symbols(value):
-        return value
-    if isinstance(value, (list, tuple)):
-        return type(value)(_plain(each, which) for each in value)
-    if type(value) is dict:
-        return {key: _plain(each, which) for key, each in value.items()}
-    return slice(*(stand_in(each, which) for each in (value.start, value.stop, value.step)))
-
-
-def _has_symbols(value, kind=RecordedNumber) -> bool:
-    if isinstance(value, kind):
-        return True
-    if isinstance(value, (list, tuple)):
-        return any(_has_symbols(each, kind) for each in value)
-    if type(value) is dict:
-        return any(_has_symbols(each, kind) for each in value.values())
-    return type(value) is slice and any(_has_symbols(each, kind) for each in (value.start, value.stop, value.step))
-
-
-def _input_name(source):
+def _input_name(source: Source) -> str:
     return re.sub(r"\W+", "_", source.text()).strip("_") or "input"

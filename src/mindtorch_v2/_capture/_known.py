@@ -17,7 +17,7 @@ import types
 import typing
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
@@ -29,6 +29,10 @@ from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._library.definition import CustomOpDef
 from mindtorch_v2._sizes.recorded import RecordedNumber, wrap_number
 from mindtorch_v2.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._recording import Recorder
+
 
 __all__ = [
     "builtins_table",
@@ -109,16 +113,13 @@ def _nothing(trace, *args, **kwargs) -> None:
 
 
 def _enter_autocast(trace, mode):
-    values = tuple(trace.ga(mode, name) for name in ("device", "fast_dtype", "_enabled", "_cache_enabled"))
-    node = trace.graph.fx.call_function(torch.amp.autocast_mode._enter_autocast, values)
-    trace.autocasts.append((node, torch.amp.autocast_mode._enter_autocast(*values)))
+    values = tuple(trace.attributes.get(mode, name) for name in ("device", "fast_dtype", "_enabled", "_cache_enabled"))
+    trace.blocks.enter_autocast(*values)
     return mode
 
 
 def _exit_autocast(trace, mode, *error) -> bool:
-    node, entered = trace.autocasts.pop()
-    trace.graph.fx.call_function(torch.amp.autocast_mode._exit_autocast, (node,))
-    torch.amp.autocast_mode._exit_autocast(entered)
+    trace.blocks.exit_autocast()
     return False
 
 
@@ -135,12 +136,12 @@ def _checkpoint(
     **kwargs,
 ):
     # It computes the same; what is kept for backward is the compiler's business.
-    return trace.call(function, *args, **kwargs)
+    return trace.calls.call(function, *args, **kwargs)
 
 
 def _tensor_fact(name):
-    def handler(trace: Any, tensor: Any) -> Any:
-        return trace.tensor_method(tensor, name, (), {})
+    def handler(trace: Recorder, tensor: Any) -> Any:
+        return trace.tensors.method(tensor, name, (), {})
 
     return handler
 
@@ -154,7 +155,7 @@ def _vmap(trace, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=
 
 def _warn(trace, message, category=None, stacklevel=1, source=None, **kwargs) -> None:
     # Said when the program is captured, not at each call.
-    trace.fmt(message, -1, "")
+    trace.texts.of(message, -1, "")
     warnings.warn(message, category, stacklevel=2)
 
 
@@ -164,7 +165,7 @@ def _quiet(trace, *args, **kwargs) -> None:
 
 def _signature(trace, f, **kwargs):
     if isinstance(f, types.FunctionType):
-        trace.sources.guard("function", None, (f, f.__code__, f.__defaults__, f.__kwdefaults__))
+        trace.guards.note("function", None, (f, f.__code__, f.__defaults__, f.__kwdefaults__))
     return inspect.signature(f, **kwargs)
 
 
@@ -184,9 +185,9 @@ def _copied(trace, value):
     if is_constant(value):
         return value
     if type(value) in (list, dict, set):
-        made = trace.deep(value) if trace.sources.source_of(value) is None else None
+        made = trace.values.deep(value) if trace.sources.source_of(value) is None else None
         if made is None:
-            return type(value)(trace.mapping(value) if type(value) is dict else trace.it(value))
+            return type(value)(trace.iteration.mapping(value) if type(value) is dict else trace.iteration.over(value))
         return copy.copy(value)
     if (
         trace.sources.source_of(value) is None
@@ -202,21 +203,21 @@ def _copied(trace, value):
 def _deep_copied(trace, value, memo=None):
     if is_constant(value):
         return value
-    value = trace.deep(value)
-    if trace.is_plain(value):
+    value = trace.values.deep(value)
+    if trace.values.is_plain(value):
         return copy.deepcopy(value)
     trace.refuse(f"copy.deepcopy of a {type(value).__name__} cannot be captured", "copy")
     return None
 
 
 def _guarded_result(f):
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> Any:
         if kwargs or not all(map(is_constant, args)):
             trace.refuse(f"{f.__qualname__} with these arguments", "call")
         value = f(*args)
         if not is_constant(value):
             trace.refuse(f"{f.__qualname__} gave a {type(value).__name__}", "call")
-        trace.sources.guard("result", None, (f, args, value))
+        trace.guards.note("result", None, (f, args, value))
         return value
 
     return handler
@@ -224,9 +225,9 @@ def _guarded_result(f):
 
 def _tree_map(trace, func, tree, *rests, is_leaf=None):
     if rests or is_leaf is not None:
-        return trace.python(pytree.tree_map, (func, tree, *rests), {"is_leaf": is_leaf})
-    leaves, spec = pytree.tree_flatten(trace.deep(tree))
-    return pytree.tree_unflatten([trace.call(func, leaf) for leaf in leaves], spec)
+        return trace.functions.call(pytree.tree_map, (func, tree, *rests), {"is_leaf": is_leaf})
+    leaves, spec = pytree.tree_flatten(trace.values.deep(tree))
+    return pytree.tree_unflatten([trace.calls.call(func, leaf) for leaf in leaves], spec)
 
 
 @functools.cache
@@ -258,9 +259,7 @@ def functions() -> Any:
         copy.copy: _copied,
         copy.deepcopy: _deep_copied,
         os.getenv: _guarded_result(os.getenv),
-        operator.attrgetter: refusing("operator.attrgetter", "call"),
     }
-    found.pop(operator.attrgetter)
     for name in FACTS:
         for space in (torch, torch.amp):
             f = getattr(space, name, None)
@@ -274,26 +273,26 @@ def functions() -> Any:
 
 
 def _constantly(value):
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> Any:
         return value
 
     return handler
 
 
 def _log_once(f):
-    def handler(trace: Any, logger: logging.Logger, *args: Any, **kwargs: Any) -> Any:
+    def handler(trace: Recorder, logger: logging.Logger, *args: Any, **kwargs: Any) -> Any:
         # Said when the program is captured, not at each call.
         for each in args:
-            trace.fmt(each, -1, "")
+            trace.texts.of(each, -1, "")
         result = f(logger, *args, **kwargs)
         if f.__name__ == "isEnabledFor":
-            trace.sources.guard("result", None, (f, (logger, *args), result))
+            trace.guards.note("result", None, (f, (logger, *args), result))
         return result
 
     return handler
 
 
-def cached(trace: Any, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def cached(trace: Recorder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of what functools.lru_cache made: its result is guarded by calling it again."""
     if _is_logging(f):
         if all(map(is_constant, args)) and all(map(is_constant, kwargs.values())):
@@ -310,14 +309,14 @@ def cached(trace: Any, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if not (is_constant(value) or isinstance(value, (type, types.FunctionType, types.ModuleType))):
         trace.refuse(f"the cached function {f.__qualname__!r} gave a {type(value).__name__}", "lru_cache")
     call = functools.partial(f, **kwargs) if kwargs else f
-    trace.sources.guard("result", None, (call, tuple(args), value))
+    trace.guards.note("result", None, (call, tuple(args), value))
     return value
 
 
 def assumed_constant(f: Any) -> Any:
     """A call of a function of which the program says that it always gives the same."""
 
-    def handler(trace: Any, *args: Any, **kwargs: Any) -> Any:
+    def handler(trace: Recorder, *args: Any, **kwargs: Any) -> Any:
         if not all(map(is_constant, (*args, *kwargs.values()))):
             trace.refuse(f"{f.__qualname__!r}, assumed constant, with arguments that are no constants", "call")
         with outside_of():
@@ -338,25 +337,25 @@ _PURE_FUNCTIONS = (operator.concat, operator.countOf, operator.indexOf, bisect.b
 _WRITING_MODULES = ("_heapq", "_bisect")  # to their first argument
 
 
-def pure_call(trace: Any, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def pure_call(trace: Recorder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a function in C that is in no table: allowed if its module is pure and its arguments plain."""
     module = getattr(f, "__module__", None) or ""
     if module in _PURE_MODULES or f in _PURE_FUNCTIONS:
-        args = [trace.deep(a) for a in args]
+        args = [trace.values.deep(a) for a in args]
         if any(isinstance(a, RecordedNumber) for a in args) and not kwargs:
             values = [a.value if isinstance(a, RecordedNumber) else a for a in args]
             return wrap_number(trace, trace.graph.symbolic_node(f, tuple(args)), f(*values))
-        if all(map(trace.is_plain, (*args, *kwargs.values()))):
+        if all(map(trace.values.is_plain, (*args, *kwargs.values()))):
             return f(*args, **kwargs)
         if any(isinstance(a, torch.Tensor) for a in args):
             trace.refuse(f"{module}.{f.__name__} of a tensor depends on its values", "data_dependent")
     # What is plain was made by the program, so that it may be written to.
-    elif module in _WRITING_MODULES and all(map(trace.is_plain, (*args, *kwargs.values()))):
+    elif module in _WRITING_MODULES and all(map(trace.values.is_plain, (*args, *kwargs.values()))):
         return f(*args, **kwargs)
     trace.refuse(f"the function {module}.{f.__name__}, which is not known to be pure, cannot be captured", "call")
 
 
-def class_method(trace: Any, f: Any, owner: type, args: Any, kwargs: dict[str, Any]) -> Any:
+def class_method(trace: Recorder, f: Any, owner: type, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a method in C of a class: `dict.fromkeys`, `object.__new__`."""
     name = f.__name__
     if name == "apply" and issubclass(owner, torch.autograd.Function):
@@ -367,10 +366,14 @@ def class_method(trace: Any, f: Any, owner: type, args: Any, kwargs: dict[str, A
             return object.__new__(cls)
         if issubclass(cls, (dict, list, set, tuple, str, int, float, BaseException)):
             return f(
-                cls, *(trace.it(a) if look_up(type(a), "__iter__") and type(a) is not str else a for a in args[1:])
+                cls,
+                *(
+                    trace.iteration.over(a) if look_up(type(a), "__iter__") and type(a) is not str else a
+                    for a in args[1:]
+                ),
             )
     if name == "fromkeys" and owner is dict:
-        return dict.fromkeys(trace.it(args[0]), *args[1:])
+        return dict.fromkeys(trace.iteration.over(args[0]), *args[1:])
     if name == "maketrans" or is_constant(owner):
         return f(*args, **kwargs)
     if name in ("fromhex", "from_bytes"):
@@ -387,41 +390,41 @@ _WRITES = frozenset(
 )
 
 
-def outside_method(trace: Any, obj: Any, name: str, source: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def outside_method(trace: Recorder, obj: Any, name: str, source: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a method of an object from outside that is written in C."""
     if name in _WRITES:
         if isinstance(obj, dict) and name == "setdefault" and dict.__contains__(obj, args[0]):
-            return trace.gi(obj, args[0])
+            return trace.items.get(obj, args[0])
         trace.refuse(f"a write ({name}) to a {type(obj).__name__} outside", "write")
     if isinstance(obj, dict):
         if name == "get":
-            if trace.contains(obj, args[0]):
-                return trace._outside_item(obj, type(obj), source, args[0])
+            if trace.comparisons.contains(obj, args[0]):
+                return trace.items.get_outside(obj, type(obj), source, args[0])
             return args[1] if len(args) > 1 else kwargs.get("default")
         if name == "keys":
-            return list(trace.keys(obj, source))
+            return list(trace.iteration.keys(obj, source))
         if name == "items":
-            return trace.items(obj, source)
+            return trace.iteration.items(obj, source)
         if name == "values":
-            return [value for _, value in trace.items(obj, source)]
+            return [value for _, value in trace.iteration.items(obj, source)]
         if name == "copy":
-            return type(obj)(trace.items(obj, source))
+            return type(obj)(trace.iteration.items(obj, source))
         if name == "__getitem__":
-            return trace._outside_item(obj, type(obj), source, args[0])
+            return trace.items.get_outside(obj, type(obj), source, args[0])
         if name == "__contains__":
-            return trace.contains(obj, args[0])
+            return trace.comparisons.contains(obj, args[0])
         if name == "__iter__":
-            return iter(trace.keys(obj, source))
+            return iter(trace.iteration.keys(obj, source))
     if isinstance(obj, (list, set, collections.deque)):
         if name == "__getitem__":
-            return trace._outside_item(obj, type(obj), source, args[0])
+            return trace.items.get_outside(obj, type(obj), source, args[0])
         if name == "__iter__":
-            return iter(trace.it(obj))
+            return iter(trace.iteration.over(obj))
         if name in ("copy", "index", "count", "union", "intersection", "difference", "issubset", "issuperset"):
-            made = type(obj)(trace.it(obj))
+            made = type(obj)(trace.iteration.over(obj))
             return native_method(trace, made, look_up(type(obj), name), args, kwargs)
     if name == "__len__":
-        return trace.length(obj)
+        return trace.items.length(obj)
     handler = method_handler(obj, name)
     if handler is not None:
         return handler(trace, obj, *args, **kwargs)
@@ -430,19 +433,19 @@ def outside_method(trace: Any, obj: Any, name: str, source: Any, args: Any, kwar
 
 
 def constant_method(
-    trace: Any, obj: Any, descriptor: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+    trace: Recorder, obj: Any, descriptor: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> bool | str:
     """A call of a method of a constant, as `"".join`."""
     name = descriptor.__name__
     if isinstance(obj, str) and name == "join":
-        items = [*trace.it(args[0])]
+        items = [*trace.iteration.over(args[0])]
         return obj.join(items)
     if isinstance(obj, str) and name == "format":
         for each in (*args, *kwargs.values()):
-            if not trace.is_plain(each):
+            if not trace.values.is_plain(each):
                 trace.refuse(f"the text of a {type(each).__name__} in str.format", "format")
-    args = [trace.deep(a) for a in args]
-    if not all(map(trace.is_plain, args)) and name not in ("__eq__", "__ne__", "format"):
+    args = [trace.values.deep(a) for a in args]
+    if not all(map(trace.values.is_plain, args)) and name not in ("__eq__", "__ne__", "format"):
         trace.refuse(f"{type(obj).__name__}.{name}() with these arguments", "call")
     return descriptor(obj, *args, **kwargs)
 
@@ -450,7 +453,7 @@ def constant_method(
 _COMPARING = frozenset("remove index count __contains__ __eq__ __ne__ __lt__ __gt__".split())
 
 
-def native_method(trace: Any, obj: Any, descriptor: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def native_method(trace: Recorder, obj: Any, descriptor: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a method in C of a builtin container that the program made."""
     name = descriptor.__name__
     if name == "sort":
@@ -459,7 +462,7 @@ def native_method(trace: Any, obj: Any, descriptor: Callable[..., Any], args: An
     if name in _COMPARING:
         if name in ("__contains__",) and isinstance(obj, (dict, set)):
             return descriptor(obj, *args)
-        if not trace.is_plain(obj) or not all(map(trace.is_plain, args)):
+        if not trace.values.is_plain(obj) or not all(map(trace.values.is_plain, args)):
             trace.refuse(f"{type(obj).__name__}.{name}() with objects", "comparison")
     if isinstance(obj, dict):
         if name in ("update", "__init__") and args:
@@ -468,17 +471,13 @@ def native_method(trace: Any, obj: Any, descriptor: Callable[..., Any], args: An
             return list(getattr(dict, name)(obj))
         return descriptor(obj, *args, **kwargs)
     if name in ("extend", "update", "union", "intersection", "difference", "__init__", "issubset", "extendleft"):
-        args = [trace.it(a) for a in args]
+        args = [trace.iteration.over(a) for a in args]
     return descriptor(obj, *args, **kwargs)
 
 
-def _get_environment(trace, environment, key, default=None):
-    return _guarded_result(os.environ.get)(trace, key, default)
-
-
 @functools.cache
-def _methods():
-    found = {}
+def _methods() -> dict[tuple[type, str], Callable[..., Any]]:
+    found: dict[tuple[type, str], Callable[..., Any]] = {}
     for name in "match search fullmatch sub findall split".split():
         found[re.Pattern, name] = _pattern(name)
     for name in "group groups start end span groupdict".split():
@@ -489,7 +488,7 @@ def _methods():
 
 
 def _pattern(name):
-    def handler(trace: Any, pattern: Any, *args: Any) -> Any:
+    def handler(trace: Recorder, pattern: Any, *args: Any) -> Any:
         if not all(map(is_constant, args)):
             trace.refuse("a regular expression with these arguments", "call")
         return getattr(pattern, name)(*args)
@@ -505,7 +504,9 @@ def method_handler(obj: Any, name: str) -> Any:
 def object_handler(f: Any) -> Any:
     """The handler of a call of an object that is no function; None if it is not known."""
     if isinstance(f, CustomOpDef):
-        return lambda trace, obj, *args, **kwargs: trace.leaf(obj._opoverload, args, kwargs)
+        return lambda trace, obj, *args, **kwargs: trace.calls.leaf(obj._opoverload, args, kwargs)
     if isinstance(f, torch._dynamo.eval_frame.OptimizedModule):
-        return lambda trace, obj, *args, **kwargs: trace.call(trace.ga(obj, "_orig_mod"), *args, **kwargs)
+        return lambda trace, obj, *args, **kwargs: trace.calls.call(
+            trace.attributes.get(obj, "_orig_mod"), *args, **kwargs
+        )
     return None

@@ -1,15 +1,21 @@
-"""The sources of one trace: where each value that the program read came from, and under which guards it is what it is."""
+"""The sources of one trace: where each value that the program read came from, and what the program gets for it.
+
+Owns the one `Source` of each path, the value read there, and which objects are from outside.
+"""
 
 from __future__ import annotations
 
 import functools
 import types
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
-from mindtorch_v2._capture._guards import Guard
-from mindtorch_v2._capture._sources import Attribute, Constant, Item, OfClass, absent, look_up
+from mindtorch_v2._capture._sources import Attribute, Constant, Item, OfClass, Source, absent, look_up
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._recording import Recorder
 
 __all__ = ["Sources"]
 
@@ -40,68 +46,56 @@ _BY_IDENTITY = (
 )
 
 
+_S = TypeVar("_S", bound=Source)
+
+
 class Sources:
-    """The part of a trace that knows what was read, and under which guards."""
+    """Part of a recorder: what was read."""
 
-    def __init__(self, trace: Any) -> None:
+    def __init__(self, trace: Recorder) -> None:
         self.trace = trace
-        self.outside: dict = {}  # id -> (object, source)
-        self.interned: dict = {}
-        self.read: dict = {}  # source -> value as the program knows it
-        self.guards: list = []
-        self._known_guards: set = set()
+        self.guards = trace.guards
+        self._outside: dict[int, tuple[Any, Source]] = {}  # id -> (object, source)
+        self._interned: dict[Source, Source] = {}
+        self._read: dict[Source, Any] = {}  # source -> value as the program knows it
 
-    def source(self, kind: Any, *args: Any) -> Any:
+    def source(self, kind: type[_S], *args: Any) -> _S:
         """The one Source object of a path."""
         made = kind(*args)
-        return self.interned.setdefault(made, made)
+        return self._interned.setdefault(made, made)  # type: ignore[return-value]  # (sources that are equal are of one class)
 
-    def constant_source(self, value: Any, name: str) -> Any:
+    def constant_source(self, value: Any, name: str) -> Source:
         """The source of an object that is guarded elsewhere to be this one."""
         return self.source(Constant, value, name)
 
-    def source_of(self, obj: Any) -> Any:
+    def source_of(self, obj: Any) -> Source | None:
         """Where an object came from; None if the program made it."""
-        found = self.outside.get(id(obj))
+        found = self._outside.get(id(obj))
         return None if found is None else found[1]
 
-    def guard(self, kind: Any, source: Any, value: Any = None) -> None:
-        """A guard, once."""
-        key: tuple
-        if kind in ("absent", "constant", "has", "keys"):
-            key = (kind, source, _key(value))
-        elif kind == "result":
-            key = (kind, id(value[0]), _key(value[1]))
-        elif kind == "function":
-            key = (kind, id(value[0]))
-        elif kind == "super":
-            key = (kind, *map(id, value[:2]), value[2])
-        else:
-            key = (kind, source, value if isinstance(value, int) else id(value))
-        if key not in self._known_guards:
-            self._known_guards.add(key)
-            self.trace.kept.append(value)
-            self.guards.append(Guard(kind, source, value))
+    def others_like(self, obj: Any) -> Iterator[Source]:
+        """The sources of the other objects from outside that are of an object's class."""
+        return (source for other, source in self._outside.values() if type(other) is type(obj) and other is not obj)
 
-    def wrap(self, value: Any, source: Any) -> Any:
+    def wrap(self, value: Any, source: Source) -> Any:
         """The value that the program gets for one that was read from a source; its guard is noted."""
-        known = self.read.get(source, absent)
+        known = self._read.get(source, absent)
         if known is not absent:
             return known
-        self.read[source] = result = self._wrapped(value, source)
+        self._read[source] = result = self._wrapped(value, source)
         self.trace.kept.append(value)
         return result
 
     def _wrapped(self, value, source):
         kind = type(value)
         if is_constant(value):
-            self.guard("constant", source, value)
+            self.guards.note("constant", source, value)
             return value
         if isinstance(value, torch.Tensor):
             return self.trace.graph.tensor_input(value, source)
         if kind is tuple or isinstance(value, tuple) and hasattr(kind, "_fields"):
-            self.guard("class", source, kind)
-            self.guard("length", source, len(value))
+            self.guards.note("class", source, kind)
+            self.guards.note("length", source, len(value))
             items = [self.wrap(each, self.source(Item, source, i, False)) for i, each in enumerate(value)]
             return tuple(items) if kind is tuple else tuple.__new__(kind, items)
         if kind is types.FunctionType:
@@ -111,14 +105,14 @@ class Sources:
                 value.__self__, (types.ModuleType, type(None), type)
             ):
                 self.trace.refuse(f"the bound method {value.__qualname__!r} of an object outside", "bound_method")
-            self.guard("identity", source, value)
+            self.guards.note("identity", source, value)
             return value
         if kind is types.MethodType:
-            self.guard("class", source, kind)
+            self.guards.note("class", source, kind)
             function = self.wrap(value.__func__, self.source(Attribute, source, "__func__"))
             obj = self.wrap(value.__self__, self.source(Attribute, source, "__self__"))
             return types.MethodType(function, obj)
-        self.guard("class", source, kind)
+        self.guards.note("class", source, kind)
         self.register(value, source)
         return value
 
@@ -127,34 +121,27 @@ class Sources:
         while root.parent is not None:
             root = root.parent
         if isinstance(root, (Constant, OfClass)):
-            self.guard("identity", source, value)
+            self.guards.note("identity", source, value)
         else:
             # Made anew for each call, maybe: what it runs and holds is what counts.
-            self.guard("code", source, value.__code__)
-            self.guard("identity", self.source(Attribute, source, "__globals__"), value.__globals__)
+            self.guards.note("code", source, value.__code__)
+            self.guards.note("identity", self.source(Attribute, source, "__globals__"), value.__globals__)
             self.register(value, source)
         return value
 
-    def register(self, value: Any, source: Any) -> None:
+    def register(self, value: Any, source: Source) -> None:
         """Note where an object came from; the same object by another way is guarded to be the same."""
-        known = self.outside.get(id(value))
+        known = self._outside.get(id(value))
         if known is None:
-            self.outside[id(value)] = (value, source)
+            self._outside[id(value)] = (value, source)
         elif known[1] is not source:
-            self.guard("same", source, known[1])
+            self.guards.note("same", source, known[1])
 
     def type_attribute(self, kind: Any, name: str) -> Any:
         """The attribute that a class has under a name, guarded; `absent` if nothing."""
         found = look_up(kind, name, absent)
         source = self.source(OfClass, kind, name)
-        if source not in self.read:
-            self.read[source] = found
-            self.guard("lookup", source, found)
+        if source not in self._read:
+            self._read[source] = found
+            self.guards.note("lookup", source, found)
         return found
-
-
-def _key(value):
-    """The key that tells a guarded value from others: its text where it is a constant, else which object it is."""
-    if type(value) is tuple:
-        return tuple(map(_key, value))
-    return (type(value), repr(value)) if is_constant(value) else id(value)

@@ -12,6 +12,7 @@ from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
 
 if TYPE_CHECKING:
+    from mindtorch_v2._capture._recording import Recorder
     from mindtorch_v2.fx.node import Node
 
 
@@ -21,7 +22,7 @@ __all__ = ["Rebuilding"]
 class Rebuilding:
     """Collects the outputs of a graph; `recipe(value)` gives a function of `(outputs, inputs, args, kwargs, memo)`."""
 
-    def __init__(self, trace: Any) -> None:
+    def __init__(self, trace: Recorder) -> None:
         self.trace = trace
         self.nodes: list[Any] = []
         self.places: dict[Any, Any] = {}
@@ -38,9 +39,9 @@ class Rebuilding:
         """How to make such a value."""
         trace = self.trace
         if isinstance(value, torch.Tensor):
-            place = trace.graph.real_of.get(id(value))
-            if place is not None:
-                return self._from(trace.graph.inputs[place][1])
+            given = trace.graph.input_of(value)
+            if given is not None:
+                return self._from(given.source)
             place = self.output(trace.graph.node_of(value))
             return lambda outputs, args, kwargs, memo: outputs[place]
         if isinstance(value, RecordedNumber):
@@ -56,7 +57,7 @@ class Rebuilding:
         ):
             return lambda outputs, args, kwargs, memo: value
         if isinstance(value, types.FunctionType):
-            if id(value) in trace.made_functions:
+            if trace.functions.is_made(value):
                 trace.refuse("a function that was defined in the program as its result", "result")
             return lambda outputs, args, kwargs, memo: value
         if isinstance(value, tuple):
@@ -83,26 +84,24 @@ class Rebuilding:
 
     def _object(self, value):
         """A list, a dictionary or an instance of a class with attributes; the same object once."""
-        kind = type(value)
+        kind: Any = type(value)
         known = self.keys.get(id(value))
         if known is not None:
             return lambda outputs, args, kwargs, memo: memo[known]
         key = self.keys[id(value)] = len(self.keys)
-        base = next(
+        base: Any = next(
             (b for b in (list, collections.OrderedDict, dict, set, collections.deque) if isinstance(value, b)), object
         )
         if base is object and kind.__new__ is not object.__new__ or kind.__module__ == "builtins" and base is object:
             self.trace.refuse(f"a {kind.__name__} as the program's result", "result")
         if isinstance(value, collections.defaultdict):
             self.trace.refuse("a defaultdict as the program's result", "result")
-        parts, attributes = [], []
+        parts, items = [], []
         if base in (list, set, collections.deque):
             parts = [self.recipe(each) for each in value]
         elif base is not object:
-            parts = [(self.recipe(k), self.recipe(v)) for k, v in dict.items(value)]
-        values = getattr(value, "__dict__", None)
-        if values:
-            attributes = [(name, self.recipe(each)) for name, each in values.items()]
+            items = [(self.recipe(k), self.recipe(v)) for k, v in dict.items(value)]
+        attributes = [(name, self.recipe(each)) for name, each in (getattr(value, "__dict__", None) or {}).items()]
         slots = [
             (slot, self.recipe(slot.__get__(value)))
             for b in kind.__mro__
@@ -120,7 +119,7 @@ class Rebuilding:
             elif base is collections.deque:
                 collections.deque.extend(made, [part(*given) for part in parts])
             elif base is not object:
-                for name, part in parts:
+                for name, part in items:
                     base.__setitem__(made, name(*given), part(*given))
             if attributes:
                 made.__dict__.update({name: part(*given) for name, part in attributes})

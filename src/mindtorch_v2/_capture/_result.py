@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._capture._guards import Guard, compile_gather, first_failure
+from mindtorch_v2._capture._watching import Watching
 
 if TYPE_CHECKING:
     from mindtorch_v2._capture._shape_program import ShapeProgram
@@ -43,9 +46,11 @@ class Guards:
     def __init__(self, guards: Sequence[Guard], shapes: tuple[ShapeProgram, list[Source]] | None = None) -> None:
         self.guards = guards
         self._shapes = shapes  # (ShapeProgram, sources of its inputs), where sizes may differ
-        self._watching = None
-        self._gather = None
-        self.check = self._first_check  # whether the graph may be used for a call with these `(args, kwargs)`
+        self._watching: Watching | None = None
+        self._gather: Callable[..., list[Any]] | None = None
+        self.check: Callable[..., bool] = (
+            self._first_check
+        )  # whether the graph may be used for a call with these `(args, kwargs)`
 
     @property
     def lines(self) -> list:
@@ -58,18 +63,19 @@ class Guards:
     def __len__(self) -> int:
         return len(self.guards)
 
-    def _all(self):
-        return self.guards if self._shapes is None else [*self.guards, Guard("shapes", None, self._shapes_hold)]
+    def _all(self) -> Sequence[Guard]:
+        if self._shapes is None:
+            return self.guards
+        return [*self.guards, Guard("shapes", None, functools.partial(self._shapes_hold, *self._shapes))]
 
-    def _first_check(self, args, kwargs):
+    def _first_check(self, args: Any, kwargs: dict[str, Any]) -> bool:
         self._watching = Watching(self._all(), self._publish)
         return self.check(args, kwargs)
 
     def _publish(self, check) -> None:
         self.check = check
 
-    def _shapes_hold(self, args, kwargs):
-        program, sources = self._shapes
+    def _shapes_hold(self, program: ShapeProgram, sources: list[Source], args: Any, kwargs: dict[str, Any]) -> bool:
         if self._gather is None:
             self._gather = compile_gather(sources)
         return program.holds(self._gather(args, kwargs))
@@ -157,7 +163,3 @@ class Capture:
         for write, source, name, recipe in self._effects:
             write(source.get(args, kwargs), name, recipe(outputs, args, kwargs, memo))
         return result
-
-
-from ._guards import Guard, compile_gather, first_failure  # noqa: E402  (it imports this module)  (which needs nothing of this file)
-from ._watching import Watching  # noqa: E402  (it imports this module)

@@ -1,18 +1,19 @@
 """The instrumented copy of a function: the same statements, in which reads, calls, tests and writes go through a trace.
 
-In the copy `__mt_h` is the trace and `__mt_f` the function's own view of it, which knows its global variables and cells.
+In the copy `__mt_h` is the recorder, by whose parts that is done, and `__mt_f` the function's own view of it, which knows
+its global variables and cells.
 """
 
 from __future__ import annotations
 
 import ast
-import types
+import functools
 from collections.abc import Sequence
-from types import CodeType
 from typing import Any
 
 from mindtorch_v2._capture._find_source import file_of, find
 from mindtorch_v2._capture._result import Uncapturable
+from mindtorch_v2._capture._scopes import FUNCTIONS, Scope
 
 __all__ = ["DECIDED_BY_FORM", "instrument"]
 
@@ -49,97 +50,9 @@ _COMPARE = {
     ast.In: "in",
     ast.NotIn: "not_in",
 }
-_FUNCTIONS = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PLAIN_CLASSES = (bool, bytes, dict, float, int, list, str, tuple)
 _PLAIN_NAMES = tuple(kind.__name__ for kind in _PLAIN_CLASSES)
-
-
-def _names_of(target) -> set:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))}
-
-
-class _Bound(ast.NodeVisitor):
-    """The names that a function binds itself, and those that it declares to be another's."""
-
-    node: Any
-
-    def __init__(self, node: Any) -> None:
-        self.names: set[Any] = set()
-        self.globals: set[Any] = set()
-        self.nonlocals: set[Any] = set()
-        self.inside = 0
-        if isinstance(node, _FUNCTIONS):
-            for a in ast.walk(node.args):
-                if isinstance(a, ast.arg):
-                    self.names.add(a.arg)
-            for each in node.body if isinstance(node.body, list) else [node.body]:
-                self.visit(each)
-        else:
-            for generator in node.generators:
-                self.names |= _names_of(generator.target)
-        self.names -= self.globals | self.nonlocals
-
-    def visit_Name(self, node: Any) -> None:
-        if not isinstance(node.ctx, ast.Load) and not self.inside:
-            self.names.add(node.id)
-
-    def visit_NamedExpr(self, node: Any) -> None:
-        self.names.add(node.target.id)
-        self.visit(node.value)
-
-    def _definition(self, node) -> None:
-        self.names.add(node.name)
-        for each in (*node.decorator_list, *getattr(node, "bases", ())):
-            self.visit(each)
-        if isinstance(node, _FUNCTIONS):
-            for default in (*node.args.defaults, *node.args.kw_defaults):
-                if default is not None:
-                    self.visit(default)
-
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _definition
-
-    def visit_Lambda(self, node: Any) -> None:
-        for default in (*node.args.defaults, *node.args.kw_defaults):
-            if default is not None:
-                self.visit(default)
-
-    def _comprehension(self, node) -> None:
-        # Its targets are its own; a walrus in it binds here.
-        self.inside += 1
-        self.generic_visit(node)
-        self.inside -= 1
-
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
-
-    def visit_ExceptHandler(self, node: Any) -> None:
-        if node.name:
-            self.names.add(node.name)
-        self.generic_visit(node)
-
-    def _import(self, node) -> None:
-        for alias in node.names:
-            self.names.add(alias.asname or alias.name.partition(".")[0])
-
-    visit_Import = visit_ImportFrom = _import
-
-    def visit_Global(self, node: Any) -> None:
-        self.globals.update(node.names)
-
-    def visit_Nonlocal(self, node: Any) -> None:
-        self.nonlocals.update(node.names)
-
-    def _pattern(self, node) -> None:
-        if node.name:
-            self.names.add(node.name)
-        self.generic_visit(node)
-
-    visit_MatchAs = visit_MatchStar = _pattern
-
-    def visit_MatchMapping(self, node: Any) -> None:
-        if node.rest:
-            self.names.add(node.rest)
-        self.generic_visit(node)
 
 
 def _classes_of(classes) -> list:
@@ -153,8 +66,14 @@ def _load(name):
     return ast.Name(name, ast.Load())
 
 
-def _method(which, name, *args):
-    return ast.Call(ast.Attribute(_load(which), name, ast.Load()), list(args), [])
+def _attribute(path: str) -> ast.expr:
+    """The expression `a.b.c`."""
+    first, *names = path.split(".")
+    return functools.reduce(lambda of, name: ast.Attribute(of, name, ast.Load()), names, _load(first))
+
+
+def _method(which, path, *args):
+    return ast.Call(_attribute(f"{which}.{path}"), list(args), [])
 
 
 def _h(name, *args):
@@ -200,7 +119,10 @@ class _Rewriter(ast.NodeTransformer):
         kind = self.kind_of(node.id)
         if kind == "local":
             return node
-        return self.at(node, _method("__mt_f", "c" if kind == "free" else "g", ast.Constant(self.mangled(node.id))))
+        return self.at(
+            node,
+            _method("__mt_f", "read_cell" if kind == "free" else "read_global", ast.Constant(self.mangled(node.id))),
+        )
 
     def at(self, node: Any, made: ast.AST) -> Any:
         for each in ast.walk(made):
@@ -212,14 +134,14 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: Any) -> Any:
         obj = self.visit(node.value)
-        return self.at(node, _h("ga", obj, ast.Constant(self.mangled(node.attr))))
+        return self.at(node, _h("attributes.get", obj, ast.Constant(self.mangled(node.attr))))
 
     def visit_Subscript(self, node: Any) -> Any:
-        return self.at(node, _h("gi", self.visit(node.value), self.visit(node.slice)))
+        return self.at(node, _h("items.get", self.visit(node.value), self.visit(node.slice)))
 
     def visit_Slice(self, node: Any) -> Any:
         parts = [ast.Constant(None) if p is None else self.visit(p) for p in (node.lower, node.upper, node.step)]
-        return self.at(node, ast.Call(ast.Attribute(_load("__mt_h"), "slice", ast.Load()), parts, []))
+        return self.at(node, _h("items.slice_of", *parts))
 
     def visit_Call(self, node: Any) -> Any:
         if (
@@ -231,61 +153,61 @@ class _Rewriter(ast.NodeTransformer):
         ):
             if "__class__" not in self.free:
                 return self.at(node, self.refusal("super() outside of a class", "super"))
-            scope = next(s for s in reversed(self.scopes) if isinstance(s.node, _FUNCTIONS))
+            scope = next(s for s in reversed(self.scopes) if isinstance(s.node, FUNCTIONS))
             arguments = scope.node.args
             first = [*arguments.posonlyargs, *arguments.args]
             if not first:
                 return self.at(node, self.refusal("super() in a function without parameters", "super"))
-            args = [_method("__mt_f", "c", ast.Constant("__class__")), _load(first[0].arg)]
-            return self.at(node, _h("call", _method("__mt_f", "g", ast.Constant("super")), *args))
+            args = [_method("__mt_f", "read_cell", ast.Constant("__class__")), _load(first[0].arg)]
+            return self.at(node, _h("calls.call", _method("__mt_f", "read_global", ast.Constant("super")), *args))
         args = [self.visit(a) for a in node.args]
         keywords = []
         for keyword in node.keywords:
             value = self.visit(keyword.value)
-            keywords.append(ast.keyword(keyword.arg, value if keyword.arg else self.at(node, _h("mapping", value))))
-        made = ast.Call(
-            self.at(node, ast.Attribute(_load("__mt_h"), "call", ast.Load())), [self.visit(node.func), *args], keywords
-        )
+            keywords.append(
+                ast.keyword(keyword.arg, value if keyword.arg else self.at(node, _h("iteration.mapping", value)))
+            )
+        made = ast.Call(self.at(node, _attribute("__mt_h.calls.call")), [self.visit(node.func), *args], keywords)
         return ast.copy_location(made, node)
 
     def visit_Starred(self, node: Any) -> Any:
         if isinstance(node.ctx, ast.Load):
-            return self.at(node, ast.Starred(_h("it", self.visit(node.value)), ast.Load()))
+            return self.at(node, ast.Starred(_h("iteration.over", self.visit(node.value)), ast.Load()))
         return self.generic_visit(node)
 
     def visit_Dict(self, node: Any) -> Any:
         keys = [None if key is None else self.visit(key) for key in node.keys]
         values = [self.visit(value) for value in node.values]
-        values = [self.at(node, _h("mapping", v)) if k is None else v for k, v in zip(keys, values)]
+        values = [self.at(node, _h("iteration.mapping", v)) if k is None else v for k, v in zip(keys, values)]
         return ast.copy_location(ast.Dict(keys, values), node)
 
     def visit_BinOp(self, node: Any) -> Any:
         name = ast.Constant(_BINARY[type(node.op)])
-        return self.at(node, _h("bin", name, self.visit(node.left), self.visit(node.right)))
+        return self.at(node, _h("operators.binary", name, self.visit(node.left), self.visit(node.right)))
 
     def visit_UnaryOp(self, node: Any) -> Any:
         if isinstance(node.op, ast.Not):
             return ast.copy_location(ast.UnaryOp(ast.Not(), self.test(node.operand)), node)
-        return self.at(node, _h("un", ast.Constant(_UNARY[type(node.op)]), self.visit(node.operand)))
+        return self.at(node, _h("operators.unary", ast.Constant(_UNARY[type(node.op)]), self.visit(node.operand)))
 
     def visit_Compare(self, node: Any) -> Any:
         names = [ast.Constant(_COMPARE[type(op)]) for op in node.ops]
         left = self.visit(node.left)
         rights = [self.visit(right) for right in node.comparators]
         if len(rights) == 1:
-            return self.at(node, _h("cmp", names[0], left, rights[0]))
+            return self.at(node, _h("comparisons.compare", names[0], left, rights[0]))
         parts = [part for name, right in zip(names, rights) for part in (name, _lambda(right))]
-        return self.at(node, _h("chain", left, *parts))
+        return self.at(node, _h("comparisons.chain", left, *parts))
 
     def visit_BoolOp(self, node: Any) -> Any:
         values = [self.visit(value) for value in node.values]
-        values[:-1] = [self.at(node, _h("truthy", value)) for value in values[:-1]]
+        values[:-1] = [self.at(node, _h("comparisons.tested", value)) for value in values[:-1]]
         return ast.copy_location(ast.BoolOp(node.op, values), node)
 
     def test(self, node: Any) -> Any:
         if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
             return self.visit(node)
-        return self.at(node, _h("t", self.visit(node)))
+        return self.at(node, _h("comparisons.truth", self.visit(node)))
 
     def visit_IfExp(self, node: Any) -> Any:
         made = ast.IfExp(self.test(node.test), self.visit(node.body), self.visit(node.orelse))
@@ -293,7 +215,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: Any) -> Any:
         spec = ast.Constant("") if node.format_spec is None else self.visit(node.format_spec)
-        made = _h("fmt", self.visit(node.value), ast.Constant(node.conversion), spec)
+        made = _h("texts.of", self.visit(node.value), ast.Constant(node.conversion), spec)
         return self.at(node, ast.FormattedValue(made, -1, None))
 
     def visit_NamedExpr(self, node: Any) -> Any:
@@ -305,13 +227,12 @@ class _Rewriter(ast.NodeTransformer):
         return self.at(node, self.refusal("await", "async"))
 
     def visit_YieldFrom(self, node: Any) -> Any:
-        return ast.copy_location(ast.YieldFrom(self.at(node, _h("it", self.visit(node.value)))), node)
+        return ast.copy_location(ast.YieldFrom(self.at(node, _h("iteration.over", self.visit(node.value)))), node)
 
     def _comprehension(self, node):
         # The first iterable belongs to the scope around.
         first = self.visit(node.generators[0].iter)
-        scope = _Bound(node)
-        scope.node = node
+        scope = Scope(node)
         self.scopes.append(scope)
         generators = []
         for index, each in enumerate(node.generators):
@@ -339,8 +260,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def iterable(self, target: Any, iterable: ast.expr, node: Any) -> Any:
         if isinstance(target, (ast.Tuple, ast.List)):
-            return self.at(node, _h("it_unpacked", iterable, self.pattern(target)))
-        return self.at(node, _h("it", iterable))
+            return self.at(node, _h("iteration.over_unpacked", iterable, self.pattern(target)))
+        return self.at(node, _h("iteration.over", iterable))
 
     def pattern(self, target: Any) -> Any:
         """A constant of the target's form: None for a name, a tuple for a tuple."""
@@ -361,8 +282,7 @@ class _Rewriter(ast.NodeTransformer):
         arguments.kw_defaults = [None if d is None else self.visit(d) for d in arguments.kw_defaults]
 
     def body(self, node: Any) -> Any:
-        scope = _Bound(node)
-        scope.node = node
+        scope = Scope(node)
         self.scopes.append(scope)
         if isinstance(node, ast.Lambda):
             node.body = self.visit(node.body)
@@ -373,16 +293,16 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Lambda(self, node: Any) -> Any:
         self.arguments(node.args)
         self.body(node)
-        return self.at(node, _h("made", node))
+        return self.at(node, _h("functions.made", node))
 
     def visit_FunctionDef(self, node: Any) -> list:
         self.arguments(node.args)
         decorators = [self.visit(d) for d in node.decorator_list]
         node.decorator_list, node.returns = [], None
         self.body(node)
-        value = self.at(node, _h("made", _load(node.name)))
+        value = self.at(node, _h("functions.made", _load(node.name)))
         for decorator in reversed(decorators):
-            value = self.at(node, _h("call", decorator, value))
+            value = self.at(node, _h("calls.call", decorator, value))
         return [node, *self.assign(ast.Name(node.name, ast.Store()), value, node)]
 
     def visit_AsyncFunctionDef(self, node: Any) -> Any:
@@ -412,13 +332,18 @@ class _Rewriter(ast.NodeTransformer):
             kind = self.kind_of(target.id)
             if kind == "local":
                 return [self.at(node, ast.Assign([ast.Name(target.id, ast.Store())], value))]
-            store = _method("__mt_f", "sc" if kind == "free" else "sg", value, ast.Constant(self.mangled(target.id)))
+            store = _method(
+                "__mt_f",
+                "write_cell" if kind == "free" else "write_global",
+                value,
+                ast.Constant(self.mangled(target.id)),
+            )
             return [self.statement(node, store)]
         if isinstance(target, ast.Attribute):
             name = ast.Constant(self.mangled(target.attr))
-            return [self.statement(node, _h("sa", value, self.visit(target.value), name))]
+            return [self.statement(node, _h("attributes.set", value, self.visit(target.value), name))]
         if isinstance(target, ast.Subscript):
-            return [self.statement(node, _h("si", value, self.visit(target.value), self.visit(target.slice)))]
+            return [self.statement(node, _h("items.set", value, self.visit(target.value), self.visit(target.slice)))]
         if isinstance(target, ast.Starred):
             return self.assign(target.value, value, node)
         names: list[str] = []
@@ -430,7 +355,7 @@ class _Rewriter(ast.NodeTransformer):
             inner = ast.Name(name, ast.Store())
             elements.append(ast.Starred(inner, ast.Store()) if isinstance(element, ast.Starred) else inner)
             after += self.assign(element, self.at(node, _load(name)), node)
-        unpack = ast.Assign([ast.Tuple(elements, ast.Store())], _h("it", value))
+        unpack = ast.Assign([ast.Tuple(elements, ast.Store())], _h("iteration.over", value))
         return [self.at(node, unpack), *after]
 
     def visit_Assign(self, node: Any) -> Any:
@@ -451,26 +376,28 @@ class _Rewriter(ast.NodeTransformer):
         target = node.target
         if isinstance(target, ast.Name):
             before = self.visit(ast.copy_location(ast.Name(target.id, ast.Load()), node))
-            return self.assign(target, self.at(node, _h("aug", name, before, value)), node)
+            return self.assign(target, self.at(node, _h("operators.augmented", name, before, value)), node)
         obj = self.temporary()
         made = [self.at(node, ast.Assign([ast.Name(obj, ast.Store())], self.visit(target.value)))]
         if isinstance(target, ast.Attribute):
             attr = ast.Constant(self.mangled(target.attr))
-            after = _h("aug", name, _h("ga", _load(obj), attr), value)
-            return [*made, self.statement(node, _h("sa", after, _load(obj), attr))]
+            after = _h("operators.augmented", name, _h("attributes.get", _load(obj), attr), value)
+            return [*made, self.statement(node, _h("attributes.set", after, _load(obj), attr))]
         key = self.temporary()
         made.append(self.at(node, ast.Assign([ast.Name(key, ast.Store())], self.visit(target.slice))))
-        after = _h("aug", name, _h("gi", _load(obj), _load(key)), value)
-        return [*made, self.statement(node, _h("si", after, _load(obj), _load(key)))]
+        after = _h("operators.augmented", name, _h("items.get", _load(obj), _load(key)), value)
+        return [*made, self.statement(node, _h("items.set", after, _load(obj), _load(key)))]
 
     def visit_Delete(self, node: Any) -> Any:
         made = []
         for target in node.targets:
             if isinstance(target, ast.Attribute):
-                call = _h("da", self.visit(target.value), ast.Constant(self.mangled(target.attr)))
+                call = _h("attributes.delete", self.visit(target.value), ast.Constant(self.mangled(target.attr)))
                 made.append(self.statement(node, call))
             elif isinstance(target, ast.Subscript):
-                made.append(self.statement(node, _h("di", self.visit(target.value), self.visit(target.slice))))
+                made.append(
+                    self.statement(node, _h("items.delete", self.visit(target.value), self.visit(target.slice)))
+                )
             elif isinstance(target, ast.Name) and self.kind_of(target.id) == "local":
                 made.append(ast.copy_location(ast.Delete([target]), node))
             else:
@@ -487,7 +414,10 @@ class _Rewriter(ast.NodeTransformer):
             target = ast.copy_location(ast.Name(name, ast.Store()), node)
             before = self.assign(node.target, self.at(node, _load(name)), node)
         made = ast.For(
-            target, self.at(node, _h("it", iterable)), before + self.block(node.body), self.block(node.orelse)
+            target,
+            self.at(node, _h("iteration.over", iterable)),
+            before + self.block(node.body),
+            self.block(node.orelse),
         )
         return ast.copy_location(made, node)
 
@@ -513,7 +443,7 @@ class _Rewriter(ast.NodeTransformer):
         if others:
             inner = ast.copy_location(ast.With(others, node.body), node)
             return self.visit_With(ast.copy_location(ast.With([item], [inner]), node))
-        context = self.at(node, _h("context", self.visit(item.context_expr)))
+        context = self.at(node, _h("blocks.context", self.visit(item.context_expr)))
         if item.optional_vars is None:
             items.append(ast.withitem(context, None))
         else:
@@ -529,12 +459,12 @@ class _Rewriter(ast.NodeTransformer):
             names = [name for handler in node.handlers for name in _classes_of(handler.type)]
             known = names if all(name in DECIDED_BY_FORM for name in names) else []
             classes = ast.Tuple([self.visit(self.at(node, _load(name))) for name in known], ast.Load())
-            trying = ast.With([ast.withitem(_h("trying", classes), None)], node.body)
+            trying = ast.With([ast.withitem(_h("blocks.trying", classes), None)], node.body)
             node.body = [self.at(node, trying)]
         for handler in node.handlers:
             if handler.type is not None:
                 handler.type = self.visit(handler.type)
-            handler.body = [self.statement(handler, _h("caught")), *self.block(handler.body)]
+            handler.body = [self.statement(handler, _h("blocks.caught")), *self.block(handler.body)]
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
 
@@ -577,7 +507,7 @@ class _Rewriter(ast.NodeTransformer):
                 return self.statement(node, self.refusal("a class pattern", "match"))
             if isinstance(each, ast.MatchValue) and any(isinstance(n, ast.Attribute) for n in ast.walk(each)):
                 return self.statement(node, self.refusal("a pattern with an attribute's value", "match"))
-        node.subject = self.at(node, _h("subject", self.visit(node.subject)))
+        node.subject = self.at(node, _h("blocks.subject", self.visit(node.subject)))
         for case in node.cases:
             if case.guard is not None:
                 case.guard = self.test(case.guard)
@@ -639,11 +569,3 @@ def _copied(node):
         return node
     made = type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)})
     return ast.copy_location(made, node)
-
-
-def codes_in(code: CodeType) -> Any:
-    """The code and all codes in it."""
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield from codes_in(each)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import types
 from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C, fx
-from mindtorch_v2._capture._calls import Calls
-from mindtorch_v2._capture._guard_kinds import active_modes, global_state, is_constant, same_constant
-from mindtorch_v2._capture._guards import Guard
+from mindtorch_v2 import _C
+from mindtorch_v2._capture._graph import Input
+from mindtorch_v2._capture._guard_kinds import active_modes, global_state
 from mindtorch_v2._capture._rebuild import Rebuilding
+from mindtorch_v2._capture._recording import Recorder, line_of
 from mindtorch_v2._capture._result import Capture, Guards, Uncapturable
-from mindtorch_v2._capture._shape_program import ShapeProgram
-from mindtorch_v2._capture._sources import Argument, Constant, Dictionary, Item, Keyword, absent
+from mindtorch_v2._capture._sources import Argument, Constant, Keyword
 from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._operators import autocast as _autocast
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
@@ -109,11 +107,9 @@ def capture(
     """
     if active_modes():
         raise Uncapturable("a mode that sees calls of torch functions is active", "mode")
-    state = global_state()
-    trace = Calls(_Dynamic(dynamic, previous))
-    trace.graph.records_data = records_data
-    trace.sources.guards.append(Guard("state", None, state))
-    trace.sources.guards.append(Guard("arguments", None, (len(args), tuple(kwargs))))
+    trace = Recorder(_Dynamic(dynamic, previous), records_data)
+    trace.guards.note("state", None, global_state())
+    trace.guards.note("arguments", None, (len(args), tuple(kwargs)))
     try:
         with _state_kept(), trace.graph.recording():
             return _finish(trace, _run(trace, function, args, kwargs), function)
@@ -122,125 +118,68 @@ def capture(
     except Exception as error:  # the program's own error, which a run without capture will show
         if trace.failed is not None:
             raise trace.failed from None
-        place = _place_of(error) or None
-        raise Uncapturable(f"the program raised {type(error).__name__}: {error}", "exception", place) from error
+        raise Uncapturable(
+            f"the program raised {type(error).__name__}: {error}", "exception", _place_of(error)
+        ) from error
     finally:
-        for _, entered in reversed(trace.autocasts):
-            torch.amp.autocast_mode._exit_autocast(entered)
+        trace.blocks.leave()
         trace.kept.clear()
 
 
-def _place_of(error):
+def _place_of(error: BaseException) -> tuple[str, int, str] | None:
     found, traceback = None, error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if "__mt_h" in code.co_freevars:
-            found = (code.co_filename, traceback.tb_lineno, Calls._line(code.co_filename, traceback.tb_lineno))
+            found = line_of(code, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
 
 
-def _run(trace, function, args, kwargs):
-    names = _names(function, len(args))
-    given = [trace.sources.wrap(value, trace.sources.source(Argument, i, names[i])) for i, value in enumerate(args)]
-    named = {key: trace.sources.wrap(value, trace.sources.source(Keyword, key)) for key, value in kwargs.items()}
+def _run(trace: Recorder, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    sources, names = trace.sources, _names(function, len(args))
+    given = [sources.wrap(value, sources.source(Argument, i, names[i])) for i, value in enumerate(args)]
+    named = {key: sources.wrap(value, sources.source(Keyword, key)) for key, value in kwargs.items()}
     if isinstance(function, torch.nn.Module):
-        trace.sources.wrap(function, trace.sources.source(Constant, function, "L['self']"))
+        sources.wrap(function, sources.source(Constant, function, "L['self']"))
     elif isinstance(function, types.MethodType):
-        source = trace.sources.source(Constant, function.__self__, "L['self']")
-        function = types.MethodType(function.__func__, trace.sources.wrap(function.__self__, source))
+        source = sources.source(Constant, function.__self__, "L['self']")
+        function = types.MethodType(function.__func__, sources.wrap(function.__self__, source))
     elif not isinstance(function, types.FunctionType):
-        trace.sources.wrap(function, trace.sources.source(Constant, function, "function"))
-    return trace.call(function, *given, **named)
+        sources.wrap(function, sources.source(Constant, function, "function"))
+    return trace.calls.call(function, *given, **named)
 
 
-def _effects(trace, rebuilding):
-    """The writes that are due to objects that were there before, at the end of each call."""
-    found = []
-    for writes in trace.writes.noted.values():
-        obj = writes.obj
-        if isinstance(obj, torch.Tensor):
-            trace.refuse("an attribute of a tensor was written", "write")
-        source = trace.sources.source_of(obj)
-        for other, of_other in trace.sources.outside.values():
-            # A write to one object would be seen in another that is the same.
-            if type(other) is type(obj) and other is not obj:
-                trace.sources.guard("different", source, of_other)
-        values = obj if writes.of_items else object.__getattribute__(obj, "__dict__")
-        where = source if writes.of_items else trace.sources.source(Dictionary, source)
-        for name, value in writes.values.items():
-            before = values.get(name, absent)
-            if before is not absent and is_constant(before) and same_constant(value, before):
-                # What it was is guarded, so that a write of the same need not be repeated.
-                trace.sources.wrap(before, trace.sources.source(Item, where, name))
-                continue
-            write = operator.setitem if writes.of_items else setattr
-            found.append((write, source, name, rebuilding.recipe(value)))
-    return found
-
-
-def _drop_unused(trace) -> None:
-    for node in reversed(trace.graph.fx.nodes):
-        if node.users:
-            continue
-        if node in trace.graph.symbolic or node.op == "call_function" and node.target is operator.getitem:
-            trace.graph.fx.erase_node(node)
-            trace.graph.conditions.pop(node, None)
-
-
-def _shape_program(trace, inputs):
-    """The graph with conditions as outputs, where there are some sizes that may differ."""
-    dynamic = [i for i, (_, _, _, fake) in enumerate(inputs) if id(fake) in trace.graph.tainted]
-    if not dynamic:
-        return None
-    graph, copies = fx.Graph(), {}
-    graph.graph_copy(trace.graph.fx, copies)
-    graph.output(tuple(copies[node] for node in trace.graph.conditions))
-    module = fx.GraphModule({}, graph)
-    return ShapeProgram(module, tuple(trace.graph.conditions.values()), [real for _, _, real, _ in inputs], dynamic)
-
-
-def _guard_memory(trace, inputs) -> None:
+def _guard_memory(trace: Recorder, inputs: Sequence[Input]) -> None:
     """Inputs are different objects, and where some are written they lie apart."""
-    sources = tuple(source for _, source, _, _ in inputs)
+    sources = tuple(each.source for each in inputs)
     if len(sources) > 1:
-        trace.sources.guards.append(Guard("distinct", None, sources))
-    written = [i for i, (_, _, _, fake) in enumerate(inputs) if fake._version]
-    if not written:
-        return
-    for i in written:
-        place = inputs[i][2].untyped_storage()._cdata
-        if any(j != i and other.untyped_storage()._cdata == place for j, (_, _, other, _) in enumerate(inputs)):
-            trace.refuse(f"a write to {inputs[i][1].text()}, which shares memory with another input", "aliasing")
-    if len(sources) > 1:
-        trace.sources.guards.append(Guard("separate", None, sources))
+        trace.guards.note("distinct", None, sources)
+    written = [each for each in inputs if each.written]
+    for each in written:
+        place = each.real.untyped_storage()._cdata
+        if any(other is not each and other.real.untyped_storage()._cdata == place for other in inputs):
+            trace.refuse(f"a write to {each.source.text()}, which shares memory with another input", "aliasing")
+    if written and len(sources) > 1:
+        trace.guards.note("separate", None, sources)
 
 
-def _finish(trace, result, function):
+def _finish(trace: Recorder, result: Any, function: Any) -> Capture:
     trace.alive()
-    writes = any(fake._version for _, _, _, fake in trace.graph.inputs)
-    if trace.graph.recorded_in_try and writes:
+    graph, blocks = trace.graph, trace.blocks
+    if blocks.called_in_try and any(each.written for each in graph.inputs):
         trace.refuse("a call in the block of a try statement, in a program that writes to its inputs", "try")
     rebuilding = Rebuilding(trace)
     recipe = rebuilding.recipe(result)
-    effects = _effects(trace, rebuilding)
-    _guard_memory(trace, trace.graph.inputs)
-    shapes = _shape_program(trace, trace.graph.inputs)
-    shape_sources = [source for _, source, _, _ in trace.graph.inputs]
-    trace.graph.fx.output(tuple(rebuilding.nodes))
-    _drop_unused(trace)
-    kept = []
-    for entry in trace.graph.inputs:
-        if entry[0].users:
-            kept.append(entry)
-        else:
-            trace.graph.fx.erase_node(entry[0])
-    module = fx.GraphModule({}, trace.graph.fx)
+    effects = trace.writes.effects(rebuilding.recipe)
+    _guard_memory(trace, graph.inputs)
+    shapes = graph.shape_program()
+    shape_sources = [each.source for each in graph.inputs]
+    module, needed = graph.finish(rebuilding.nodes)
     with torch.utils._python_dispatch._disable_current_modes(), DisableTorchFunction():
         mode = FakeTensorMode()
-        examples = [mode.from_tensor(real) for _, _, real, _ in kept]
-    guards = Guards(trace.sources.guards, None if shapes is None else (shapes, shape_sources))
-    sources = [source for _, source, _, _ in kept]
-    again = function if trace.graph.recorded_in_try or trace.graph.recorded_in_try_by_form else None
-    written = [place for place, (_, _, _, fake) in enumerate(kept) if fake._version] if again else []
-    return Capture(module, examples, guards, sources, recipe, effects, again, written)
+        examples = [mode.from_tensor(each.real) for each in needed]
+    guards = Guards(trace.guards.noted, None if shapes is None else (shapes, shape_sources))
+    again = function if blocks.called_in_try or blocks.called_in_try_by_form else None
+    written = [place for place, each in enumerate(needed) if each.written] if again else []
+    return Capture(module, examples, guards, [each.source for each in needed], recipe, effects, again, written)

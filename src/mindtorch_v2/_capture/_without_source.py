@@ -18,7 +18,8 @@ from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._result import Uncapturable
 
 if TYPE_CHECKING:
-    from mindtorch_v2._capture._calls import Frame
+    from mindtorch_v2._capture._frame import Frame
+    from mindtorch_v2._capture._recording import Recorder
 
 
 __all__ = ["check_simple", "runs_as_it_is"]
@@ -57,7 +58,7 @@ def _is_tensors(name, methods_refused):
     return isinstance(inspect.getattr_static(torch.Tensor, name), _C.Method) and name not in methods_refused
 
 
-def check_simple(trace: Any, frame: Frame, function: Any, methods_refused: frozenset[str]) -> None:
+def check_simple(trace: Recorder, frame: Frame, function: Any, methods_refused: frozenset[str]) -> None:
     """Guards of all that a simple function reads; Uncapturable for another one."""
     code = function.__code__
     if code.co_freevars or code.co_cellvars or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
@@ -70,9 +71,9 @@ def check_simple(trace: Any, frame: Frame, function: Any, methods_refused: froze
         name, what = instructions[place].opname, instructions[place].argval
         place += 1
         if name == "LOAD_GLOBAL":
-            value = frame.g(what)
+            value = frame.read_global(what)
             while isinstance(value, types.ModuleType) and instructions[place].opname in _READS:
-                value = trace.ga(value, instructions[place].argval)
+                value = trace.attributes.get(value, instructions[place].argval)
                 place += 1
             if not (is_constant(value) or _is_operator(value) or any(value is each for each in _BUILTINS)):
                 _refuse(function, f"it reads {what!r}")
@@ -83,14 +84,14 @@ def check_simple(trace: Any, frame: Frame, function: Any, methods_refused: froze
             _refuse(function, f"it has an instruction {name}")
 
 
-def runs_as_it_is(trace: Any, function: Any) -> Callable[..., Any]:
+def runs_as_it_is(trace: Recorder, function: Any) -> Callable[..., Any]:
     """The function for calls in the capture, after `check_simple`."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
             if not isinstance(value, torch.Tensor) and not is_constant(value):
                 trace.refuse(f"a {type(value).__name__} for a function whose source is not available", "no_source")
-        if trace.graph.tainted:
+        if trace.graph.has_dynamic:
             trace.refuse("sizes that may differ, for a function whose source is not available", "no_source")
         return function(*args, **kwargs)
 

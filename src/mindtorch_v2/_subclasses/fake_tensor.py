@@ -120,6 +120,7 @@ class FakeTensor(torch.Tensor):
     _elem: Any
 
     fake_mode: Any
+    constant: torch.Tensor | None
 
     @staticmethod
     def __new__(

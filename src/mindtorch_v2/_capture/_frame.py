@@ -1,0 +1,108 @@
+"""Names of an instrumented function: its global variables, its cells and its imports.
+
+Owns the values that one instrumented copy has read of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import types
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mindtorch_v2._capture import _known
+from mindtorch_v2._capture._sources import Attribute, Constant, Item, Source, absent
+
+if TYPE_CHECKING:
+    from mindtorch_v2._capture._recording import Recorder
+
+
+__all__ = ["Frame"]
+
+
+class Frame:
+    """The names that an instrumented function has of its own: global variables and the cells that it closes over."""
+
+    def __init__(self, trace: Recorder, function: types.FunctionType, source: Source | None) -> None:
+        self.trace, self.function, self.source = trace, function, source
+        self.names: dict[str, Any] = {}
+        self.cells: dict[str, Any] = {}
+
+    def read_global(self, name: str) -> Any:
+        """A global variable or a builtin."""
+        found = self.names.get(name, absent)
+        if found is absent:
+            found = self.names[name] = self._global(name)
+        return found
+
+    def _global(self, name: str) -> Any:
+        trace, space = self.trace, self.function.__globals__
+        where = trace.sources.source(Constant, space, f"G[{space.get('__name__', '?')}]")
+        if name in space:
+            return trace.sources.wrap(space[name], trace.sources.source(Item, where, name))
+        trace.guards.note("absent", where, name)
+        builtins: dict[str, Any] = self.function.__builtins__  # type: ignore[attr-defined]  # (typeshed has no such attribute)
+        if name not in builtins:
+            raise NameError(f"name {name!r} is not defined")
+        where = trace.sources.source(Constant, builtins, "builtins")
+        return trace.sources.wrap(builtins[name], trace.sources.source(Item, where, name))
+
+    def read_cell(self, name: str) -> Any:
+        """The content of a cell."""
+        found = self.cells.get(name, absent)
+        if found is not absent:
+            return found
+        trace, function = self.trace, self.function
+        assert function.__closure__ is not None  # it has free variables
+        index = function.__code__.co_freevars.index(name)
+        cell = function.__closure__[index]
+        if self.source is not None:
+            of: Source = trace.sources.source(
+                Item, trace.sources.source(Attribute, self.source, "__closure__"), index, False
+            )
+        else:
+            of = trace.sources.source(Constant, cell, f"{function.__qualname__}.<{name}>")
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            raise NameError(f"cannot access free variable {name!r}") from None
+        found = self.cells[name] = trace.sources.wrap(value, trace.sources.source(Attribute, of, "cell_contents"))
+        return found
+
+    def write_global(self, value: Any, name: str) -> NoReturn:
+        """Assignment to a global variable."""
+        self.trace.refuse(f"assignment to the global variable {name!r}", "write")
+
+    def write_cell(self, value: Any, name: str) -> NoReturn:
+        """Assignment to a variable of a function around, which has been left."""
+        self.trace.refuse(f"assignment to the variable {name!r} of a function around", "write")
+
+    def imported(self, name: str, whole: bool) -> types.ModuleType:
+        """`import name`."""
+        module = self._module(name)
+        return module if whole else self._module(name.partition(".")[0])
+
+    def imported_from(self, module: str, name: str, level: int) -> Any:
+        """`from module import name`."""
+        if level:
+            package = self.function.__globals__.get("__package__") or ""
+            module = importlib.util.resolve_name("." * level + module, package)
+        found = self._module(module)
+        try:
+            return self.trace.attributes.get(found, name)
+        except AttributeError:
+            try:
+                return self._module(f"{module}.{name}")
+            except ImportError:
+                raise ImportError(f"cannot import name {name!r} from {module!r}") from None
+
+    def _module(self, name: str) -> types.ModuleType:
+        """The module of this name, imported if it was not."""
+        if name not in sys.modules:
+            with _known.outside_of():
+                importlib.import_module(name)
+        module, sources = sys.modules[name], self.trace.sources
+        where = sources.source(Item, sources.source(Constant, sys.modules, "sys.modules"), name)
+        self.trace.guards.note("identity", where, module)
+        return module
