@@ -251,6 +251,7 @@ def _part_str(name, part, indent) -> str:
 
 def _sparse_str(tensor, indent):
     """The parts of a sparse tensor, and what is said of it behind them."""
+    names: tuple[str, ...]
     if tensor.is_sparse:
         names = ("_indices", "_values")
     elif tensor.layout == torch.sparse_csr:

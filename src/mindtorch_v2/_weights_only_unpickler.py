@@ -328,7 +328,8 @@ def _newobj(u):
     ):
         if not isinstance(args, tuple):
             raise UnpicklingError("NEWOBJ requires a tuple of arguments")
-        u.stack.append(copyreg.__newobj__(cls, *args))
+        made = copyreg.__newobj__(cls, *args)  # type: ignore[attr-defined]  # (pickle's own, which typeshed leaves out)
+        u.stack.append(made)
     else:
         raise UnpicklingError(
             f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"

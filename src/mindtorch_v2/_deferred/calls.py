@@ -98,11 +98,13 @@ class Region:
         self._start()
 
     def _start(self):
-        self._step = self._settings = self._fakes = None
-        self._path = []
-        self._objects = []  # by number: a tensor from outside, or a weak reference to a pending one
-        self._inputs = {}  # id of a tensor from outside -> its number
-        self._memory = {}  # memory of tensors from outside -> the number of the first
+        self._step: Any = None  # the Step that was taken last, from the first call on
+        self._settings: Any = None
+        self._fakes: Fakes | None = None
+        self._path: list[Step] = []
+        self._objects: list[Any] = []  # by number: a tensor from outside, or a weak reference to a pending one
+        self._inputs: dict[int, int] = {}  # id of a tensor from outside -> its number
+        self._memory: dict[Any, int] = {}  # memory of tensors from outside -> the number of the first
         self._writes = False  # to tensors from outside
 
     def run(self, function: Callable, args: tuple, kwargs: dict) -> Any:
@@ -215,7 +217,7 @@ class Region:
     def _explore(self, key, first, handle, args, kwargs, grad, casts):
         """The new step for a call that was not seen after the steps before it."""
         named = {name: self._template(each) for name, each in kwargs.items()}
-        step = Step(handle, tuple(map(self._template, args)), named, grad, casts)
+        step: Any = Step(handle, tuple(map(self._template, args)), named, grad, casts)
         step.inputs = tuple(range(first, len(self._objects)))
         step.place = place_in_program()
         outside = set(self._inputs.values())

@@ -67,7 +67,7 @@ class CompiledFunction:
         self.options = options or {}
         self.name = getattr(function, "__qualname__", type(function).__name__)
         self.number = next(_numbers)
-        self._entries = ()  # most recently used first
+        self._entries: tuple[_Entry, ...] = ()  # most recently used first
         self._broken: set[Any] = set()  # kinds of arguments with which the function cannot be captured whole
         self._over = False  # the limit is reached
         self._called = False
@@ -164,8 +164,8 @@ class CompiledFunction:
             self._called = True
             return self._find(args, kwargs, backend) or self._add(args, kwargs, backend)
 
-    def _reasons(self, args, kwargs):
-        found = []
+    def _reasons(self, args: Any, kwargs: Any) -> list[str]:
+        found: list[str] = []
         for entry in self._entries:
             found += entry.capture.guards.failures(args, kwargs)
         return found

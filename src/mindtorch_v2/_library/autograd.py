@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch_v2._core.autograd.function import Function
@@ -76,10 +76,8 @@ def autograd_kernel(
     )
 
     def kernel(*args: Any, **keywords: Any) -> Any:
-        lengths = None
-        if takes_lists:
-            args, lengths = _split(args)
-        result = function.apply(*args, _Plan(keywords, lengths))
+        flat, lengths = _split(args) if takes_lists else (args, None)
+        result = function.apply(*flat, _Plan(keywords, lengths))
         return list(result) if gives_list else result
 
     return kernel
@@ -95,9 +93,10 @@ class _Plan:
         self.lengths = lengths
 
 
-def _split(args):
+def _split(args: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
     """The arguments with lists taken apart, and the length of each list (None for what is no list)."""
-    flat, lengths = [], []
+    flat: list[Any] = []
+    lengths: list[int | None] = []
     for value in args:
         if isinstance(value, (list, tuple)):
             flat += value
@@ -128,7 +127,7 @@ def _flattened(gradients, lengths):
             "Expected the return from backward to be of the same structure as the inputs. Got: "
             f"({', '.join(map(_described, shown))}) (return from backward), ({', '.join(map(_described, lengths))}) (inputs)"
         )
-    flat = []
+    flat: list[Any] = []
     for gradient, length in zip(given, lengths, strict=True):
         flat += [gradient] if length is None else [None] * length if gradient is None else gradient
     return flat

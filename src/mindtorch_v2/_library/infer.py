@@ -30,8 +30,10 @@ _PLAIN = {
 _IN_LISTS = (Tensor, int, float, bool, _NUMBER)
 
 
-def _parameter_types():
-    table = dict(_PLAIN)
+def _parameter_types() -> dict[Any, str]:
+    table: dict[Any, str] = dict(_PLAIN)
+    kind: Any
+    sequence: Any
     for kind in _IN_LISTS:
         for sequence in (typing.Sequence[kind], typing.List[kind], Sequence[kind], list[kind]):
             table[sequence] = f"{_PLAIN[kind]}[]"
@@ -123,7 +125,9 @@ def infer_schema(prototype_function: Callable, /, *, mutates_args: Any, op_name:
 def _evaluated(annotation, function, fail):
     if not isinstance(annotation, str):
         return annotation
-    names = {"torch": types.SimpleNamespace(Tensor=Tensor, dtype=_C.dtype, device=_C.device, Generator=_C.Generator)}
+    names: dict[str, Any] = {
+        "torch": types.SimpleNamespace(Tensor=Tensor, dtype=_C.dtype, device=_C.device, Generator=_C.Generator)
+    }
     names |= {"Tensor": Tensor, "List": typing.List, "Optional": typing.Optional, "Sequence": Sequence}
     try:
         return eval(annotation, {**names, **getattr(inspect.unwrap(function), "__globals__", {})})
@@ -181,9 +185,10 @@ def _returns(annotation, fail):
         return "()"
     if typing.get_origin(annotation) is tuple:
         kinds = [_RETURNS.get(item) for item in typing.get_args(annotation)]
-        if None not in kinds:
+        known = [kind for kind in kinds if kind is not None]
+        if len(known) == len(kinds):
             # One value in a tuple stays a tuple.
-            return f"(({kinds[0]}))" if len(kinds) == 1 else f"({', '.join(kinds)})"
+            return f"(({known[0]}))" if len(known) == 1 else f"({', '.join(known)})"
     elif annotation in _RETURNS:
         return _RETURNS[annotation]
     fail(f"Return has unsupported type {annotation}. The valid types are: {_RETURNS}.")

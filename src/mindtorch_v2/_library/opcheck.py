@@ -109,8 +109,8 @@ def _map(function, value):
     return value
 
 
-def _tensors(value):
-    found = []
+def _tensors(value: Any) -> list[Any]:
+    found: list[Any] = []
     _map(found.append, value)
     return found
 
@@ -221,7 +221,7 @@ def _test_schema(op, sample, tolerances) -> None:
 
 def _check_aliases(schema, values, outputs):
     several = len(schema.returns) > 1
-    seen = {}
+    seen: dict[Any, Any] = {}
     for number, result in enumerate(schema.returns):
         for tensor in _tensors(outputs[number] if several else outputs):
             place = _storage(tensor)
@@ -304,7 +304,9 @@ def _test_faketensor(op, sample, tolerances) -> None:
 def _loss(outputs):
     """One number that depends on every differentiable output."""
     terms = [tensor.sum() for tensor in _tensors(outputs) if tensor.requires_grad]
-    total = terms[0] if terms else None
+    if not terms:
+        return None
+    total = terms[0]
     for term in terms[1:]:
         total = total + term.to(total.dtype)
     return total

@@ -101,7 +101,8 @@ def _in_some_order(graph, seed):
 def _run(module, args, order, watch):
     """Each node's value, copied when it was made. With `watch`, what an operator does to its arguments is looked at."""
     given = iter(args)
-    values, kept = {}, {}
+    values: dict[Any, Any] = {}
+    kept: dict[Any, Any] = {}
     placeholders = {node: next(given) for node in module.graph.find_nodes(op="placeholder")}
     with torch.no_grad():
         for node in order:
@@ -209,7 +210,7 @@ def _outcome(function, inputs):
             given.append((copied, copied))
     results = list(function(*[each for _, each in given]))
     leaves = [leaf for leaf, _ in given if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
-    gradients = []
+    gradients: Sequence[Any] = ()
     outputs = [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
     if leaves and outputs and torch.is_grad_enabled():
         gradients = torch.autograd.grad([r.sum() for r in outputs], leaves, allow_unused=True)

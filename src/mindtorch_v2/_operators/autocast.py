@@ -35,7 +35,9 @@ class _State(threading.local):
 
 
 _state = _State()
-_numbers = {((), True): 0}  # of each combination of settings: guards of graphs compare them in one number
+_numbers: dict[tuple[tuple[Any, ...], bool], int] = {
+    ((), True): 0
+}  # of each combination of settings: guards of graphs compare them in one number
 _fresh = itertools.count(1)
 
 
@@ -106,11 +108,12 @@ def decrement_nesting() -> int:
     return _state.nesting
 
 
-def _cast(value, dtype, device_type):
+def _cast(value: Any, dtype: Any, device_type: str) -> Any:
     """`value` with its eligible tensors, also in lists, cast to `dtype`."""
     if isinstance(value, _C.TensorBase):
         if value.dtype is dtype or not _is_eligible(value, device_type):
             return value
+        tensor: Any = value  # a Tensor, which has more than its base
         keep = (
             _state.cache_enabled
             and dtype is not _C._dtypes["float32"]
@@ -120,12 +123,12 @@ def _cast(value, dtype, device_type):
             and value.dtype is _C._dtypes["float32"]
         )
         if not keep:
-            return value.to(dtype)
+            return tensor.to(dtype)
         key = id(value), dtype
         known = _state.cache.get(key)
         if known is None:
             # The parameter is held too, so that its id stays its own.
-            known = _state.cache[key] = (value, value.to(dtype))
+            known = _state.cache[key] = (value, tensor.to(dtype))
         return known[1]
     if isinstance(value, (list, tuple)) and any(isinstance(item, _C.TensorBase) for item in value):
         return type(value)(_cast(item, dtype, device_type) for item in value)

@@ -7,7 +7,7 @@ what is equal for all of them is equal.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -116,7 +116,7 @@ def _line(values: tuple, expr: Expression, product: tuple) -> Any:
     return None
 
 
-def evaluated(expr: Any, assignments: list[Mapping[str, int]]) -> tuple | None:
+def evaluated(expr: Any, assignments: Sequence[Mapping[str, int]]) -> tuple | None:
     """Value of an expression under each assignment; None where a symbol has no value there, or a function none (1 // 0)."""
     try:
         return tuple(expr.evaluate(each) for each in assignments)

@@ -4,6 +4,7 @@ __all__ = ["GraphNode"]
 
 
 class GraphNode:
-    """The base of `torch.fx.Node`; what is read of it here are `op`, `target`, `args`, `kwargs` and `meta`."""
+    """The base of `torch.fx.Node`; what is read of it here are `name`, `op`, `target`, `args`, `kwargs` and `meta`."""
 
     __slots__ = ()
+    name: str

@@ -207,7 +207,8 @@ class Opened:
         return total
 
     def _product(self, monomial, coefficient):
-        total, so_far = None, ()
+        total: Any = None
+        so_far: tuple[Any, ...] = ()
         for atom in monomial:
             part = self._atom(atom)
             so_far = (*so_far, atom)

@@ -215,7 +215,7 @@ def _tell_apart(env, own, tried):
         for name in _free(env):
             if all(not values[name] % divisor for values in (own, *tried.assignments)):
                 _try_more(env, tried, lambda values, name=name, divisor=divisor: values[name] % divisor)
-    seen = {}
+    seen: dict[tuple[Any, ...], Any] = {}
     for expr in map(env.simplify, env.expressions()):
         values = evaluated(expr, [own, *tried.assignments])
         if values is not None and seen.setdefault(values, expr) != expr:

@@ -241,7 +241,7 @@ def name_sizes(fake: Any, source: Any, kinds: Any) -> None:
 def _strides(env, t, sizes, source):
     """The values of the strides: products of sizes where they are; else a symbol."""
     known = {1: (1,) * env.universes, 0: (0,) * env.universes}
-    found = [None] * t.dim()
+    found: list[Any] = [None] * t.dim()
     for d in sorted(range(t.dim()), key=lambda d: (t.stride(d), -d)):
         stride = t.stride(d)
         if stride not in known:
@@ -294,7 +294,7 @@ def _call(func, args, kwargs):
     if _is_below():
         with DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
-    leaves = []
+    leaves: list[Any] = []
     _mapped(leaves.append, (tuple(args), dict(kwargs)))
     numbers = [leaf for leaf in leaves if isinstance(leaf, _NUMBERS)]
     tensors = [leaf for leaf in leaves if isinstance(leaf, SymbolicFakeTensor)]

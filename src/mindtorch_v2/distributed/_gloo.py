@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future as Outcome
 from types import TracebackType
 from typing import Any
@@ -34,7 +34,7 @@ from mindtorch_v2.distributed._work import Work, Worker, run_now
 __all__ = ["ProcessGroupGloo"]
 
 _SMALL = 1 << 14  # bytes up to which an all_reduce sends everything to everybody, in one round
-_COMBINE = {
+_COMBINE: dict[Any, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
     RedOpType.SUM: (torch.add, torch.Tensor.add_),
     RedOpType.AVG: (torch.add, torch.Tensor.add_),
     RedOpType.PRODUCT: (torch.mul, torch.Tensor.mul_),

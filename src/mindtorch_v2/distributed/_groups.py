@@ -325,8 +325,8 @@ def _make(name, ranks, rank, backend, timeout, description):
     backends, libraries = {}, _libraries(backend)
     with contextlib.ExitStack() as failed:
         for device, library in libraries.items():
-            module, made = _BACKENDS[library]
-            kind = getattr(importlib.import_module(f"mindtorch_v2.distributed.{module}"), made)
+            module, class_name = _BACKENDS[library]
+            kind = getattr(importlib.import_module(f"mindtorch_v2.distributed.{module}"), class_name)
             backends[device] = kind(PrefixStore(f"{name}/{library}", _world.store), rank, len(ranks), timeout)
             failed.callback(backends[device].close)
         failed.pop_all()

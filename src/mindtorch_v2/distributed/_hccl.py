@@ -70,7 +70,7 @@ class ProcessGroupHCCL:
         self.rank, self.size, self.timeout = rank, size, timeout
         self._store = store
         self._communicators: dict[Any, Any] = {}
-        self._library = None
+        self._library: hccl.Library | None = None
 
     def get_hccl_comm_name(self, rank: int) -> str:
         """The name by which fused operators take this group; `rank` is this process', as it was for HCCL."""

@@ -390,9 +390,9 @@ class _Peer:
             yield memoryview(label)
             if kind == _FAREWELL:
                 raise FarewellError(bytes(label).decode())
-            self.incoming = mesh._begin(self.rank, (kind, number, turn), bytes(label), size)
-            yield self.incoming.buffer
-            message, self.incoming = self.incoming, None
+            message = self.incoming = mesh._begin(self.rank, (kind, number, turn), bytes(label), size)
+            yield message.buffer
+            self.incoming = None
             mesh._end(self.rank, message)
 
 

@@ -77,9 +77,10 @@ class DeviceMesh:
 
     def _dim(self, mesh_dim):
         if isinstance(mesh_dim, str):
-            if mesh_dim not in (self.mesh_dim_names or ()):
+            names = self.mesh_dim_names or ()
+            if mesh_dim not in names:
                 raise KeyError(f"Invalid mesh_dim_name {mesh_dim}: the mesh has {self.mesh_dim_names}")
-            return self.mesh_dim_names.index(mesh_dim)
+            return names.index(mesh_dim)
         return mesh_dim
 
     def get_group(self, mesh_dim: str | None = None) -> ProcessGroup:

@@ -151,7 +151,7 @@ def run(args: Any) -> None:
 
 def _run_once(args, environment, local, first):
     with tempfile.TemporaryDirectory(prefix="torch_run_") as place, contextlib.ExitStack() as ends:
-        processes = []
+        processes: list[subprocess.Popen[bytes]] = []
         ends.callback(_end, processes)
         before = signal.signal(signal.SIGTERM, _terminated)
         ends.callback(signal.signal, signal.SIGTERM, before)
@@ -169,9 +169,10 @@ def _run_once(args, environment, local, first):
 
 def _watch(name, processes, first, place):
     """Wait for all processes. ChildFailedError when one has failed; those that failed because of it may be named too."""
-    running = {os.pidfd_open(process.pid): process for process in processes}
+    running: dict[int, subprocess.Popen[bytes]] = {os.pidfd_open(process.pid): process for process in processes}
     try:
         while running:
+            ended: Any  # one of the file descriptors
             for ended in multiprocessing.connection.wait(list(running)):
                 os.close(ended)
                 running.pop(ended).wait()

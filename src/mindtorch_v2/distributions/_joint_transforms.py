@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -68,6 +68,8 @@ class CorrCholeskyTransform(Transform):
 
 class _PartsTransform(Transform):
     """One transform for each part of a tensor along `dim`."""
+
+    _join: Callable[..., torch.Tensor]  # puts the parts together again
 
     def __init__(self, tseq: Any, dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):

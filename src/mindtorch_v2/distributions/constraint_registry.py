@@ -90,7 +90,7 @@ def _below(constraint):
 def _between(constraint):
     lower, upper = constraint.lower_bound, constraint.upper_bound
     sigmoid = transforms.SigmoidTransform()
-    if isinstance(lower, numbers.Number) and lower == 0 and isinstance(upper, numbers.Number) and upper == 1:
+    if all(isinstance(bound, numbers.Number) for bound in (lower, upper)) and (lower, upper) == (0, 1):
         return sigmoid
     return transforms.ComposeTransform([sigmoid, transforms.AffineTransform(lower, upper - lower)])
 

@@ -95,7 +95,8 @@ class Distribution:
         for name in names:
             if name in self.__dict__:
                 setattr(new, name, self.__dict__[name].expand(batch_shape))
-        super(cls, new).__init__(batch_shape, validate_args=False)
+        parent: Any = super(cls, new)
+        parent.__init__(batch_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 

@@ -113,7 +113,7 @@ class TransformedDistribution(Distribution):
 
     def _monotonize_cdf(self, value):
         # A decreasing transform turns the distribution around.
-        sign = 1
+        sign: torch.Tensor | int = 1
         for transform in self.transforms:
             sign = sign * transform.sign
         if isinstance(sign, int) and sign == 1:

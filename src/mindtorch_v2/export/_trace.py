@@ -297,7 +297,7 @@ def _program(example, module, inputs):
 
 def _arg_names(example):
     """The names of the arguments, one each, as the code of `module()` has them."""
-    names = []
+    names: list[str] = []
     parameters = inspect.signature(example.mod.forward).parameters
     for name in example.arg_names:
         kind = parameters[name].kind
@@ -364,7 +364,7 @@ def _argument(value):
 
 def _constants(module, root):
     """The tensors that a graph holds, by name, and for each attribute of the traced module its spec."""
-    names = {}
+    names: dict[int, str] = {}
     for prefix, child in root.named_modules() if root is not None else ():
         for name, value in _plain_tensors(child).items():
             names.setdefault(id(value), f"{prefix}.{name}" if prefix else name)

@@ -116,7 +116,7 @@ def _of_tensor(value, shape, where):
                 "mindtorch_v2"
             )
         return None
-    said = [None] * value.dim()
+    said: list[Any] = [None] * value.dim()
     if isinstance(shape, dict):
         for dim, each in shape.items():
             if not -value.dim() <= dim < value.dim():

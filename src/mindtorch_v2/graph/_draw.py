@@ -20,8 +20,8 @@ _CHARACTER, _LINE, _PAD, _GAP, _LAYER = 7.0, 15, 8, 24, 74  # pixels
 _FILL = {"placeholder": "#dbe9f6", "get_attr": "#ece4f4", "output": "#e3f1df"}
 
 
-def _value_text(node):
-    value = described_value(node.meta)
+def _value_text(node: Node) -> str:
+    value: Any = described_value(node.meta)
     if isinstance(value, torch.Tensor) or type(value).__name__ == "TensorMetadata":
         return DTYPE_NAMES[value.dtype] + shape_text(value.shape)
     return ""
@@ -45,7 +45,9 @@ class _Box:
 
 def _layers(graph):
     """The boxes by layer: each below all that it uses. A write comes below earlier uses of what it writes to."""
-    depth, uses, layers = {}, {}, {}
+    depth: dict[Node, int] = {}
+    uses: dict[Node, list[Node]] = {}
+    layers: dict[int, list[_Box]] = {}
     for node in graph.nodes:
         before = [depth[used] + 1 for used in node.all_input_nodes]
         for target in written(node):
@@ -58,7 +60,7 @@ def _layers(graph):
 
 
 def _place(layers):
-    boxes = {}
+    boxes: dict[Node, _Box] = {}
     width = max(sum(box.width + _GAP for box in layer) for layer in layers) + _GAP
     for level, layer in enumerate(layers):
 

@@ -262,6 +262,7 @@ def trace_module(
 
 def _as_inputs(example_inputs, example_kwarg_inputs=None):
     """(positional arguments, arguments by name)."""
+    args: tuple[Any, ...]
     if example_inputs is None:
         args = ()
     elif isinstance(example_inputs, (torch.Tensor, dict)):
@@ -302,6 +303,7 @@ def _record(call, signature_of, root, given, strict):
     args, kwargs = pytree.tree_map(_copy_of, (args, kwargs))
     bound = read_signature(signature_of).bind(*args, **kwargs)
     recorder = Recorder(root)
+    made: Any
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:

@@ -214,12 +214,14 @@ def _over(name, doc, body, samples, dtypes="float complex") -> None:
 
 def _fftn(self, s, dim, norm, name):
     x = _floating(self, to_complex=True)
-    return _c2c(x, *_canonical(x, s, dim), norm, True)
+    sizes, dims = _canonical(x, s, dim)
+    return _c2c(x, sizes, dims, norm, True)
 
 
 def _ifftn(self, s, dim, norm, name):
     x = _floating(self, to_complex=True)
-    return _c2c(x, *_canonical(x, s, dim), norm, False)
+    sizes, dims = _canonical(x, s, dim)
+    return _c2c(x, sizes, dims, norm, False)
 
 
 def _rfftn(self, s, dim, norm, name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..table import S, T, aten, composite
 
@@ -54,7 +54,7 @@ def _pool(self, kernel_size, output_size, random_samples, dims):
     # The last dimension goes by the first random number in two dimensions, the first by the first in three.
     numbers = random_samples.reshape(random_samples.size(0) * random_samples.size(1), dims)[:planes]
     order = range(dims) if dims == 3 else (1, 0)
-    place = None
+    place: Any = None
     for i, which in enumerate(order):
         begin = _starts(numbers[:, which], spatial[i], out[i], kernel[i])
         positions = begin.unsqueeze(-1) + aten.arange(kernel[i], device=self.device)  # planes, out, kernel

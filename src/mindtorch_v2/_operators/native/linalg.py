@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, conj, op
@@ -109,7 +109,7 @@ def _qr_grad(grads, mode, result0, result1):
 
 
 def _qr_square(to_q, to_r, q, r):
-    inner = None
+    inner: Any = None  # of the two gradients at least one is there
     if to_r is not None:
         inner = aten.matmul(r, _adjoint(to_r))
     if to_q is not None:

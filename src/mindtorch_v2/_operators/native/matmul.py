@@ -45,6 +45,7 @@ def _grouped_mm_meta(self, mat2, offs=None, bias=None, out_dtype=None):
     if whole != (offs is None):
         raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
     rows, columns = self.shape[-2], mat2.shape[-1]
+    shape: tuple[int, ...]
     if whole:
         shape = (self.shape[0], rows, columns)
     else:  # groups of the common dimension are summed each for itself, else groups of rows or columns stay in their places

@@ -10,7 +10,8 @@ def _repeat_backward(grad, self_sizes, repeats):
     if 0 in repeats:
         return grad.new_zeros(self_sizes)
     lead = len(repeats) - len(self_sizes)
-    split, summed = [], []
+    split: list[int] = []
+    summed: list[int] = []
     for i, times in enumerate(repeats):
         size = self_sizes[i - lead] if i >= lead else 1
         summed.append(len(split))

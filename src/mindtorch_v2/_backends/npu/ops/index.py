@@ -37,7 +37,7 @@ def _int64():
 
 def _as_places(self, indices):
     """Indices without masks."""
-    places = []
+    places: list[Any] = []
     for index in indices:
         if index is None:
             places.append(None)
