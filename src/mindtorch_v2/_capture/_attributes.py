@@ -60,11 +60,11 @@ class Attributes:
         if kind in _NATIVE_ATTRIBUTES or isinstance(obj, enum.Enum):
             return getattr(obj, name)
         if isinstance(obj, types.ModuleType):
-            return self.of_module(obj, name)
+            return self._of_module(obj, name)
         if isinstance(obj, type):
-            return self.of_class(obj, name)
+            return self._of_class(obj, name)
         if kind is super:
-            return self.of_super(obj, name)
+            return self._of_super(obj, name)
         if kind is types.MethodType and name not in ("__func__", "__self__"):
             return self.get(obj.__func__, name)
         if kind is RecordedSize and name == "numel":
@@ -98,7 +98,7 @@ class Attributes:
                 raise AttributeError(name)
             return found if source is None else self.sources.wrap(found, self.sources.source(Dictionary, source))
         if attribute is not absent and _takes_set(attribute):
-            return self.through_descriptor(attribute, obj, name, source)
+            return self._through_descriptor(attribute, obj, name, source)
         values = instance_dict(obj)
         if values is not None:
             found = dict.get(values, name, absent)
@@ -115,9 +115,9 @@ class Attributes:
                 self.guards.note("absent", where, name)
         if attribute is absent:
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
-        return self.bind(attribute, obj, kind, self.sources.source(OfClass, kind, name))
+        return self._bind(attribute, obj, kind, self.sources.source(OfClass, kind, name))
 
-    def through_descriptor(self, attribute, obj, name, source):
+    def _through_descriptor(self, attribute, obj, name, source):
         how = type(attribute)
         if isinstance(obj, tuple) and how is _FIELD:
             return attribute.__get__(obj)
@@ -136,7 +136,7 @@ class Attributes:
         self.trace.refuse(f"the descriptor {name!r} cannot be captured", "descriptor")
         return None
 
-    def bind(self, attribute, obj, kind, source):
+    def _bind(self, attribute, obj, kind, source):
         """A class's attribute as its instance (or, with None for `obj`, the class) has it."""
         how = type(attribute)
         if how is types.FunctionType:
@@ -193,7 +193,7 @@ class Attributes:
                 self.guards.note("absent", where, name)
         raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
 
-    def of_module(self, module, name):
+    def _of_module(self, module, name):
         if name == "__dict__":
             return self.sources.wrap(
                 module.__dict__, self.sources.source(Dictionary, self.sources.constant_source(module, module.__name__))
@@ -212,7 +212,7 @@ class Attributes:
                 )
         return self.sources.wrap(values[name], self.sources.source(Item, where, name))
 
-    def of_class(self, kind, name):
+    def _of_class(self, kind, name):
         meta = type(kind)
         if name in ("__name__", "__qualname__", "__mro__", "__bases__", "__module__", "__base__"):
             value = getattr(kind, name)
@@ -231,14 +231,14 @@ class Attributes:
                 return self.trace.calls.call(of_meta.fget, kind)
             if name == "__dict__":
                 self.trace.refuse("__dict__ of a class cannot be captured", "attribute")
-            return self.bind(of_meta, kind, meta, self.sources.source(OfClass, meta, name))
+            return self._bind(of_meta, kind, meta, self.sources.source(OfClass, meta, name))
         if attribute is absent:
             raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
         if name == "__new__" and type(attribute) is staticmethod:
             return attribute.__func__
-        return self.bind(attribute, None, kind, self.sources.source(OfClass, kind, name))
+        return self._bind(attribute, None, kind, self.sources.source(OfClass, kind, name))
 
-    def of_super(self, obj, name):
+    def _of_super(self, obj, name):
         mine = obj.__self__
         kind = obj.__self_class__
         line = kind.__mro__
@@ -248,10 +248,10 @@ class Attributes:
                 source = self.sources.source(OfClass, base, name)
                 self.guards.note("super", None, (obj.__thisclass__, kind, name, attribute))
                 if mine is kind:
-                    return self.bind(attribute, None, kind, source)
+                    return self._bind(attribute, None, kind, source)
                 if _takes_set(attribute):
-                    return self.through_descriptor(attribute, mine, name, self.sources.source_of(mine))
-                return self.bind(attribute, mine, kind, source)
+                    return self._through_descriptor(attribute, mine, name, self.sources.source_of(mine))
+                return self._bind(attribute, mine, kind, source)
         raise AttributeError(f"'super' object has no attribute {name!r}")
 
     def set(self, value: Any, obj: Any, name: str) -> None:

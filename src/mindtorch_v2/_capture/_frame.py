@@ -37,12 +37,13 @@ class Frame:
         return found
 
     def _global(self, name: str) -> Any:
-        trace, space = self.trace, self.function.__globals__
+        function: Any = self.function
+        trace, space = self.trace, function.__globals__
         where = trace.sources.source(Constant, space, f"G[{space.get('__name__', '?')}]")
         if name in space:
             return trace.sources.wrap(space[name], trace.sources.source(Item, where, name))
         trace.guards.note("absent", where, name)
-        builtins: dict[str, Any] = self.function.__builtins__  # type: ignore[attr-defined]  # (typeshed has no such attribute)
+        builtins = function.__builtins__
         if name not in builtins:
             raise NameError(f"name {name!r} is not defined")
         where = trace.sources.source(Constant, builtins, "builtins")
