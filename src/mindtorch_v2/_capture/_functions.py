@@ -13,7 +13,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._capture import _known
 from mindtorch_v2._capture._frame import Frame
 from mindtorch_v2._capture._result import Uncapturable
-from mindtorch_v2._capture._rewrite import instrument
+from mindtorch_v2._capture._rewrite import PARTS, instrument
 from mindtorch_v2._capture._sources import Attribute, Item, Source
 from mindtorch_v2._capture._tensors import METHODS_REFUSED
 from mindtorch_v2._capture._without_source import check_simple, runs_as_it_is
@@ -103,7 +103,7 @@ class Functions:
                 self.trace.fail(error)
             self.trace.kept.append(f)
             return runs_as_it_is(self.trace, f)
-        made = factory(self.trace, frame)
+        made = factory(self.trace, frame, *(getattr(self.trace, part) for part in PARTS))
         made.__name__, made.__qualname__ = f.__name__, f.__qualname__
         of: Source = source or self.sources.constant_source(f, f.__qualname__)
         if f.__defaults__ is not None:

@@ -29,6 +29,7 @@ from mindtorch_v2._capture._noted_guards import NotedGuards
 from mindtorch_v2._capture._operators import Operators
 from mindtorch_v2._capture._origins import Sources
 from mindtorch_v2._capture._result import Uncapturable
+from mindtorch_v2._capture._rewrite import WITHIN_COPIES
 from mindtorch_v2._capture._tensors import Tensors
 from mindtorch_v2._capture._texts import Texts
 from mindtorch_v2._capture._values import Values
@@ -93,7 +94,7 @@ class Recorder:
         found = None
         while frame is not None:
             code = frame.f_code
-            if "__mt_h" in code.co_freevars:
+            if WITHIN_COPIES in code.co_qualname:
                 place = line_of(code, frame.f_lineno)
                 found = found or place
                 if not _is_library(code.co_filename):

@@ -1,13 +1,12 @@
 """The instrumented copy of a function: the same statements, in which reads, calls, tests and writes go through a trace.
 
-In the copy `__mt_h` is the recorder, by whose parts that is done, and `__mt_f` the function's own view of it, which knows
-its global variables and cells.
+In the copy `__mt_h` is the recorder, `__mt_calls` and the like are its parts, and `__mt_f` is the function's own view of it,
+which knows its global variables and cells.
 """
 
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,14 @@ from mindtorch_v2._capture._find_source import file_of, find
 from mindtorch_v2._capture._result import Uncapturable
 from mindtorch_v2._capture._scopes import FUNCTIONS, Scope
 
-__all__ = ["DECIDED_BY_FORM", "instrument"]
+__all__ = ["DECIDED_BY_FORM", "PARTS", "WITHIN_COPIES", "instrument"]
+
+PARTS = ("attributes", "blocks", "calls", "comparisons", "functions", "items", "iteration", "operators", "texts")
+"""The parts of a recorder that copies ask by name."""
+
+_FACTORY = "__mt_factory"
+WITHIN_COPIES = f"{_FACTORY}.<locals>."
+"""The text in the qualified names of all codes of instrumented copies, and of no others."""
 
 DECIDED_BY_FORM = {
     each.__name__: each for each in (AttributeError, ImportError, ModuleNotFoundError, NameError, NotImplementedError)
@@ -66,18 +72,14 @@ def _load(name):
     return ast.Name(name, ast.Load())
 
 
-def _attribute(path: str) -> ast.expr:
-    """The expression `a.b.c`."""
-    first, *names = path.split(".")
-    return functools.reduce(lambda of, name: ast.Attribute(of, name, ast.Load()), names, _load(first))
+def _method(which, name, *args):
+    return ast.Call(ast.Attribute(_load(which), name, ast.Load()), list(args), [])
 
 
-def _method(which, path, *args):
-    return ast.Call(_attribute(f"{which}.{path}"), list(args), [])
-
-
-def _h(name, *args):
-    return _method("__mt_h", name, *args)
+def _h(path, *args):
+    """A call of a method of a part of the recorder."""
+    part, _, name = path.partition(".")
+    return _method(f"__mt_{part}", name, *args)
 
 
 def _lambda(body):
@@ -167,7 +169,11 @@ class _Rewriter(ast.NodeTransformer):
             keywords.append(
                 ast.keyword(keyword.arg, value if keyword.arg else self.at(node, _h("iteration.mapping", value)))
             )
-        made = ast.Call(self.at(node, _attribute("__mt_h.calls.call")), [self.visit(node.func), *args], keywords)
+        made = ast.Call(
+            self.at(node, ast.Attribute(_load("__mt_calls"), "call", ast.Load())),
+            [self.visit(node.func), *args],
+            keywords,
+        )
         return ast.copy_location(made, node)
 
     def visit_Starred(self, node: Any) -> Any:
@@ -270,7 +276,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Constant(None)
 
     def refusal(self, what: str, kind: Any) -> Any:
-        return _h("refuse", ast.Constant(f"{what} cannot be captured"), ast.Constant(kind))
+        return _method("__mt_h", "refuse", ast.Constant(f"{what} cannot be captured"), ast.Constant(kind))
 
     # ---- functions ----
 
@@ -516,7 +522,9 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def instrument(function: Any) -> Any:
-    """A factory of the function's instrumented copy: `factory(trace, frame)` gives it, without defaults.
+    """A factory of the function's instrumented copy: `factory(trace, frame, *parts)` gives it, without defaults.
+
+    `parts` are those of the recorder that `PARTS` names.
 
     Raises Uncapturable for a function without source, and for statements that cannot be captured.
     """
@@ -543,11 +551,10 @@ def instrument(function: Any) -> Any:
         if hasattr(node, "type_params"):
             node.type_params = []
         body = [node, ast.copy_location(ast.Return(ast.copy_location(_load(node.name), node)), node)]
+    parameters = [ast.arg(f"__mt_{name}") for name in ("h", "f", *PARTS)]
     factory = ast.FunctionDef(
-        "__mt_factory",
-        ast.arguments(
-            posonlyargs=[], args=[ast.arg("__mt_h"), ast.arg("__mt_f")], kwonlyargs=[], kw_defaults=[], defaults=[]
-        ),
+        _FACTORY,
+        ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[]),
         body,
         [],
     )
@@ -559,7 +566,7 @@ def instrument(function: Any) -> Any:
     named = {kind.__name__: kind for kind in _PLAIN_CLASSES}
     space = {"__builtins__": named, "__name__": function.__globals__.get("__name__", "?")}
     exec(compile(module, file_of(function), "exec", dont_inherit=True), space)
-    return space["__mt_factory"]
+    return space[_FACTORY]
 
 
 def _copied(node):

@@ -14,6 +14,7 @@ from mindtorch_v2._capture._guard_kinds import active_modes, global_state
 from mindtorch_v2._capture._rebuild import Rebuilding
 from mindtorch_v2._capture._recording import Recorder, line_of
 from mindtorch_v2._capture._result import Capture, Guards, Uncapturable
+from mindtorch_v2._capture._rewrite import WITHIN_COPIES
 from mindtorch_v2._capture._sources import Argument, Constant, Keyword
 from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._operators import autocast as _autocast
@@ -130,7 +131,7 @@ def _place_of(error: BaseException) -> tuple[str, int, str] | None:
     found, traceback = None, error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if "__mt_h" in code.co_freevars:
+        if WITHIN_COPIES in code.co_qualname:
             found = line_of(code, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
