@@ -3,6 +3,7 @@
 
 #include "core/cpp_names.h"
 #include "gemm.h"
+#include "memory_format.h"
 
 namespace mt {
 namespace {
@@ -120,11 +121,10 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
     MT_CHECK(good, "kernel size should be greater than zero, but got", spatial == 1 ? " kernel_height: 1" : "", kernel);
 }
 
-// A 1 x 1 kernel is dense in both orders: that counts as row-major.
+// PyTorch's kernels of volumes in double precision know one order only.
 bool wants_channels_last(const Tensor& input, const Tensor& weight) {
-    return (input.ndim == 4 || input.ndim == 5) && is_floating(input.dtype) && input.dtype != DType::Float64 &&
-           ((is_channels_last(input) && !input.is_contiguous()) ||
-            (is_channels_last(weight) && !weight.is_contiguous()));
+    return (input.ndim == 4 || (input.ndim == 5 && input.dtype != DType::Float64)) &&
+           (suggests_channels_last(input) || suggests_channels_last(weight));
 }
 
 Dims output_sizes(const Tensor& input, const Tensor& weight, const Parameters& p) {

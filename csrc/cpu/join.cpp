@@ -1,5 +1,6 @@
 // Joining tensors: cat and stack.
 #include "core/typed_kernel.h"
+#include "cpu/memory_format.h"
 
 namespace mt {
 namespace {
@@ -16,7 +17,7 @@ DType joined_dtype(Span<Tensor*> tensors) {
 
 bool all_channels_last(Span<Tensor*> tensors) {
     for (Tensor* t : tensors)
-        if (t->is_contiguous() || !is_channels_last(*t)) return false;
+        if (!suggests_channels_last(*t)) return false;
     return true;
 }
 

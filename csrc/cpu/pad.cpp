@@ -1,6 +1,7 @@
 // Padding: with a constant, by reflection, by repeating the edge.
 #include "core/number_fits.h"
 #include "core/saturating.h"
+#include "memory_format.h"
 #include "resample.h"
 
 namespace mt {
@@ -24,10 +25,7 @@ void constant_shape(ShapeCall& c, const Tensor& x, IntSpan pad) {
                  " resulted in a negative output size, which is invalid. Check dimension ", x.ndim - 1 - i,
                  " of your input.");
     }
-    if (is_channels_last(x) && !x.is_contiguous())
-        c.output_strided(0, sizes, channels_last_strides(sizes), x.dtype);
-    else
-        c.output(0, sizes, x.dtype);
+    output_in_format_of(c, 0, x, sizes, x.dtype);
 }
 
 void constant_cpu(Out out, const Tensor& x, IntSpan pad, const Value& value) {
@@ -99,7 +97,11 @@ Dims padded_sizes(const Tensor& x, IntSpan pad) {
 
 template <Edge E, int D>
 void edge_shape(ShapeCall& c, const Tensor& self, IntSpan padding) {
-    c.output(0, padded_sizes<E, D>(self, padding), self.dtype);
+    Dims sizes = padded_sizes<E, D>(self, padding);
+    if (self.ndim == D + 2)
+        output_in_format_of(c, 0, self, sizes, self.dtype);
+    else
+        c.output(0, sizes, self.dtype);
 }
 
 template <Edge E, int D>
@@ -115,7 +117,10 @@ void edge_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& x, IntS
     Dims sizes = padded_sizes<E, D>(x, padding);
     MT_CHECK(grad.sizes() == IntSpan(sizes), "grad_output sizes ", grad.sizes(), " do not match the padded sizes ",
              IntSpan(sizes));
-    c.output(0, x.sizes(), grad.dtype);
+    if (x.ndim == D + 2)
+        output_in_format_of(c, 0, x, x.sizes(), grad.dtype);
+    else
+        c.output(0, x.sizes(), grad.dtype);
 }
 
 template <Edge E, int D>

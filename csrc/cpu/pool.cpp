@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/typed_kernel.h"
+#include "cpu/memory_format.h"
 #include "cpu/narrow.h"
 #include "cpu/reduce.h"
 
@@ -143,9 +144,10 @@ Dims result_sizes(const Windows& w, const Tensor& x) {
     return sizes;
 }
 
-void set_result(ShapeCall& c, int i, const Tensor& x, IntSpan sizes, DType dtype) {
-    if (is_channels_last(x) && !x.is_contiguous())
-        c.output_strided(i, sizes, channels_last_strides(sizes), dtype);
+// In the order of the input, if that is a batch of pictures. Of volumes max_pool3d alone keeps it, as PyTorch's does.
+void set_result(ShapeCall& c, int i, const Tensor& x, IntSpan sizes, DType dtype, int spatial) {
+    if (x.ndim == spatial + 2)
+        output_in_format_of(c, i, x, sizes, dtype);
     else
         c.output(i, sizes, dtype);
 }
@@ -276,8 +278,8 @@ void max_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan strid
                            padding, dilation, ceil_mode);
     check_input(x, D);
     Dims sizes = result_sizes(w, x);
-    set_result(c, 0, x, sizes, x.dtype);
-    set_result(c, 1, x, sizes, DType::Int64);
+    set_result(c, 0, x, sizes, x.dtype, D);
+    set_result(c, 1, x, sizes, DType::Int64, D);
 }
 
 template <int D>
@@ -338,7 +340,7 @@ void adaptive_max_backward_cpu(Out out, const Tensor& grad_output, const Tensor&
 }
 
 void like_input_shape(ShapeCall& c, const Tensor& grad_output, const Tensor& x) {
-    set_result(c, 0, x, x.sizes(), grad_output.dtype);
+    output_in_format_of(c, 0, x, x.sizes(), grad_output.dtype);
 }
 
 // ---- average ----
@@ -461,7 +463,7 @@ void avg_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan strid
     Windows w = windows_of(D, x.sizes(), avg_name<D>(), kernel_size, stride, padding, std::nullopt, ceil_mode);
     divisor_of(count_include_pad, !divisor_override ? std::nullopt : std::optional(*divisor_override));
     check_input(x, D);
-    set_result(c, 0, x, result_sizes(w, x), x.dtype);
+    set_result(c, 0, x, result_sizes(w, x), x.dtype, 2);
 }
 
 template <int D>
@@ -512,7 +514,7 @@ Dims adaptive_sizes(const Tensor& x, IntSpan out, const char* name, const char* 
 template <int D>
 void adaptive_avg_shape(ShapeCall& c, const Tensor& x, IntSpan output_size) {
     set_result(c, 0, x, adaptive_sizes<D>(x, output_size, D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d", ""),
-               x.dtype);
+               x.dtype, 2);
 }
 
 template <int D>
@@ -555,8 +557,8 @@ void adaptive_avg_backward_cpu(Out out, const Tensor& grad_output, const Tensor&
 template <int D>
 void adaptive_max_shape(ShapeCall& c, const Tensor& x, IntSpan output_size) {
     Dims sizes = adaptive_sizes<D>(x, output_size, D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d", ":");
-    set_result(c, 0, x, sizes, x.dtype);
-    set_result(c, 1, x, sizes, DType::Int64);
+    set_result(c, 0, x, sizes, x.dtype, 2);
+    set_result(c, 1, x, sizes, DType::Int64, 2);
 }
 
 template <int D>

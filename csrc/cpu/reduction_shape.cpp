@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/registry.h"
 #include "cpu/reduce.h"
 
 namespace mt {
@@ -181,6 +182,11 @@ void bool_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, Re
                 std::optional<bool> keepdim) {
     ReduceArgs a(self, dtype, dim, keepdim);
     if (dim.is_empty_list()) a.mask = 0;
+    if (c.op->form == Form::Out) {
+        const DType out = c.tensor(c.op->out_index).dtype;
+        MT_CHECK(is_bool(out) || out == DType::UInt8, c.name(),
+                 " only supports bool tensor for result, got: ", dtype_class_name(out));
+    }
     reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype == DType::UInt8 ? DType::UInt8 : DType::Bool);
 }
 

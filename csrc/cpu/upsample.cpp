@@ -2,6 +2,7 @@
 // gradients.
 #include <cmath>
 
+#include "memory_format.h"
 #include "resample.h"
 
 namespace mt {
@@ -166,10 +167,7 @@ void forward_shape(ShapeCall& c, const Tensor& x, IntSpan out) {
              "D data tensor expected but got a tensor with sizes ", x.sizes());
     Dims sizes{x.size(0), x.size(1)};
     for (int64_t size : out) sizes.push_back(size);
-    if (D == 2 && is_channels_last(x) && !x.is_contiguous())
-        c.output_strided(0, sizes, channels_last_strides(sizes), x.dtype);
-    else
-        c.output(0, sizes, x.dtype);
+    output_in_format_of(c, 0, x, sizes, x.dtype);
 }
 
 template <int D>
@@ -184,7 +182,10 @@ void backward_shape(ShapeCall& c, const Tensor& grad, IntSpan out, IntSpan in) {
         MT_CHECK(grad.size(i) == want, "Expected grad_output to have the same shape as output; output.size(", i,
                  ") = ", want, " but got grad_output.size(", i, ") = ", grad.size(i));
     }
-    c.output(0, in, grad.dtype);
+    if (D == 2)
+        output_in_format_of(c, 0, grad, in, grad.dtype);
+    else
+        c.output(0, in, grad.dtype);
 }
 
 // What PyTorch's message for a dtype without a kernel calls the operator.

@@ -22,6 +22,11 @@ def show() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _cxx_flags() -> str:
+    """The flags that the native core was compiled with, which are not kept: none."""
+    return ""
+
+
 def parallel_info() -> str:
     """The numbers of threads, and the environment variables that set them."""
     lines = [

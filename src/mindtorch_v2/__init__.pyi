@@ -123,7 +123,10 @@ from ._namespace import _has_compatible_shallow_copy_type as _has_compatible_sha
 from ._behaviours.functional._functions import _is_functional_tensor as _is_functional_tensor
 from ._C import _mkldnn as _mkldnn
 from ._core.dtype import _name as _name
+from ._namespace import _nnpack_available as _nnpack_available
+from .storage import _storage_classes as _storage_classes
 from ._behaviours.functional._functions import _sync as _sync
+from ._operators.tensor_types import _tensor_classes as _tensor_classes
 from ._behaviours.functional._functions import _to_functional_tensor as _to_functional_tensor
 from ._as_torch import annotations as annotations
 from ._namespace import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
@@ -283,7 +286,13 @@ HalfStorage: type[Any]
 IntStorage: type[Any]
 LongStorage: type[Any]
 OutOfMemoryError: type[Any]
+QInt32Storage: type[Any]
+QInt8Storage: type[Any]
+QUInt2x4Storage: type[Any]
+QUInt4x2Storage: type[Any]
+QUInt8Storage: type[Any]
 ShortStorage: type[Any]
+Storage: type[Any]
 bfloat16: _dtype
 bits16: _dtype
 bits1x8: _dtype
@@ -1590,19 +1599,22 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """Rows in reverse."""
 @overload
-def float_power(input: Tensor, exponent: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def float_power(input: Tensor, exponent: Tensor, *, out: Tensor) -> Tensor:
+    """`float_power` into a tensor in double precision."""
+@overload
+def float_power(input: Tensor, exponent: Tensor) -> Tensor:
     """`self ** exponent` in double precision."""
 @overload
-def float_power(input: Tensor, exponent: _Number, *, out: Tensor | None = ...) -> Tensor:
+def float_power(input: _Number, exponent: Tensor, *, out: Tensor) -> Tensor:
+    """`float_power` into a tensor in double precision."""
+@overload
+def float_power(input: Tensor, exponent: _Number, *, out: Tensor) -> Tensor:
+    """`float_power` into a tensor in double precision."""
+@overload
+def float_power(input: Tensor, exponent: _Number) -> Tensor:
     """`self ** exponent` in double precision."""
 @overload
-def float_power(input: _Number, exponent: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`self ** exponent` in double precision."""
-@overload
-def float_power_(input: Tensor, exponent: Tensor) -> Tensor:
-    """`self ** exponent` in double precision."""
-@overload
-def float_power_(input: Tensor, exponent: _Number) -> Tensor:
+def float_power(input: _Number, exponent: Tensor) -> Tensor:
     """`self ** exponent` in double precision."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The largest integer not above."""

@@ -20,6 +20,7 @@ from ._core.deterministic import (
 )
 from ._core.overridable import overridable
 from ._core.torch_function import hand_over, has_torch_function
+from ._core.warn_once import is_warn_always_enabled, set_warn_always
 from ._sizes.numbers import (
     SymBool,
     SymFloat,
@@ -57,7 +58,8 @@ LAZY_NAMES: dict[str, str] = {
     ),
     **dict.fromkeys(
         "TypedStorage FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage "
-        "ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage".split(),
+        "ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage QUInt8Storage QInt8Storage QInt32Storage "
+        "QUInt4x2Storage QUInt2x4Storage Storage _storage_classes".split(),
         "storage",
     ),
     **dict.fromkeys(
@@ -78,6 +80,7 @@ LAZY_NAMES: dict[str, str] = {
         "_core.qscheme",
     ),
     **dict.fromkeys("from_mindspore set_interop_warning to_mindspore".split(), "interop"),
+    "_tensor_classes": "_operators.tensor_types",
     "Future": "futures",
     "GradScaler": "amp",
     "get_device_module": "_core.device",
@@ -295,7 +298,7 @@ def set_num_interop_threads(n: int) -> None:
 
 _PRECISIONS = ("highest", "high", "medium")
 # What programs set and read back.
-_settings: dict[str, Any] = {"float32_matmul_precision": "highest", "warn_always": False}
+_settings: dict[str, Any] = {"float32_matmul_precision": "highest"}
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -316,18 +319,6 @@ def get_float32_matmul_precision() -> str:
     return _settings["float32_matmul_precision"]
 
 
-def is_warn_always_enabled() -> bool:
-    """The value that ``set_warn_always`` was last given."""
-    return _settings["warn_always"]
-
-
-def set_warn_always(b: bool, /) -> None:
-    """Kept for programs that read it: nothing here warns once only, each warning goes to Python's filters every time."""
-    if not isinstance(b, bool):
-        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
-    _settings["warn_always"] = b
-
-
 def compiled_with_cxx11_abi() -> bool:
     """Whether the native core uses the C++11 ABI: yes."""
     return True
@@ -336,6 +327,11 @@ def compiled_with_cxx11_abi() -> bool:
 def is_autocast_available(device_type: str) -> bool:
     """Whether ``torch.autocast`` supports the device type."""
     return device_type in ("cpu", "npu")
+
+
+def _nnpack_available() -> bool:
+    """Whether NNPACK computes: False."""
+    return False
 
 
 def _assert(condition: Any, message: str) -> None:
@@ -432,6 +428,7 @@ __all__ = [
     "_check_value",
     "_check_with",
     "_has_compatible_shallow_copy_type",
+    "_nnpack_available",
     "are_deterministic_algorithms_enabled",
     "compiled_with_cxx11_abi",
     "e",

@@ -218,8 +218,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """Return a mindspore.Tensor over the memory of this one, or of a contiguous copy; see torch.interop.to_mindspore."""
         return above.to_mindspore(self)
 
-    def storage_type(self) -> type:
-        return type(self.storage())
+    def storage_type(self) -> Any:
+        """The old class of the storage, FloatStorage say; None for a dtype that has none."""
+        return self.storage()._class()
 
     def is_shared(self) -> bool:
         return self.untyped_storage().is_shared()

@@ -49,9 +49,9 @@ def _untyped_pin_memory(self, device=None):
     return _bytes_of(self).pin_memory().untyped_storage()
 
 
-def _untyped_cast(name):
+def _untyped_cast(name, dtype=None):
     def cast(self: UntypedStorage) -> TypedStorage:
-        values = _bytes_of(self).to(getattr(torch, name))
+        values = _bytes_of(self).to(getattr(torch, dtype or name))
         return TypedStorage(wrap_storage=values.untyped_storage(), dtype=values.dtype, _internal=True)
 
     cast.__name__ = name
@@ -65,6 +65,8 @@ UntypedStorage.byteswap = _untyped_byteswap  # type: ignore[attr-defined]  # (th
 UntypedStorage.pin_memory = _untyped_pin_memory  # type: ignore[attr-defined]  # (the class is in a lower layer)
 for _name in ("double", "float", "half", "bfloat16", "long", "int", "short", "bool"):
     setattr(UntypedStorage, _name, _untyped_cast(_name))
+UntypedStorage.complex_double = _untyped_cast("complex_double", "complex128")  # type: ignore[attr-defined]  # (the class is in a lower layer)
+UntypedStorage.complex_float = _untyped_cast("complex_float", "complex64")  # type: ignore[attr-defined]  # (the class is in a lower layer)
 UntypedStorage.char = _untyped_cast("int8")  # type: ignore[attr-defined]  # (the class is in a lower layer)
 UntypedStorage.byte = _untyped_cast("uint8")  # type: ignore[attr-defined]  # (the class is in a lower layer)
 
@@ -95,6 +97,11 @@ def _dtype_to_storage_type_map() -> dict:
         "bfloat16": "BFloat16Storage",
         "complex128": "ComplexDoubleStorage",
         "complex64": "ComplexFloatStorage",
+        "quint8": "QUInt8Storage",
+        "qint8": "QInt8Storage",
+        "qint32": "QInt32Storage",
+        "quint4x2": "QUInt4x2Storage",
+        "quint2x4": "QUInt2x4Storage",
     }
     return {getattr(torch, dtype): name for dtype, name in names.items()}
 
@@ -122,6 +129,58 @@ def _warn_typed_storage_removal(stacklevel=2) -> None:
     )
 
 
+def _numbers_of(dtype) -> torch.dtype:
+    """The dtype of the whole numbers that quantized elements are kept as; other dtypes are their own."""
+    if dtype in (torch.quint8, torch.quint4x2, torch.quint2x4):
+        return torch.uint8
+    return {torch.qint8: torch.int8, torch.qint32: torch.int32}.get(dtype, dtype)
+
+
+_FORMS = (
+    "TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
+    " * (*, torch.device device, torch.dtype dtype)\n"
+    " * (int size, *, torch.device device, torch.dtype dtype)\n"
+    " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
+    " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n"
+)
+
+
+def _checked_wrap(wrap_storage, dtype, args, device) -> torch.dtype:
+    """The dtype to read an untyped storage by, if nothing else was given."""
+    if args:
+        raise RuntimeError(f"{_FORMS}No positional arguments should be given when using 'wrap_storage'")
+    if dtype is None:
+        raise RuntimeError(f"{_FORMS}Argument 'dtype' must be specified")
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"{_FORMS}Argument 'dtype' must be torch.dtype, not {type(dtype)}")
+    if device is not None:
+        raise RuntimeError(f"{_FORMS}Argument 'device' should not be specified when 'wrap_storage' is given")
+    if not isinstance(wrap_storage, UntypedStorage):
+        raise TypeError(f"{_FORMS}Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+    return dtype
+
+
+def _is_content(value) -> bool:
+    """Whether a storage can be made of it: a number of elements, or the elements."""
+    return isinstance(value, (int, collections.abc.Sequence))
+
+
+def _memory_of(args, dtype, device) -> UntypedStorage:
+    """Memory for the elements that were given, or for as many."""
+    if len(args) > 1:
+        raise RuntimeError(f"{_FORMS}Too many positional arguments")
+    kind = str(device).partition(":")[0]
+    if kind not in ("cpu", "meta", "npu"):
+        raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {kind}")
+    if not args:
+        return UntypedStorage(0, device=device)
+    if not _is_content(args[0]):
+        raise TypeError(f"{_FORMS}Argument type not recognized: {type(args[0])}")
+    if isinstance(args[0], int):
+        return UntypedStorage(args[0] * dtype.itemsize, device=device)
+    return torch.tensor(args[0], dtype=_numbers_of(dtype), device=device).untyped_storage()
+
+
 class TypedStorage:
     """An `UntypedStorage` read as elements of one dtype.
 
@@ -143,37 +202,26 @@ class TypedStorage:
         if not _internal:
             _warn_typed_storage_removal()
         if wrap_storage is not None:
-            if not isinstance(wrap_storage, UntypedStorage):
-                raise TypeError(
-                    "TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
-                    " * (*, torch.device device, torch.dtype dtype)\n"
-                    " * (int size, *, torch.device device, torch.dtype dtype)\n"
-                    " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
-                    " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n"
-                    f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}"
-                )
-            if args or device is not None:
-                raise RuntimeError("TypedStorage: wrap_storage goes with dtype alone")
-            self.dtype: Any = dtype
+            self.dtype: Any = _checked_wrap(wrap_storage, dtype, args, device)
             self._untyped_storage = wrap_storage
             return
         self.dtype = torch.get_default_dtype() if dtype is None else dtype
-        device = torch.device("cpu" if device is None else device)
-        if len(args) > 1:
-            raise RuntimeError(
-                "TypedStorage.__init__ received an invalid combination of arguments: too many positional"
-            )
-        if not args:
-            self._untyped_storage = UntypedStorage(0, device=device)
-        elif isinstance(args[0], int):
-            self._untyped_storage = UntypedStorage(args[0] * self.dtype.itemsize, device=device)
-        elif isinstance(args[0], collections.abc.Sequence) and not isinstance(args[0], str):
-            self._untyped_storage = torch.tensor(args[0], dtype=self.dtype, device=device).untyped_storage()
-        else:
-            raise TypeError(f"new(): invalid data type '{type(args[0]).__name__}'")
+        if not isinstance(self.dtype, torch.dtype):
+            raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+        self._untyped_storage = _memory_of(args, self.dtype, "cpu" if device is None else device)
 
     def _tensor(self):
-        return torch.empty(0, dtype=self.dtype, device=self.device).set_(self._untyped_storage)
+        dtype = _numbers_of(self.dtype)
+        return torch.empty(0, dtype=dtype, device=self.device).set_(self._untyped_storage)
+
+    def _class(self) -> Any:
+        """The old class of these elements, such as FloatStorage; None where there is none."""
+        name = _dtype_to_storage_type_map().get(self.dtype)
+        return None if name is None else globals()[name]
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.dtype
 
     def _like(self, untyped_storage):
         return TypedStorage(wrap_storage=untyped_storage, dtype=self.dtype, _internal=True)
@@ -232,12 +280,18 @@ class TypedStorage:
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
         return self._tensor()[self._wrapped(index)].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if isinstance(value, (TypedStorage, UntypedStorage)):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
         self._tensor()[index if isinstance(index, slice) else self._wrapped(index)] = value
+
+    _setitem = __setitem__
 
     def _wrapped(self, index):
         if not -len(self) <= index < len(self):
@@ -259,6 +313,8 @@ class TypedStorage:
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self._like(copy.deepcopy(self._untyped_storage, memo))
 
+    _deepcopy = __deepcopy__
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TypedStorage) and self._cdata == other._cdata and self.dtype == other.dtype
 
@@ -272,6 +328,8 @@ class TypedStorage:
 
     def tolist(self) -> list:
         """The elements as Python numbers."""
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
         return self._tensor().tolist()
 
     def clone(self) -> Self:
@@ -280,11 +338,13 @@ class TypedStorage:
 
     def fill_(self, value: Any) -> Self:
         """Sets every element to `value`."""
-        self._tensor().fill_(value)
+        self[:] = value
         return self
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Self:
         """Copies the elements of another storage."""
+        if source.device.type == "meta" and self.device.type != "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         if isinstance(source, TypedStorage):
             self._tensor().copy_(source._tensor())
         else:
@@ -321,10 +381,24 @@ class TypedStorage:
         """Whether other processes can map this memory."""
         return self._untyped_storage.is_shared()
 
+    _is_shared = is_shared
+
     def share_memory_(self) -> TypedStorage:
         """Moves the bytes to shared memory."""
         self._untyped_storage.share_memory_()
         return self
+
+    _share_memory_ = share_memory_
+
+    def _share_fd_cpu_(self) -> tuple:
+        descriptor, size = self._untyped_storage._share_fd_cpu_()
+        return descriptor, size // self.dtype.itemsize
+
+    def _share_filename_cpu_(self) -> Any:
+        return self._untyped_storage._share_filename_cpu_()
+
+    def _write_file(self, f: Any, is_real_file: Any, save_size: Any, element_size: Any) -> None:
+        self._untyped_storage._write_file(f, is_real_file, save_size, element_size)
 
     def pickle_storage_type(self) -> str:
         """The name that files give this storage's class."""
@@ -386,6 +460,27 @@ class TypedStorage:
         """Whether each element is not zero."""
         return self._cast(torch.bool)
 
+    def complex_double(self) -> TypedStorage:
+        """The elements as complex128."""
+        return self._cast(torch.complex128)
+
+    def complex_float(self) -> TypedStorage:
+        """The elements as complex64."""
+        return self._cast(torch.complex64)
+
+    def float8_e4m3fn(self) -> TypedStorage:
+        """The elements as float8_e4m3fn."""
+        return self._cast(torch.float8_e4m3fn)
+
+    def float8_e5m2(self) -> TypedStorage:
+        """The elements as float8_e5m2."""
+        return self._cast(torch.float8_e5m2)
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: Any = False, size: Any = 0) -> TypedStorage:
+        """Only the classes by dtype know how large an element is."""
+        raise RuntimeError("from_file can only be called on derived classes")
+
     @classmethod
     def from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
         """Only the classes by dtype know what to read."""
@@ -410,18 +505,44 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
 
     dtype = None
 
-    def __new__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, **kwargs: Any) -> Any:
+    def __new__(
+        cls, *args: Any, wrap_storage: UntypedStorage | None = None, _internal: bool = False, **kwargs: Any
+    ) -> Any:
+        if cls is _LegacyStorage:
+            raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
         allowed = (
             f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n"
             " * no arguments\n * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n"
         )
-        if kwargs:
-            raise RuntimeError(f"{allowed}Keyword argument '{next(iter(kwargs))}' cannot be specified")
+        for name in kwargs:
+            if name not in ("device", "dtype"):
+                raise TypeError(f"TypedStorage.__new__() got an unexpected keyword argument '{name}'")
+            raise RuntimeError(f"{allowed}Keyword argument '{name}' cannot be specified")
         if len(args) > 1:
             raise RuntimeError(f"{allowed}Too many positional arguments")
+        if args and not _is_content(args[0]):
+            raise TypeError(f"{allowed}Argument type not recognized: {type(args[0])}")
         if wrap_storage is not None:
+            if args:
+                raise RuntimeError(f"{allowed}No positional arguments should be given when using 'wrap_storage'")
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(
+                    f"{allowed}Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}"
+                )
             return TypedStorage(wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
         return TypedStorage(*args, dtype=cls.dtype, _internal=True)
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: Any = False, size: Any = 0) -> TypedStorage:
+        """A storage of `size` elements over a memory-mapped file, which is made if it is to be `shared`."""
+        storage = UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize)
+        return TypedStorage(wrap_storage=storage, dtype=cls.dtype, _internal=True)
+
+    @classmethod
+    def _new_shared(cls, size: int) -> TypedStorage:
+        """A storage of `size` elements in memory that other processes can map."""
+        storage = UntypedStorage(size * cls.dtype.itemsize).share_memory_()
+        return TypedStorage(wrap_storage=storage, dtype=cls.dtype, _internal=True)
 
     @classmethod
     def from_buffer(cls, data: Any, byte_order: str | None = None, count: int = -1, offset: int = 0) -> TypedStorage:
@@ -449,3 +570,44 @@ for _dtype, _class_name in _dtype_to_storage_type_map().items():
         (_LegacyStorage,),
         {"dtype": _dtype, "__module__": "torch", "__doc__": f"Typed storage of {_dtype} (old form)."},
     )
+
+
+class _CudaStorageMeta(_LegacyStorageMeta):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def _not_for_cuda(name) -> classmethod:
+    def function(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{name}: Not available for CUDA storage")
+
+    function.__name__ = name
+    return classmethod(function)
+
+
+_CUDA_STORAGES: dict[str, type] = {
+    _class_name: _CudaStorageMeta(
+        _class_name,
+        (_LegacyStorage,),
+        {
+            "dtype": _dtype,
+            "__module__": "torch.cuda",
+            "__doc__": f"Typed storage of {_dtype} on CUDA devices (old form), of which there is none.",
+            **{name: _not_for_cuda(name) for name in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")},
+        },
+    )
+    for _dtype, _class_name in _dtype_to_storage_type_map().items()
+    if not _class_name.startswith("Q")
+}
+"""The storage classes of `torch.cuda`."""
+
+Storage = globals()["FloatStorage"]
+"""The storage class of the default dtype as it is at first."""
+
+_storage_classes = {
+    UntypedStorage,
+    TypedStorage,
+    *(globals()[name] for name in _dtype_to_storage_type_map().values()),
+    *_CUDA_STORAGES.values(),
+}
+"""All classes of storages."""

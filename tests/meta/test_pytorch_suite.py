@@ -1,9 +1,14 @@
 """The runner of PyTorch's own test files: each end of a test is seen, crashes and endless ones too, and what ran is not run again."""
 
+import importlib
 import json
 import pathlib
+import sys
+import types
 
-from tests.pytorch_suite import results
+import pytest
+
+from tests.pytorch_suite import results, worker
 from tests.pytorch_suite.__main__ import run
 
 FILE = """
@@ -77,3 +82,38 @@ def test_shares_count_what_passes_on_pytorch(tmp_path: pathlib.Path) -> None:
     assert results.record(tmp_path) == {"test_torch": [3, 1]}
     assert "| test_torch | 3 | 1 | 33.3% |" in results.table(tmp_path)
     assert "| **user, all** | **3** | **1** | **33.3%** |" in results.table(tmp_path)
+
+
+def test_names_that_the_wheel_lost_come_from_the_version_of_the_tests(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    for version, text in {
+        "wheel": "kept = 'new'\n",
+        "source": "from torch.testing._internal.parts import kept as now\nkept = 'old'\nlost = now + ' here'\n",
+    }.items():
+        folder = tmp_path / version / "torch" / "testing" / "_internal"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("")
+        (folder / "parts.py").write_text(text)
+    (tmp_path / "source/torch/testing/_internal/gone.py").write_text("whole = 1")
+    finder = worker.InfrastructureFinder(tmp_path / "wheel", tmp_path / "source")
+    ours = {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "torch"}
+
+    def restore() -> None:
+        for name in [*sys.modules]:
+            if name.partition(".")[0] == "torch":
+                del sys.modules[name]
+        sys.modules.update(ours)
+
+    request.addfinalizer(restore)
+    for name in ("torch", "torch.testing"):
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = []  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    parts = importlib.import_module("torch.testing._internal.parts")
+    assert (parts.kept, parts.lost) == ("new", "new here")
+    with pytest.raises(AttributeError, match="has no attribute 'nobody'"):
+        _ = parts.nobody
+    assert importlib.import_module("torch.testing._internal.gone").whole == 1
+    without = worker.InfrastructureFinder(tmp_path / "wheel")
+    assert without.find_spec("torch.testing._internal.gone") is None

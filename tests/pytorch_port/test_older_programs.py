@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._operators import deprecated_forms as _deprecated_forms
+from mindtorch_v2._core import warn_once
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 V = torch.tensor([1.0, 2.0])
@@ -14,7 +14,7 @@ B = torch.stack([X, X + 1])
 
 @pytest.fixture(autouse=True)
 def unwarned(monkeypatch):
-    monkeypatch.setattr(_deprecated_forms, "_warned", [])
+    monkeypatch.setattr(warn_once, "_given", set())
 
 
 @pytest.mark.parametrize(

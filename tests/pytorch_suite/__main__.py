@@ -4,7 +4,8 @@
     PYTORCH_TESTS=~/pytorch/test python -m tests.pytorch_suite test_torch --why   one file, with the causes
     python -m tests.pytorch_suite --record                                        write the shares into the snapshots
 
-The folder is PyTorch's `test/`, of any version near 2.13; nothing of it is kept. Wants an environment with torch==2.13.0 and
+The folder is PyTorch's `test/`, of any version near 2.13; nothing of it is kept. Where the source it is from lies around it,
+names that the tests import and the wheel's `torch.testing._internal` no longer has are read from there. Wants an environment with torch==2.13.0 and
 expecttest (`make pytorch-suite` makes one). Results are written below `out/pytorch_suite` as they come: what was interrupted
 goes on, and `--again` begins anew.
 """
@@ -18,6 +19,7 @@ import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from tests.pytorch_suite import results
 
@@ -31,11 +33,15 @@ def _is_done(log: pathlib.Path) -> bool:
     return results.read(log).get("", results.Outcome("", "")).status != ""
 
 
-def run(side: str, tests: pathlib.Path, file: str, folder: pathlib.Path, timeout: int) -> str:
+def run(
+    side: str, tests: pathlib.Path, file: str, folder: pathlib.Path, timeout: int, source: Sequence[str] = ()
+) -> str:
     """Run a file to its end, in as many processes as that takes; a line that says how it went."""
     log = results.log_of(folder, side, file)
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, str(WORKER), side, str(tests / f"{file}.py"), str(log), str(timeout)]
+    command = [sys.executable, str(WORKER), side, str(tests / f"{file}.py"), str(log), str(timeout), *source]
+    if source:
+        command += results.AS_THEY_WERE.get(file, [])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MINDTORCH_AS_TORCH": "0"}
     for _ in range(RESTARTS):
         if _is_done(log):
@@ -62,6 +68,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.pytorch_suite", description=str(__doc__).partition("\n")[0])
     parser.add_argument("files", nargs="*", help="names below the folder, without .py; all where none is given")
     parser.add_argument("--tests", type=pathlib.Path, default=os.environ.get("PYTORCH_TESTS"), help="PyTorch's test/")
+    parser.add_argument(
+        "--source", type=pathlib.Path, help="PyTorch's source of the tests' version; else around the tests"
+    )
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out" / "pytorch_suite")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=60, help="seconds for one test")
@@ -82,8 +91,10 @@ def main() -> int:
                 results.log_of(options.out, "ours", file).unlink(missing_ok=True)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             tests = pathlib.Path(options.tests).resolve()
+            around = (options.source or tests.parent).resolve()
+            source = [str(around)] if (around / "torch" / "testing" / "_internal").is_dir() else []
             work = [
-                pool.submit(run, side, tests, file, options.out, options.timeout)
+                pool.submit(run, side, tests, file, options.out, options.timeout, source)
                 for file in files
                 for side in ("pytorch", "ours")
             ]

@@ -1,10 +1,12 @@
 """One file of PyTorch's tests, run in this process: on the real PyTorch, or on this package under the name torch.
 
-python worker.py {pytorch,ours} FILE LOG TIMEOUT
+python worker.py {pytorch,ours} FILE LOG TIMEOUT [SOURCE [MODULE ...]]
 
 What each test came to is appended to LOG as it happens, a line of JSON each: {"begun": id}, then {"id": id, "status": ...,
 "cause": ...}. Tests whose ids are in LOG already are not run again, and one that was begun and has no status is taken to have
-ended the process. The file is run as it is; `torch.testing._internal` is read from the wheel of the real PyTorch.
+ended the process. The file is run as it is; `torch.testing._internal` is read from the wheel of the real PyTorch. Where that is
+newer than the file and lost names that the file imports, those are read from SOURCE, PyTorch's source of the file's version, on
+both sides alike; and so are the MODULEs of it, which a file needs as they were.
 """
 
 from __future__ import annotations
@@ -23,37 +25,82 @@ import sys
 import types
 import unittest
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 INFRASTRUCTURE = "torch.testing._internal"
 MEMORY = 10 << 30  # bytes of address space
 
 
+def _place(root: pathlib.Path, name: str) -> pathlib.Path | None:
+    """The file of a module below a folder, if it is there."""
+    place = root.joinpath(*name.split("."))
+    for file in (place / "__init__.py", place.with_suffix(".py")):
+        if file.exists():
+            return file
+    return None
+
+
+class InfrastructureLoader(importlib.machinery.SourceFileLoader):
+    """Reads a module of the infrastructure; names that it lacks come from the version of the tests."""
+
+    def __init__(self, name: str, file: pathlib.Path, older: pathlib.Path | None):
+        super().__init__(name, str(file))
+        self.older = older
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        super().exec_module(module)
+        if self.older is not None and not hasattr(module, "__getattr__"):
+            module.__getattr__ = self._names_of(self.older, module)  # type: ignore[method-assign]
+
+    @staticmethod
+    def _names_of(older: pathlib.Path, module: types.ModuleType) -> Callable[[str], Any]:
+        loaded: list[types.ModuleType] = []
+
+        def find(name: str) -> Any:
+            if name.startswith("__") or not re.search(rf"\b{name}\b", older.read_text("utf-8")):
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            if not loaded:
+                spec = importlib.util.spec_from_file_location(module.__name__ + "_of_the_tests", older)
+                assert spec is not None
+                assert spec.loader is not None
+                loaded.append(importlib.util.module_from_spec(spec))
+                spec.loader.exec_module(loaded[0])
+            return getattr(loaded[0], name)
+
+        return find
+
+
 class InfrastructureFinder:
     """Finds `torch.testing._internal` in the wheel of the real PyTorch, without importing that."""
 
-    def __init__(self, wheel: pathlib.Path):
-        self.wheel = wheel
+    def __init__(self, wheel: pathlib.Path, source: pathlib.Path | None = None, as_they_were: Sequence[str] = ()):
+        self.wheel, self.source, self.as_they_were = wheel, source, as_they_were
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         """The spec of a module of the infrastructure, by PyTorch's names."""
         if name != INFRASTRUCTURE and not name.startswith(INFRASTRUCTURE + "."):
             return None
-        place = self.wheel.joinpath(*name.split("."))
-        if place.is_dir():
-            return importlib.util.spec_from_file_location(
-                name, place / "__init__.py", submodule_search_locations=[str(place)]
-            )
-        place = place.with_suffix(".py")
-        return importlib.util.spec_from_file_location(name, place) if place.exists() else None
+        older = _place(self.source, name) if self.source is not None else None
+        newer = _place(self.wheel, name)
+        if name.rpartition(".")[2] in self.as_they_were:
+            older, newer = newer, older  # names that other modules of today want come from today's
+        file = newer or older
+        if file is None:
+            return None
+        inside = [str(file.parent)] if file.name == "__init__.py" else None
+        loader = InfrastructureLoader(name, file, older)
+        return importlib.util.spec_from_file_location(name, file, loader=loader, submodule_search_locations=inside)
+
+
+def wheel_of_pytorch() -> pathlib.Path | None:
+    """The folder in which the real PyTorch is installed, if it is."""
+    spec = importlib.util.find_spec("torch")
+    return None if spec is None or spec.origin is None else pathlib.Path(spec.origin).parents[1]
 
 
 def stand_in() -> None:
     """Let `torch` be this package, for the file and for what it imports."""
-    spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None:
-        raise SystemExit("pytorch_suite: no PyTorch is installed in this environment: `make pytorch-suite` makes one")
-    wheel = pathlib.Path(spec.origin).parents[1]
     from mindtorch_v2._as_torch import as_torch
 
     as_torch()
@@ -61,7 +108,6 @@ def stand_in() -> None:
 
     if not torch.__file__.replace(os.sep, "/").endswith("mindtorch_v2/__init__.py"):
         raise SystemExit(f"pytorch_suite: torch is {torch.__file__}, not this package")
-    sys.meta_path.insert(0, InfrastructureFinder(wheel))
 
 
 class Log:
@@ -170,8 +216,14 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
     log = Log(log_path)
+    source = pathlib.Path(sys.argv[5]) if len(sys.argv) > 5 else None
+    wheel = wheel_of_pytorch()
     if side == "ours":
+        if wheel is None:
+            raise SystemExit("pytorch_suite: no PyTorch is installed here: `make pytorch-suite` makes an environment")
         stand_in()
+    if wheel is not None:
+        sys.meta_path.insert(0, InfrastructureFinder(wheel, source, sys.argv[6:]))
     sys.path[0] = str(file.parent)
     sys.argv = [str(file)]
     warnings.simplefilter("ignore")

@@ -90,3 +90,22 @@ def test_version_compares_as_a_version():
 def test_script_types_are_names_of_torch_too():
     assert torch.ScriptModule is torch.jit.ScriptModule
     assert torch.ScriptFunction is torch.jit.ScriptFunction
+
+
+def test_names_that_test_suites_import():
+    assert torch.ao.nn.quantized.modules.__all__ == []
+    assert torch.ao.nn.qat.modules.__name__.endswith("ao.nn.qat.modules")
+    with pytest.raises(AttributeError, match="'torch.ao.nn' has no attribute 'nobody'"):
+        _ = torch.ao.nn.nobody
+    with pytest.raises(NotImplementedError, match="MaxPool2d is not implemented"):
+        torch.ao.nn.quantized.MaxPool2d(2)
+    assert not torch.profiler.itt.is_available()
+    with pytest.raises(NotImplementedError, match="itt.mark is not implemented"):
+        torch.profiler.itt.mark("here")
+    assert torch._C._ConvBackend.Slow2d.name == "Slow2d"
+    with pytest.raises(NotImplementedError, match="_select_conv_backend is not implemented"):
+        torch._C._select_conv_backend()
+    assert not torch._nnpack_available()
+    assert isinstance(torch.__config__._cxx_flags(), str)
+    assert callable(torch.testing._utils.freeze_rng_state)
+    assert str(torch._dynamo.utils.LazyString("{}-{}".format, 1, 2)) == "1-2"

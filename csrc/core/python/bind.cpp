@@ -92,7 +92,7 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
         if (i < position) {
             o = in.args[i];
             if (a.kind == ArgKind::IntList && a.list_size == 0 && i == op.schema.positional - 1 && i <= 1 &&
-                (one_by_one || index_like(o)) && !(PyTuple_Check(o) || PyList_Check(o))) {
+                (one_by_one || index_like(o) || tensor_check(o)) && !(PyTuple_Check(o) || PyList_Check(o))) {
                 // one or several loose ints
                 Py_ssize_t count = given - i;
                 int64_t* out = static_cast<int64_t*>(c.arena->take(sizeof(int64_t) * static_cast<size_t>(count)));

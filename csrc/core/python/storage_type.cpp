@@ -143,12 +143,12 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
             return wrap(made_type(),
                         storage_wrap(data, static_cast<size_t>(n), s->device, new Slice{s}, release_slice));
         }
+        MT_CHECK_AS(NotImplemented, !s->device.is_meta(), "Not available for 'meta' device type");
         Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
         if (i == -1 && PyErr_Occurred()) throw PythonError();
         Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes);
         if (i < 0) i += n;
         MT_CHECK_INDEX(i >= 0 && i < n, "index ", i, " out of range for storage of size ", n);
-        MT_CHECK_AS(NotImplemented, !s->device.is_meta(), "Not available for 'meta' device type");
         MT_CHECK(s->data, "a storage of a functional tensor has no data");
         check_host(s);
         return PyLong_FromLong(static_cast<unsigned char*>(s->data)[i]);
@@ -296,6 +296,7 @@ PyObject* m_share(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         settle_all();
         Storage* s = get(o);
+        MT_CHECK(s->device.is_cpu(), "_share_fd_: only available on CPU");
         share_storage(s, is_exported(s));
         return Py_BuildValue("in", shared_descriptor(s), static_cast<Py_ssize_t>(s->nbytes));
     });

@@ -393,6 +393,8 @@ PyObject* py_as_tensor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
             TensorRef shared = tensor_from_numpy(data, true);
             return moved_to(std::move(shared), dtype, to_device, device).release()->py();
         }
+        if (TensorRef shared = tensor_over_storage(data, dtype))
+            return moved_to(std::move(shared), dtype, to_device, device).release()->py();
         return announced(moved_to(tensor_from_data(data, dtype), DType::Undefined, to_device, device)).release()->py();
     });
 }
@@ -482,6 +484,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
             t = TensorRef::share(&as_tensor(o));
         } else if (numpy_array_check(o) || numpy_scalar_check(o)) {
             t = tensor_from_numpy(o, !copy);
+        } else if (PyCapsule_CheckExact(o)) {
+            t = tensor_from_dlpack(o);
         } else if (PyObject_HasAttrString(o, "__dlpack__")) {
             t = TensorRef::steal(reinterpret_cast<Tensor*>(from_dlpack_object(o, false, false)));
             if (!t) throw PythonError();
@@ -491,6 +495,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
             t = from_storage(storage, 0, IntSpan(&count, 1), IntSpan(&one, 1), as);
         } else if (PyObject_CheckBuffer(o)) {
             t = tensor_from_buffer(o, dtype == DType::Undefined ? default_dtype() : dtype, -1, 0);
+        } else if (TensorRef shared = tensor_over_storage(o, dtype)) {
+            t = std::move(shared);
         } else {
             MT_CHECK_VALUE(!never, "can't alias arbitrary sequence into a tensor.");
             if (!a[2]) to_device = a.device(2, &device);
@@ -549,6 +555,7 @@ TensorRef legacy(DType dtype, PyObject* given) {
     MT_CHECK_TYPE(count == 1,
                   "new() received an invalid combination of arguments: expected sizes or one sequence of data");
     MT_CHECK_TYPE(!PyUnicode_Check(first), "new(): invalid data type 'str'");
+    if (TensorRef shared = tensor_over_storage(first, dtype)) return shared;
     MT_CHECK_TYPE(PySequence_Check(first), "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
     return tensor_from_data(first, dtype);
 }
@@ -609,6 +616,45 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
 
 }  // namespace
 
+namespace {
+
+// Objects that are neither numbers nor the usual sequences, and may be storages.
+bool may_be_storage(PyObject* o) {
+    return !PyList_Check(o) && !PyTuple_Check(o) && !PyFloat_Check(o) && !PyLong_Check(o) && !PyUnicode_Check(o);
+}
+
+}  // namespace
+
+TensorRef tensor_over_storage(PyObject* o, DType dtype) {
+    if (!may_be_storage(o)) return TensorRef();
+    DType own = dtype;
+    PyObject* bytes = Py_NewRef(o);
+    struct Owner {
+        PyObject*& o;
+        ~Owner() { Py_XDECREF(o); }
+    } owner{bytes};
+    if (!storage_of(o)) {
+        if (PyObject* inner = PyObject_GetAttrString(o, "_untyped_storage")) {
+            Py_SETREF(bytes, inner);
+        } else {
+            PyErr_Clear();
+            return TensorRef();
+        }
+        PyObject* typed = PyObject_GetAttrString(o, "dtype");
+        if (!typed) throw PythonError();
+        own = dtype_from_python(typed);
+        Py_DECREF(typed);
+    }
+    Storage* storage = storage_of(bytes);
+    if (!storage) return TensorRef();
+    if (dtype == DType::Undefined) dtype = bytes == o ? DType::Int64 : default_dtype();
+    if (own == DType::Undefined) own = dtype;
+    MT_CHECK(dtype == own, "Expected a Storage of type ", dtype_class_name(dtype), " or an UntypedStorage, but got ",
+             dtype_class_name(own));
+    int64_t count = static_cast<int64_t>(storage->nbytes) / itemsize(own), one = 1;
+    return from_storage(storage, 0, IntSpan(&count, 1), IntSpan(&one, 1), own);
+}
+
 TensorRef announced(TensorRef t) {
     if (g_thread.include.empty()) return t;
     return op_lift_fresh({Value::of(t.get())});
@@ -624,11 +670,18 @@ TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy) {
         return r;
     }
     MT_CHECK_TYPE(!PyUnicode_Check(data), "new(): invalid data type '", Py_TYPE(data)->tp_name, "'");
+    if (TensorRef shared = tensor_over_storage(data, dtype)) return shared;  // not copied, as in PyTorch
     if (array_list(data))
         warn(PyExc_UserWarning,
              "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
              "to a single numpy.ndarray with "
              "numpy.array() before converting to a tensor.");
+    if (is_float8(dtype) || dtype == DType::Complex32) {  // these are made by rounding
+        TensorRef wide = tensor_from_data(data, is_complex(dtype) ? DType::Complex64 : DType::Float32);
+        TensorRef r = empty_like(*wide, dtype);
+        copy_into(*r, *wide);
+        return r;
+    }
     Dims sizes = infer_shape(data);
     bool text_inside = false;
     if (dtype == DType::Undefined) {

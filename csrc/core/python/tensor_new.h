@@ -10,6 +10,9 @@ extern PyMethodDef
 
 // What a tensor made from `data` gets: `dtype` Undefined infers it from the data.
 TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy = true);
+// The tensor that shares a storage's memory; nothing for what is no storage. A typed one is refused unless it is of
+// `dtype`, or of the default one.
+TensorRef tensor_over_storage(PyObject* o, DType dtype);
 // A tensor made of data, as modes that watch dispatch (capture, functionalization) want it: they see it through an
 // operator.
 TensorRef announced(TensorRef t);

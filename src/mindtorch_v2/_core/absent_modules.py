@@ -5,12 +5,13 @@ Libraries and test suites import far more than they use. What none of these modu
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
 import types
 from collections.abc import Sequence
-from typing import Any, Never
+from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.unavailable import unavailable_names
@@ -71,8 +72,11 @@ _TABLE: dict[str, tuple[str, str]] = {
     "_vmap_internals": ("vmap", ""),
     "ao.nn.intrinsic": ("", "_FusedModule"),
     "ao.nn.intrinsic.quantized.dynamic": ("", ""),
-    "ao.nn.quantized": ("", ""),
+    "ao.nn.qat.modules": ("", ""),
+    "ao.nn.quantizable.modules": ("", ""),
+    "ao.nn.quantized": ("", "MaxPool2d"),
     "ao.nn.quantized.dynamic": ("", ""),
+    "ao.nn.quantized.modules": ("", ""),
     "ao.pruning": ("", "BaseSparsifier"),
     "ao.quantization.quantization_mappings": (
         "get_default_dynamic_quant_module_mappings get_default_qat_module_mappings get_default_qconfig_propagation_list",
@@ -184,7 +188,10 @@ class AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _no_such_name(module: str) -> Any:
-    def __getattr__(name: str) -> Never:
+    def __getattr__(name: str) -> types.ModuleType:
+        inside = f"{module.removeprefix('torch.')}.{name}"
+        if inside in _TABLE or inside in _PARENTS:
+            return importlib.import_module(_PACKAGE + inside)
         raise AttributeError(f"module '{module}' has no attribute '{name}': it is not implemented in mindtorch_v2")
 
     return __getattr__

@@ -34,6 +34,8 @@ class UntypedStorage(_C.StorageBase):
         return (self[place] for place in reversed(range(len(self))))
 
     def tolist(self) -> list[int]:
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
         return list(memoryview(self))
 
     def clone(self) -> UntypedStorage:
@@ -46,6 +48,8 @@ class UntypedStorage(_C.StorageBase):
         device = _C.device(device)
         if device.type == self.device.type:
             return self
+        if self.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         return UntypedStorage(self.nbytes(), device=device)
 
     def fill_(self, value: int) -> UntypedStorage:
@@ -62,9 +66,21 @@ class UntypedStorage(_C.StorageBase):
 
     def share_memory_(self) -> UntypedStorage:
         """Moves the bytes to memory that other processes can map; processes started after that write to the same bytes."""
-        if self.device.type == "cpu":
+        if self.device.type in ("cpu", "meta"):  # of the latter it says that it cannot
             self._share_fd_cpu_()
         return self
+
+    def _share_filename_cpu_(self) -> Any:
+        if self.device.type != "cpu":
+            raise RuntimeError("_share_filename_: only available on CPU")
+        raise NotImplementedError("storages are shared by descriptors, not by names: use share_memory_()")
+
+    def _write_file(self, f: Any, is_real_file: Any, save_size: Any, element_size: int) -> None:
+        """Write the bytes to an open file, after the number of elements as 8 bytes where `save_size` asks for it."""
+        content = bytes(memoryview(self.cpu()))
+        if save_size:
+            f.write((len(content) // element_size).to_bytes(8, sys.byteorder))
+        f.write(content)
 
     def get_device(self) -> int:
         return -1 if self.device.index is None else self.device.index

@@ -10,6 +10,7 @@ from typing import Any
 from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_function
 from mindtorch_v2._core.processor import get_cpu_capability
+from mindtorch_v2._core.unavailable import unavailable_function
 
 __all__ = ["NAMES"]
 
@@ -84,6 +85,32 @@ def _warn_deprecation() -> None:
     warnings.warn("Test message for TORCH_WARN_DEPRECATION", DeprecationWarning, stacklevel=2)
 
 
+class _ConvBackend(enum.Enum):
+    """PyTorch's ways of computing a convolution, by name: none of them computes here, and none is selected."""
+
+    CudaDepthwise2d = 0
+    CudaDepthwise3d = 1
+    Cudnn = 2
+    CudnnTranspose = 3
+    Empty = 4
+    Miopen = 5
+    MiopenDepthwise = 6
+    MiopenTranspose = 7
+    Mkldnn = 8
+    MkldnnEmpty = 9
+    Mps = 10
+    NnpackSpatial = 11
+    Overrideable = 12
+    Slow2d = 13
+    Slow3d = 14
+    SlowDilated2d = 15
+    SlowDilated3d = 16
+    SlowTranspose2d = 17
+    SlowTranspose3d = 18
+    Winograd3x3Depthwise = 19
+    Xnnpack2d = 20
+
+
 class _Executor:
     """Settings of TorchScript's executor, which is not here: each remembers what it was set to, and changes nothing."""
 
@@ -110,6 +137,7 @@ _SETTINGS = (
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
+        _ConvBackend,
         _TorchFunctionState,
         _WeakTensorRef,
         _data_address,
@@ -133,6 +161,7 @@ NAMES |= {
     "_jit_set_inline_everything_mode": _INLINE.set,
     "_jit_get_tracer_state_warn": _WARN.get,
     "_jit_set_tracer_state_warn": _WARN.set,
+    "_select_conv_backend": unavailable_function("torch._C._select_conv_backend", "convolutions have one kernel"),
     "has_lapack": True,
     "has_spectral": True,
     **{name: lambda *_: False for name in (*_NOBODY_FUSES, *_SETTINGS)},

@@ -5,11 +5,12 @@ from __future__ import annotations
 import collections
 import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from mindtorch_v2 import _C
 
-__all__ = ["counters", "is_compile_supported", "warn_once"]
+__all__ = ["LazyString", "counters", "is_compile_supported", "warn_once"]
 
 counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 """`counters["stats"]`: unique_graphs, calls_captured; `["frames"]`: total, ok; `["not_captured_whole"]` and
@@ -20,6 +21,16 @@ counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 def is_compile_supported(device_type: str) -> bool:
     """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
     return _C.device(device_type).type in ("cpu", "npu")
+
+
+class LazyString:
+    """A text that is made when it is asked for: what a function gives for the arguments."""
+
+    def __init__(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        self.func, self.args, self.kwargs = func, args, kwargs
+
+    def __str__(self) -> str:
+        return str(self.func(*self.args, **self.kwargs))
 
 
 def clone_input(x: Any, *, dtype: Any = None) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import _C
+from .._core.warn_once import is_due
 
 # The tensors of each after the first, as the warning names them.
 _TENSORS = {
@@ -30,7 +31,6 @@ _PRODUCT: dict[str, tuple[str, ...]] = {"ntntt": ("beta", "alpha"), "nttt": ("be
 _PRODUCT_METHOD: dict[str, tuple[str, ...]] = {"tnntt": ("beta", "alpha"), "tntt": ("beta",)}
 
 _functions: Mapping[str, Any] = {}
-_warned: list[str] = []
 
 
 def _orders(name: str, is_method: bool) -> dict[str, tuple[str, ...]]:
@@ -49,9 +49,8 @@ def _kind(value: Any) -> str:
 
 def _warn(name: str, is_method: bool, kinds: str, numbers: tuple[str, ...]) -> None:
     """Once in a process, whichever function comes first, as PyTorch does."""
-    if _warned:
+    if not is_due("deprecated order of arguments"):
         return
-    _warned.append(name)
     tensors = [f"Tensor {tensor}" for tensor in ("input", *_TENSORS[name.removesuffix("_")])]
     values = [f"Number {number}" for number in numbers]
     from_tensors, from_numbers = iter(tensors), iter(values)

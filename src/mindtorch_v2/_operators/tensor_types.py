@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.dtype import Size
-from mindtorch_v2._operators.table import aten
+from mindtorch_v2._operators.table import aten, class_name
 from mindtorch_v2._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class _TensorType(type):
 
 def _made(cls, args, device):
     name, dtype, home = cls.__name__, cls.dtype, cls.device
+    if home == "cuda":
+        raise TypeError(f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled.")
     if device is not None and _C.device(device).type != home:
         raise RuntimeError(f"legacy constructor expects device type: {home} but device type: {device} was passed")
     if len(args) == 1 and not isinstance(args[0], int):
@@ -54,6 +56,13 @@ def _made(cls, args, device):
             if data.dtype is not dtype:
                 raise TypeError(f"expected {name} (got {data.type()})")
             return data.detach()
+        if hasattr(data, "_untyped_storage") and data.dtype is not dtype:
+            raise RuntimeError(
+                f"Expected a Storage of type {class_name(dtype)} or an UntypedStorage, but got type "
+                f"{class_name(data.dtype)} for argument 1 'storage'"
+            )
+        if isinstance(data, _C.StorageBase) or hasattr(data, "_untyped_storage"):
+            return _C.as_tensor(data, dtype=dtype)
         return _C.tensor(data, dtype=dtype, device=home)
     if all(isinstance(size, int) for size in args):
         return aten.empty(args or (0,), dtype=dtype, device=home)
@@ -129,3 +138,14 @@ HalfTensor = make_type("HalfTensor", "float16")
 IntTensor = make_type("IntTensor", "int32")
 LongTensor = make_type("LongTensor", "int64")
 ShortTensor = make_type("ShortTensor", "int16")
+
+_CUDA_TYPES: dict[str, type] = {
+    name: make_type(name, dtype, "cuda", "torch.cuda")
+    for dtype, name in _NAMES.items()
+    if dtype[:4] not in ("comp", "uint") or dtype == "uint8"
+}
+"""The types of `torch.cuda`, which nothing is an instance of, and of which none can be made."""
+_tensor_classes = {
+    BFloat16Tensor, BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor,
+    ShortTensor, *_CUDA_TYPES.values(),
+}  # fmt: skip

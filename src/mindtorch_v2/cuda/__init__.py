@@ -119,4 +119,10 @@ def set_stream(stream: Any) -> None:
 def __getattr__(name: str) -> Any:
     if name in ("amp", "jiterator"):  # only loaded when asked for: `torch.amp` may still be loading
         return importlib.import_module(f"mindtorch_v2.cuda.{name}")
+    if name.endswith("Storage"):
+        from mindtorch_v2.storage import _CUDA_STORAGES as classes
+    else:
+        from mindtorch_v2._operators.tensor_types import _CUDA_TYPES as classes
+    if name in classes:
+        return classes[name]
     raise AttributeError(f"module 'mindtorch_v2.cuda' has no attribute {name!r}")

@@ -96,7 +96,7 @@ def _fill(input, mask, value) -> torch.Tensor:
 def _lowest(dtype) -> float:
     if dtype == torch.bool:
         return False
-    return -math.inf if dtype.is_floating_point else torch.iinfo(dtype).min
+    return -math.inf if dtype.is_floating_point or dtype.is_complex else torch.iinfo(dtype).min
 
 
 def _highest(dtype) -> float:

@@ -3,6 +3,7 @@
 from mindtorch_v2._core.unavailable import unavailable_class
 
 from ..autograd.profiler import record_function
+from . import itt
 from ._profile import profile, tensorboard_trace_handler
 from ._schedule import ProfilerAction, ProfilerActivity, schedule
 
@@ -10,6 +11,7 @@ __all__ = [
     "ExecutionTraceObserver",
     "ProfilerAction",
     "ProfilerActivity",
+    "itt",
     "kineto_available",
     "profile",
     "record_function",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ... import _C
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, composite
+from ..table import S, T, aten, class_name, composite, fill
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -33,10 +33,54 @@ def _float_power_dtype(base, exponent):
     return DTYPES["complex128" if complex_one else "float64"]
 
 
+def _check_float_power(written, which, base, exponent) -> None:
+    """RuntimeError unless the tensor to write to is of the dtype that the power has."""
+    dtype = _float_power_dtype(base, exponent)
+    if written.dtype != dtype:
+        raise RuntimeError(
+            f"the {which} has dtype {class_name(written.dtype)} but the operation's result requires dtype "
+            f"{class_name(dtype)}"
+        )
+
+
+_DOUBLE = T(3, 4, dtype="float64", low=0.5, high=2)
+
+for _overload, _exponent, _sample in (("Tensor", "Tensor", T(4, dtype="float64")), ("Scalar", "Scalar", 1.5)):
+
+    @composite(
+        f"float_power_.{_overload}(Tensor(a!) self, {_exponent} exponent) -> Tensor(a!)",
+        "`float_power` in place, of a tensor in double precision.",
+        bind="method",
+        tags="pointwise",
+        samples=[S(_DOUBLE, _sample)],
+        dtypes="",
+    )
+    def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
+        _check_float_power(self, "base given to float_power_", self, exponent)
+        return aten.pow_(self, exponent)
+
+
+for _overload, _self, _exponent in (
+    ("Tensor_Tensor_out", "Tensor", "Tensor"),
+    ("Scalar_out", "Scalar", "Tensor"),
+    ("Tensor_Scalar_out", "Tensor", "Scalar"),
+):
+
+    @composite(
+        f"float_power.{_overload}({_self} self, {_exponent} exponent, *, Tensor(a!) out) -> Tensor(a!)",
+        "`float_power` into a tensor in double precision.",
+        bind="function",
+        tags="pointwise",
+    )
+    def float_power_out(self: Tensor | Number, exponent: Tensor | Number, *, out: Tensor) -> Tensor:
+        _check_float_power(out, "output given to float_power", self, exponent)
+        return fill(out, aten.float_power(self, exponent))
+
+
 @composite(
     "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     "`self ** exponent` in double precision.",
-    bind="function method inplace out",
+    bind="function method",
     tags="pointwise",
     samples=[S(T(3, 4, low=0.5, high=2), T(4))],
 )
@@ -48,7 +92,7 @@ def float_power(self: Tensor, exponent: Tensor) -> Tensor:
 @composite(
     "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     "`self ** exponent` in double precision.",
-    bind="function method inplace out",
+    bind="function method",
     tags="pointwise",
     samples=[S(T(3, 4, low=0.5, high=2), 1.5)],
 )
@@ -59,7 +103,7 @@ def float_power_number(self: Tensor, exponent: Number) -> Tensor:
 @composite(
     "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
     "`self ** exponent` in double precision.",
-    bind="function out",
+    bind="function",
     tags="pointwise",
     samples=[S(1.5, T(3, 4))],
 )

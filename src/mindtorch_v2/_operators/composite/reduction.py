@@ -170,6 +170,8 @@ def diff(
 ) -> Tensor:
     if self.dim() < 1:
         raise RuntimeError("diff expects input to be at least one-dimensional")
+    for joined in (prepend, append):
+        _check_joined_to_diff(self, joined, dim)
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     if n == 0:
@@ -181,6 +183,20 @@ def diff(
         later, earlier = x.narrow(dim, 1, max(m - 1, 0)), x.narrow(dim, 0, max(m - 1, 0))
         x = later.logical_xor(earlier) if _is_bool(x) else later - earlier
     return x
+
+
+def _check_joined_to_diff(x, joined, dim) -> None:
+    """RuntimeError unless what is put before or behind has the sizes of `x` in all dimensions but `dim`."""
+    if joined is None:
+        return
+    if joined.dim() != x.dim():
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for i in range(x.dim()):
+        if i != dim % x.dim() and joined.size(i) != x.size(i):
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input.size({i}) = {x.size(i)}, but got tensor.size({i}) = {joined.size(i)}"
+            )
 
 
 def _is_bool(x) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 
-from ..table import S, T, aten, conj, like, op, pointwise, rule
+from ..table import S, T, aten, conj, like, like_exactly, op, pointwise, rule
 
 
 def _zeros(grad):
@@ -188,7 +188,7 @@ op(
     functional="hardshrink",
     tags="pointwise",
     out_tags="",
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": lambda grad, self, lambd: aten.hardshrink_backward(grad, self, lambd)},
     samples=[S(3, 4), S(T(3, 4), 0.1)],
 )

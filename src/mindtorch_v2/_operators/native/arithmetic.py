@@ -3,7 +3,7 @@
 import cmath
 import math
 
-from ..table import S, T, aten, conj, like, op, pointwise, rule
+from ..table import S, T, aten, conj, like_exactly, op, pointwise, rule
 
 
 def _scaled(grad, factor):
@@ -291,7 +291,7 @@ op(
     bind="function method inplace out",
     tags="core pointwise",
     linear="self",
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": lambda grad: -grad},
     samples=[S(3, 4)],
     dtypes="real complex",
@@ -424,7 +424,7 @@ op(
     bind="function method inplace out",
     tags="pointwise",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": _sgn_grad},
     samples=[S(3, 4)],
     dtypes="all",
@@ -436,7 +436,7 @@ op(
     bind="function method inplace out",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",

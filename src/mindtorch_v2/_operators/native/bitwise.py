@@ -1,6 +1,6 @@
 """Bitwise operators and shifts of integers and bool, greatest common divisor, least common multiple."""
 
-from ..table import S, T, like, op, pointwise
+from ..table import S, T, like_exactly, op, pointwise
 
 _INT = {"dtype": "int64", "low": -8, "high": 8}
 
@@ -43,7 +43,7 @@ op(
     "Bitwise complement; logical not for bool.",
     bind="function method inplace out",
     tags="core pointwise",
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad=None,
     samples=[S(T(3, 4, **_INT))],
     dtypes="integer bool",

@@ -1,6 +1,6 @@
 """Complex numbers: angle and conjugate."""
 
-from ..table import S, aten, like, op, rule
+from ..table import S, aten, like_exactly, op, rule
 
 
 def _angle_grad(grad, self):
@@ -27,7 +27,7 @@ op(
     batching="whole",
     tags="pointwise maybe_aliasing_or_mutating",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": lambda grad: aten.conj_physical(grad) if grad.is_complex() else grad},
     samples=[S(3, 4)],
     dtypes="all",

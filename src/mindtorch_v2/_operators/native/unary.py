@@ -2,7 +2,7 @@
 
 import math
 
-from ..table import S, T, aten, conj, like, op, pointwise
+from ..table import S, T, aten, conj, like_exactly, op, pointwise
 
 _POSITIVE = {"low": 0.5, "high": 3}
 _INSIDE = {"low": -0.9, "high": 0.9}
@@ -115,7 +115,7 @@ op(
     bind="function method inplace out",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",
@@ -183,7 +183,7 @@ op(
     bind="function method inplace out",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",
@@ -195,7 +195,7 @@ op(
     bind="function method inplace out",
     tags="pointwise",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": lambda grad: grad},
     samples=[S(3, 4)],
 )
@@ -290,7 +290,7 @@ op(
     bind="function method inplace out",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",
@@ -300,7 +300,7 @@ op(
     "Rounded to `decimals` decimal places, halves to even.",
     bind="function method inplace out",
     tags="pointwise",
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": _zeros},
     samples=[S(T(3, 4), decimals=2), S(T(3, 4), decimals=-1)],
 )
@@ -370,7 +370,7 @@ op(
     bind="function method inplace out",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like("self"),
+    meta=like_exactly("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",

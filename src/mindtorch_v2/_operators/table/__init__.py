@@ -5,7 +5,7 @@ from .formula import conj
 from .names import aten, bound, namespace
 from .returns import ReturnType, return_type
 from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
-from .rules import Rule, like, pointwise, reduce, rule
+from .rules import Rule, like, like_exactly, pointwise, reduce, rule
 from .samples import S, Sample, T, TensorSpec
 from .writing import class_name, fill
 
@@ -28,6 +28,7 @@ __all__ = [
     "facts_of",
     "fill",
     "like",
+    "like_exactly",
     "namespace",
     "op",
     "pointwise",
