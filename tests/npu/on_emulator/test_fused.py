@@ -28,8 +28,10 @@ def _whole(*sizes: int, high: int, dtype: Any = torch.int32) -> torch.Tensor:
 
 
 def _placed(value: Any, device: str, dtype: torch.dtype) -> Any:
+    """An argument on a device in the dtype of a case: float32 stands for it, float64 for what is float32 beside any."""
     if isinstance(value, torch.Tensor):
-        return value.to(device, dtype if value.dtype == torch.float32 else value.dtype)
+        to = {torch.float32: dtype, torch.float64: torch.float32}.get(value.dtype, value.dtype)
+        return value.to(device, to)
     if isinstance(value, list):
         return [_placed(each, device, dtype) for each in value]
     return value
@@ -53,6 +55,11 @@ _EXPERTS = _whole(6, 2, high=4)
 _SORTED = torch.argsort(_EXPERTS.flatten().long(), stable=True)
 _PLACES = torch.argsort(_SORTED).to(torch.int32)
 
+
+_PAGES = {"block_table": torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), "block_size": 16}
+_PK_CACHE, _PV_CACHE = (_x(4, 16, 8, seed=seed) for seed in (5, 6))
+_INT8 = {"dtype": torch.int8}
+_GROUPS = torch.tensor([2, 5])
 
 # Further calls than the rows' samples, by row: arguments, and keywords.
 CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
@@ -106,6 +113,63 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
                 "sparse_mode": 3,
             },
         ),
+    ],
+    "npu::npu_fused_infer_attention_score": [
+        ([_Q, _K, _V], {"num_heads": 2, "scale": 0.5, "atten_mask": _MASK, "softmax_lse_flag": True}),
+        ([_Q, _K, _V], {"num_heads": 2, "actual_seq_lengths": [5, 3], "actual_seq_lengths_kv": [6, 2]}),
+        (
+            [_Q[:, :1], _PK_CACHE, _PV_CACHE],
+            {**_PAGES, "num_heads": 2, "actual_seq_lengths_kv": [20, 3], "softmax_lse_flag": True},
+        ),
+        (
+            [_PQ, _PK[:, :2], _PV[:, :2]],
+            {"num_heads": 4, "num_key_value_heads": 2, "input_layout": "TND", "actual_seq_lengths": [3, 7]}
+            | {"actual_seq_lengths_kv": [4, 9], "atten_mask": _causal(), "sparse_mode": 3, "softmax_lse_flag": True},
+        ),
+        (
+            [_x(2, 2, 3, 8), _x(2, 1, 5, 8), _x(2, 1, 5, 8, seed=1)],
+            {"num_heads": 2, "num_key_value_heads": 1, "input_layout": "BNSD", "pse_shift": _x(1, 2, 3, 5)}
+            | {"query_rope": _x(2, 2, 3, 4), "key_rope": _x(2, 1, 5, 4)},
+        ),
+    ],
+    "npu::npu_fused_infer_attention_score_v2": [
+        ([_Q, _K, _V], {"num_query_heads": 2, "softmax_scale": 0.5, "return_softmax_lse": True}),
+        (
+            [_x(2, 3, 2, 8), _x(2, 5, 2, 8), _x(2, 5, 2, 8, seed=1)],
+            {"num_query_heads": 2, "input_layout": "BSND", "query_rope": _x(2, 3, 2, 4), "key_rope": _x(2, 5, 2, 4)},
+        ),
+    ],
+    "npu::npu_grouped_matmul": [
+        ([[_x(3, 8), _x(5, 8)], [_x(8, 4), _x(8, 6)]], {"bias": [_x(4), _x(6)], "group_type": -1}),
+        ([[_x(7, 8)], [_x(2, 8, 4)]], {"group_list": _GROUPS, "group_type": 0, "split_item": 2}),
+        (
+            [[_x(7, 8)], [_x(2, 8, 4)]],
+            {"bias": [_x(2, 4)], "group_list": _GROUPS, "group_type": 0, "split_item": 3, "group_list_type": 1},
+        ),
+        ([[_x(8, 7)], [_x(7, 4)]], {"group_list": torch.tensor([2, 7]), "group_type": 2, "split_item": 3}),
+        (
+            [[_whole(7, 8, high=9, **_INT8)], [_whole(2, 8, 4, high=9, **_INT8)]],
+            {"scale": [_x(2, 4).double()], "per_token_scale": [_x(7).double()], "group_list": _GROUPS, "group_type": 0}
+            | {"split_item": 2, "output_dtype": 15},
+        ),
+    ],
+    "npu::npu_quant_matmul": [
+        ([_whole(5, 8, high=9, **_INT8), _whole(8, 4, high=9, **_INT8), _x(4).abs().double()], {"output_dtype": 5}),
+        (
+            [_whole(5, 8, high=9, **_INT8), _whole(8, 4, high=9, **_INT8), _x(4).abs().double()],
+            {"pertoken_scale": _x(5).double(), "bias": _whole(4, high=9), "output_dtype": 15},
+        ),
+        (
+            [_whole(5, 8, high=9, **_INT8), _whole(8, 4, high=9, **_INT8), (_x(4).abs() / 9).double()],
+            {"offset": _x(4).double()},
+        ),
+    ],
+    "npu::npu_incre_flash_attention": [
+        ([_Q[:, :1], _K, _V], {"num_heads": 2, "scale_value": 0.5, "actual_seq_lengths": [6, 4]}),
+        ([_Q[:, :1], _PK_CACHE, _PV_CACHE], {**_PAGES, "num_heads": 2, "actual_seq_lengths": [20, 3]}),
+    ],
+    "npu::npu_prompt_flash_attention": [
+        ([_Q, _K, _V], {"num_heads": 2, "scale_value": 0.5, "next_tokens": 2147483647, "atten_mask": _MASK}),
     ],
     "npu::npu_moe_compute_expert_tokens": [([_whole(9, high=5).sort()[0], 5], {})],
     "npu::npu_moe_finalize_routing": [
@@ -165,18 +229,7 @@ def _of_call(name: str, index: int) -> Callable[[str, str], tuple[list[Any], dic
     def make(device: str, dtype: str) -> tuple[list[Any], dict[str, Any]]:
         args, kwargs = CALLS[name][index]
         to = getattr(torch, dtype)
-        single = {  # statistics are float32 beside operands of any dtype
-            key: value.to(device, torch.float32)
-            for key, value in kwargs.items()
-            if isinstance(value, torch.Tensor) and value.dtype == torch.float64
-        }
-        placed = [
-            value.to(device, torch.float32)
-            if isinstance(value, torch.Tensor) and value.dtype == torch.float64
-            else _placed(value, device, to)
-            for value in args
-        ]
-        return placed, {key: single.get(key, _placed(value, device, to)) for key, value in kwargs.items()}
+        return _placed(args, device, to), {key: _placed(value, device, to) for key, value in kwargs.items()}
 
     return make
 

@@ -45,8 +45,10 @@ def _checked(acl_format):
 
 
 def get_npu_format(self: torch.Tensor) -> int:
-    """The number of the format that a tensor was cast to; ND (2) for any other tensor."""
-    return int(self.__dict__.get("_npu_format", Format.ND))
+    """The number of the format that a tensor, or what it is a view of, was cast to; ND (2) for any other tensor."""
+    if "_npu_format" in self.__dict__ or self._base is None:
+        return int(self.__dict__.get("_npu_format", Format.ND))
+    return int(self._base.__dict__.get("_npu_format", Format.ND))
 
 
 def npu_format_cast(

@@ -7,7 +7,7 @@
         return None if rotate is not None else (self, r1, r2, _MODES[rotary_mode], OUT[0])
 
 The results are made in the sizes and dtypes that the row's composition gives on meta tensors, which also holds the arguments
-to what is documented; both are kept by the arguments' sizes. The composition itself computes, on the device, what the
+to what is documented; both are kept by the arguments' sizes. Where a composition reads numbers, `results=` makes them. The composition itself computes, on the device, what the
 operator does not take: float64, where the function returns None, and everything where the installed CANN has no such operator,
 which is said once.
 """
@@ -168,7 +168,9 @@ class _Present:
 present = _Present()
 
 
-def _run(row: Row, symbol: str, arrange: Callable[..., Any]) -> Callable[..., Any]:
+def _run(
+    row: Row, symbol: str, arrange: Callable[..., Any], make: Callable[..., list[Any]] | None
+) -> Callable[..., Any]:
     binding, kept = _Binding(row), dict[Any, Any]()
     body = row.body
     assert body is not None
@@ -189,18 +191,21 @@ def _run(row: Row, symbol: str, arrange: Callable[..., Any]) -> Callable[..., An
         name = chosen.symbol if isinstance(chosen, Use) else chosen
         if not present(row, name):
             return body(*args, **kwargs)
-        key = tuple([_form(value) for value in values])
-        form = kept.get(key)
-        if form is None:
-            form = _form_of_result(binding.call(body, _on_meta(values)))
-            if len(kept) >= _KEPT:
-                kept.clear()
-            kept[key] = form
-        device = _device(values)
-        results = [
-            _made(each, device) if place is None else values[place]
-            for each, place in zip([form] if len(written) == 1 else form or [], written, strict=True)
-        ]
+        if make is not None:
+            results = make(*values)
+        else:
+            key = tuple([_form(value) for value in values])
+            form = kept.get(key)
+            if form is None:
+                form = _form_of_result(binding.call(body, _on_meta(values)))
+                if len(kept) >= _KEPT:
+                    kept.clear()
+                kept[key] = form
+            device = _device(values)
+            results = [
+                _made(each, device) if place is None else values[place]
+                for each, place in zip([form] if len(written) == 1 else form or [], written, strict=True)
+            ]
         operator(name).run(*[results[value.number] if isinstance(value, _Out) else value for value in ordered])
         return None if not results else results[0] if len(results) == 1 else tuple(results)
 
@@ -234,17 +239,30 @@ def _wanted(values: Sequence[Any]) -> bool:
     )
 
 
-def _register(name: str, symbol: str, arrange: Callable[..., Any], others: Sequence[str]) -> None:
+def _register(
+    name: str,
+    symbol: str,
+    arrange: Callable[..., Any],
+    others: Sequence[str] = (),
+    results: Callable[..., list[Any]] | None = None,
+) -> None:
     space, _, rest = name.partition("::")
     row = rows_of(space)[rest]
     assert row.body is not None
-    row.handle.impl("NPU", _run(row, symbol, arrange))
+    row.handle.impl("NPU", _run(row, symbol, arrange, results))
     if "CompositeImplicitAutograd" in row.handle.kernels():
         row.handle.impl("AutogradNPU", _differentiable(row, row.body))
     SYMBOLS[name] = ", ".join((symbol, *others))
 
 
-def fused(name: str, symbol: str, arguments: str | None = None, *, others: Sequence[str] = ()) -> Any:
+def fused(
+    name: str,
+    symbol: str,
+    arguments: str | None = None,
+    *,
+    others: Sequence[str] = (),
+    results: Callable[..., list[Any]] | None = None,
+) -> Any:
     """State that an ACLNN operator does the work of a row on NPUs.
 
     Args:
@@ -254,14 +272,15 @@ def fused(name: str, symbol: str, arguments: str | None = None, *, others: Seque
             left out, this decorates a function that takes the row's arguments and returns the operator's, in which `OUT[n]`
             stands for a result, or None where the composition is to compute.
         others: further operators that the function may choose, by `Use(symbol)` before the arguments.
+        results: makes the results from the row's arguments, where the composition cannot say their form on meta tensors.
     """
     if arguments is not None:
         space, _, rest = name.partition("::")
-        _register(name, symbol, _by_tokens(rows_of(space)[rest], arguments), others)
+        _register(name, symbol, _by_tokens(rows_of(space)[rest], arguments), others, results)
         return None
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        _register(name, symbol, function, others)
+        _register(name, symbol, function, others, results)
         return function
 
     return decorate

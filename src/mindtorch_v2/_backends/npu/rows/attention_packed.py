@@ -168,7 +168,7 @@ def _npu_matmul_add_fp32(x: Any, weight: Any, C: Any) -> None:
     aten.add_(C, aten.matmul(x.to(C.dtype).transpose(0, 1), weight.to(C.dtype)))
 
 
-def _no_workspace(like):
+def no_workspace(like):
     """Nothing: the composition takes its memory as it goes."""
     return aten.empty([0], dtype=DTYPES["uint8"], device=like.device)
 
@@ -184,7 +184,7 @@ def _npu_paged_attention_get_workspace(
     query: Any, key_cache: Any, value_cache: Any, num_kv_heads: int, num_heads: int, scale_value: float,
     block_table: Any, context_lens: Any, out: Any,
 ) -> Any:  # fmt: skip
-    return _no_workspace(query)
+    return no_workspace(query)
 
 
 @composite(
@@ -205,7 +205,7 @@ def _npu_paged_attention_get_workspace(
     grad=no_gradient("_npu_fused_infer_attention_score_get_max_workspace", "query", "key", "value"),
 )
 def _npu_fused_infer_attention_score_get_max_workspace(query: Any, key: Any, value: Any, **options: Any) -> Any:
-    return _no_workspace(query)
+    return no_workspace(query)
 
 
 @composite(
@@ -227,7 +227,7 @@ def _npu_fused_infer_attention_score_get_max_workspace(query: Any, key: Any, val
     grad=no_gradient("_npu_fused_infer_attention_score_v2_get_max_workspace", "query", "key", "value"),
 )
 def _npu_fused_infer_attention_score_v2_get_max_workspace(query: Any, key: Any, value: Any, **options: Any) -> Any:
-    return _no_workspace(query)
+    return no_workspace(query)
 
 
 def _into(operator, results, targets) -> tuple:

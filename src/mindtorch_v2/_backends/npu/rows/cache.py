@@ -55,6 +55,15 @@ def _npu_reshape_and_cache(key: Any, value: Any, key_cache: Any, value_cache: An
 
 
 @composite(
+    "atb::_npu_reshape_and_cache_siso(Tensor key, Tensor(a!) key_cache, Tensor slot_indices) -> ()",
+    "Keys of tokens written to their slots of a paged cache.",
+    explicit=True,
+)
+def _npu_reshape_and_cache_siso(key: Any, key_cache: Any, slot_indices: Any) -> None:
+    _put("_npu_reshape_and_cache_siso", key, key_cache, slot_indices)
+
+
+@composite(
     "npu::npu_scatter_pa_kv_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, "
     "Tensor slot_mapping, *, Tensor? compress_lens=None, Tensor? compress_seq_offsets=None, Tensor? seq_lens=None, "
     "str? cache_mode='PA_NZ') -> ()",
@@ -135,7 +144,6 @@ def npu_scatter_pa_cache(
     key: Any, slot_mapping: Any, *, compress_lens: Any = None, compress_seq_offsets: Any = None, seq_lens: Any = None,
     key_cache: Any,
 ) -> Any:  # fmt: skip
-    operator = "npu_scatter_pa_cache"
     operator = "npu_scatter_pa_cache"
     require_absent(operator, compress_lens=compress_lens, compress_seq_offsets=compress_seq_offsets, seq_lens=seq_lens)
     _put(operator, key, key_cache, slot_mapping)

@@ -300,7 +300,9 @@ def npu_moe_init_routing_v2(
     expanded, scales = aten.index_select(x, 0, token), aten.empty([0], dtype=DTYPES["float32"], device=x.device)
     expert = aten.index_select(flat, 0, rows) - first
     if quant_mode == 1:
-        smooth = None if scale is None else aten.index_select(scale, 0, expert if scale.shape[0] > 1 else expert * 0)
+        smooth = None
+        if scale is not None and rows.numel():
+            smooth = aten.index_select(scale, 0, expert if scale.shape[0] > 1 else expert * 0)
         expanded, scales = quantized_by_row(operator, wide(expanded) if smooth is None else wide(expanded) * smooth)
     elif quant_mode == 0:
         empty = expanded.numel() == 0

@@ -206,3 +206,27 @@ def npu_group_norm_silu(input: Any, weight: Any, bias: Any, group: int, eps: flo
     require(c % group == 0, "npu_group_norm_silu", f"group must divide the {c} channels, but it is {group}")
     y, mean, rstd = aten.native_group_norm(input, weight, bias, n, c, math.prod(input.shape[2:]), group, eps)
     return aten.silu(y), mean, rstd
+
+
+@composite(
+    "npu::npu_group_norm_swish(Tensor input, int num_groups, Tensor weight, Tensor bias, float? eps=1e-5, float? "
+    "swish_scale=1.0) -> (Tensor, Tensor, Tensor)",
+    "y sigmoid(swish_scale y) of the group norm y; its mean and reciprocal deviation of each group.",
+    samples=[S(T(2, 6, 3, 3), 2, T(6), T(6)), S(T(2, 4, 5), 4, T(4), T(4), 1e-5, 0.5)],
+)
+def npu_group_norm_swish(
+    input: Any, num_groups: int, weight: Any, bias: Any, eps: Any = 1e-5, swish_scale: Any = 1.0,
+) -> tuple:  # fmt: skip
+    operator = "npu_group_norm_swish"
+    require_dtype(operator, "input", input, HALF_AND_FLOAT)
+    require(input.dim() >= 2, operator, f"input must have at least 2 dimensions, but it has {input.dim()}")
+    n, c = input.shape[0], input.shape[1]
+    require(
+        num_groups > 0 and c % num_groups == 0,
+        operator,
+        f"num_groups must divide the {c} channels, but it is {num_groups}",
+    )
+    y, mean, rstd = aten.native_group_norm(
+        input, weight, bias, n, c, math.prod(input.shape[2:]), num_groups, 1e-5 if eps is None else eps
+    )
+    return y * aten.sigmoid((1.0 if swish_scale is None else swish_scale) * y), mean, rstd

@@ -80,7 +80,6 @@ def npu_apply_adam(
     use_locking: Any, use_nesterov: Any, *, var: Any, m: Any, v: Any,
 ) -> tuple:  # fmt: skip
     operator = "npu_apply_adam"
-    operator = "npu_apply_adam"
     for name, x in (("m", m), ("v", v), ("grad", grad)):
         require(
             x.shape == var.shape,

@@ -163,7 +163,11 @@ def npu_mrope(
 ) -> tuple:  # fmt: skip
     operator = "npu_mrope"
     require_choice(operator, "rotary_mode", rotary_mode, ("half", "interleave"))
-    require_choice(operator, "cache_mode", cache_mode, ("default", "interleave"))
+    require(
+        cache_mode in ("default", "interleave"),
+        operator,
+        f"cache_mode only support default or interleave, but it is {cache_mode!r}",
+    )
     chosen = cos_sin_cache[positions]  # (tokens, D) or (m, tokens, D)
     cos, sin = aten.chunk(chosen, 2, -1)
     if positions.dim() == 2 and mrope_section and any(mrope_section):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
-from .checks import no_gradient, require, require_absent, require_choice, wide
+from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 
 # torch_npu numbers dtypes as PyTorch's C++ does, and those of its own from 290 on.
 _CODES = {1: "int8", 3: "int32", 5: "float16", 6: "float32", 15: "bfloat16", 16: "quint4x2", 23: "float8_e5m2",
@@ -124,6 +124,56 @@ def npu_dynamic_quant_asymmetric(
     offset = _LIMITS[name] - largest / scale
     y = _stored(x / scale.unsqueeze(-1) + offset.unsqueeze(-1), name)
     return y, scale.to(DTYPES["float32"]), offset.to(DTYPES["float32"])
+
+
+def _factors(operator: str, values: Any, group_index: Any, counted: bool, rows: int) -> Any:
+    """The row of `values` (groups, width) that belongs to each of `rows` rows; `values` itself without groups."""
+    if values is None or group_index is None:
+        return None if values is None else wide(values)
+    require(
+        values.shape[0] == group_index.numel(),
+        operator,
+        f"smooth_scales and offsets must have a row for each of the {group_index.numel()} groups, but they have "
+        f"{values.shape[0]}",
+    )
+    ends = group_index.to(DTYPES["int64"])
+    ends = aten.cumsum(ends, 0) if counted else ends
+    group = aten.searchsorted(ends, aten.arange(rows, device=values.device), right=True)
+    return aten.index_select(wide(values), 0, group.clamp(max=values.shape[0] - 1))
+
+
+@composite(
+    "npu::npu_swiglu_quant(Tensor x, *, Tensor? smooth_scales=None, Tensor? offsets=None, Tensor? group_index=None, bool "
+    "activate_left=False, int quant_mode=0, int group_list_type=0, ScalarType? dst_type=None) -> (Tensor, Tensor)",
+    "One half times silu of the other (the right one unless `activate_left`), rounded to int8: by scales and offsets that are "
+    "given (quant_mode 0), or each row by its largest (1); and what those rows were multiplied by.",
+    explicit=True,
+    grad=no_gradient("npu_swiglu_quant", "x"),
+    samples=[S(T(3, 8, grad=False), quant_mode=1)],
+)
+def npu_swiglu_quant(
+    x: Any, *, smooth_scales: Any = None, offsets: Any = None, group_index: Any = None, activate_left: bool = False,
+    quant_mode: int = 0, group_list_type: int = 0, dst_type: Any = None,
+) -> tuple:  # fmt: skip
+    operator = "npu_swiglu_quant"
+    require_dtype(operator, "x", x, HALF_AND_FLOAT)
+    require_choice(operator, "quant_mode", quant_mode, (0, 1))
+    require_choice(operator, "group_list_type", group_list_type, (0, 1))
+    require(quant_mode == 1 or smooth_scales is not None, operator, "smooth_scales is needed with quant_mode 0")
+    require(x.shape[-1] % 2 == 0, operator, f"the last dimension must be even, but it is {x.shape[-1]}")
+    name = dtype_named(operator, dst_type, ("int8",))
+    left, right = aten.chunk(wide(x), 2, -1)
+    y = aten.silu(left) * right if activate_left else left * aten.silu(right)
+    y = y.reshape(-1, y.shape[-1])
+    factor = _factors(operator, smooth_scales, group_index, group_list_type == 1, y.shape[0])
+    y = y if factor is None else y * factor
+    shape = [*x.shape[:-1], x.shape[-1] // 2]
+    if quant_mode == 0:
+        shift = _factors(operator, offsets, group_index, group_list_type == 1, y.shape[0])
+        y = y if shift is None else y + shift
+        return _stored(y, name).reshape(shape), aten.zeros(shape[:-1], dtype=DTYPES["float32"], device=x.device)
+    scale = _LIMITS[name] / y.abs().amax([-1])
+    return _stored(y * scale.unsqueeze(-1), name).reshape(shape), scale.reshape(shape[:-1]).to(DTYPES["float32"])
 
 
 @composite(

@@ -60,7 +60,8 @@ def _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, kind) 
     "npu::npu_grouped_matmul_swiglu_quant(Tensor x, Tensor weight, Tensor group_list, Tensor weight_scale, Tensor "
     "x_scale, *, Tensor? bias=None, Tensor? offset=None) -> (Tensor, Tensor, Tensor)",
     "Runs of 8-bit rows by their groups' matrices and both scales, gated (silu of the first half times the second), "
-    "rounded to int8 by their largest; those, their scales, and an empty offset.",
+    "rounded to int8 by their largest; those, their scales, and 0 for an offset. Weights are (groups, K, N), or in blocks of "
+    "(16, 32): (groups, N / 32, K / 16, 16, 32).",
     explicit=True,
     grad=no_gradient("npu_grouped_matmul_swiglu_quant", "weight_scale", "x_scale"),
 )
@@ -69,8 +70,15 @@ def npu_grouped_matmul_swiglu_quant(
 ) -> tuple:  # fmt: skip
     operator = "npu_grouped_matmul_swiglu_quant"
     require_absent(operator, bias=bias, offset=offset)
+    if weight.dim() == 5:
+        require(
+            tuple(weight.shape[3:]) == (16, 32) and weight.dtype == DTYPES["int8"],
+            operator,
+            f"a weight in blocks must be int8 and end in (16, 32), but it is {weight.dtype} of {list(weight.shape)}",
+        )
+        weight = weight.permute([0, 2, 3, 1, 4]).reshape(weight.shape[0], weight.shape[2] * 16, weight.shape[1] * 32)
     y, scale = _swiglu_quant(operator, x, [weight], group_list, [weight_scale], x_scale, 0)
-    return y, scale, aten.empty([0], dtype=_FLOAT32, device=x.device)
+    return y, scale, aten.zeros([], dtype=_FLOAT32, device=x.device)
 
 
 @composite(
