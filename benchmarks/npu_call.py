@@ -10,6 +10,7 @@ import statistics
 import time
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu.aclnn import operator
 
 
 def microseconds(call, times=500, rounds=21):
@@ -29,11 +30,18 @@ def main():
     a, b = (torch.ones(4, 4, device="npu") for _ in range(2))
     weight = torch.ones(4, 4, device="npu", requires_grad=True)
     here = torch.ones(4, 4)
+    gain, shift = (torch.ones(4, device="npu") for _ in range(2))
+    results = [torch.empty(4, n, device="npu") for n in (4, 1, 1, 4)]
+    layer_norm = operator("aclnnAddLayerNorm")  # of eleven arguments, eight of them tensors
+    npu = torch.ops.npu
     cases = {
         "add, a new result": lambda: torch.add(a, b),
         "add_, in place": lambda: a.add_(b),
         "mul by a number": lambda: a * 2.0,
         "add, recorded for its gradient": lambda: torch.add(weight, b),
+        "ACLNN alone, 11 arguments": lambda: layer_norm.run(a, b, gain, shift, None, 1e-5, True, *results),
+        "npu_rms_norm: two results": lambda: npu.npu_rms_norm(a, gain),
+        "npu_add_layer_norm: four results": lambda: npu.npu_add_layer_norm(a, b, gain, shift, 1e-5, True),
         "empty: memory only": lambda: torch.empty(4, 4, device="npu"),
         "the same add on the CPU": lambda: torch.add(here, here),
     }

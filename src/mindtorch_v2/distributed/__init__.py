@@ -12,10 +12,12 @@ from mindtorch_v2.distributed._operations import *
 from mindtorch_v2.distributed.distributed_c10d import *
 from mindtorch_v2.distributed.distributed_c10d import _all_gather_base, _reduce_scatter_base
 from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh
+from mindtorch_v2.nn.parallel._reducer import GradBucket
 
 __all__ = [
     *(name for name in distributed_c10d.__all__ if not name.startswith("_")),
     "DeviceMesh",
+    "GradBucket",
     "distributed_c10d",
     "init_device_mesh",
 ]

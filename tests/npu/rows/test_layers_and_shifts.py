@@ -258,3 +258,7 @@ def test_weights_in_blocks() -> None:
     ours = npu.npu_grouped_matmul_swiglu_quant(_t(x, torch.int8), _t(blocks, torch.int8), *arguments)
     torch.testing.assert_close(ours, plain, rtol=0, atol=0)
     assert ours[2].shape == ()
+    listed = npu.npu_grouped_matmul_swiglu_quant_v2(
+        _t(x, torch.int8), [_t(blocks, torch.int8)], [arguments[1]], arguments[2], arguments[0]
+    )
+    torch.testing.assert_close(listed, plain[:2], rtol=0, atol=0)

@@ -43,13 +43,26 @@ class _Out:
 OUT = tuple(_Out(number) for number in range(8))
 
 
-def _form(value: Any) -> Any:
-    """What of an argument decides the form of the results."""
-    if isinstance(value, _Tensor):
-        return value.shape, value.dtype
-    if isinstance(value, (list, tuple)):
-        return tuple(_form(each) for each in value)
-    return value
+def _forms(values: Sequence[Any]) -> tuple[tuple, Any, bool]:
+    """What of the arguments decides the form of the results, the device of the first on one, and whether any is float64."""
+    found: list[Any] = []
+    device, double = None, False
+    for value in values:
+        if isinstance(value, _Tensor):
+            dtype = value.dtype
+            if dtype is _FLOAT64:
+                double = True
+            if device is None and value.is_npu:
+                device = value.device
+            found.append(value.shape)
+            found.append(dtype)
+        elif value.__class__ is list or value.__class__ is tuple:
+            inner, its_device, its_double = _forms(value)
+            found.append(inner)
+            device, double = device or its_device, double or its_double
+        else:
+            found.append(value)
+    return tuple(found), device, double
 
 
 def _on_meta(value: Any) -> Any:
@@ -58,26 +71,6 @@ def _on_meta(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_on_meta(each) for each in value]
     return value
-
-
-def _device(values: Sequence[Any]) -> Any:
-    for value in values:
-        if isinstance(value, _Tensor) and value.device.type == "npu":
-            return value.device
-        if isinstance(value, (list, tuple)):
-            found = _device(value)
-            if found is not None:
-                return found
-    return None
-
-
-def _in_double(values: Sequence[Any]) -> bool:
-    return any(
-        value.dtype == _FLOAT64
-        if isinstance(value, _Tensor)
-        else isinstance(value, (list, tuple)) and _in_double(value)
-        for value in values
-    )
 
 
 def _by_tokens(row: Row, tokens: str) -> Callable[..., tuple]:
@@ -184,7 +177,8 @@ def _run(
 
     def compute(*args: Any, **kwargs: Any) -> Any:
         values = binding.values(args, kwargs)
-        arranged = None if _in_double(values) else arrange(*values)
+        key, device, double = _forms(values)
+        arranged = None if double else arrange(*values)
         if arranged is None:
             return body(*args, **kwargs)
         chosen, *ordered = arranged if isinstance(arranged[0], Use) else (symbol, *arranged)
@@ -194,14 +188,12 @@ def _run(
         if make is not None:
             results = make(*values)
         else:
-            key = tuple([_form(value) for value in values])
             form = kept.get(key)
             if form is None:
                 form = _form_of_result(binding.call(body, _on_meta(values)))
                 if len(kept) >= _KEPT:
                     kept.clear()
                 kept[key] = form
-            device = _device(values)
             results = [
                 _made(each, device) if place is None else values[place]
                 for each, place in zip([form] if len(written) == 1 else form or [], written, strict=True)

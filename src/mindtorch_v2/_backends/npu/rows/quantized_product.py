@@ -56,6 +56,18 @@ def _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, kind) 
     return tuple(made)
 
 
+def _by_rows(operator, weight) -> Any:
+    """A weight (groups, K, N) of one in blocks of (16, 32); any other as it is."""
+    if weight.dim() != 5:
+        return weight
+    require(
+        tuple(weight.shape[3:]) == (16, 32) and weight.dtype == DTYPES["int8"],
+        operator,
+        f"a weight in blocks must be int8 and end in (16, 32), but it is {weight.dtype} of {list(weight.shape)}",
+    )
+    return weight.permute([0, 2, 3, 1, 4]).reshape(weight.shape[0], weight.shape[2] * 16, weight.shape[1] * 32)
+
+
 @composite(
     "npu::npu_grouped_matmul_swiglu_quant(Tensor x, Tensor weight, Tensor group_list, Tensor weight_scale, Tensor "
     "x_scale, *, Tensor? bias=None, Tensor? offset=None) -> (Tensor, Tensor, Tensor)",
@@ -70,14 +82,7 @@ def npu_grouped_matmul_swiglu_quant(
 ) -> tuple:  # fmt: skip
     operator = "npu_grouped_matmul_swiglu_quant"
     require_absent(operator, bias=bias, offset=offset)
-    if weight.dim() == 5:
-        require(
-            tuple(weight.shape[3:]) == (16, 32) and weight.dtype == DTYPES["int8"],
-            operator,
-            f"a weight in blocks must be int8 and end in (16, 32), but it is {weight.dtype} of {list(weight.shape)}",
-        )
-        weight = weight.permute([0, 2, 3, 1, 4]).reshape(weight.shape[0], weight.shape[2] * 16, weight.shape[1] * 32)
-    y, scale = _swiglu_quant(operator, x, [weight], group_list, [weight_scale], x_scale, 0)
+    y, scale = _swiglu_quant(operator, x, [_by_rows(operator, weight)], group_list, [weight_scale], x_scale, 0)
     return y, scale, aten.zeros([], dtype=_FLOAT32, device=x.device)
 
 
@@ -107,6 +112,7 @@ def npu_grouped_matmul_swiglu_quant_v2(
         ("dequant_mode", dequant_mode, (0, None)), ("quant_mode", quant_mode, (0, None)), ("quant_dtype", quant_dtype, (1, None)),
     ):  # fmt: skip
         require_choice(operator, name, value, allowed)
+    weight = [_by_rows(operator, each) for each in weight]
     return _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, group_list_type or 0)
 
 
