@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.npu.torch_npu import atb, get_npu_format, npu_format_cast
+from mindtorch_v2.npu.torch_npu import _C, atb, get_npu_format, npu_format_cast
 
 npu = torch.ops.npu
 _RANDOM = np.random.default_rng(7)
@@ -246,6 +246,13 @@ def test_keys_alone_are_written_to_their_slots() -> None:
 def test_a_view_has_the_format_of_its_base() -> None:
     x = npu_format_cast(torch.zeros(4, 8), 29)
     assert (get_npu_format(x), get_npu_format(x.view(8, 4)), get_npu_format(x + 1)) == (29, 29, 2)
+
+
+def test_the_option_of_formats_is_told_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for allowed, told in ((True, b"enable"), (False, b"disable")):
+        monkeypatch.setattr(torch.npu.config, "allow_internal_format", allowed)
+        assert _C._npu_getOption("ALLOW_INTERNAL_FORMAT") == told
+    assert _C._npu_getOption("another") is None
 
 
 def test_weights_in_blocks() -> None:

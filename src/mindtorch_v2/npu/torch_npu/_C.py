@@ -13,11 +13,11 @@ from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
 __all__ = ["_NPUTaskGroupHandle", "_distributed_c10d"]
 
 _distributed_c10d = types.SimpleNamespace(ProcessGroupHCCL=ProcessGroupHCCL)
-_OPTIONS = {"ALLOW_INTERNAL_FORMAT": lambda: "enable" if torch.npu.config.allow_internal_format else "disable"}
+_OPTIONS = {"ALLOW_INTERNAL_FORMAT": lambda: b"enable" if torch.npu.config.allow_internal_format else b"disable"}
 
 
-def _npu_getOption(name: str) -> str | None:
-    """The value of an option as torch_npu keeps it; None for one that was not set."""
+def _npu_getOption(name: str) -> bytes | None:
+    """The value of an option as torch_npu keeps it, in bytes; None for one that was not set."""
     return _OPTIONS.get(name, lambda: None)()
 
 
