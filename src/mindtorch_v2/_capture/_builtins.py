@@ -58,7 +58,7 @@ def refusing(what: str, kind: Any) -> Callable[..., Any]:
     return handler
 
 
-def _reduce(trace, function, sequence, *initial):
+def _reduce(trace: Recorder, function, sequence, *initial):
     items = iter(trace.iteration.over(sequence))
     result = initial[0] if initial else next(items)
     for each in items:
@@ -66,7 +66,7 @@ def _reduce(trace, function, sequence, *initial):
     return result
 
 
-def _isinstance(trace, obj, classes) -> bool:
+def _isinstance(trace: Recorder, obj, classes) -> bool:
     classes = _flat(classes)
     if isinstance(obj, torch.Tensor):
         kind = trace.graph.real_class(obj)
@@ -106,11 +106,11 @@ def _flat(classes) -> list:
     return [classes]
 
 
-def _issubclass(trace, kind, classes) -> bool:
+def _issubclass(trace: Recorder, kind, classes) -> bool:
     return issubclass(kind, classes)
 
 
-def _getattr(trace, obj, name, *default):
+def _getattr(trace: Recorder, obj, name, *default):
     if not default:
         return trace.attributes.get(obj, name)
     try:
@@ -119,7 +119,7 @@ def _getattr(trace, obj, name, *default):
         return default[0]
 
 
-def _hasattr(trace, obj, name) -> bool:
+def _hasattr(trace: Recorder, obj, name) -> bool:
     try:
         trace.attributes.get(obj, name)
     except AttributeError:
@@ -127,23 +127,23 @@ def _hasattr(trace, obj, name) -> bool:
     return True
 
 
-def _setattr(trace, obj, name, value) -> None:
+def _setattr(trace: Recorder, obj, name, value) -> None:
     trace.attributes.set(value, obj, name)
 
 
-def _delattr(trace, obj, name) -> None:
+def _delattr(trace: Recorder, obj, name) -> None:
     trace.attributes.delete(obj, name)
 
 
-def _callable(trace, obj) -> bool:
+def _callable(trace: Recorder, obj) -> bool:
     return callable(obj)
 
 
-def _len(trace, obj):
+def _len(trace: Recorder, obj):
     return trace.items.length(obj)
 
 
-def _next(trace, iterator, *default):
+def _next(trace: Recorder, iterator, *default):
     step = look_up(type(iterator), "__next__")
     if type(step) is types.FunctionType:
         try:
@@ -157,13 +157,13 @@ def _next(trace, iterator, *default):
     return next(iterator, *default)
 
 
-def _iter(trace, obj, *sentinel):
+def _iter(trace: Recorder, obj, *sentinel):
     if sentinel:
         trace.refuse("iter() with a sentinel", "iteration")
     return iter(trace.iteration.over(obj))
 
 
-def _sum(trace, items, start=0):
+def _sum(trace: Recorder, items, start=0):
     for each in trace.iteration.over(items):
         start = trace.operators.binary("add", start, each)
     return start
@@ -204,11 +204,11 @@ def sort(trace: Recorder, items: Any, *, key: Any = None, reverse: bool = False)
     return [items[i] for i in order]
 
 
-def _any(trace, items) -> bool:
+def _any(trace: Recorder, items) -> bool:
     return any(trace.comparisons.truth(each) for each in trace.iteration.over(items))
 
 
-def _all(trace, items) -> bool:
+def _all(trace: Recorder, items) -> bool:
     return all(trace.comparisons.truth(each) for each in trace.iteration.over(items))
 
 
@@ -238,31 +238,31 @@ def _number(kind):
     return handler
 
 
-def _bool(trace, value=False):
+def _bool(trace: Recorder, value=False):
     return trace.comparisons.truth(value)
 
 
-def _str(trace, *args):
+def _str(trace: Recorder, *args):
     if len(args) == 1:
         return args[0] if type(args[0]) is str else trace.texts.of(args[0], 115, "")
     return str(*args)
 
 
-def _repr(trace, value):
+def _repr(trace: Recorder, value):
     return trace.texts.of(value, 114, "")
 
 
-def _format(trace, value, spec=""):
+def _format(trace: Recorder, value, spec=""):
     return trace.texts.of(value, -1, spec)
 
 
-def _hash(trace, value) -> int:
+def _hash(trace: Recorder, value) -> int:
     if not is_constant(value):
         trace.refuse("hash() of an object", "identity")
     return hash(value)
 
 
-def _type(trace, *args):
+def _type(trace: Recorder, *args):
     if len(args) != 1:
         trace.refuse("making a class", "class_definition")
     if isinstance(args[0], torch.Tensor):
@@ -272,29 +272,29 @@ def _type(trace, *args):
     return torch.Size if isinstance(args[0], RecordedSize) else type(args[0])
 
 
-def _range(trace, *args):
+def _range(trace: Recorder, *args):
     return range(*(a.__index__() if isinstance(a, RecordedNumber) else a for a in args))
 
 
-def _zip(trace, *iterables, strict=False):
+def _zip(trace: Recorder, *iterables, strict=False):
     return zip(*(trace.iteration.over(i) for i in iterables), strict=strict)
 
 
-def _map(trace, function, *iterables):
+def _map(trace: Recorder, function, *iterables):
     return (trace.calls.call(function, *each) for each in zip(*(trace.iteration.over(i) for i in iterables)))
 
 
-def _filter(trace, function, items):
+def _filter(trace: Recorder, function, items):
     if function is None:
         return (each for each in trace.iteration.over(items) if trace.comparisons.truth(each))
     return (each for each in trace.iteration.over(items) if trace.comparisons.truth(trace.calls.call(function, each)))
 
 
-def _enumerate(trace, items, start=0):
+def _enumerate(trace: Recorder, items, start=0):
     return enumerate(trace.iteration.over(items), start)
 
 
-def _reversed(trace, items):
+def _reversed(trace: Recorder, items):
     return iter([*trace.iteration.over(items)][::-1])
 
 
@@ -320,7 +320,7 @@ def _ordered(kind):
     return handler
 
 
-def _default_dict(trace, factory=None, *args, **kwargs):
+def _default_dict(trace: Recorder, factory=None, *args, **kwargs):
     wrapped = (
         None
         if factory is None
@@ -331,20 +331,20 @@ def _default_dict(trace, factory=None, *args, **kwargs):
     return collections.defaultdict(wrapped, *args, **kwargs)
 
 
-def _counter(trace, items=(), **kwargs):
+def _counter(trace: Recorder, items=(), **kwargs):
     items = trace.values.deep(items)
     if not trace.values.is_plain(items):
         trace.refuse("a Counter of objects", "call")
     return collections.Counter(items, **kwargs)
 
 
-def _super(trace, *args):
+def _super(trace: Recorder, *args):
     if len(args) != 2:
         trace.refuse("super() with these arguments", "super")
     return super(*args)
 
 
-def _partial(trace, function, *args, **kwargs):
+def _partial(trace: Recorder, function, *args, **kwargs):
     return functools.partial(function, *args, **kwargs)
 
 
@@ -358,20 +358,20 @@ def _plainly(kind):
     return handler
 
 
-def _size(trace, items=()):
+def _size(trace: Recorder, items=()):
     items = [*trace.iteration.over(items)]
     return RecordedSize(items) if any(isinstance(i, RecordedNumber) for i in items) else torch.Size(items)
 
 
-def _weak_ref(trace, *args) -> None:
+def _weak_ref(trace: Recorder, *args) -> None:
     trace.refuse("weak references cannot be captured", "identity")
 
 
-def _object(trace):
+def _object(trace: Recorder):
     return object()
 
 
-def _property(trace, *args, **kwargs) -> None:
+def _property(trace: Recorder, *args, **kwargs) -> None:
     trace.refuse("making a property", "class_definition")
 
 

@@ -75,7 +75,7 @@ def _versions(args: Sequence[Any]) -> list[int]:
     return [a._version for a in args if isinstance(a, torch.Tensor)]
 
 
-def _run(trace, cls, args, kwargs) -> None:
+def _run(trace: Recorder, cls, args, kwargs) -> None:
     needs = tuple(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
     context = Context(needs)
     grad = torch.is_grad_enabled()

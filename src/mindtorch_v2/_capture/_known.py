@@ -100,31 +100,31 @@ def _overridable() -> set:
     return {f for found in spaces.values() for f in found if isinstance(f, types.FunctionType)}
 
 
-def _true(trace, *args, **kwargs) -> bool:
+def _true(trace: Recorder, *args, **kwargs) -> bool:
     return True
 
 
-def _is_tensor(trace, obj) -> bool:
+def _is_tensor(trace: Recorder, obj) -> bool:
     return isinstance(obj, torch.Tensor)
 
 
-def _nothing(trace, *args, **kwargs) -> None:
+def _nothing(trace: Recorder, *args, **kwargs) -> None:
     return None
 
 
-def _enter_autocast(trace, mode):
+def _enter_autocast(trace: Recorder, mode):
     values = tuple(trace.attributes.get(mode, name) for name in ("device", "fast_dtype", "_enabled", "_cache_enabled"))
     trace.blocks.enter_autocast(*values)
     return mode
 
 
-def _exit_autocast(trace, mode, *error) -> bool:
+def _exit_autocast(trace: Recorder, mode, *error) -> bool:
     trace.blocks.exit_autocast()
     return False
 
 
 def _checkpoint(
-    trace,
+    trace: Recorder,
     function,
     *args,
     use_reentrant=None,
@@ -146,42 +146,42 @@ def _tensor_fact(name):
     return handler
 
 
-def _vmap(trace, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None) -> None:
+def _vmap(trace: Recorder, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None) -> None:
     trace.refuse("torch.vmap cannot be captured", "transform")
 
 
 # ---- Python functions with a meaning of their own ----
 
 
-def _warn(trace, message, category=None, stacklevel=1, source=None, **kwargs) -> None:
+def _warn(trace: Recorder, message, category=None, stacklevel=1, source=None, **kwargs) -> None:
     # Said when the program is captured, not at each call.
     trace.texts.of(message, -1, "")
     warnings.warn(message, category, stacklevel=2)
 
 
-def _quiet(trace, *args, **kwargs) -> None:
+def _quiet(trace: Recorder, *args, **kwargs) -> None:
     return None
 
 
-def _signature(trace, f, **kwargs):
+def _signature(trace: Recorder, f, **kwargs):
     if isinstance(f, types.FunctionType):
         trace.guards.note("function", None, (f, f.__code__, f.__defaults__, f.__kwdefaults__))
     return inspect.signature(f, **kwargs)
 
 
-def _cast(trace, typ, value):
+def _cast(trace: Recorder, typ, value):
     return value
 
 
-def _fields(trace, of):
+def _fields(trace: Recorder, of):
     return dataclasses.fields(of)
 
 
-def _is_dataclass(trace, of):
+def _is_dataclass(trace: Recorder, of):
     return dataclasses.is_dataclass(of)
 
 
-def _copied(trace, value):
+def _copied(trace: Recorder, value):
     if is_constant(value):
         return value
     if type(value) in (list, dict, set):
@@ -200,7 +200,7 @@ def _copied(trace, value):
     return None
 
 
-def _deep_copied(trace, value, memo=None):
+def _deep_copied(trace: Recorder, value, memo=None):
     if is_constant(value):
         return value
     value = trace.values.deep(value)
@@ -223,7 +223,7 @@ def _guarded_result(f):
     return handler
 
 
-def _tree_map(trace, func, tree, *rests, is_leaf=None):
+def _tree_map(trace: Recorder, func, tree, *rests, is_leaf=None):
     if rests or is_leaf is not None:
         return trace.functions.call(pytree.tree_map, (func, tree, *rests), {"is_leaf": is_leaf})
     leaves, spec = pytree.tree_flatten(trace.values.deep(tree))

@@ -7,7 +7,8 @@ What the program decides by such a number is a condition, which the recorder not
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Protocol
 
 __all__ = [
     "RecordedDatum",
@@ -22,20 +23,39 @@ __all__ = [
 ]
 
 
+class _Graph(Protocol):
+    def symbolic_node(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """The node of a number that is computed of numbers."""
+
+    def condition(self, node: Any, value: Any) -> None:
+        """Note that the program decided by the value of a node."""
+
+
+class _Recorder(Protocol):
+    """The parts of a recorder that its numbers need."""
+
+    @property
+    def graph(self) -> _Graph:
+        """The graph that numbers are nodes of."""
+
+    def refuse(self, reason: str, kind: str = ...) -> NoReturn:
+        """Give the capture up."""
+
+
 class RecordedNumber:
     """A number that a node of a graph gives; `value` is what it was in the capture."""
 
-    def __init__(self, trace: Any, node: Any, value: Any) -> None:
+    def __init__(self, trace: _Recorder, node: Any, value: Any) -> None:
         self.trace, self.node, self.value = trace, node, value
 
-    def _with(self, function, *args):
+    def _with(self, function: Callable[..., Any], *args: Any) -> RecordedNumber:
         if any(isinstance(a, RecordedDatum) for a in args):
             return _datum_with(self.trace, function, args)
         values = function(*map(seen, args))
         node = self.trace.graph.symbolic_node(function, args)
         return wrap_number(self.trace, node, values)
 
-    def _decided(self, function, *args):
+    def _decided(self, function: Callable[..., Any], *args: Any) -> Any:
         value = function(*map(seen, args))
         self.trace.graph.condition(self.trace.graph.symbolic_node(function, args), value)
         return value
@@ -82,7 +102,7 @@ class RecordedDatum(RecordedNumber):
     `stand_ins` are numbers to try it with: what comes out alike for each of them does not depend on the number.
     """
 
-    def __init__(self, trace: Any, node: Any, stand_ins: tuple) -> None:
+    def __init__(self, trace: _Recorder, node: Any, stand_ins: tuple) -> None:
         self.trace, self.node, self.stand_ins = trace, node, stand_ins
 
     @property
@@ -101,7 +121,7 @@ class _DatumFloat(RecordedDatum, RecordedFloat):
     pass
 
 
-def datum_of(trace: Any, node: Any, floating: bool) -> Any:
+def datum_of(trace: _Recorder, node: Any, floating: bool) -> RecordedDatum:
     """The number that `node` reads out of a tensor."""
     if floating:
         return _DatumFloat(trace, node, (-2.75, 0.625, 1009.375))
@@ -113,7 +133,7 @@ def stand_in(value: Any, which: int) -> Any:
     return value.stand_ins[which] if isinstance(value, RecordedDatum) else seen(value)
 
 
-def _datum_with(trace, function, args):
+def _datum_with(trace: _Recorder, function: Callable[..., Any], args: Sequence[Any]) -> RecordedDatum:
     try:
         stand_ins = tuple(function(*(stand_in(a, which) for a in args)) for which in range(3))
     except ArithmeticError as error:
@@ -130,7 +150,7 @@ def seen(value: Any) -> Any:
     return value.value if isinstance(value, RecordedNumber) else value
 
 
-def wrap_number(trace: Any, node: Any, value: Any) -> Any:
+def wrap_number(trace: _Recorder, node: Any, value: Any) -> RecordedNumber:
     """The number that `node` gives, `value` in the capture."""
     return (RecordedFloat if isinstance(value, float) else RecordedInt)(trace, node, value)
 
