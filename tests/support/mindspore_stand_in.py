@@ -154,6 +154,9 @@ _PRIMITIVES = _module(
 MODULES = {
     "mindspore": MODULE,
     "mindspore.common": _module("mindspore.common"),
+    "mindspore.common.api": _module(
+        "mindspore.common.api", _pynative_executor=types.SimpleNamespace(sync=lambda: None)
+    ),
     "mindspore.common.np_dtype": _module("mindspore.common.np_dtype", bfloat16=BFLOAT16),
     "mindspore.ops": _module("mindspore.ops"),
     "mindspore.ops.operations": _module("mindspore.ops.operations"),

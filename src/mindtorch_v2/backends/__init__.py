@@ -4,6 +4,8 @@ have nothing to act on.
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
 
 from mindtorch_v2.backends import (
     cpu,
@@ -58,3 +60,9 @@ flags = contextual(set_flags)
 
 def disable_global_flags() -> None:
     """Declare that settings change within `flags` only, as PyTorch's test suites do. Others are not refused here."""
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name == "mindspore":  # a plug-in, loaded when it is asked for
+        return importlib.import_module("mindtorch_v2.backends.mindspore")
+    raise AttributeError(f"module 'torch.backends' has no attribute {name!r}")

@@ -74,7 +74,8 @@ def _level_of_caller() -> int:
     return level
 
 
-def _mindspore(function: str) -> ModuleType:
+def import_mindspore(function: str) -> ModuleType:
+    """MindSpore, for a function of that name; ImportError with the remedy where it cannot be had."""
     try:
         return importlib.import_module("mindspore")
     except ModuleNotFoundError as error:
@@ -83,6 +84,15 @@ def _mindspore(function: str) -> ModuleType:
         raise ImportError(
             f"{function}() needs MindSpore, which is not installed: {_REMEDY}", name="mindspore"
         ) from None
+    except ImportError as error:
+        if "dnnl" not in str(error):
+            raise
+        raise ImportError(
+            f"{function}(): MindSpore cannot be loaded in this process. It brings an oneDNN of its own, and the one of this "
+            "package, which was loaded for a matrix product or a convolution, has the same name: `import mindspore` at the "
+            "beginning of the program, or set MINDTORCH_ONEDNN=0",
+            name="mindspore",
+        ) from error
 
 
 @functools.lru_cache(maxsize=2)  # the tests put another module in its place
@@ -109,21 +119,26 @@ def to_mindspore(tensor: Tensor, /) -> Any:
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"to_mindspore(): expects a Tensor, got {type(tensor).__name__}")
-    mindspore = _mindspore("to_mindspore")
-    name = _name(tensor.dtype)
+    import_mindspore("to_mindspore")
     if tensor.layout != _C.strided:
         raise RuntimeError(
             f"to_mindspore(): a tensor of layout {tensor.layout}; {_supported()}: use .to_dense() and .cpu() first"
         )
     if tensor.device.type != "cpu":
         raise RuntimeError(f"to_mindspore(): a tensor on {tensor.device}; {_supported()}: use .cpu() first")
-    if name not in _DTYPES:
+    if _name(tensor.dtype) not in _DTYPES:
         raise TypeError(f"to_mindspore(): a tensor of {tensor.dtype}; {_supported()}: use .to(another dtype) first")
     if tensor.numel() and not tensor.untyped_storage().nbytes():
         raise RuntimeError(
             "to_mindspore(): the memory of the tensor was freed (its storage has 0 bytes); resize the storage and fill it first"
         )
     _tell("to_mindspore()", tensor.requires_grad and _C.is_grad_enabled())
+    return shared_with_mindspore(tensor)
+
+
+def shared_with_mindspore(tensor: Tensor) -> Any:
+    """A mindspore.Tensor over the memory of a dense CPU tensor of one of the dtypes, or over that of a contiguous copy."""
+    mindspore, name = importlib.import_module("mindspore"), _name(tensor.dtype)
     data = tensor.detach().contiguous()
     if name == "bfloat16":
         bits = data.view(_C._dtypes["uint16"]).numpy()
@@ -158,20 +173,26 @@ def from_mindspore(ms_tensor: Any, /, copy: bool = False) -> Tensor:
     Raises ImportError without MindSpore, TypeError for other objects (sparse tensors too) and for dtypes that torch lacks,
     RuntimeError for other devices than the CPU and for tensors without memory.
     """
-    mindspore = _mindspore("from_mindspore")
+    mindspore = import_mindspore("from_mindspore")
     if not isinstance(ms_tensor, mindspore.Tensor):
         raise TypeError(
             f"from_mindspore(): expects a mindspore.Tensor, got {type(ms_tensor).__name__}; {_supported()}; of a sparse tensor"
             " take .to_dense()"
         )
-    ours = _torch_names(mindspore).get(ms_tensor.dtype)
-    if ours is None:
+    if ms_tensor.dtype not in _torch_names(mindspore):
         raise TypeError(f"from_mindspore(): a tensor of {ms_tensor.dtype}; {_supported()}: use .astype() first")
     if not ms_tensor.device.upper().startswith("CPU"):
         raise RuntimeError(
             f"from_mindspore(): a tensor on {ms_tensor.device}; {_supported()}: use .move_to('CPU') first"
         )
     _tell("from_mindspore()", False)
+    tensor = shared_from_mindspore(ms_tensor)
+    return tensor.clone() if copy else tensor
+
+
+def shared_from_mindspore(ms_tensor: Any) -> Tensor:
+    """A tensor over the memory of a mindspore.Tensor on the CPU, of one of the dtypes; RuntimeError if it has none."""
+    ours = _torch_names(importlib.import_module("mindspore"))[ms_tensor.dtype]
     dtype, code = _C._dtypes[ours], _DTYPES[ours][1]
     if math.prod(ms_tensor.shape):
         memory = _Memory(ms_tensor, code, dtype.itemsize)
@@ -182,6 +203,9 @@ def from_mindspore(ms_tensor: Any, /, copy: bool = False) -> Tensor:
         tensor = _C.from_numpy(numpy.asarray(memory))
     else:
         tensor = _C.from_numpy(numpy.empty(0, code)).new_empty(ms_tensor.shape)
-    if ours == "bfloat16":
-        tensor = tensor.view(dtype)
-    return tensor.clone() if copy else tensor
+    return tensor.view(dtype) if ours == "bfloat16" else tensor
+
+
+def mindspore_dtype(dtype: Any) -> Any:
+    """MindSpore's name of one of our dtypes."""
+    return getattr(importlib.import_module("mindspore"), _DTYPES[_name(dtype)][0])
