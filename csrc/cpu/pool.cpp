@@ -556,13 +556,21 @@ void adaptive_avg_backward_cpu(Out out, const Tensor& grad_output, const Tensor&
 
 template <int D>
 void adaptive_max_shape(ShapeCall& c, const Tensor& x, IntSpan output_size) {
-    Dims sizes = adaptive_sizes<D>(x, output_size, D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d", ":");
+    constexpr const char* name = D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d";
+    Dims sizes = adaptive_sizes<D>(x, output_size, name, ":");
+    for (int64_t i = 1; i < x.ndim; i++)
+        MT_CHECK(x.size(i) > 0, name,
+                 "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
+                 " with dimension ", i, " being empty");
     set_result(c, 0, x, sizes, x.dtype, 2);
     set_result(c, 1, x, sizes, DType::Int64, 2);
 }
 
 template <int D>
 void adaptive_max_cpu(Out out, const Tensor& self, IntSpan output_size) {
+    if (!is_floating(self.dtype))
+        MT_THROW(NotImplemented, '"', D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d_cpu",
+                 "\" not implemented for '", dtype_class_name(self.dtype), "'");
     if (out[0].numel() == 0) return;
     max_into(out, self, adaptive_windows(self.sizes(), output_size, D),
              D == 2 ? "adaptive_max_pool2d" : "adaptive_max_pool3d");

@@ -201,6 +201,9 @@ const char* dispatch_name(Out out) {
 template <Mode M, class... S>
 void forward_corners_cpu(Out out, const Tensor& self, IntSpan output_size, bool align_corners, S... scales) {
     constexpr int D = sizeof...(S);
+    if (M < Mode::Linear && !is_floating(self.dtype) && self.dtype != DType::UInt8)
+        MT_THROW(NotImplemented, '"', D == 2 ? "upsample_nearest2d_channels_last" : "compute_indices_weights_nearest",
+                 "\" not implemented for '", dtype_class_name(self.dtype), "'");
     TensorRef x = contiguous(self);
     Plan plan(M, align_corners, x->sizes(), out->sizes(), x->dtype, {scales...});
     if (M >= Mode::Linear && D == 2 && x->dtype == DType::UInt8)

@@ -725,3 +725,10 @@ def test_other_kinds_of_functions() -> None:
         assert torch.autograd.function.InplaceFunction().inplace is False
     with pytest.warns(DeprecationWarning):
         assert torch.autograd.function.InplaceFunction(inplace=True).inplace is True
+
+
+def test_programs_see_whether_a_forward_level_is_open():
+    assert forward_ad._current_level == -1
+    with forward_ad.dual_level():
+        assert forward_ad._current_level == 0
+    assert forward_ad._current_level == -1

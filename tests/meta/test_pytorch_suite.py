@@ -80,8 +80,38 @@ def test_shares_count_what_passes_on_pytorch(tmp_path: pathlib.Path) -> None:
         (1, "d", "missing: this test does not exist here"),
     ]
     assert results.record(tmp_path) == {"test_torch": [3, 1]}
-    assert "| test_torch | 3 | 1 | 33.3% |" in results.table(tmp_path)
-    assert "| **user, all** | **3** | **1** | **33.3%** |" in results.table(tmp_path)
+    _write(tmp_path, "pytorch", "test_nn", {"a": "pass", "": "done"})
+    _write(tmp_path, "ours", "test_nn", {"a": "pass"})  # still under way
+    assert results.record(tmp_path) == {"test_torch": [3, 1]}
+    assert "| test_torch | 3 | 1 | 33.3% |" in results.table({"test_torch": [3, 1]})
+    assert "| **user, all** | **3** | **1** | **33.3%** |" in results.table({"test_torch": [3, 1]})
+
+
+def test_the_page_shows_the_record() -> None:
+    root = pathlib.Path(__file__).resolve().parents[2]
+    shares = json.loads((root / "tests/snapshots/pytorch_suite.json").read_text("utf-8"))
+    page = (root / "docs/pytorch-test-files.md").read_text("utf-8")
+    assert results.with_table(page, shares) == page
+    assert all(0 <= passed <= expected for expected, passed in shares.values())
+
+
+def test_what_did_not_pass_runs_again(tmp_path: pathlib.Path) -> None:
+    _write(tmp_path, "ours", "test_torch", {"a": "pass", "b": "fail", "c": "hang", "d": "pass", "": "done"})
+    log = results.log_of(tmp_path, "ours", "test_torch")
+    results.forget_what_did_not_pass(log)
+    assert {name: outcome.status for name, outcome in results.read(log).items()} == {"a": "pass", "d": "pass"}
+    results.forget_what_did_not_pass(tmp_path / "none.jsonl")
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_a_module_as_it_was(tmp_path: pathlib.Path) -> None:
+    for version in ("wheel", "source"):
+        (tmp_path / version / "torch" / "testing" / "_internal").mkdir(parents=True)
+        (tmp_path / version / "torch/testing/_internal/parts.py").write_text("")
+    finder = worker.InfrastructureFinder(tmp_path / "wheel", tmp_path / "source", ["parts"])
+    spec = finder.find_spec("torch.testing._internal.parts")
+    assert spec is not None
+    assert spec.origin == str(tmp_path / "source/torch/testing/_internal/parts.py")
 
 
 def test_names_that_the_wheel_lost_come_from_the_version_of_the_tests(

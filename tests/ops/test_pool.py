@@ -91,3 +91,19 @@ def test_errors_are_pytorchs(call):
 
 def test_empty_batch():
     assert torch.nn.functional.max_pool2d(torch.ones(0, 1, 4, 4), 2).shape == (0, 1, 2, 2)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("1d", (1, 2, 4)), ("2d", (1, 2, 4, 4)), ("3d", (1, 2, 4, 4, 4))])
+def test_what_adaptive_maxima_refuse(name, shape):
+    for dtype in ("int8", "int32", "uint8"):
+        same_error(
+            lambda torch, dtype=dtype: getattr(torch.nn.functional, f"adaptive_max_pool{name}")(
+                torch.ones(shape, dtype=getattr(torch, dtype)), 2
+            )
+        )
+    same_error(lambda torch: getattr(torch.nn.functional, f"adaptive_max_pool{name}")(torch.ones(shape)[:, :0], 2))
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_adaptive_pools_of_lines_take_one_size(kind):
+    same_error(lambda torch: getattr(torch.nn.functional, f"adaptive_{kind}_pool1d")(torch.ones(1, 2, 4), ()))

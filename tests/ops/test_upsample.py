@@ -86,3 +86,14 @@ def test_bytes_are_pytorchs(options, expected):
 def test_bytes_of_one_dimension_are_refused():
     with pytest.raises(NotImplementedError, match="\"compute_indices_weights_linear\" not implemented for 'Byte'"):
         torch.nn.functional.interpolate(torch.ones(1, 1, 4, dtype=torch.uint8), size=3, mode="linear")
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "bool", "complex64"])
+@pytest.mark.parametrize("shape", _SHAPES.values())
+def test_dtypes_that_nearest_refuses(shape, dtype, mode):
+    same_error(
+        lambda torch: torch.nn.functional.interpolate(
+            torch.ones(shape, dtype=getattr(torch, dtype)), scale_factor=2, mode=mode
+        )
+    )

@@ -2,7 +2,7 @@
 
     PYTORCH_TESTS=~/pytorch/test python -m tests.pytorch_suite                    all files, what is not done yet
     PYTORCH_TESTS=~/pytorch/test python -m tests.pytorch_suite test_torch --why   one file, with the causes
-    python -m tests.pytorch_suite --record                                        write the shares into the snapshots
+    python -m tests.pytorch_suite --record                                        write the shares into the snapshots and the page
 
 The folder is PyTorch's `test/`, of any version near 2.13; nothing of it is kept. Where the source it is from lies around it,
 names that the tests import and the wheel's `torch.testing._internal` no longer has are read from there. Wants an environment with torch==2.13.0 and
@@ -26,6 +26,7 @@ from tests.pytorch_suite import results
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKER = pathlib.Path(__file__).with_name("worker.py")
 RECORD = ROOT / "tests" / "snapshots" / "pytorch_suite.json"
+PAGE = ROOT / "docs" / "pytorch-test-files.md"
 RESTARTS = 40  # of one file, whose tests may end the process
 
 
@@ -75,8 +76,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=60, help="seconds for one test")
     parser.add_argument("--again", action="store_true", help="run on this package again what has run")
+    parser.add_argument("--failed", action="store_true", help="run on this package again what did not pass")
     parser.add_argument("--why", action="store_true", help="list the causes")
-    parser.add_argument("--record", action="store_true", help="write the shares into the snapshots")
+    parser.add_argument("--record", action="store_true", help="write the shares into the snapshots and the page")
     options = parser.parse_args()
     files = options.files or [file for names in results.FILES.values() for file in names.split()]
     if not options.record:
@@ -89,6 +91,9 @@ def main() -> int:
         if options.again:
             for file in files:
                 results.log_of(options.out, "ours", file).unlink(missing_ok=True)
+        if options.failed:
+            for file in files:
+                results.forget_what_did_not_pass(results.log_of(options.out, "ours", file))
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             tests = pathlib.Path(options.tests).resolve()
             around = (options.source or tests.parent).resolve()
@@ -104,9 +109,11 @@ def main() -> int:
         for file in files:
             for count, name, cause in results.causes(options.out, file):
                 print(f"{count:5} {name}\n      {cause[:400]}")
-    print(results.table(options.out))
+    shares = results.record(options.out)
+    print(results.table(shares))
     if options.record:
-        RECORD.write_text(json.dumps(results.record(options.out), indent=1) + "\n", "utf-8")
+        RECORD.write_text(json.dumps(shares, indent=1) + "\n", "utf-8")
+        PAGE.write_text(results.with_table(PAGE.read_text("utf-8"), shares), "utf-8")
     return 0
 
 

@@ -6,6 +6,7 @@ import collections
 import json
 import pathlib
 import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 # What runs, by what it is about. Files about CUDA, other devices, TorchScript's compiler, code of PyTorch's compiler and
@@ -29,6 +30,9 @@ FILES: dict[str, str] = {
 
 # Modules of the infrastructure that a file needs as they were in its version: its set-up calls itself without end otherwise.
 AS_THEY_WERE = {"test_linalg": ["common_device_type"]}
+
+
+BEGIN, END = "<!-- made by python -m tests.pytorch_suite --record: -->", "<!-- end -->"
 
 
 class Outcome(NamedTuple):
@@ -58,6 +62,14 @@ def read(log: pathlib.Path) -> dict[str, Outcome]:
     return {entry["id"]: Outcome(entry["status"], entry["cause"]) for entry in entries if "id" in entry}
 
 
+def forget_what_did_not_pass(log: pathlib.Path) -> None:
+    """Leave in a log the tests that passed, so that the rest runs again."""
+    if log.exists():
+        passed = {name: outcome for name, outcome in read(log).items() if name and outcome.status == "pass"}
+        lines = [json.dumps({"id": name, "status": "pass", "cause": ""}) + "\n" for name in passed]
+        log.write_text("".join(lines), "utf-8")
+
+
 def share(folder: pathlib.Path, file: str) -> Share:
     """How much of what passes on the real PyTorch passes here."""
     wanted = {name for name, outcome in read(log_of(folder, "pytorch", file)).items() if outcome.status == "pass"}
@@ -84,24 +96,30 @@ def causes(folder: pathlib.Path, file: str) -> list[tuple[int, str, str]]:
     return sorted(((len(tests), *tests[0]) for tests in kinds.values()), key=lambda each: -each[0])
 
 
-def table(folder: pathlib.Path) -> str:
-    """The shares of all files that ran on both sides, in Markdown."""
+def table(shares: Mapping[str, Sequence[int]]) -> str:
+    """The shares of files, as `record` gives them, in Markdown."""
     lines = ["| File | passes on PyTorch | passes here | |", "|---|---:|---:|---:|"]
     for group, names in FILES.items():
-        total = Share(0, 0)
-        for file in sorted(names.split()):
-            found = share(folder, file)
-            if found.expected:
-                total = Share(total.expected + found.expected, total.passed + found.passed)
-                lines.append(f"| {file} | {found.expected} | {found.passed} | {found.passed / found.expected:.1%} |")
-        if total.expected:
-            share_text = f"{total.passed / total.expected:.1%}"
-            lines.append(f"| **{group}, all** | **{total.expected}** | **{total.passed}** | **{share_text}** |")
+        found = {file: Share(*shares[file]) for file in sorted(names.split()) if file in shares}
+        for file, each in found.items():
+            lines.append(f"| {file} | {each.expected} | {each.passed} | {each.passed / each.expected:.1%} |")
+        expected, passed = (sum(each[i] for each in found.values()) for i in (0, 1))
+        if expected:
+            lines.append(f"| **{group}, all** | **{expected}** | **{passed}** | **{passed / expected:.1%}** |")
     return "\n".join(lines)
 
 
+def with_table(page: str, shares: Mapping[str, Sequence[int]]) -> str:
+    """A page with the table between its marks made anew."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n{table(shares)}\n{END}{rest.split(END)[1]}"
+
+
 def record(folder: pathlib.Path) -> dict[str, list[int]]:
-    """The shares as data: file -> [passes on PyTorch, passes here]."""
+    """The shares of the files that ran to their end on both sides, as data: file -> [passes on PyTorch, passes here]."""
     files = [file for names in FILES.values() for file in names.split()]
-    shares = {file: share(folder, file) for file in sorted(files)}
+    ended = [
+        file for file in sorted(files) if all("" in read(log_of(folder, side, file)) for side in ("pytorch", "ours"))
+    ]
+    shares = {file: share(folder, file) for file in ended}
     return {file: list(found) for file, found in shares.items() if found.expected}

@@ -10,6 +10,12 @@ from .._core.autograd import tangents as _tangents
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 _current: list[int] = []
+_current_level = -1  # of PyTorch's count, which programs read: 0 inside a level
+
+
+def _count_levels() -> None:
+    global _current_level
+    _current_level = len(_current) - 1
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -24,6 +30,7 @@ def enter_dual_level() -> int:
     if _current:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     _current.append(_C._enter_forward_level())
+    _count_levels()
     return 0
 
 
@@ -32,6 +39,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if not _current:
         raise RuntimeError("Dual level must be a positive number.")
     _C._exit_forward_level(_current.pop())
+    _count_levels()
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:

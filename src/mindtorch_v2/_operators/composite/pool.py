@@ -19,6 +19,12 @@ def _check_dims(self, name) -> None:
         )
 
 
+def _check_one_size(name, output_size) -> None:
+    """RuntimeError unless there is one size."""
+    if len(output_size) != 1:
+        raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
+
+
 @composite(
     "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
     "Mean over windows that split the last dimension evenly.",
@@ -29,6 +35,7 @@ def _check_dims(self, name) -> None:
 )
 def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int]) -> Tensor:
     _check_dims(self, "adaptive_avg_pool1d")
+    _check_one_size("adaptive_avg_pool1d", output_size)
     return aten._adaptive_avg_pool2d(self.unsqueeze(-2), [1, output_size[0]]).squeeze(-2)
 
 
@@ -61,6 +68,13 @@ def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int]) -> Tensor:
 )
 def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple:
     _check_dims(self, "adaptive_max_pool1d")
+    _check_one_size("adaptive_max_pool1d", output_size)
+    for i in range(1, self.dim()):
+        if self.size(i) == 0:
+            raise RuntimeError(
+                "adaptive_max_pool1d(): Expected input to have non-zero size for non-batch dimensions, but input has "
+                f"sizes {list(self.shape)} with dimension {i} being empty"
+            )
     values, indices = aten.adaptive_max_pool2d(self.unsqueeze(-2), [1, output_size[0]])
     return values.squeeze(-2), indices.squeeze(-2)
 
