@@ -42,7 +42,7 @@ def _causal(size: int = 2048) -> torch.Tensor:
 
 
 def _statistics(*args: Any, **kwargs: Any) -> dict[str, Any]:
-    """What a forward pass leaves for its gradient, computed on the CPU in float32."""
+    """Statistics and result that a forward pass leaves for its gradient, computed on the CPU in float32."""
     out, top, total, *_ = npu.npu_fusion_attention(*args, **kwargs)
     return {"softmax_max": top.double(), "softmax_sum": total.double(), "attention_in": out}
 

@@ -44,7 +44,7 @@ OUT = tuple(_Out(number) for number in range(8))
 
 
 def _forms(values: Sequence[Any]) -> tuple[tuple, Any, bool]:
-    """What of the arguments decides the form of the results, the device of the first on one, and whether any is float64."""
+    """Sizes, dtypes and numbers that decide the form of the results; the device; and whether anything is float64."""
     found: list[Any] = []
     device, double = None, False
     for value in values:

@@ -66,8 +66,8 @@ def grouped_matmul(
             fits = fits and group_type == _BY_INNER and not whole and weight[0].dim() == 2 and not bias
     if not fits:
         return None
-    lists = (x, weight, bias, scale, None, None, None, per_token_scale)
-    return *lists, group_list, None, None, None, split, group_type, kind, 0, OUT[0], None, None
+    tensors = (x, weight, bias, scale, None, None, None, per_token_scale)
+    return *tensors, group_list, None, None, None, split, group_type, kind, 0, OUT[0], None, None
 
 
 @fused("npu::npu_quant_matmul", "aclnnQuantMatmulV4")

@@ -41,7 +41,7 @@ def _by_distance(mask, slopes, queries, keys, roots) -> Any:
 
 
 def _shift(operator, mask, slopes, mask_type, number, queries, keys) -> Any:
-    """What is added to the scores of one sequence, (1, 1 or heads, queries, keys); None without a mask."""
+    """Numbers that are added to the scores of one sequence, (1, 1 or heads, queries, keys); None without a mask."""
     if mask is None:
         return None
     if slopes is not None:

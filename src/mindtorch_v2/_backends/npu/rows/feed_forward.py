@@ -39,8 +39,10 @@ class _Layer:
 
     def __call__(self, x: Any, expert: int | None) -> Any:
         """x through the layer in the wide type; `expert` names its parameters where there are several."""
-        of = (None if each is None else each if expert is None else each[expert] for each in self._parameters)
-        weight, bias, dequant, scale, offset = of
+        weight: Any
+        weight, bias, dequant, scale, offset = (
+            each if each is None or expert is None else each[expert] for each in self._parameters
+        )
         if dequant is not None:
             y = aten.matmul(x.to(DTYPES["float64"]), weight.to(DTYPES["float64"]))  # exact, as sums of int32 are
             y = y if bias is None else y + bias
