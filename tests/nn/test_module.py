@@ -452,3 +452,29 @@ def test_initialisation_is_looked_up_when_it_runs(make, monkeypatch):
             getattr(each, reset, lambda: None)()
     for mine, kept in zip(module.parameters(), before):
         assert torch.equal(mine, kept)
+
+
+def test_a_buffer_takes_no_attribute_s_place():
+    module = nn.Module()
+    module.taken = 5
+    with pytest.raises(KeyError, match="attribute 'taken' already exists"):
+        module.taken = nn.Buffer(torch.ones(2))
+    del module.taken
+    module.taken = nn.Buffer(torch.ones(2))
+    module.taken = nn.Buffer(torch.ones(3))
+    assert module.taken.shape == (3,)
+
+
+def test_a_class_whose_register_buffer_does_not_know_of_persistence():
+    class Older(nn.Module):
+        def register_buffer(self, name, value):
+            super().register_buffer(name, value, True)
+
+    module = Older()
+    module.kept = nn.Buffer(torch.ones(2))
+    assert list(module.state_dict()) == ["kept"]
+
+
+def test_cross_entropy_of_no_classes():
+    assert nn.CrossEntropyLoss()(torch.rand(5, 0), torch.rand(5, 0)).isnan()
+    assert nn.CrossEntropyLoss(reduction="sum")(torch.rand(5, 0), torch.rand(5, 0)) == 0

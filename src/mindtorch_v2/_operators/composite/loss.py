@@ -91,7 +91,7 @@ def _cross_entropy_with_probabilities(self, target, weight, reduction, label_smo
         log_p = log_p * weight.view(shape)
     loss = -(log_p * target).sum(axis)
     if reduction == _MEAN:
-        return loss.sum() / (self.numel() / classes)
+        return loss.sum() / (self.numel() / classes if classes else math.nan)
     return _reduced(loss, reduction)
 
 

@@ -5,6 +5,7 @@ Its other sides are in `_hooks` (registration and running of hooks), `_state_dic
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import sys
 from collections import OrderedDict
@@ -344,8 +345,12 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             if buffers is None:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
             persistent = value.persistent  # type: ignore[attr-defined]  # (a mark that Buffer puts on its tensors)
-            self._forget(name, "_parameters", "_modules")
-            self.register_buffer(name, value, persistent)
+            if name in self.__dict__:  # a plain attribute of that name is the caller's
+                raise KeyError(f"attribute '{name}' already exists")
+            if "persistent" in inspect.signature(self.register_buffer).parameters:
+                self.register_buffer(name, value, persistent)
+            else:  # a class whose own form takes no more
+                self.register_buffer(name, value)
         else:
             buffers[name] = _through_hooks(_global_buffer_registration_hooks, self, name, value)
 
