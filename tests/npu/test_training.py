@@ -93,7 +93,8 @@ def test_accelerate_launches_its_own_tests_on_two_devices(script: str) -> None:
     command = [
         sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--devices", "2", "--", sys.executable, "-m", "mindtorch_v2",
         "-m", "accelerate.commands.launch", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
-        "--dynamo_backend", "no", str(folder / "test_utils" / "scripts" / f"{script}.py"),
+        "--dynamo_backend", "no", str(_PROGRAMS / "accelerate_script.py"),
+        str(folder / "test_utils" / "scripts" / f"{script}.py"),
     ]  # fmt: skip
     switched = {**os.environ, "MINDTORCH_AS_TORCH_NPU": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=switched)
