@@ -185,6 +185,28 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     __hash__ = _C.TensorBase.__hash__
 
+    # ---- the fields of the design document, for reading ----
+
+    @property
+    def _storage(self) -> Any:
+        return self.untyped_storage()
+
+    @property
+    def _storage_offset(self) -> int:
+        return self.storage_offset()
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    @property
+    def _stride(self) -> tuple[int, ...]:
+        return self.stride()
+
+    @property
+    def _requires_grad(self) -> bool:
+        return self.requires_grad
+
     # ---- small facts ----
 
     @property

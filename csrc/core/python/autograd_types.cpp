@@ -175,12 +175,42 @@ PyObject* node_call(PyObject* o, PyObject* args, PyObject*) {
     });
 }
 
-// _saved_self, _saved_result, ...: what a formula keeps, by name.
+// The tensors that are kept for backward, in the order of keeping; an error after they were freed.
+PyObject* saved_tensors_of(Node* n) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        PyObject* list = PyList_New(0);
+        for (int i = 0; i < n->nsaved; i++) {
+            if (n->saved[i].kind == Saved::Empty) continue;
+            PyObject* value = unpack(n->saved[i], n);
+            if (!value) {
+                Py_DECREF(list);
+                return nullptr;
+            }
+            if (tensor_check(value)) PyList_Append(list, value);
+            Py_DECREF(value);
+        }
+        PyObject* t = PyList_AsTuple(list);
+        Py_DECREF(list);
+        return t;
+    });
+}
+// Whether each input wants a gradient.
+PyObject* needs_input_grad_of(Node* n) {
+    PyObject* t = PyTuple_New(n->nedges);
+    for (int i = 0; i < n->nedges; i++) PyTuple_SET_ITEM(t, i, PyBool_FromLong(n->edges[i].node != nullptr));
+    return t;
+}
+
+// _saved_self, _saved_result, ...: what a formula keeps, by name. Asked last, so that an instance's own attributes count first.
 PyObject* node_getattro(PyObject* o, PyObject* name) {
     PyObject* r = PyObject_GenericGetAttr(o, name);
     if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;
     const char* text = PyUnicode_AsUTF8(name);
     Node* n = as_node(o);
+    if (text && (!std::strcmp(text, "_saved_tensors") || !std::strcmp(text, "_needs_input_grad"))) {
+        PyErr_Clear();
+        return text[1] == 's' ? saved_tensors_of(n) : needs_input_grad_of(n);
+    }
     bool raw = text && std::strncmp(text, "_raw_saved_", 11) == 0;
     if (!text || !(raw || std::strncmp(text, "_saved_", 7) == 0) || !n->op || !n->op->formula) return nullptr;
     PyObject *type, *value, *tb;
@@ -219,9 +249,13 @@ PyObject* get_input_metadata(PyObject* o, void*) {
     return t;
 }
 
+PyObject* node_backward(PyObject* o, PyObject* args) { return node_call(o, args, nullptr); }
+
 PyMethodDef node_methods[] = {
     {"name", node_name, METH_NOARGS, "The name of the node's kind."},
+    {"backward", node_backward, METH_VARARGS, "The gradients of the inputs from those of the outputs: this node alone."},
     {"register_hook", register_hook, METH_O, "hook(grad_inputs, grad_outputs), after the node ran."},
+    {"register_full_backward_hook", register_hook, METH_O, "Another name of register_hook."},
     {"register_prehook", register_prehook, METH_O, "hook(grad_outputs), before the node runs."},
     {"_sequence_nr", get_sequence, METH_NOARGS, nullptr},
     {"_set_sequence_nr", set_sequence, METH_O, nullptr},

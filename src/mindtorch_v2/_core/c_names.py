@@ -1,5 +1,6 @@
 """Names that PyTorch keeps in `torch._C` and that libraries ask for there."""
 
+import threading
 from typing import Any
 
 from mindtorch_v2 import _C
@@ -23,9 +24,29 @@ def _are_functorch_transforms_active() -> bool:
     return _C._change_transforms(0) > 0
 
 
+class _Tracing(threading.local):
+    state: Any = None
+
+
+_tracing = _Tracing()
+
+
 def _get_tracing_state() -> Any:
-    """True while torch.jit.trace records on this thread, else None."""
-    return above.is_tracing() or None
+    """What `_set_tracing_state` was given on this thread; True while torch.jit.trace records, else None."""
+    return _tracing.state if _tracing.state is not None else above.is_tracing() or None
+
+
+def _set_tracing_state(state: Any) -> None:
+    """Let calls of this thread go by the kernels of the key Tracer, or no longer with None; the key is skipped without any."""
+    if state is not None and not _tracer_falls_through:
+        _tracer_falls_through.append(_C._set_fallback("Tracer", None))
+    include, exclude = _C._tls_keys()
+    key = _C._key_bit("Tracer")
+    _C._set_tls_keys(include & ~key if state is None else include | key, exclude)
+    _tracing.state = state
+
+
+_tracer_falls_through: list[int] = []
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -50,6 +71,7 @@ for _value in (
     _disabled_torch_function_impl,
     _get_accelerator,
     _get_tracing_state,
+    _set_tracing_state,
     _get_privateuse1_backend_name,
     _log_api_usage_once,
     PyTorchFileReader,

@@ -24,6 +24,14 @@ class UntypedStorage(_C.StorageBase):
     is_sparse = False
     is_sparse_csr = False
 
+    @property
+    def _size(self) -> int:
+        return self.nbytes()
+
+    @property
+    def _device(self) -> Any:
+        return self.device
+
     def untyped(self) -> UntypedStorage:
         return self
 

@@ -13,6 +13,16 @@ __all__ = ["DispatchKey", "DispatchKeySet", "excluded", "included", "key_name", 
 # PyTorch's names of the keys that are called after the NPU here; both are taken everywhere.
 _PYTORCH = {"NPU": "PrivateUse1", "AutogradNPU": "AutogradPrivateUse1", "AutocastNPU": "AutocastPrivateUse1"}
 _NUMBERS = {name: number for name, number in _C._key_names() if name != "Count"}
+# The names of the design documents where they are not PyTorch's of today.
+_DOCUMENTS = {
+    "AutocastGPU": "AutocastCUDA",
+    "Batched": "FuncTorchBatched",
+    "Tracing": "Tracer",
+    "Backend_CPU": "CPU",
+    "Backend_CUDA": "CUDA",
+    "Backend_Ascend": "NPU",
+    "CompositeExplicit": "CompositeExplicitAutograd",
+}
 
 
 class _Key(enum.Enum):
@@ -26,7 +36,7 @@ class _Key(enum.Enum):
 
 
 _MEMBERS = {_PYTORCH.get(name, name): number for name, number in _NUMBERS.items()}
-DispatchKey: Any = _Key("DispatchKey", [*_MEMBERS.items(), *((ours, _NUMBERS[ours]) for ours in _PYTORCH)])  # type: ignore[call-arg]  # (the enumeration is made by a call)
+DispatchKey: Any = _Key("DispatchKey", [*_MEMBERS.items(), *((ours, _NUMBERS[ours]) for ours in _PYTORCH), *((name, _NUMBERS[key]) for name, key in _DOCUMENTS.items())])  # type: ignore[call-arg]  # (the enumeration is made by a call)
 DispatchKey.__module__ = "torch._C"
 _NAMES = {number: name for name, number in _NUMBERS.items()}
 
@@ -46,8 +56,7 @@ def key_name(key: Any) -> str:
         for ours, theirs in _PYTORCH.items():
             if name == theirs:
                 return ours
-        if name == "Batched":
-            return "FuncTorchBatched"
+        name = _DOCUMENTS.get(name, name)
         if name in _NUMBERS:
             return name
     raise RuntimeError(f"could not parse dispatch key: {key}")

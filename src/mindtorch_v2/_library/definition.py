@@ -19,7 +19,7 @@ from .infer import infer_schema
 from .names import handle_named, split_name
 from .registration import ONLY_RECORDING, RESULTS_ARE_NEW, device_key, fragment
 
-__all__ = ["AUTOCAST_KEYS", "CustomOpDef", "autocast_kernel", "custom_op", "definitions"]
+__all__ = ["AUTOCAST_KEYS", "CustomOpDef", "CustomOpHandle", "autocast_kernel", "custom_op", "definitions"]
 
 definitions: dict[str, CustomOpDef] = {}
 """The operators made by `custom_op`, by "ns::name"."""
@@ -206,6 +206,31 @@ def autocast_kernel(handle: Any, device_type: str, cast_inputs: Any) -> Callable
             return handle(*map(cast, args), **{name: cast(value) for name, value in kwargs.items()})
 
     return kernel
+
+
+class CustomOpHandle(CustomOpDef):
+    """A custom operator made by a call, as the design document of custom operators has it; `custom_op` is the decorator.
+
+    Args:
+        qualname: "ns::name".
+        schema: "(Tensor x) -> Tensor", with or without the name before it.
+        impl_fn: the kernel for every device.
+        mutates_args: the names of the tensors that are written to.
+
+    >>> handle = torch.library.CustomOpHandle("handle_example::twice", "(Tensor x) -> Tensor", lambda x: x * 2)
+    >>> handle(torch.ones(2))
+    tensor([2., 2.])
+    """
+
+    def __init__(
+        self, qualname: str, schema: str, impl_fn: Callable[..., Any], mutates_args: Sequence[str] | str = ()
+    ) -> None:
+        namespace, name = split_name(qualname)
+        text = schema.strip().removeprefix(f"{namespace}::").removeprefix(name)
+        _check_schema(text, name, mutates_args)
+        super().__init__(namespace, name, text, impl_fn)
+        self.register_kernel(None)(impl_fn)
+        self._kernels.clear()
 
 
 def custom_op(

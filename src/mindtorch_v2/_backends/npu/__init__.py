@@ -19,6 +19,11 @@ def load() -> None:
     made = state.get()
     _C._register_device("npu", made.allocate, made.release, made.transfer, made.copy, made.fill)
     _loaded = True
+    register_kernels()
+
+
+def register_kernels() -> None:
+    """Register the kernels of the rows. Nothing is called yet: this needs neither CANN nor a device."""
     ops = importlib.import_module(f"{__name__}.ops")
     for module in sorted(m.name for m in pkgutil.iter_modules(ops.__path__)):
         importlib.import_module(f"{ops.__name__}.{module}")

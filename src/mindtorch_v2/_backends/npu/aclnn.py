@@ -231,6 +231,29 @@ def _written(op: Operator) -> Callable[..., Any]:
     return names[op.name]
 
 
+class _Bindings:
+    """`get_bindings().aclnnAdd(x, y, alpha, out)`: every operator of `signatures.tsv` as an attribute."""
+
+    def __getattr__(self, symbol: str) -> Callable[..., Any]:
+        if symbol not in signatures():
+            raise AttributeError(f"no ACLNN operator is called {symbol!r} in signatures.tsv")
+        return operator(symbol)
+
+    def __dir__(self) -> list[str]:
+        return sorted(signatures())
+
+
+def ensure_acl() -> Any:
+    """The runtime, started if it was not. RuntimeError if CANN is not found or there is no device."""
+    return _runtime.get()
+
+
+def get_bindings() -> Any:
+    """ACLNN's operators by their C names, once CANN is there; each call is phase 1 and phase 2 on the current stream."""
+    ensure_acl()
+    return _Bindings()
+
+
 class Caller:
     """Calls operators of one process; there is one."""
 

@@ -195,11 +195,11 @@ class KernelLauncher:
         self._functions: dict[str, Any] = {}
         self._launched: set[str] = set()
 
-    def launch(self, kernel: str, block_dim: int, args: Iterable[Any], stream: Any = None) -> None:
+    def launch(self, kernel_name: str, block_dim: int, args: Iterable[Any], stream: Any = None) -> None:
         """Enqueue a kernel.
 
         Args:
-            kernel: its name in the source, without `aclrtlaunch_`.
+            kernel_name: its name in the source, without `aclrtlaunch_`.
             block_dim: how many blocks run it, 1 to 65535.
             args: tensors (contiguous, on an NPU), what `tensor_ptr` gave, None for no address, numbers; for a structure bytes
                 or a `ctypes.Structure`.
@@ -208,34 +208,34 @@ class KernelLauncher:
         Raises AttributeError for a kernel that the library does not have, TypeError, ValueError or OverflowError for arguments
         that do not fit, RuntimeError if the library was built for another SoC, NPUError if the runtime refuses.
         """
-        function = self._function(kernel)
+        function = self._function(kernel_name)
         if isinstance(block_dim, bool) or not isinstance(block_dim, int) or not 1 <= block_dim <= _MAX_BLOCKS:
-            raise ValueError(f"{kernel}: block_dim has to be from 1 to {_MAX_BLOCKS}, got {block_dim!r}")
+            raise ValueError(f"{kernel_name}: block_dim has to be from 1 to {_MAX_BLOCKS}, got {block_dim!r}")
         arguments = list(args)
-        codes = self._codes.get(kernel)
+        codes = self._codes.get(kernel_name)
         if codes is not None and len(codes) != len(arguments):
-            raise TypeError(f"{kernel} takes {len(codes)} arguments ({', '.join(codes)}), {len(arguments)} were given")
+            raise TypeError(f"{kernel_name} takes {len(codes)} arguments ({', '.join(codes)}), {len(arguments)} were given")
         values = []
         tensors: list[Any] = []
         for number, value in enumerate(arguments):
             code = codes[number] if codes is not None else None
-            values.append(self._value(f"{kernel}: argument {number}", code, value, tensors))
+            values.append(self._value(f"{kernel_name}: argument {number}", code, value, tensors))
         runtime = self._state.runtime
         devices = {tensor.device.index for tensor in tensors}
         if len(devices) > 1:
-            raise ValueError(f"{kernel}: tensors on devices {sorted(devices)}; a launch has one")
+            raise ValueError(f"{kernel_name}: tensors on devices {sorted(devices)}; a launch has one")
         device = devices.pop() if devices else runtime.thread.device
         runtime.activate(device)
         handle = self._stream(stream, device, tensors)
         if runtime.libraries.emulated:
             self._allow(device, codes, arguments)
-        if kernel in self._launched:
+        if kernel_name in self._launched:
             status = function(ctypes.c_uint32(block_dim), ctypes.c_void_p(handle or None), *values)
         else:
-            status = self._first(kernel, function, block_dim, handle, values)
+            status = self._first(kernel_name, function, block_dim, handle, values)
         if status:
-            raise runtime.error(_LAUNCH + kernel, status, runtime.hint())
-        runtime.note(_LAUNCH + kernel, device, handle)
+            raise runtime.error(_LAUNCH + kernel_name, status, runtime.hint())
+        runtime.note(_LAUNCH + kernel_name, device, handle)
         if runtime.blocking:
             runtime.synchronize_stream(device, handle)
 

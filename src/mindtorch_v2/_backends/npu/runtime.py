@@ -333,6 +333,13 @@ def get() -> Runtime:
     return _runtime
 
 
+def get_runtime(device_id: int = 0) -> Runtime:
+    """The runtime with a device made current on this thread: the name of the design document of NPU operators."""
+    runtime = get()
+    runtime.activate(device_id)
+    return runtime
+
+
 def started() -> bool:
     """Whether the runtime was started in this process."""
     return _runtime is not None

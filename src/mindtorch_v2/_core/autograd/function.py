@@ -61,6 +61,24 @@ class FunctionCtx:
         """Whether absent gradients come to backward as zeros (the default) or as None."""
         self.materialize_grads = value
 
+    # The same by the names of the design document of custom operators, for reading.
+
+    @property
+    def _to_save(self) -> list[Any]:
+        return list(self.to_save or ())
+
+    @property
+    def _dirty(self) -> set[int]:
+        return {id(tensor) for tensor in self.dirty_tensors or ()}
+
+    @property
+    def _non_differentiable(self) -> set[int]:
+        return {id(tensor) for tensor in self.non_differentiable or ()}
+
+    @property
+    def _materialize_grads(self) -> bool:
+        return self.materialize_grads
+
 
 class BackwardCFunction(_C._FunctionBase, FunctionCtx):
     """The node of a custom Function; each Function has a subclass of its own."""
@@ -95,6 +113,11 @@ _function_ids = itertools.count()
 
 class FunctionMeta(type):
     """Gives each Function a node class of its own: ``MyFn`` gets ``MyFnBackward``."""
+
+    @property
+    def _new_style(cls) -> bool:
+        """Whether forward has no ctx, which `setup_context` gets."""
+        return cls.setup_context is not _SingleLevelFunction.setup_context  # type: ignore[attr-defined]  # (its classes')
 
     def __init__(cls, name: str, bases: tuple, attrs: dict) -> None:
         members = {
