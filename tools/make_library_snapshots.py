@@ -1,6 +1,6 @@
 """Make `tests/snapshots/library/*`: what the installed PyTorch answers to the cases of torch.library, schemas and binding.
 
-    python tools/make_library_snapshots.py [--check] [schemas registered calls conversions errors]
+    python tools/make_library_snapshots.py [--check] [schemas registered generated calls conversions errors]
 
 Needs PyTorch, from which every answer comes; the cases are those of the files as they are, and the values and programs those
 of tests/library. With --check nothing is written: the parts whose answers have changed are named, and the exit status is 1.
@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SNAPSHOTS = ROOT / "tests" / "snapshots" / "library"
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "library"), str(ROOT / "src")]
 
+import generated_schemas
 import reference
 
 reference.use_as_ours()  # from here on `mindtorch_v2` is PyTorch, also in what the tests import
@@ -168,6 +169,17 @@ def conversions() -> Iterator[dict]:
     library._destroy()
 
 
+def generated() -> bytes:
+    """What PyTorch makes of random schemas: a line each, its text, or nothing if it is refused."""
+    lines = []
+    for text in generated_schemas.generated(generated_schemas.SEED, generated_schemas.COUNT):
+        try:
+            lines.append(str(torch._C.parse_schema(text)))
+        except (RuntimeError, ValueError, IndexError):  # the last two are C++'s own errors of numbers
+            lines.append("")
+    return gzip.compress("\n".join(lines).encode(), mtime=0)
+
+
 def errors() -> Iterator[list]:
     """The errors of calls that fit no overload of a function."""
     for call in test_errors.CALLS:
@@ -177,6 +189,7 @@ def errors() -> Iterator[list]:
 PARTS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "schemas": ("schemas.jsonl", lambda: _jsonl(schemas())),
     "registered": ("registered_schemas.txt.gz", registered),
+    "generated": ("generated_schemas.txt.gz", generated),
     "calls": ("calls.jsonl", lambda: _jsonl(calls())),
     "conversions": ("conversions.jsonl", lambda: _jsonl(conversions())),
     "errors": ("call_errors.jsonl", lambda: _jsonl(errors())),

@@ -59,18 +59,24 @@ bool broadcast(const Argument& a) {
     return true;
 }
 
-// A type with its alias sets; `size` is that of an outermost list, 0 if none is stated.
-std::string shown(const Type& t, const AliasInfo& alias, int size = 0) {
-    if (t.is(TypeKind::Optional)) return shown(*t.item(), alias, size) + "?";
-    if (!t.is(TypeKind::List)) return t.text() + alias.text();
-    return shown(*t.item(), alias.items.empty() ? AliasInfo() : alias.items[0]) + "[" +
-           (size ? std::to_string(size) : "") + "]" + alias.text();
+// A type with its alias sets. Of lists in lists only the outer two sets are shown, as PyTorch does.
+std::string shown(const Argument& a) {
+    const bool optional = a.type->is(TypeKind::Optional);
+    const Type& t = optional ? *a.type->item() : *a.type;
+    std::string s = t.text();
+    if (t.is(TypeKind::List)) {
+        s = t.item()->text();
+        if (!a.alias_info.items.empty()) s += a.alias_info.items[0].text();
+        s += "[" + (a.sized ? std::to_string(a.list_size) : "") + "]";
+    }
+    if (!a.alias_info.before.empty()) s += a.alias_info.text();
+    return optional ? s + "?" : s;
 }
 
 }  // namespace
 
 std::string float_text(double v) {
-    if (std::fabs(v) < 9e18 && static_cast<double>(static_cast<int64_t>(v)) == v)
+    if (v >= -0x1p63 && v < 0x1p63 && static_cast<double>(static_cast<int64_t>(v)) == v)
         return std::to_string(static_cast<int64_t>(v)) + ".";
     char buffer[40];
     std::snprintf(buffer, sizeof buffer, "%.17g", v);
@@ -88,7 +94,7 @@ std::string Literal::text() const {
         case Float:
             return float_text(d);
         case Complex:
-            return "0." + std::string(std::signbit(d) ? "-" : "+") + float_text(std::fabs(d)) + "j";
+            return "0." + std::string(d < 0 ? "-" : "+") + float_text(std::fabs(d)) + "j";
         case String:
             return quoted(s);
         case List:
@@ -100,10 +106,14 @@ std::string Literal::text() const {
 }
 
 std::string Argument::text() const {
-    std::string s = shown(*type, alias_info, list_size);
+    std::string s = shown(*this);
     if (!name.empty()) s += " " + name;
     if (!has_default) return s;
-    if (literal.kind == Literal::String && type->is(TypeKind::Device)) return s + "=" + literal.s;
+    if (literal.kind == Literal::String) {  // quoted where the type is that of strings
+        const bool quotes =
+            type->is(TypeKind::String) || (type->is(TypeKind::Optional) && type->item()->is(TypeKind::String));
+        return s + "=" + (quotes ? literal.text() : literal.s);
+    }
     return s + "=" + (broadcast(*this) ? literal.items[0].text() : literal.text());
 }
 

@@ -36,7 +36,8 @@ struct Argument {
     bool writes = false;  // alias set with '!'
     bool keyword_only = false;
     bool has_default = false;
-    int list_size = 0;  // int[2]: 2; 0 for unsized
+    int list_size = 0;   // int[2]: 2; 0 for unsized
+    bool sized = false;  // int[0] is, and takes lists of every length
     Value default_value;
     std::vector<int64_t> default_ints;  // what default_value points into
     std::vector<double> default_doubles;

@@ -221,7 +221,7 @@ class Parser {
             const Argument& a = s.args[i];
             if (a.keyword_only) continue;
             s.positional++;
-            MT_CHECK(!seen_default || a.has_default,
+            MT_CHECK(!seen_default || a.has_default || a.type->is(TypeKind::List),
                      "Non-default positional argument follows default argument. Parameter ", a.name, " in ", s.text());
             seen_default = seen_default || a.has_default;
         }
@@ -265,15 +265,12 @@ class Parser {
         std::vector<std::string> set;
         do {
             if (lexer_.next_if('*')) {
-                set.push_back("*");
+                set.insert(set.begin(), "*");
                 break;
             }
-            set.push_back(identifier());
+            std::string name = identifier();
+            if (std::find(set.begin(), set.end(), name) == set.end()) set.insert(set.begin(), name);
         } while (lexer_.next_if('|'));
-        std::sort(set.begin(), set.end(), [](const std::string& a, const std::string& b) {
-            return (a == "*") != (b == "*") ? b == "*" : a < b;
-        });
-        set.erase(std::unique(set.begin(), set.end()), set.end());
         return set;
     }
     // The set of a list around the set of its items.
@@ -344,7 +341,7 @@ class Parser {
         std::string word = t.kind == Token::Ident ? lexer_.text_of(t) : "";
         if (t.is('(')) {
             std::vector<TypeRef> items;
-            list('(', ')', [&] { items.push_back(type().type); });
+            list('(', ')', [&] { items.push_back(value_type(type().type, true)); });
             p.type = type_of(TypeKind::Tuple, std::move(items));
         } else if (word == "Tensor") {
             lexer_.next();
@@ -396,6 +393,9 @@ class Parser {
             } else if (lexer_.next_if('?')) {
                 MT_CHECK(!p.type->is(TypeKind::None),
                          "NoneType? is no type: an optional needs something that may be there");
+                // A Scalar is a union of numbers to PyTorch, and so it shows one that is optional twice.
+                if (p.type->is(TypeKind::Optional) && p.type->item()->is(TypeKind::Number))
+                    p.type = type_of(TypeKind::Union, {p.type->item()});
                 p.type = optional_of(p.type);
             } else {
                 depth_--;
@@ -403,10 +403,12 @@ class Parser {
             }
         }
     }
-    // Inside Dict and Union PyTorch keeps the type of the values: SymInt and ScalarType are int.
-    static TypeRef value_type(TypeRef t) {
+    // Inside tuples, Dict and Union PyTorch keeps the type of the values: SymInt and ScalarType are int.
+    static TypeRef value_type(TypeRef t, bool tuple = false) {
+        if (t->is(TypeKind::List)) return type_of(TypeKind::List, {value_type(t->item(), tuple)});
+        if (t->is(TypeKind::Optional)) return optional_of(value_type(t->item(), tuple));
         if (t->is(TypeKind::SymInt) || t->value_kind() != t->kind) return simple_type(TypeKind::Int);
-        if (t->is(TypeKind::SymBool)) return simple_type(TypeKind::Bool);
+        if (t->is(TypeKind::SymBool) && !tuple) return simple_type(TypeKind::Bool);
         return t;
     }
 
@@ -441,6 +443,7 @@ class Parser {
             if (n < 0 || n > (1 << 20)) lexer_.fail("the size of a list must be between 0 and 1048576", t);
             lexer_.expect(']');
             a.list_size = static_cast<int>(n);
+            a.sized = true;
             p.type = type_of(TypeKind::List, {p.type});
             p.alias = list_alias(std::move(p.alias));
             if (lexer_.next_if('?')) p.type = optional_of(p.type);
@@ -512,7 +515,7 @@ class Parser {
         l.kind = Literal::List;
         Token start = lexer_.current();
         if (start.kind == Token::Ident) return none();
-        if (a.list_size > 0 && !start.is('['))
+        if (a.sized && !start.is('['))
             l.items.assign(static_cast<size_t>(a.list_size), constant(item));
         else
             list('[', ']', [&] { l.items.push_back(constant(item)); });
@@ -593,9 +596,9 @@ class Parser {
         }
         bool imaginary = text.back() == 'j';
         if (imaginary || t.is(TypeKind::Complex)) {
-            MT_CHECK(imaginary, "a complex default is written as an imaginary number such as 2.5j, not ", text);
+            MT_CHECK(text.size() > 1, "a complex default is written as an imaginary number such as 2.5j, not ", text);
             l.kind = Literal::Complex;
-            l.d = real(text.substr(0, text.size() - 1));
+            l.d = real(text.substr(0, text.size() - 1));  // the last character is taken for the j, as PyTorch does
         } else if (t.is(TypeKind::Float) || text.find('.') != std::string::npos ||
                    text.find('e') != std::string::npos) {
             l.kind = Literal::Float;
@@ -712,7 +715,7 @@ class Parser {
         const AliasInfo& info =
             a.alias_info.before.empty() && !a.alias_info.items.empty() ? a.alias_info.items[0] : a.alias_info;
         std::string shown = info.text();
-        if (!shown.empty()) a.alias = shown.substr(1, shown.size() - 2);
+        if (!info.before.empty()) a.alias = shown.substr(1, shown.size() - 2);
         a.writes = a.alias_info.writes;
         if (!a.has_default) return;
         Argument only_default;

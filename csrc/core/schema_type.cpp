@@ -150,14 +150,14 @@ TypeRef union_of(const std::vector<TypeRef>& given) {
 }
 
 std::string AliasInfo::text() const {
-    if (before.empty()) return "";
     auto joined = [](const std::vector<std::string>& set) {
         std::string s;
         for (size_t i = 0; i < set.size(); i++) s += (i ? "|" : "") + set[i];
         return s;
     };
     std::string s = "(" + joined(before) + (writes ? "!" : "");
-    if (before != after) s += " -> " + joined(after);
+    if (before.size() != after.size() || !std::is_permutation(before.begin(), before.end(), after.begin()))
+        s += " -> " + joined(after);
     return s + ")";
 }
 

@@ -74,12 +74,12 @@ TypeRef union_of(const std::vector<TypeRef>& members);
 
 // What an alias annotation says: Tensor(a|b! -> c).
 struct AliasInfo {
-    std::vector<std::string> before, after;  // sorted, "*" last
+    std::vector<std::string> before, after;  // without repetition, the last one first: the order of PyTorch's texts
     bool present = false;
     bool writes = false;
     std::vector<AliasInfo> items;  // of the items of a list
 
-    std::string text() const;  // "(a! -> b)"; "" if no set is given
+    std::string text() const;  // "(a! -> b)", "()"
 };
 
 }  // namespace mt

@@ -13,7 +13,14 @@ from typing import Any, Never
 from mindtorch_v2._dispatch.keys import DispatchKeySet, key_name
 from mindtorch_v2._library import fake
 from mindtorch_v2._library.autograd import autograd_kernel, check_differentiable
-from mindtorch_v2._library.definition import AUTOCAST_KEYS, CustomOpDef, CustomOpHandle, autocast_kernel, custom_op, definitions
+from mindtorch_v2._library.definition import (
+    AUTOCAST_KEYS,
+    CustomOpDef,
+    CustomOpHandle,
+    autocast_kernel,
+    custom_op,
+    definitions,
+)
 from mindtorch_v2._library.fake import get_ctx
 from mindtorch_v2._library.infer import infer_schema
 from mindtorch_v2._library.names import find_handle, qualified, split_name

@@ -65,7 +65,7 @@ def status(row: Row) -> Status:
         key = _KEYS[device]
         if key in kernels:
             result[device] = "native"
-        elif composite or "CompositeExplicitAutograd" in kernels:
+        elif composite:
             result[device] = "composite"
         else:
             result[device] = "native" if row.handle.has_kernel(key) else "missing"

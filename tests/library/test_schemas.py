@@ -4,30 +4,16 @@ import gzip
 import json
 import pathlib
 import random
+import re
 
 import pytest
+from generated_schemas import COUNT, SEED, generated
 
 import mindtorch_v2 as torch
 
 SNAPSHOTS = pathlib.Path(__file__).parents[1] / "snapshots" / "library"
 CASES = [json.loads(line) for line in (SNAPSHOTS / "schemas.jsonl").read_text().splitlines()]
 
-# Texts of ours where PyTorch's own does not parse back to the same schema, or depends on the order of a hash table.
-SHOWN = {
-    "f(Tensor(a|b) x) -> ()": "f(Tensor(a|b) x) -> ()",
-    "f(Tensor(a|b!) x) -> ()": "f(Tensor(a|b!) x) -> ()",
-    "f(Tensor(a! -> a|b) x) -> ()": "f(Tensor(a! -> a|b) x) -> ()",
-    "f(Tensor(a|b -> c) x) -> ()": "f(Tensor(a|b -> c) x) -> ()",
-    "f(Tensor(a|*) x) -> ()": "f(Tensor(a|*) x) -> ()",
-    "wild_alias(Tensor(*! -> a|*) x) -> ()": "wild_alias(Tensor(*! -> a|*) x) -> ()",
-    "f(Tensor(a)?[] x) -> ()": "f(Tensor(a)?[] x) -> ()",
-    "f(int x='a') -> ()": 'f(int x="a") -> ()',
-    'f(int x="a") -> ()': 'f(int x="a") -> ()',
-    "f(int? x='a') -> ()": 'f(int? x="a") -> ()',
-    "f(Scalar x='a') -> ()": 'f(Scalar x="a") -> ()',
-    'f(Device? x="cpu") -> ()': 'f(Device? x="cpu") -> ()',
-    'f(str x="é") -> ()': 'f(str x="\\303\\251") -> ()',
-}
 # Where PyTorch reports a failure of its own (an internal assertion, the name of a C++ function): what is wrong here.
 ERRORS = {
     "stoll": "does not fit 64 bits",
@@ -80,7 +66,9 @@ def test_against_pytorch(case):
             assert str(raised.value) == case["error"]
         return
     schema = torch._C.parse_schema(text)
-    assert str(schema) == SHOWN.get(text, case["shown"])
+    assert str(schema) == (
+        'f(str x="\\303\\251") -> ()' if "é" in text else case["shown"]
+    )  # PyTorch adds up signed bytes
     expected = json.loads(json.dumps(case).replace("privateuseone", "npu"))
     assert [_described(argument) for argument in schema.arguments] == expected["arguments"]
     assert [_described(result) for result in schema.returns] == expected["returns"]
@@ -92,8 +80,18 @@ def test_against_pytorch(case):
         assert torch._C.parse_schema(text, allow_typevars=False) == schema
 
 
+# What PyTorch shows of some schemas is no schema, or another one: strings where numbers belong stand there without quotes, "*"
+# comes first in a set that it ends, and sets of lists in lists are left out or moved.
+_NO_SCHEMA = re.compile(r"\(\*\|| -> \*\||\(!?\)\[\]|\?\([^)]*\)\[|=(?!True|False|None)[^\d\W]")
+
+
 @pytest.mark.parametrize(
-    "text", [case["text"] for case in CASES if "error" not in case and case["text"] not in REFUSED]
+    "text",
+    [
+        case["text"]
+        for case in CASES
+        if "error" not in case and case["text"] not in REFUSED and not _NO_SCHEMA.search(case["shown"])
+    ],
 )
 def test_the_text_of_a_schema_is_that_schema(text):
     schema = torch._C.parse_schema(text)
@@ -107,9 +105,29 @@ def test_schemas_of_all_operators_of_pytorch():
     assert len(lines) > 4300
     for line in lines:
         schema = torch._C.parse_schema(line)
-        # A set of alias names has no order in PyTorch; here it is sorted.
-        assert str(schema).replace("(a|b)", "(b|a)") == line
-        assert torch._C.parse_schema(str(schema)) == schema
+        again = torch._C.parse_schema(str(schema))
+        assert again == schema
+        assert str(again if "|" in line else schema) == line  # a set of two is shown the other way round
+
+
+def _made_of(text):
+    try:
+        return str(torch._C.parse_schema(text))
+    except RuntimeError as error:
+        return "no device" if "Device string must not be empty" in str(error) else ""
+
+
+def test_schemas_made_at_random():
+    """Accepted or not, and the text, as in PyTorch; but that a device without a name is refused at once."""
+    theirs = gzip.decompress((SNAPSHOTS / "generated_schemas.txt.gz").read_bytes()).decode().split("\n")
+    texts = generated(SEED, COUNT)
+    assert len(theirs) == COUNT and sum(map(bool, theirs)) > COUNT / 5
+    differ = [
+        (text, ours, text_of)
+        for text, text_of in zip(texts, theirs, strict=True)
+        if (ours := _made_of(text)) != text_of
+    ]
+    assert [found for found in differ if found[1] != "no device"] == [] and len(differ) < 5
 
 
 def test_a_schema_is_frozen():
@@ -212,5 +230,6 @@ def test_any_text_is_a_schema_or_an_error():
         except RuntimeError:
             continue  # what is accepted is counted
         accepted += 1
-        assert torch._C.parse_schema(str(schema)) == schema, text
+        if not _NO_SCHEMA.search(str(schema)):
+            assert torch._C.parse_schema(str(schema)) == schema, text
     assert accepted > 500

@@ -8,7 +8,7 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.tags import Tag
-from mindtorch_v2._operators import status, tensor_types
+from mindtorch_v2._operators import tensor_types
 from mindtorch_v2._operators.table import ROWS, S, T, aten, composite, facts, formula, names, op, returns, rules
 
 pytestmark = pytest.mark.no_torch
@@ -147,22 +147,6 @@ def test_samples() -> None:
     assert S(3.0) == ((3.0,), {})
     assert S() == ((), {})
     assert S(3, p=2) == ((T(3),), {"p": 2})
-
-
-def test_where_operators_run() -> None:
-    def here(name: str) -> list[str]:
-        return [status.OP_STATUS[name][device] for device in ("cpu", "meta")]
-
-    assert here("add.Tensor") == ["native", "native"]
-    assert here("deg2rad") == ["composite", "composite"]
-    assert here("view") == ["native", "native"]
-    assert status.DEVICES == ("cpu", "meta", "npu")
-    assert all(tuple(status.status(row)) == status.DEVICES for row in ROWS.values())
-    assert {status.status(row)["npu"] for row in ROWS.values()} >= {"native", "composite"}
-    assert len(status.OP_STATUS) == len(ROWS) == len(list(status.OP_STATUS))
-    assert set(status.OP_STATUS) == set(ROWS)
-    with pytest.raises(KeyError):
-        _ = status.OP_STATUS["no such operator"]
 
 
 def test_result_types() -> None:

@@ -201,7 +201,8 @@ PyObject* needs_input_grad_of(Node* n) {
     return t;
 }
 
-// _saved_self, _saved_result, ...: what a formula keeps, by name. Asked last, so that an instance's own attributes count first.
+// _saved_self, _saved_result, ...: what a formula keeps, by name. Asked last, so that an instance's own attributes
+// count first.
 PyObject* node_getattro(PyObject* o, PyObject* name) {
     PyObject* r = PyObject_GenericGetAttr(o, name);
     if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;
@@ -253,7 +254,8 @@ PyObject* node_backward(PyObject* o, PyObject* args) { return node_call(o, args,
 
 PyMethodDef node_methods[] = {
     {"name", node_name, METH_NOARGS, "The name of the node's kind."},
-    {"backward", node_backward, METH_VARARGS, "The gradients of the inputs from those of the outputs: this node alone."},
+    {"backward", node_backward, METH_VARARGS,
+     "The gradients of the inputs from those of the outputs: this node alone."},
     {"register_hook", register_hook, METH_O, "hook(grad_inputs, grad_outputs), after the node ran."},
     {"register_full_backward_hook", register_hook, METH_O, "Another name of register_hook."},
     {"register_prehook", register_prehook, METH_O, "hook(grad_outputs), before the node runs."},

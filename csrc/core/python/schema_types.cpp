@@ -49,7 +49,7 @@ PyObject* alias_object(const AliasInfo& a) {
 }
 
 PyObject* argument_object(const Argument& a) {
-    PyObject* size = a.list_size ? PyLong_FromLong(a.list_size) : Py_NewRef(Py_None);
+    PyObject* size = a.sized ? PyLong_FromLong(a.list_size) : Py_NewRef(Py_None);
     return Py_BuildValue("NNNNNOO", text_object(a.name), type_object(*a.type), size, literal_object(a.literal),
                          alias_object(a.alias_info), a.has_default ? Py_True : Py_False,
                          a.keyword_only ? Py_True : Py_False);

@@ -36,7 +36,14 @@ class _Key(enum.Enum):
 
 
 _MEMBERS = {_PYTORCH.get(name, name): number for name, number in _NUMBERS.items()}
-DispatchKey: Any = _Key("DispatchKey", [*_MEMBERS.items(), *((ours, _NUMBERS[ours]) for ours in _PYTORCH), *((name, _NUMBERS[key]) for name, key in _DOCUMENTS.items())])  # type: ignore[call-arg]  # (the enumeration is made by a call)
+DispatchKey: Any = _Key(
+    "DispatchKey",
+    [
+        *_MEMBERS.items(),
+        *((ours, _NUMBERS[ours]) for ours in _PYTORCH),
+        *((name, _NUMBERS[key]) for name, key in _DOCUMENTS.items()),
+    ],
+)  # type: ignore[call-arg]  # (the enumeration is made by a call)
 DispatchKey.__module__ = "torch._C"
 _NAMES = {number: name for name, number in _NUMBERS.items()}
 

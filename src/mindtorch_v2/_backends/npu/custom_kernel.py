@@ -214,7 +214,9 @@ class KernelLauncher:
         arguments = list(args)
         codes = self._codes.get(kernel_name)
         if codes is not None and len(codes) != len(arguments):
-            raise TypeError(f"{kernel_name} takes {len(codes)} arguments ({', '.join(codes)}), {len(arguments)} were given")
+            raise TypeError(
+                f"{kernel_name} takes {len(codes)} arguments ({', '.join(codes)}), {len(arguments)} were given"
+            )
         values = []
         tensors: list[Any] = []
         for number, value in enumerate(arguments):

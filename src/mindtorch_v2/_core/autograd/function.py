@@ -27,6 +27,8 @@ def _is_tensor(value: Any) -> bool:
 class FunctionCtx:
     """The context by which forward tells backward. It is the graph's node itself."""
 
+    _materialize_grads = True
+
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for backward; they come back as ``ctx.saved_tensors`` and are checked for in-place changes."""
         self.to_save = tensors
@@ -59,7 +61,7 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether absent gradients come to backward as zeros (the default) or as None."""
-        self.materialize_grads = value
+        self.materialize_grads = self._materialize_grads = value
 
     # The same by the names of the design document of custom operators, for reading.
 
@@ -74,10 +76,6 @@ class FunctionCtx:
     @property
     def _non_differentiable(self) -> set[int]:
         return {id(tensor) for tensor in self.non_differentiable or ()}
-
-    @property
-    def _materialize_grads(self) -> bool:
-        return self.materialize_grads
 
 
 class BackwardCFunction(_C._FunctionBase, FunctionCtx):
