@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 SEED, COUNT = 17, 10_000  # of those whose answers are recorded
 
@@ -44,7 +45,7 @@ class _Writer:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
-    def one(self, weights: dict[str, float]) -> str:
+    def one(self, weights: Mapping[str, float]) -> str:
         return self.random.choices(list(weights), list(weights.values()))[0]
 
     def sometimes(self, chance: float) -> bool:
