@@ -170,7 +170,7 @@ def conversions() -> Iterator[dict]:
 
 
 def generated() -> bytes:
-    """What PyTorch makes of random schemas: a line each, its text, or nothing if it is refused."""
+    """PyTorch's answers to random schemas: a line each, its text, or nothing if it is refused."""
     lines = []
     for text in generated_schemas.generated(generated_schemas.SEED, generated_schemas.COUNT):
         try:

@@ -32,7 +32,7 @@ _tracing = _Tracing()
 
 
 def _get_tracing_state() -> Any:
-    """What `_set_tracing_state` was given on this thread; True while torch.jit.trace records, else None."""
+    """The state that `_set_tracing_state` was given on this thread; True while torch.jit.trace records, else None."""
     return _tracing.state if _tracing.state is not None else above.is_tracing() or None
 
 
