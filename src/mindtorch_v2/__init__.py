@@ -39,7 +39,7 @@ from ._C import (
     set_num_threads,
     tensor,
 )
-from ._as_torch import TORCH_VERSION as __version__
+from .torch_version import __version__
 from ._as_torch import alias_loaded as _alias_loaded
 from ._as_torch import as_torch
 from ._core.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -397,6 +397,19 @@ def test_opcheck_warns_of_marks_without_writes():
         torch.library.opcheck(marked, (torch.ones(2),), test_utils="test_schema")
 
 
+def test_opcheck_of_an_operator_that_only_writes():
+    library = torch.library.Library("writes_only", "FRAGMENT")
+    library.define("added(Tensor a, Tensor b, Tensor(a!) out) -> ()")
+    library.define("both(Tensor a, Tensor(a!) out) -> Tensor")
+    library.impl("added", lambda a, b, out: (out.copy_(a + b), None)[1], "CPU")
+    library.impl("both", lambda a, out: out.copy_(a) + 1, "CPU")
+    x = torch.ones(2)
+    found = torch.library.opcheck(torch.ops.writes_only.added.default, (x, x, torch.zeros(2)))
+    assert set(found.values()) == {"SUCCESS"}  # it gives nothing, and so needs no fake kernel
+    with pytest.raises(torch.library.OpCheckError, match="test_faketensor"):
+        torch.library.opcheck(torch.ops.writes_only.both.default, (x, torch.zeros(2)))
+
+
 def test_opcheck_finds_undeclared_aliases():
     with torch.library._scoped_library("honest2", "FRAGMENT") as library:
         library.define("same(Tensor x) -> Tensor")

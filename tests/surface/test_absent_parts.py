@@ -85,6 +85,7 @@ def test_version_compares_as_a_version():
     assert version.startswith("2.13")
     assert torch.version.cuda is None
     assert torch.version.__version__ == "2.13.0"
+    assert torch.__version__ >= "2.6.0"  # as programs ask: text would say that 2.13 is less
 
 
 def test_script_types_are_names_of_torch_too():

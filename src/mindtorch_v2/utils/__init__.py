@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any, TYPE_CHECKING
 
 import importlib
@@ -22,9 +21,11 @@ _PARTS = frozenset(
 )
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return importlib.import_module(f"mindtorch_v2.utils.{name}")
+    if name == "cmake_prefix_path":  # the files are made when somebody builds with them
+        return str(importlib.import_module("mindtorch_v2.utils._cpp_headers").cmake_prefix_path())
     raise AttributeError(f"module 'mindtorch_v2.utils' has no attribute {name!r}")
 
 

@@ -7,6 +7,7 @@ this very installation, so it is made when it is first asked for and kept in the
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import re
 import tempfile
@@ -16,13 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2
 from mindtorch_v2 import _C
+from mindtorch_v2._as_torch import TORCH_VERSION
 from mindtorch_v2._operators.table.names import BOUND
+from mindtorch_v2.utils import _cpp_cmake
 
 if TYPE_CHECKING:
     pass
 
 
-__all__ = ["cache_path", "generated_include_path", "installed_include_path", "library_path", "link_names_path"]
+__all__ = [
+    "cache_path",
+    "cmake_prefix_path",
+    "generated_include_path",
+    "installed_include_path",
+    "library_path",
+    "link_names_path",
+]
 
 _PACKAGE = Path(mindtorch_v2.__file__).parent
 
@@ -425,7 +435,15 @@ def _files():
     both = f"AS_NEEDED({library_path() / 'libmindtorch_core.so'} {library_path() / 'stable' / 'libtorch_cpu.so'})"
     for name in ("c10", "torch", "torch_cpu", "torch_python"):
         files[f"lib/lib{name}.so"] = f"INPUT({both})\n"
-    return files
+    return files | _cmake_files()
+
+
+def _cmake_files():
+    folders = [str(installed_include_path())]
+    pybind11 = importlib.util.find_spec("pybind11")  # PyTorch has it among its own headers
+    if pybind11 is not None and pybind11.origin:
+        folders.append(str(Path(pybind11.origin).parent / "include"))
+    return _cpp_cmake.package_files(TORCH_VERSION, folders)
 
 
 def installed_include_path() -> Path:
@@ -444,6 +462,11 @@ def link_names_path() -> Path:
     return generated_include_path() / "lib"
 
 
+def cmake_prefix_path() -> Path:
+    """The folder in which CMake's find_package(Torch) finds its files."""
+    return generated_include_path() / "share" / "cmake"
+
+
 def cache_path() -> Path:
     """Where generated and precompiled headers are kept."""
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -454,6 +477,7 @@ def generated_include_path() -> Path:
     """The folder of the generated headers; they are written if they do not lie there yet."""
     key = hashlib.sha256(Path(__file__).read_bytes() + str(_PACKAGE).encode())
     key.update((installed_include_path() / "mindtorch" / "tensor.h").read_bytes())
+    key.update(repr(_cmake_files()).encode())
     for handle in _C._all_operators():
         if handle.namespace == "aten":
             key.update(handle.schema.encode())
