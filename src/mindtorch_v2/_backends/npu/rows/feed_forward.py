@@ -47,9 +47,9 @@ class _Layer:
             y = aten.matmul(x.to(DTYPES["float64"]), weight.to(DTYPES["float64"]))  # exact, as sums of int32 are
             y = y if bias is None else y + bias
             return y.to(DTYPES["float32"]) * scale_of(dequant)
-        if scale is not None:
-            weight = wide(weight) if offset is None else wide(weight) + wide(offset)
-            weight = weight * wide(scale)
+        if scale is not None:  # in the dtype of the scales, as the weights then lie
+            weight = weight.to(scale.dtype) if offset is None else weight.to(scale.dtype) + offset.to(scale.dtype)
+            weight = weight * scale
         y = aten.matmul(wide(x), wide(weight))
         return y if bias is None else y + wide(bias)
 
@@ -109,13 +109,13 @@ def npu_ffn(
     parts = []
     for start, end, expert in _runs(operator, rows.shape[0], experts, expert_tokens, expert_tokens_index):
         hidden = first(rows[start:end], expert)
-        if quantised:
-            hidden = wide(hidden.to(_HALF))  # as it lies between the layers
-        hidden = _ACTIVATIONS[activation](hidden)
-        if quantised:
+        if quantised:  # between the layers numbers are of 16 bits
+            hidden = _ACTIVATIONS[activation](wide(hidden.to(_HALF))).to(_HALF)
             factor = scale if expert is None or scale.dim() < 2 else scale[expert]
-            hidden = hidden * wide(factor)
-            hidden = hidden if offset is None else hidden + wide(offset)
-            hidden = aten.clamp(aten.round(hidden), -128, 127)
+            hidden = hidden * factor.to(_HALF)
+            hidden = hidden if offset is None else hidden + offset.to(_HALF)
+            hidden = aten.clamp(aten.round(wide(hidden)), -128, 127)
+        else:
+            hidden = _ACTIVATIONS[activation](hidden)
         parts.append(second(hidden, expert).to(dtype))
     return aten.cat(parts, 0).reshape(*x.shape[:-1], -1)
