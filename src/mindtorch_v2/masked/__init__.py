@@ -109,6 +109,28 @@ def _identity(value, like) -> torch.Tensor:
     return torch.tensor(value, dtype=like.dtype, device=like.device)
 
 
+def _reduction_identity(op_name: str, input: torch.Tensor, *args: Any) -> torch.Tensor | None:
+    """The value that leaves a reduction as it is, in the dtype of `input`; None for one that has none.
+
+    `op_name` may have a module before it; `args` is the order of a norm. NotImplementedError for what has no such value.
+    """
+    name, dtype = op_name.rpartition(".")[2], input.dtype
+    if name in ("mean", "std", "var"):
+        return None
+    if name == "median":
+        return torch.tensor(math.nan, dtype=dtype if dtype.is_floating_point else None, device=input.device)
+    if name == "norm":
+        return _identity(math.inf if args and args[0] == -math.inf else 0, input)
+    if name in ("sum", "cumsum", "prod", "cumprod"):
+        return _identity(int(name.endswith("prod")), input)
+    ordered = name in ("amax", "amin", "argmax", "argmin", "logaddexp")
+    if dtype != torch.bool and (name == "logsumexp" or ordered):
+        if dtype.is_complex and ordered:
+            raise TypeError(f"{name} of complex numbers has no identity: they are not ordered")
+        return _identity(_highest(dtype) if name.endswith("min") else _lowest(dtype), input)
+    raise NotImplementedError(f"identity of {name} on {dtype} input")
+
+
 def _wide(dtype, given):
     """The dtype of sums and products: small integers grow to int64."""
     if given is not None:
