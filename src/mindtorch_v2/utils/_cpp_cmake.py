@@ -1,4 +1,4 @@
-"""What `find_package(Torch)` reads: CMake's description of the headers and libraries that extensions are built with."""
+"""The files of CMake that `find_package(Torch)` reads: where the headers and libraries for extensions lie."""
 
 from __future__ import annotations
 
