@@ -29,6 +29,7 @@ _TABLE: dict[str, tuple[str, str]] = {
     "_C._profiler": ("gather_traceback symbolize_tracebacks", "_ExperimentalConfig _ExtraFields_PyCall"),
     "_custom_op.impl": ("custom_op infer_schema", "CustomOp"),
     "_dispatch.python": ("enable_crossref_functionalize", "enable_python_dispatcher"),
+    "_dynamo.trace_rules": ("_as_posix_path", ""),
     "_export.pass_base": ("", "_ExportPassBaseDeprecatedDoNotUse"),
     "_export.utils": ("_is_cia_op get_buffer get_param is_buffer is_param register_dataclass_as_pytree_node", ""),
     "_functorch._aot_autograd.autograd_cache": ("", "AOTAutogradCache"),
