@@ -158,7 +158,10 @@ void missing_kernel(const Call& c, KeySet keys) {
     MT_THROW(NotImplemented, "Could not run '", c.op->full_name, "' with arguments from the '", key_name(k),
              "' backend. This could be because the operator doesn't exist for this backend. '", c.op->full_name,
              "' is only available for these backends: [", available(*c.op), "].",
-             kSparseKeys.has(k) ? " A sparse tensor can be made dense with to_dense()." : "");
+             kSparseKeys.has(k) ? " A sparse tensor can be made dense with to_dense()."
+             : k == Key::NPU
+                 ? " torch.npu.set_cpu_fallback(True), or MINDTORCH_NPU_CPU_FALLBACK=1, runs such operators on the CPU."
+                 : "");
 }
 
 // ---- structured kernels ----

@@ -17,6 +17,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._operators.table import ROWS
 from mindtorch_v2.backends import mindspore
 from mindtorch_v2.backends.mindspore import _provider
+from mindtorch_v2.status import OP_STATUS
 
 REAL = mindspore_stand_in.real()
 CLEAR = _provider.primitive.cache_clear  # tests put another function there
@@ -44,6 +45,7 @@ def test_what_is_enabled_serves_until_it_is_disabled():
     mindspore.enable(["add", "exp"])
     assert mindspore.is_enabled()
     assert ROWS["exp"].handle.kernels()["CPU"].provider == "mindspore"
+    assert [OP_STATUS[name]["mindspore"] for name in ("exp", "add", "frac")] == ["native", "native", "missing"]
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = torch.exp(x.detach()) + torch.ones(2, 2)
     torch.add(x, x, alpha=3).sum().backward()
@@ -56,6 +58,7 @@ def test_what_is_enabled_serves_until_it_is_disabled():
     assert report.primitives["aten::add.Tensor"] == "add_ext"
     assert "aten::exp by exp: 1" in str(report)
     mindspore.disable()
+    assert "mindspore" not in OP_STATUS["exp"]
     assert {name: ROWS[name].handle.kernels()["CPU"] for name in kernels} == kernels
     torch.exp(x)
     after = mindspore.report()

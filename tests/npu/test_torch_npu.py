@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -94,3 +95,17 @@ def test_comparisons_tell_right_from_wrong() -> None:
         AssertionError, match=r"1 of 3 elements differ by more than 0.0001; the worst, at \(1,\), is 2.0"
     ):
         case.assertRtolEqual(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 3.0]))
+
+
+def test_without_its_switch_torch_npu_says_which_it_is() -> None:
+    program = (
+        "import importlib.util; from mindtorch_v2 import _as_torch; _as_torch.as_torch()\n"
+        "assert importlib.util.find_spec('torch_npu') is None\n"
+        "import torch_npu"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "MINDTORCH_AS_TORCH_NPU"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1 and "No module named 'torch_npu'" in done.stderr
+    assert "set MINDTORCH_AS_TORCH_NPU=1 before Python starts" in done.stderr

@@ -128,6 +128,12 @@ class TorchFinder:
         root = fullname.partition(".")[0]
         own_root = _OWN.get(root) or _COMPANIONS.get(root)
         if own_root is None or (root not in _OWN and not _stands_in(root, own_root)):
+            if fullname == "torch_npu" and _is_import(sys._getframe(1)) and not _is_installed(fullname):
+                raise ModuleNotFoundError(
+                    f"No module named 'torch_npu'. This package has one, for programs that are to run on an NPU: set {NPU_VARIABLE}=1 "
+                    "before Python starts. (It is not found without, since libraries take it for fused kernels that are there.)",
+                    name=fullname,
+                )
             return None
         own_name = own_root + fullname[len(root) :]
         spec: Any = _own_spec(own_name)
@@ -182,6 +188,20 @@ class AliasLoader:
         return self.own_loader.is_package(self.own_name)
 
 
+def _is_import(frame) -> bool:
+    """Whether the import system is looking for a module to load it, and not `importlib.util.find_spec` for a program."""
+    while frame is not None and frame.f_code.co_name != "_find_and_load_unlocked":
+        if frame.f_globals.get("__name__") not in ("importlib._bootstrap", "_frozen_importlib"):
+            return False
+        frame = frame.f_back
+    return frame is not None
+
+
+def _is_installed(root) -> bool:
+    finders = [finder for finder in sys.meta_path if not isinstance(finder, TorchFinder)]
+    return any(finder.find_spec(root, None) for finder in finders if hasattr(finder, "find_spec"))
+
+
 def _stands_in(root, own_root) -> bool:
     """Whether a companion's name means ours: it is imported as ours, or nothing of the name is installed."""
     present = sys.modules.get(root)
@@ -189,8 +209,7 @@ def _stands_in(root, own_root) -> bool:
         return present is sys.modules.get(own_root)
     if root == "torch_npu" and os.environ.get(NPU_VARIABLE) != "1":
         return False
-    finders = [finder for finder in sys.meta_path if not isinstance(finder, TorchFinder)]
-    return not any(finder.find_spec(root, None) for finder in finders if hasattr(finder, "find_spec"))
+    return not _is_installed(root)
 
 
 def _own_spec(own_name):

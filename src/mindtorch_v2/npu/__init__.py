@@ -21,6 +21,7 @@ from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu.ascendc import AscendCExtension, ascendc_load
 from mindtorch_v2._backends.npu.custom_kernel import AclnnLauncher, KernelLauncher, alloc_like, ascendc_op, tensor_ptr
 from mindtorch_v2._backends.npu.errors import NPUError, NPUOutOfMemoryError
+from mindtorch_v2._backends.npu.fallback import get_cpu_fallback, set_cpu_fallback
 from mindtorch_v2._backends.npu.graph import (
     NPUGraph,
     graph,
@@ -125,6 +126,7 @@ __all__ = [
     "device_count",
     "device_of",
     "empty_cache",
+    "get_cpu_fallback",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
@@ -168,6 +170,7 @@ __all__ = [
     "seed",
     "seed_all",
     "set_compile_mode",
+    "set_cpu_fallback",
     "set_device",
     "set_option",
     "set_rng_state",

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 from ... import _C
-from . import state
+from . import fallback, state
 
 _loaded = False
 
@@ -20,6 +20,7 @@ def load() -> None:
     _C._register_device("npu", made.allocate, made.release, made.transfer, made.copy, made.fill)
     _loaded = True
     register_kernels()
+    fallback.read_environment()
 
 
 def register_kernels() -> None:

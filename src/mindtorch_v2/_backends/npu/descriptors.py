@@ -52,6 +52,7 @@ META_SIGNATURES: dict[str, tuple] = {
 }
 _ARRAYS = {"IA": ("IntArray", c_int64), "FA": ("FloatArray", c_float), "BA": ("BoolArray", c_bool)}
 _KEPT = 4096  # descriptors of tensors that are kept; and as many from before
+_MAX_RANK = 8  # of aclCreateTensor
 _KEPT_NUMBERS = 512  # of numbers, and of lists; an optimizer's step sizes are never the same
 _describe = _C._describe
 
@@ -93,6 +94,11 @@ class Descriptors:
         code = ACL_DTYPES.get(dtype)
         if code is None:
             raise NotImplementedError(f"NPU: tensors of PyTorch's dtype number {dtype} are not supported")
+        if rank > _MAX_RANK:
+            raise RuntimeError(
+                f"NPU: operators take tensors of at most {_MAX_RANK} dimensions, got {rank} (shape {list(dims[:rank])}). "
+                "Join some of them: tensor.flatten(start, end) before the operator, and .view(...) after it"
+            )
         sizes, strides = (c_int64 * rank)(*dims[:rank]), (c_int64 * rank)(*dims[rank:])
         storage = (c_int64 * 1)(elements)
         handle = self.aclCreateTensor(

@@ -11,6 +11,7 @@ import dataclasses
 import threading
 from collections.abc import Iterable
 
+from mindtorch_v2 import status
 from mindtorch_v2._operators.table import ROWS
 from mindtorch_v2.backends.mindspore._provider import Counted, Counts, Kernel, countable, full_name
 from mindtorch_v2.backends.mindspore._rows import TABLE
@@ -92,6 +93,7 @@ def enable(ops: Iterable[str] | None = None) -> None:
                     if handle is not None and full_name(handle) not in _state.primitives and countable(handle):
                         library._register(handle, Counted(handle, _state.counts), "CPU", quiet=True)
         _state.library = library
+        status.add_provider("mindspore", lambda row: full_name(row.handle) in _state.primitives)
 
 
 def _named(ops: Iterable[str]) -> list:
@@ -118,6 +120,7 @@ def _disable() -> None:
     library, _state.library = _state.library, None
     if library is not None:
         library._destroy()
+        status.remove_provider("mindspore")
 
 
 def report() -> Report:
