@@ -48,6 +48,10 @@ def read_environment() -> None:
         set_cpu_fallback(True)
 
 
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, _C.TensorBase)
+
+
 class _Moved:
     """Tensors of one call, each moved once: an argument that is given twice is one tensor on the CPU too."""
 
@@ -57,7 +61,7 @@ class _Moved:
         self.device: Any = None
 
     def there(self, value: Any) -> Any:
-        if isinstance(value, _C.TensorBase):
+        if _is_tensor(value):
             if value.device.type != "npu":
                 return value
             if id(value) not in self._known:
@@ -84,7 +88,7 @@ class _Moved:
             npu.copy_(cpu)
 
     def back(self, value: Any) -> Any:
-        if isinstance(value, _C.TensorBase):
+        if _is_tensor(value):
             if id(value) in self.pairs:
                 return self.pairs[id(value)][0]
             return value.to(self.device) if value.device.type == "cpu" else value
