@@ -14,8 +14,8 @@ import sys
 
 _FOLDER = pathlib.Path("tests") / "transformers"
 _HOW = (
-    "pip download --no-deps --no-binary :all: transformers==5.15.0 brings the source; unpack it and set TRANSFORMERS_SOURCE to "
-    "the folder that holds its `tests`"
+    "`git clone --branch v5.15.0 https://github.com/huggingface/transformers` brings the source; set TRANSFORMERS_SOURCE to that "
+    "folder"
 )
 
 
