@@ -35,7 +35,7 @@ _NAMES = unavailable_names(
     "fuse_modules_qat get_default_qat_qconfig get_default_qat_qconfig_mapping get_default_qconfig "
     "get_default_qconfig_mapping prepare prepare_qat propagate_qconfig_ quantize quantize_dynamic quantize_dynamic_jit "
     "quantize_jit",
-    classes="PerChannelMinMaxObserver QConfig QConfigMapping QuantType QuantWrapper",
+    classes="FakeQuantizeBase ObserverBase PerChannelMinMaxObserver QConfig QConfigMapping QuantType QuantWrapper",
 )
 globals().update(_NAMES)
 __all__ = sorted([*_NAMES, "DeQuantStub", "QuantStub"])
