@@ -52,7 +52,7 @@ def test_the_derived_checks_of_an_operator_pass_on_its_primitive(name):
             try:
                 function(name, index, lookup)
             except pytest.skip.Exception:
-                continue
+                continue  # no answer of PyTorch for this sample; that the primitive was called at all is asked below
             except Exception as error:  # noqa: BLE001  (all of a row's are shown together)
                 failures.append(f"{check}, sample {index}: {error}")
     assert not failures, "\n".join(failures)

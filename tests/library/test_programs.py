@@ -161,8 +161,8 @@ def test_a_tensor_of_another_device(npu):
     assert npu.device == torch.device("npu", 0)
     assert torch._C._dispatch_keys(npu).has("PrivateUse1")
     assert repr(torch._C._dispatch_keys(npu)) == "DispatchKeySet(PrivateUse1, ADInplaceOrView, AutogradPrivateUse1)"
-    with pytest.raises(NotImplementedError, match="'aten::add.Tensor' with arguments from the 'NPU' backend"):
-        npu + npu
+    with pytest.raises(NotImplementedError, match="'aten::vdot' with arguments from the 'NPU' backend"):
+        torch.vdot(npu, npu)
 
 
 def test_the_device_chooses_the_kernel(npu):
@@ -248,15 +248,15 @@ def test_fallbacks(npu):
     library = torch.library.Library("_", "IMPL")
     try:
         library.fallback(lambda op, *args, **kwargs: seen.append((str(op), args, kwargs)) or args[0], "PrivateUse1")
-        assert torch.add(npu, npu, alpha=2) is npu
-        assert seen == [("aten.add.Tensor", (npu, npu), {"alpha": 2})]
+        assert torch.vdot(npu, npu) is npu
+        assert seen == [("aten.vdot.default", (npu, npu), {})]
         library.fallback(torch.library.fallthrough_kernel, "PrivateUse1")
         with pytest.raises(NotImplementedError):
-            npu + npu
+            torch.vdot(npu, npu)
     finally:
         library._destroy()
     with pytest.raises(NotImplementedError):
-        npu + npu
+        torch.vdot(npu, npu)
 
 
 def test_a_fallthrough_is_skipped():
