@@ -2738,7 +2738,7 @@ def std(input: Tensor, dim: _Sequence[_int] | _int | None = ..., *, correction: 
 def std(input: Tensor, unbiased: _bool = ...) -> Tensor:
     """The standard deviation."""
 @overload
-def std(input: Tensor, dim: _Sequence[_int] | _int | None, unbiased: _bool = ..., keepdim: _bool = ...) -> Tensor:
+def std(input: Tensor, dim: _Sequence[_int] | _int | None, unbiased: _bool = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The standard deviation."""
 @overload
 def std_mean(input: Tensor, dim: _Sequence[_int] | _int | None = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]:
@@ -2897,7 +2897,7 @@ def var(input: Tensor, dim: _Sequence[_int] | _int | None = ..., *, correction: 
 def var(input: Tensor, unbiased: _bool = ...) -> Tensor:
     """The variance."""
 @overload
-def var(input: Tensor, dim: _Sequence[_int] | _int | None, unbiased: _bool = ..., keepdim: _bool = ...) -> Tensor:
+def var(input: Tensor, dim: _Sequence[_int] | _int | None, unbiased: _bool = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The variance."""
 @overload
 def var_mean(input: Tensor, dim: _Sequence[_int] | _int | None = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]:

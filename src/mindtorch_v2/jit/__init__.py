@@ -66,6 +66,9 @@ fork = unavailable_function("torch.jit.fork", "call the function directly")
 wait = unavailable_function("torch.jit.wait")
 load = unavailable_function("torch.jit.load", "load the weights with torch.load into the Python Module")
 save = unavailable_function("torch.jit.save", "save the state_dict with torch.save")
+_get_trace_graph = unavailable_function(
+    "torch.jit._get_trace_graph", "torch.export.export or torch.fx.symbolic_trace give a graph"
+)
 
 
 class Error(RuntimeError):

@@ -31,7 +31,8 @@ def _spread_forms(name: str, doc: str, returns: str, bind: str) -> None:
     @composite(
         f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> {returns}",
         doc,
-        bind=bind,
+        bind=bind if returns != "Tensor" else f"{bind} out",
+        out_overload="out" if returns == "Tensor" else "",
         tags="core reduction" if name == "var" else "reduction",
         samples=[S(T(3, 4), 1), S(T(3, 4), 0, False, True)],
     )

@@ -9,6 +9,8 @@ from typing import Never
 
 __all__: list[str]
 DeQuantStub: Any
+FakeQuantizeBase: Any
+ObserverBase: Any
 PerChannelMinMaxObserver: Any
 QConfig: Any
 QConfigMapping: Any
