@@ -3,6 +3,7 @@
 #include <torch/extension.h>
 
 #include <ATen/OpMathType.h>
+#include <c10/util/llvmMathExtras.h>
 
 #include <cmath>
 
@@ -220,6 +221,22 @@ static void check_containers() {
     EXPECT(c10::IValue(std::make_tuple(1, 2.0)).toTuple()->elements()[1].toDouble() == 2.0);
     EXPECT_THROW(c10::IValue(3).toDouble() == 0 ? 0 : c10::IValue("s").toInt(), c10::Error, "");
     EXPECT(c10::multiply_integers(v) == 6);
+}
+
+static void check_bits() {
+    using namespace c10::llvm;
+    EXPECT(countLeadingZeros(uint32_t(1)) == 31 && countLeadingZeros(uint64_t(1)) == 63 &&
+           countLeadingZeros(uint16_t(3)) == 14);
+    EXPECT(countLeadingZeros(uint32_t(0)) == 32 && countLeadingZeros(uint8_t(0)) == 8 &&
+           countTrailingZeros(uint64_t(0)) == 64);
+    EXPECT(countTrailingZeros(uint32_t(8)) == 3 && countTrailingOnes(uint32_t(7)) == 3 &&
+           countLeadingOnes(uint8_t(0xF0)) == 4);
+    EXPECT(countPopulation(uint32_t(0xFF)) == 8 && isPowerOf2_32(64) && !isPowerOf2_64(0) && !isPowerOf2_64(6));
+    EXPECT(Log2_32(9) == 3 && Log2_64(uint64_t(1) << 40) == 40 && Log2_32_Ceil(9) == 4 && Log2_64_Ceil(8) == 3);
+    EXPECT(NextPowerOf2(8) == 16 && PowerOf2Ceil(8) == 8 && PowerOf2Ceil(9) == 16 && PowerOf2Floor(9) == 8 &&
+           PowerOf2Ceil(0) == 0);
+    EXPECT(divideCeil(9, 4) == 3 && alignTo(5, 8) == 8 && alignTo(17, 8) == 24 && alignTo(5, 8, 7) == 7 &&
+           alignTo(8, 8) == 8);
 }
 
 static void check_errors() {
@@ -455,7 +472,7 @@ TORCH_LIBRARY_FRAGMENT(checks, m) {
 
 #define EACH_CHECK(_) \
     _(metadata)       \
-    _(elements) _(operators) _(indexing) _(scalars) _(containers) _(errors) _(threads) _(autograd) _(dispatcher)
+    _(elements) _(operators) _(indexing) _(scalars) _(containers) _(errors) _(bits) _(threads) _(autograd) _(dispatcher)
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 #define DEF(name) m.def("check_" #name, &check_##name);

@@ -71,6 +71,7 @@ _FORWARDS = {
     "ATen/AccumulateType.h ATen/core/ScalarType.h ATen/ArrayRef.h ATen/Device.h c10/util/DimVector.h",
     "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
     "c10/util/Float8_e5m2.h ATen/NumericUtils.h",
+    "mindtorch/bits.h": "c10/util/llvmMathExtras.h",
     "mindtorch/api.h": "c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
     "c10/util/Logging.h c10/util/Deprecated.h",
     # What needs no library of ours when it runs: the stable ABI.
