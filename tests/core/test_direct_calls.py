@@ -275,3 +275,16 @@ def test_a_degree_that_is_no_integer_of_64_bits(name, degree):
     """Once: a recurrence over 9e15 terms."""
     polynomial = getattr(torch.special, name)
     assert polynomial(torch.tensor(0.25), torch.tensor(degree)) == 0
+
+
+def test_numbers_are_copied_into_tensors():
+    x = torch.zeros(2)
+    assert x.copy_(0.5) is x and x.tolist() == [0.5, 0.5]
+    assert x.copy_(src=3, non_blocking=True).tolist() == [3.0, 3.0]
+    assert x.copy_(True).tolist() == [1.0, 1.0]
+    assert torch.zeros(2, dtype=torch.int64).copy_(2.7).tolist() == [2, 2]
+    assert torch.zeros(1, dtype=torch.complex64).copy_(1j).tolist() == [1j]
+    with pytest.raises(TypeError, match=r"copy_\(\): argument 'src' \(position 1\) must be Tensor, not str"):
+        x.copy_("1")
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        torch.zeros(2, requires_grad=True).copy_(1)

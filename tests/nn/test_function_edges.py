@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from expressions import check, check_session, lines
 
+import mindtorch_v2 as torch
+
 LOSSES = lines("""
 nn.BCELoss(p(4).detach(), REDUCTION)(p(3, 4), p(3, 4))
 nn.BCEWithLogitsLoss(p(4).detach(), REDUCTION, pos_weight=p(4).detach() * 3)(x(3, 4), p(3, 4))
@@ -483,3 +485,15 @@ PARTS: dict[str, Any] = {}
 @pytest.mark.parametrize("name", SESSIONS)
 def test_sessions(name: str) -> None:
     check_session(SESSIONS[name], 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear"])
+def test_resizing_keeps_no_input_for_its_gradient(mode: str) -> None:
+    shape = {"linear": (1, 1, 3), "trilinear": (1, 1, 2, 3, 2)}.get(mode, (1, 1, 3, 2))
+    x = torch.rand(shape, requires_grad=True)
+    y = torch.nn.functional.interpolate(x, scale_factor=2.0, mode=mode)
+    assert y.grad_fn._saved_tensors == ()
+    y.sum().backward()
+    first = x.grad.clone()
+    y.sum().backward()  # as in PyTorch: nothing was saved that could have been freed
+    assert torch.equal(x.grad, 2 * first) and abs(first.sum().item() - y.numel()) < 1e-4

@@ -18,7 +18,7 @@ struct FunctionObject {
     vectorcallfunc vectorcall;
     PyObject* name;
     const char* name_text;  // of `name`
-    bool takes_numbers;     // for its first tensor: add(1, 2)
+    bool takes_numbers;     // for its first tensor, add(1, 2), or for a method's second: x.copy_(1)
     Operator** ops;
     size_t nops;
 };
@@ -147,12 +147,13 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
     PyObject* r = call_overloads(f->name_text, f->ops, f->nops, in);
     if (__builtin_expect(!r && f->takes_numbers && PyErr_ExceptionMatches(PyExc_TypeError), 0)) {
         const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-        Py_ssize_t first = n > 0 ? 0 : n + named;  // where the first tensor stands: it may have been named
-        for (Py_ssize_t i = 0; i < named && n == 0; i++) {
+        // Where that tensor stands: it may have been named.
+        const Py_ssize_t wanted = in.method ? 1 : 0;
+        Py_ssize_t first = n > wanted ? wanted : n + named;
+        for (Py_ssize_t i = 0; i < named && n <= wanted; i++) {
             PyObject* name = PyTuple_GET_ITEM(kwnames, i);
-            if (PyUnicode_CompareWithASCIIString(name, "input") == 0 ||
-                PyUnicode_CompareWithASCIIString(name, "self") == 0)
-                first = n + i;
+            for (const char* meant : {in.method ? "src" : "input", in.method ? "other" : "self"})
+                if (PyUnicode_CompareWithASCIIString(name, meant) == 0) first = n + i;
         }
         PyObject* number = first < n + named ? number_tensor(args[first]) : nullptr;
         if (number) {

@@ -50,6 +50,9 @@ SPECIAL = bound("special")
 FFT = bound("fft")
 
 for _name, _method in bound("method").items():
+    # x.copy_(1): of operators that are methods only it is the other tensor.
+    if _name not in FUNCTIONS and any(facts_of(_operator).takes_numbers for _operator in BOUND["method"][_name]):
+        _method._take_numbers()
     if _name != "__matmul__":  # a slot, which leaves operands that it does not know to them
         setattr(Tensor, _name, _method)
 

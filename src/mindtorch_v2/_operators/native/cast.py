@@ -46,6 +46,7 @@ op(
     "Copies the elements of `src`, broadcast and cast, into `self`.",
     bind="method",
     key=_EVERY_DEVICE,
+    takes_numbers=True,
     grad={"self": lambda grad: aten.zeros_like(grad), "src": lambda grad: grad},
     devices={"src": "any"},
     samples=[S(T(3, 4, grad=False), T(4))],

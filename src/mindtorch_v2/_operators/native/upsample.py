@@ -14,15 +14,15 @@ def _gradients(name, spatial, corners) -> tuple:
     backward = name + "_backward"
     if corners:
         to_input = {
-            1: lambda grad, self, output_size, align_corners, scales: getattr(aten, backward)(
-                grad, output_size, list(self.shape), align_corners, scales
+            1: lambda grad, self_sizes, output_size, align_corners, scales: getattr(aten, backward)(
+                grad, output_size, list(self_sizes), align_corners, scales
             ),
-            2: lambda grad, self, output_size, align_corners, scales_h, scales_w: getattr(aten, backward)(
-                grad, output_size, list(self.shape), align_corners, scales_h, scales_w
+            2: lambda grad, self_sizes, output_size, align_corners, scales_h, scales_w: getattr(aten, backward)(
+                grad, output_size, list(self_sizes), align_corners, scales_h, scales_w
             ),
-            3: lambda grad, self, output_size, align_corners, scales_d, scales_h, scales_w: getattr(aten, backward)(
-                grad, output_size, list(self.shape), align_corners, scales_d, scales_h, scales_w
-            ),
+            3: lambda grad, self_sizes, output_size, align_corners, scales_d, scales_h, scales_w: getattr(
+                aten, backward
+            )(grad, output_size, list(self_sizes), align_corners, scales_d, scales_h, scales_w),
         }
         to_grad = {
             1: lambda grad, output_size, align_corners, scales: getattr(aten, name)(
@@ -37,14 +37,14 @@ def _gradients(name, spatial, corners) -> tuple:
         }
     else:
         to_input = {
-            1: lambda grad, self, output_size, scales: getattr(aten, backward)(
-                grad, output_size, list(self.shape), scales
+            1: lambda grad, self_sizes, output_size, scales: getattr(aten, backward)(
+                grad, output_size, list(self_sizes), scales
             ),
-            2: lambda grad, self, output_size, scales_h, scales_w: getattr(aten, backward)(
-                grad, output_size, list(self.shape), scales_h, scales_w
+            2: lambda grad, self_sizes, output_size, scales_h, scales_w: getattr(aten, backward)(
+                grad, output_size, list(self_sizes), scales_h, scales_w
             ),
-            3: lambda grad, self, output_size, scales_d, scales_h, scales_w: getattr(aten, backward)(
-                grad, output_size, list(self.shape), scales_d, scales_h, scales_w
+            3: lambda grad, self_sizes, output_size, scales_d, scales_h, scales_w: getattr(aten, backward)(
+                grad, output_size, list(self_sizes), scales_d, scales_h, scales_w
             ),
         }
         to_grad = {

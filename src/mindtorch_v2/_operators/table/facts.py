@@ -27,7 +27,7 @@ class FactWords(TypedDict, total=False):
     raises_by_values: whether values decide if a call raises, so that programs catch it.
     keeps_zero: whether zero becomes zero, so that sparse tensors map their values alone.
     lifts: whether it makes a tensor from outside a tensor of the program.
-    takes_numbers: whether the Python function takes a number for the first tensor.
+    takes_numbers: whether the Python function takes a number for the first tensor, or the method for the other one.
     autocast: "lower", "float32" or "promote": what autocast does to its inputs.
     devices: which tensor arguments need not lie on the device of the others, by name: on "any" device, on the "host" too, as
         a "number" (a tensor of the host without dimensions) too. One word stands for all arguments; it is "number" where the
