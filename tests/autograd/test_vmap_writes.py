@@ -141,3 +141,15 @@ def test_exponentials_of_matrices() -> None:
     assert (made - torch.tensor([[4.1945, 3.1945], [3.1945, 4.1945]])).abs().max() < 1e-4
     slopes = vmap(grad(lambda a: torch.linalg.matrix_exp(a).trace()))(torch.zeros(2, 2, 2))
     assert slopes.tolist() == [[[1.0, 0.0], [0.0, 1.0]]] * 2
+
+
+def test_gradients_within_vmap_of_what_is_mapped_are_refused_as_in_pytorch():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    for call in (
+        lambda x: torch.autograd.grad((x * w).sum(), w),
+        lambda x: torch.autograd.grad(x * x, x, torch.ones(2)),
+    ):
+        with pytest.raises(
+            RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
+        ):
+            torch.vmap(call)(torch.ones(3, 2, requires_grad=True))

@@ -371,3 +371,22 @@ def test_random_numbers_inside() -> None:
         return found[0], found[1], found[2][0]
 
     same(program, 1e-12)
+
+
+def test_a_users_rule_is_told_which_arguments_are_mapped():
+    seen = []
+
+    @mindtorch_v2.library.custom_op("vmap_rules::scale", mutates_args=())
+    def scale(x: mindtorch_v2.Tensor, y: mindtorch_v2.Tensor, z: list[mindtorch_v2.Tensor]) -> mindtorch_v2.Tensor:
+        return x * y + sum(z)
+
+    @scale.register_vmap
+    def rule(info, in_dims, x, y, z):
+        seen.append((info.batch_size, in_dims))
+        y = y.movedim(in_dims[1], 0)
+        return mindtorch_v2.stack([scale(x, each, [z[0], z[1][n]]) for n, each in enumerate(y)]), 0
+
+    x, y, z = mindtorch_v2.tensor([2.0]), mindtorch_v2.arange(3.0).reshape(3, 1), mindtorch_v2.ones(3, 1)
+    made = mindtorch_v2.vmap(lambda y, z: scale(x, y, [x, z]))(y, z)
+    assert made.tolist() == [[3.0], [5.0], [7.0]]
+    assert seen == [(3, (None, 0, [None, 0]))]

@@ -497,3 +497,10 @@ def test_resizing_keeps_no_input_for_its_gradient(mode: str) -> None:
     first = x.grad.clone()
     y.sum().backward()  # as in PyTorch: nothing was saved that could have been freed
     assert torch.equal(x.grad, 2 * first) and abs(first.sum().item() - y.numel()) < 1e-4
+
+
+def test_classes_that_linear_cross_entropy_ignores_by_itself() -> None:
+    x, w = torch.eye(3), torch.eye(3)
+    target = torch.tensor([0, -100, 2])
+    loss = torch.nn.functional.linear_cross_entropy(x, w, target)
+    assert torch.allclose(loss, torch.nn.functional.cross_entropy(x @ w.T, target, ignore_index=-100))

@@ -384,3 +384,13 @@ def test_made_types() -> None:
     assert kind(2).device.type == "meta" and isinstance(kind(2), kind)
     assert not isinstance(torch.ones(2), kind)
     assert _C.device("meta").type == kind([1.0]).device.type
+
+
+def test_types_of_cuda_have_no_complex_or_wide_unsigned_ones() -> None:
+    names = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
+    assert sorted(tensor_types._CUDA_TYPES) == [f"{name}Tensor" for name in names]
+
+
+def test_functions_stand_in_the_class_that_pytorch_keeps_them_in() -> None:
+    assert torch._C._VariableFunctionsClass.add is torch.add
+    assert torch._C._VariableFunctionsClass.sort is torch.sort

@@ -419,3 +419,13 @@ def test_pickles():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again.step()
+
+
+def test_dampening_without_foreach():
+    p = mindtorch_v2.nn.Parameter(mindtorch_v2.tensor([1.0]))
+    made = mindtorch_v2.optim.SGD([p], lr=0.1, momentum=0.5, dampening=0.25, foreach=False)
+    for _ in range(2):
+        p.grad = mindtorch_v2.tensor([2.0])
+        made.step()
+    # The first step moves by 0.1 * 2, the second by 0.1 * (0.5 * 2 + 0.75 * 2).
+    assert abs(p.item() - 0.55) < 1e-6

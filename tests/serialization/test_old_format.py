@@ -320,3 +320,11 @@ def test_globals_of_trusted_files():
         load(b"ctorchx\nzeros\n")
     with pytest.raises(AttributeError):
         load(b"ctorch\nno_such_thing\n")
+
+
+def test_the_old_format_is_not_mapped(tmp_path):
+    file = tmp_path / "old"
+    torch.save({"a": torch.ones(2)}, file, _use_new_zipfile_serialization=False)
+    with pytest.raises(RuntimeError, match="mmap can only be used with files saved with"):
+        torch.load(file, mmap=True)
+    assert torch.load(file, mmap=False)["a"].tolist() == [1.0, 1.0]

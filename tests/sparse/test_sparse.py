@@ -300,3 +300,13 @@ def test_assert_close_compares_part_by_part():
     with pytest.raises(AssertionError, match="The values for attribute 'layout' do not match"):
         torch.testing.assert_close(x, x.to_dense())
     torch.testing.assert_close(x, x.to_dense(), check_layout=False)
+
+
+def test_parts_of_sparse_tensors():
+    x = torch.eye(4).to_sparse()
+    assert x.narrow_copy(0, 1, 2).to_dense().tolist() == torch.eye(4)[1:3].tolist()
+    assert x.narrow_copy(1, 2, 2).to_dense().tolist() == torch.eye(4)[:, 2:].tolist()
+    assert x.narrow_copy(0, 1, 0).shape == (0, 4)
+    for start, length in ((3, 2), (-1, 2), (0, -1), (4, 1)):
+        with pytest.raises(RuntimeError, match="must be a subset of range"):
+            x.narrow_copy(0, start, length)

@@ -8,6 +8,9 @@ from agreement import same
 from distribution_cases import MADE
 from expressions import check, lines, outcome
 
+import mindtorch_v2 as torch
+from mindtorch_v2.distributions import constraints
+
 ASKED = lines("""
 repr(d)
 (d.batch_shape, d.event_shape, str(d.support), d.has_rsample, d.has_enumerate_support)
@@ -394,3 +397,10 @@ def test_constraints(made: str) -> None:
 @pytest.mark.parametrize("text", FUNCTIONS)
 def test_functions(text: str) -> None:
     check(text, 1e-6, 1e-7, U=lambda torch: torch.distributions.utils)
+
+
+def test_integers_up_to_a_bound() -> None:
+    constraint = constraints._IntegerLessThan(3)
+    assert constraint.check(torch.tensor([2.0, 2.5, 3.0, 4.0, -1.0])).tolist() == [True, False, True, False, True]
+    assert repr(constraint) == "IntegerLessThan(upper_bound=3)" and constraint.is_discrete
+    assert torch.distributions.LogNormal.support is constraints.positive

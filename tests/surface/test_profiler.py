@@ -1,6 +1,7 @@
 """Profiles: what is taken down, how it is shown (as PyTorch 2.13 shows the same events), and in which steps."""
 
 import gzip
+import inspect
 import json
 import pathlib
 import warnings
@@ -223,3 +224,14 @@ def test_what_is_missing_says_so():
 
 def test_variable_is_where_it_was():
     assert torch.autograd.variable.Variable is torch.autograd.Variable
+
+
+def test_defaults_of_events_and_tables():
+    event = FunctionEvent(1, "one", 0, 0.0, 1.0)
+    assert (event.node_id, event.use_device, event.device_time_total, event.device_memory_usage) == (-1, None, 0.0, 0)
+    assert not (event.is_async or event.is_remote or event.is_legacy)
+    many = EventList([FunctionEvent(number, f"event{number:03}", 0, number, number + 1) for number in range(120)])
+    shown = [line for line in many.table().splitlines() if "event" in line]
+    assert len(shown) == 100  # row_limit
+    groups = [inspect.signature(kind.key_averages).parameters for kind in (EventList, profile)]
+    assert [group["group_by_stack_n"].default for group in groups] == [0, 0]

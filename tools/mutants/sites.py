@@ -111,7 +111,7 @@ def _changes(node: ast.AST) -> list[_Change]:
         if not _is_row(node):
             found += [_Change("keyword", partial(_without_keyword, place=place)) for place in named]
         if len(node.args) > 1 and not any(isinstance(each, ast.Starred) for each in node.args[:2]):
-            if ast.dump(node.args[0]) != ast.dump(node.args[1]) and not _is_row(node) and not _is_class_test(node):
+            if ast.dump(node.args[0]) != ast.dump(node.args[1]) and not _is_row(node) and not _any_order(node):
                 found.append(_Change("arguments", _swapped))
     if isinstance(node, (ast.If, ast.While, ast.IfExp)):
         found.append(_Change("condition", _negated))
@@ -186,8 +186,16 @@ def _is_row(node: ast.AST | None) -> bool:
     return _row_name(node) != ""
 
 
-def _is_class_test(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass", "getattr", "hasattr")
+def _any_order(node: ast.Call) -> bool:
+    """Calls that mean the same with their arguments swapped, or nothing at all."""
+    return isinstance(node.func, ast.Name) and node.func.id in (
+        "isinstance",
+        "issubclass",
+        "getattr",
+        "hasattr",
+        "min",
+        "max",
+    )
 
 
 def _row_name(node: ast.AST | None) -> str:
@@ -203,6 +211,11 @@ def _shown(node: ast.AST) -> str:
     """The first line of a node's source."""
     lines = ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).splitlines()
     return lines[0] + (" ..." if len(lines) > 1 else "")
+
+
+def _is_sample(node: ast.AST) -> bool:
+    """A call of an operator for its derived tests, S(T(3, 4), 1), wherever it stands."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "S"
 
 
 class _Finder:
@@ -230,7 +243,7 @@ class _Finder:
                 inside = (f"{scope}.{node.name}".lstrip("."), scope_line)
             children = value if isinstance(value, list) else [value]
             for place, child in enumerate(children):
-                if not isinstance(child, ast.AST):
+                if not isinstance(child, ast.AST) or _is_sample(child):
                     continue
                 index = place if isinstance(value, list) else None
                 here = (*path, (field, index))

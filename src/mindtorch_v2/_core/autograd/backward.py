@@ -8,7 +8,6 @@ from typing import Any
 
 from ... import _C
 from ..overridable import overridable
-from . import batched
 
 
 def _is_edge(value: Any) -> bool:
@@ -211,31 +210,12 @@ def grad(
 def _one_backward(
     outputs: tuple, grads: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
 ) -> tuple[Any, ...]:
-    if any(_C._batched_parts(o) is not None for o in outputs if isinstance(o, _C.TensorBase)):
-        outputs, grads, inputs, levels = _whole(outputs, grads, inputs)
-    else:
-        levels = None
+    for number, out in enumerate(outputs):  # what vmap maps over has its history outside
+        if isinstance(out, _C.TensorBase) and _C._batched_parts(out) is not None:
+            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
     # Tangents go through formulas that can themselves be differentiated: those of a recorded backward.
     record = create_graph or _C._forward_levels() > 0
     result = _C._run_backward(outputs, _root_gradients(outputs, grads), keep, record, inputs, allow_unused, False)
     if record and not create_graph:
         result = tuple(None if g is None else without_history(g) for g in result)
-    if levels is not None:
-        result = tuple(
-            None if g is None else batched.hide_all(g, hidden) for g, hidden in zip(result, levels, strict=True)
-        )
     return result
-
-
-def _whole(outputs: tuple, grads: tuple, inputs: tuple) -> tuple[tuple, tuple, tuple, list]:
-    """Roots and inputs of a backward within vmap as autograd knows them, and the levels that each input hides."""
-    wholes, weights = [], []
-    for out, weight in zip(outputs, grads, strict=True):
-        whole, levels = batched.parts(out) or (out, ())
-        if weight is not None:
-            weight = batched.show_all(weight, levels, whole.shape[: len(levels)])
-        elif levels and out.numel() == 1:
-            weight = _ones_like(whole)
-        wholes.append(whole)
-        weights.append(weight)
-    return tuple(wholes), tuple(weights), tuple(map(batched.physical, inputs)), list(map(batched.levels_of, inputs))
