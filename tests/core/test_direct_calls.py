@@ -4,6 +4,7 @@ Where PyTorch refuses the call, class and text were recorded from PyTorch 2.13. 
 hours or dies, the text is ours.
 """
 
+import math
 import os
 import re
 import subprocess
@@ -288,3 +289,12 @@ def test_numbers_are_copied_into_tensors():
         x.copy_("1")
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         torch.zeros(2, requires_grad=True).copy_(1)
+
+
+def test_slopes_beside_values_that_are_not_finite():
+    inf, nan = math.inf, math.nan
+    x = torch.tensor([2, -2, inf, inf, -inf, -inf, inf, 3, -inf, 2, nan, nan, 3, inf, nan])
+    wanted = [-4.0, inf, inf, -inf, -inf, inf, inf, -inf, -0.5, nan, nan, nan, nan, nan, nan]  # PyTorch 2.13's
+    assert torch.equal(torch.gradient(x)[0].nan_to_num(7.5), torch.tensor(wanted).nan_to_num(7.5))
+    (slopes,) = torch.gradient(torch.tensor([0.0, 1.0, 4.0, 9.0]), spacing=0.5, edge_order=2)
+    assert slopes.tolist() == [0.0, 4.0, 8.0, 12.0]

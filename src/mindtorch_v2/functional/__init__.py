@@ -338,7 +338,7 @@ def stft(
 
 
 def _slope_weights(spacing, dim, like) -> tuple:
-    """Weights of the three points of an inner slope, and the two outer distances, along a dimension."""
+    """Weights of the three points of an inner slope where they are not even, and the two outer distances, along a dimension."""
     if isinstance(spacing, torch.Tensor):
         steps = spacing.diff()
         left, right = steps[:-1], steps[1:]
@@ -347,7 +347,7 @@ def _slope_weights(spacing, dim, like) -> tuple:
         sizes = [-1 if d == dim else 1 for d in range(like.dim())]
         n = len(steps)
         return [w.reshape(sizes) for w in weights], [steps[i] for i in (0, min(1, n - 1), max(0, n - 2), n - 1)]
-    return [-0.5 / spacing, 0.0, 0.5 / spacing], [spacing] * 4
+    return [], [spacing] * 4
 
 
 def _slope(input, dim, spacing, edge_order) -> torch.Tensor:
@@ -357,13 +357,21 @@ def _slope(input, dim, spacing, edge_order) -> torch.Tensor:
     parts = [input.narrow(dim, i, n - 2) for i in range(3)] if n > 2 else []
     if edge_order == 1:
         first, last = (at[1] - at[0]) / steps[0], (at[-1] - at[-2]) / steps[-1]
+    elif not isinstance(spacing, torch.Tensor):
+        first = (-1.5 * at[0] + 2.0 * at[1] - 0.5 * at[2]) / spacing
+        last = (0.5 * at[-3] - 2.0 * at[-2] + 1.5 * at[-1]) / spacing
     else:
         a, b = steps[0], steps[1]
         first = -(2 * a + b) / (a * (a + b)) * at[0] + (a + b) / (a * b) * at[1] - a / (b * (a + b)) * at[2]
         a, b = steps[-2], steps[-1]
         last = b / (a * (a + b)) * at[-3] - (a + b) / (a * b) * at[-2] + (a + 2 * b) / (b * (a + b)) * at[-1]
-    inner = [sum(w * part for w, part in zip(weights, parts, strict=True))] if parts else []
-    return torch.cat([first, *inner, last], dim)
+    if not parts:
+        return torch.cat([first, last], dim)
+    if isinstance(spacing, torch.Tensor):
+        inner = sum(w * part for w, part in zip(weights, parts, strict=True))
+    else:
+        inner = (parts[2] - parts[0]) / (2 * spacing)  # the point itself has no part in it, were it infinite
+    return torch.cat([first, inner, last], dim)
 
 
 @overridable
