@@ -4,6 +4,7 @@
 
 #include "core/cpp_names.h"
 #include "core/generator.h"
+#include "core/overlap.h"
 #include "cpu/box_muller.h"
 #include "cpu/memory_order.h"
 
@@ -77,6 +78,7 @@ double largest_of(DType floating) {
 }
 
 Tensor& uniform_inplace(Tensor& self, double from, double to, Generator& g) {
+    check_overlap(self);
     const DType real = to_real(self.dtype);
     MT_CHECK_AS(NotImplemented, is_floating(real), "\"check_uniform_bounds\" not implemented for '",
                 dtype_class_name(self.dtype), "'");
@@ -175,6 +177,7 @@ void normal_any(Tensor& out, Generator& g, double mean, double std) {
 }
 
 Tensor& normal_inplace(Tensor& self, double mean, double std, Generator& generator) {
+    check_overlap(self);
     normal_any(self, generator, mean, std);
     return self;
 }
@@ -248,10 +251,12 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
 }
 
 Tensor& bernoulli_inplace(Tensor& self, double p, Generator& generator) {
+    check_overlap(self);
     bernoulli_number(self, generator, p);
     return self;
 }
 Tensor& bernoulli_tensor_inplace(Tensor& self, const Tensor& p, Generator& generator) {
+    check_overlap(self);
     bernoulli_tensor(self, p, generator);
     return self;
 }

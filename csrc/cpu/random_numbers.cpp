@@ -5,6 +5,7 @@
 
 #include "core/cpp_names.h"
 #include "core/generator.h"
+#include "core/overlap.h"
 #include "core/number_fits.h"
 #include "core/registry.h"
 #include "cpu/memory_order.h"
@@ -163,6 +164,7 @@ void random_from_to(Tensor& out, Generator& g, int64_t from, int64_t to) {
 }
 
 Tensor& random_inplace(Tensor& self, Generator& generator) {
+    check_overlap(self);
     bool wide = self.dtype == DType::Int64 || self.dtype == DType::Float64;  // these always take a pair of words
     visit(RealBoolTypes{}, self.dtype, "random_kernel_cpu", []<class T>() {});
     uint64_t range = static_cast<uint64_t>(largest(self.dtype)) + 1;
@@ -171,12 +173,14 @@ Tensor& random_inplace(Tensor& self, Generator& generator) {
 }
 
 Tensor& random_to_inplace(Tensor& self, int64_t to, Generator& generator) {
+    check_overlap(self);
     random_from_to(self, generator, 0, to);
     return self;
 }
 
 // random_(from, None): up to the largest number of the type.
 Tensor& random_from_inplace(Tensor& self, int64_t from, std::optional<int64_t> to, Generator& generator) {
+    check_overlap(self);
     Generator& g = generator;
     if (!!to) {
         random_from_to(self, g, from, *to);
@@ -282,6 +286,7 @@ void randperm_generator_cpu(Out out, int64_t n, Generator& generator, RestUnread
 // ---- distributions that transform one number at a time ----
 
 Tensor& exponential_inplace(Tensor& self, double lambda, Generator& generator) {
+    check_overlap(self);
     MT_CHECK(is_floating(self.dtype),
              "Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
              "you specified ",
@@ -293,6 +298,7 @@ Tensor& exponential_inplace(Tensor& self, double lambda, Generator& generator) {
 }
 
 Tensor& geometric_inplace(Tensor& self, double p, Generator& generator) {
+    check_overlap(self);
     MT_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
     fill_numbers<double>(self, generator, "geometric_cpu", RealTypes{},
                          [=](Generator& g) { return std::ceil(std::log(uniform_double(g.engine)) / std::log1p(-p)); });
@@ -300,6 +306,7 @@ Tensor& geometric_inplace(Tensor& self, double p, Generator& generator) {
 }
 
 Tensor& cauchy_inplace(Tensor& self, double median, double sigma, Generator& generator) {
+    check_overlap(self);
     MT_CHECK(is_floating(self.dtype),
              "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
              "specified ",
@@ -312,6 +319,7 @@ Tensor& cauchy_inplace(Tensor& self, double median, double sigma, Generator& gen
 }
 
 Tensor& log_normal_inplace(Tensor& self, double mean, double std, Generator& generator) {
+    check_overlap(self);
     MT_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
     fill_numbers<double>(self, generator, "log_normal_cpu", FloatTypes{},
                          [=](Generator& g) { return std::exp(next_normal(g) * std + mean); });

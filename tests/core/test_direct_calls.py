@@ -298,3 +298,23 @@ def test_slopes_beside_values_that_are_not_finite():
     assert torch.equal(torch.gradient(x)[0].nan_to_num(7.5), torch.tensor(wanted).nan_to_num(7.5))
     (slopes,) = torch.gradient(torch.tensor([0.0, 1.0, 4.0, 9.0]), spacing=0.5, edge_order=2)
     assert slopes.tolist() == [0.0, 4.0, 8.0, 12.0]
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "normal_()",
+        "uniform_()",
+        "bernoulli_()",
+        "bernoulli_(torch.full((3,), 0.5))",
+        "random_()",
+        "random_(5)",
+        "random_(2, 5)",
+    ]
+    + ["exponential_()", "geometric_(0.5)", "cauchy_()", "log_normal_()"],
+)
+def test_random_numbers_are_not_written_into_one_place_several_times(fill):
+    x = torch.zeros(1).expand(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+        eval(f"x.{fill}")
+    assert x.tolist() == [0.0, 0.0, 0.0]
