@@ -270,16 +270,6 @@ TensorRef place(Call& c, Tensor& target, const OutSpec& s, bool may_alias, uint3
     return allocate(temporary, target.device);
 }
 
-// Two different dense views whose memory intersects: an element-wise write would read what it has already written.
-bool partly_shared(const Tensor& a, const Tensor& b) {
-    if (!a.is_non_overlapping_and_dense() || !b.is_non_overlapping_and_dense() || a.numel_ == 0 || b.numel_ == 0)
-        return false;
-    int64_t a0 = a.offset * a.itemsize(), b0 = b.offset * b.itemsize();
-    int64_t a1 = a0 + a.numel_ * a.itemsize(), b1 = b0 + b.numel_ * b.itemsize();
-    if (a0 == b0 && a1 == b1) return !(a.strides() == b.strides());
-    return a0 < b1 && b0 < a1;
-}
-
 bool overlaps_input(const Call& c, const Tensor& out) {
     for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
         int i = __builtin_ctzll(m);
@@ -289,10 +279,7 @@ bool overlaps_input(const Call& c, const Tensor& out) {
             bool same_view = v.t->offset == out.offset && v.t->dtype == out.dtype && v.t->sizes() == out.sizes() &&
                              v.t->strides() == out.strides();
             bool pointwise = c.kernel->flags & kInputMayAlias;
-            MT_CHECK(!pointwise || same_view || !partly_shared(*v.t, out),
-                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                     "single memory location. Please clone() "
-                     "the tensor before performing the operation.");
+            if (pointwise && !same_view) check_apart(*v.t, out);
             if (!same_view || !pointwise) return true;
         } else if (v.tag == Tag::TensorList) {
             for (uint32_t k = 0; k < v.len; k++)

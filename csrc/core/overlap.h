@@ -1,4 +1,4 @@
-// Writes through views in which several elements are one (expand).
+// Writes through views in which several elements are one (expand), and over what is still to be read.
 #pragma once
 
 #include "tensor.h"
@@ -8,5 +8,8 @@ namespace mt {
 bool shows_elements_twice(const Tensor& t);
 // RuntimeError for such a view: what is written to it has no defined result.
 void check_overlap(const Tensor& t);
+// RuntimeError for two different dense views of one memory, a part of which is in both: a write element by element
+// would read what it has already written.
+void check_apart(const Tensor& read, const Tensor& written);
 
 }  // namespace mt

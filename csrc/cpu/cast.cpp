@@ -62,6 +62,7 @@ Tensor& copy_cpu(Tensor& self, const Tensor& src, bool non_blocking) {
         NonBlocking scope(non_blocking);
         if (&self != &src) {
             check_overlap(self);
+            check_apart(src, self);
             copy_into(self, src);
         }
     }

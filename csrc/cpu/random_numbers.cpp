@@ -5,8 +5,8 @@
 
 #include "core/cpp_names.h"
 #include "core/generator.h"
-#include "core/overlap.h"
 #include "core/number_fits.h"
+#include "core/overlap.h"
 #include "core/registry.h"
 #include "cpu/memory_order.h"
 

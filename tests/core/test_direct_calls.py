@@ -318,3 +318,29 @@ def test_random_numbers_are_not_written_into_one_place_several_times(fill):
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
         eval(f"x.{fill}")
     assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("copy", "refused"),
+    [
+        ("z[1:].copy_(z[:-1])", True),
+        ("z[:-1].copy_(z[1:])", True),
+        ("z.view(3, 3).copy_(z.view(3, 3).t())", True),  # read element by element it would be no transpose
+        ("z.__setitem__(slice(1, None), z[:-1])", True),
+        ("z[:3].copy_(z[3:6])", False),
+        ("z[::2].copy_(z[:5])", False),  # PyTorch looks at dense views only, too
+        ("z[:4:2].copy_(z[1:5:2])", False),
+        ("z[:].copy_(z)", False),
+        ("z[:3].copy_(z[:3].view(torch.int32))", False),
+    ],
+)
+def test_copies_within_one_memory(copy, refused):
+    z = torch.arange(9.0)
+    if refused:
+        with pytest.raises(
+            RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single"
+        ):
+            eval(copy)
+        assert z.tolist() == list(range(9))
+    else:
+        eval(copy)
