@@ -29,6 +29,7 @@ class Area(NamedTuple):
         "tests/surface/test_signatures.py",
         "tests/surface/test_parameters.py",
         "tests/surface/test_declarations.py",
+        "tests/surface/test_class_facts.py",
     )
 
     def files(self) -> list[Path]:
