@@ -390,3 +390,14 @@ def test_a_users_rule_is_told_which_arguments_are_mapped():
     made = mindtorch_v2.vmap(lambda y, z: scale(x, y, [x, z]))(y, z)
     assert made.tolist() == [[3.0], [5.0], [7.0]]
     assert seen == [(3, (None, 0, [None, 0]))]
+
+
+def test_a_mask_that_serves_all_batches_under_vmap():
+    attention = mindtorch_v2.nn.functional.scaled_dot_product_attention
+    query, key, value = (mindtorch_v2.rand(3, 2, 2, 4, 5) for _ in range(3))
+    mask = mindtorch_v2.tensor([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]).bool()
+    for shape in ((4, 4), (1, 4, 4), (1, 1, 4, 4), (2, 1, 4, 4), (2, 2, 4, 4)):
+        given = mask.expand(shape)
+        mapped = mindtorch_v2.vmap(lambda q, k, v, given=given: attention(q, k, v, attn_mask=given))(query, key, value)
+        one_by_one = [attention(q, k, v, attn_mask=given) for q, k, v in zip(query, key, value, strict=True)]
+        assert mindtorch_v2.allclose(mapped, mindtorch_v2.stack(one_by_one), atol=1e-6)

@@ -404,3 +404,15 @@ def test_integers_up_to_a_bound() -> None:
     assert constraint.check(torch.tensor([2.0, 2.5, 3.0, 4.0, -1.0])).tolist() == [True, False, True, False, True]
     assert repr(constraint) == "IntegerLessThan(upper_bound=3)" and constraint.is_discrete
     assert torch.distributions.LogNormal.support is constraints.positive
+
+
+def test_parameters_that_are_made_when_asked_for() -> None:
+    assert isinstance(torch.distributions.Bernoulli.logits, property)
+    made = torch.distributions.Bernoulli(probs=torch.tensor(0.5))
+    assert "logits" not in vars(made) and made.logits.item() == 0.0 and "logits" in vars(made)
+
+
+def test_sizes_of_expanded_distributions_are_sizes() -> None:
+    made = torch.distributions.OneHotCategorical(torch.ones(3)).expand([2, 4])
+    assert type(made.batch_shape) is torch.Size and made.batch_shape == (2, 4) and made.event_shape == (3,)
+    assert made.sample().shape == (2, 4, 3)

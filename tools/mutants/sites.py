@@ -214,8 +214,8 @@ def _shown(node: ast.AST) -> str:
 
 
 def _is_sample(node: ast.AST) -> bool:
-    """A call of an operator for its derived tests, S(T(3, 4), 1), wherever it stands."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "S"
+    """A call of an operator for its derived tests, S(T(3, 4), 1), or a tensor of one, wherever it stands."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("S", "T")
 
 
 class _Finder:

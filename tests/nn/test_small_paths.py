@@ -1,0 +1,41 @@
+"""Ways through layers and losses that other calls do not take; expected values from the plain definitions."""
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import nn
+from mindtorch_v2.nn import functional as F
+
+
+def test_heads_of_keys_are_shared_in_the_plain_way() -> None:
+    torch.manual_seed(0)
+    query, key, value = torch.randn(2, 6, 3, 4), torch.randn(2, 2, 5, 4), torch.randn(2, 2, 5, 4)
+    found = torch.ops.aten._scaled_dot_product_attention_math(query, key, value, enable_gqa=True)[0]
+    key, value = key.repeat_interleave(3, 1), value.repeat_interleave(3, 1)
+    expected = ((query @ key.transpose(-2, -1)) / 2).softmax(-1) @ value
+    assert torch.allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_the_second_and_third_gradient_of_squared_differences(reduction: str) -> None:
+    x = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([0.5, 1.0, 1.5], dtype=torch.float64, requires_grad=True)
+
+    def loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return F.mse_loss(a, b, reduction=reduction)
+
+    assert torch.autograd.gradgradcheck(loss, (x, y))
+    share = 1 / 3 if reduction == "mean" else 1.0
+    (first,) = torch.autograd.grad(loss(x, y).sum(), x, create_graph=True)
+    by_x, by_y = torch.autograd.grad(first.sum(), (x, y))
+    assert torch.allclose(by_x, torch.full_like(x, 2 * share)) and torch.allclose(by_y, torch.full_like(x, -2 * share))
+
+
+def test_an_encoder_knows_a_causal_mask_without_a_batch() -> None:
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
+    encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+    x, mask = torch.randn(5, 8), nn.Transformer.generate_square_subsequent_mask(5)
+    alone, batched = encoder(x, mask=mask), encoder(x.unsqueeze(1), mask=mask).squeeze(1)
+    assert torch.allclose(alone, batched, atol=1e-5)
+    assert torch.allclose(encoder(x, mask=mask)[:3], encoder(x[:3], mask=mask[:3, :3]), atol=1e-5)
