@@ -110,9 +110,10 @@ def rounds(mutant: Mutant, coverage: Coverage) -> list[list[Test]]:
     tests = chosen(mutant, coverage)
     # What runs at import shows in many places: rather a few tests of each function than many of one.
     few = {} if mutant.site.scope_line or mutant.site.row else {"alike": 3}
-    first = _within(tests, FIRST._replace(**few))
+    readers = mutant.area.signatures if few else ()
+    first = _within(tests, FIRST._replace(**few), readers)
     kept = set(first)
-    return [first, _within([test for test in tests if test not in kept], SECOND._replace(**few))]
+    return [first, _within([test for test in tests if test not in kept], SECOND._replace(**few), readers)]
 
 
 def judge(mutant: Mutant, coverage: Coverage, log: Path) -> Verdict:
@@ -126,7 +127,8 @@ def judge(mutant: Mutant, coverage: Coverage, log: Path) -> Verdict:
     return Verdict(end, how, ran, time.perf_counter() - begun)
 
 
-def _within(tests: Sequence[Test], limits: _Limits) -> list[Test]:
+def _within(tests: Sequence[Test], limits: _Limits, whole: Sequence[str] = ()) -> list[Test]:
+    """The tests that the limits allow; of the files ``whole`` every parameter counts, each reads another part."""
     kept: list[Test] = []
     seconds = limits.seconds
     files: set[str] = set()
@@ -137,7 +139,9 @@ def _within(tests: Sequence[Test], limits: _Limits) -> list[Test]:
             break
         if kept and seconds < test.seconds:  # too slow for what is left; another may not be
             continue
-        if functions[function] >= limits.alike or (test.file not in files and len(files) >= limits.files):
+        if (functions[function] >= limits.alike and test.file not in whole) or (
+            test.file not in files and len(files) >= limits.files
+        ):
             continue
         files.add(test.file)
         functions[function] += 1
