@@ -1,4 +1,4 @@
-"""What classes say of themselves and what functions take by default: as in PyTorch, for whole modules at once."""
+"""Facts that classes state, and defaults that functions have: as in PyTorch, for whole modules at once."""
 
 import importlib
 import inspect
