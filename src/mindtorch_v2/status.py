@@ -19,12 +19,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ._backends import npu
+from ._dispatch.keys import DEVICE_KEYS
 from ._operators.table import ROWS, Row, rows_of
 
 __all__ = ["DEVICES", "OP_STATUS", "Status", "add_provider", "main", "matrix", "remove_provider", "status"]
 
 DEVICES = ("cpu", "cuda", "npu", "meta")
-_KEYS = {"cpu": "CPU", "cuda": "CUDA", "npu": "NPU", "meta": "Meta"}
 _providers: dict[str, Callable[[Row], bool]] = {}
 
 
@@ -39,7 +39,7 @@ class Status(dict[str, str]):
 
 def add_provider(name: str, has: Callable[[Row], bool]) -> None:
     """Give other kernels for a device a column of their own; ``has`` says whether a row has one. ValueError for a device."""
-    if name in _KEYS:
+    if name in DEVICES:
         raise ValueError(f"{name!r} is a device, which has its column")
     _providers[name] = has
 
@@ -62,7 +62,7 @@ def status(row: Row) -> Status:
     composite = row.body is not None or "CompositeImplicitAutograd" in kernels
     result = Status()
     for device in DEVICES:
-        key = _KEYS[device]
+        key = DEVICE_KEYS[device]
         if key in kernels:
             result[device] = "native"
         elif composite:

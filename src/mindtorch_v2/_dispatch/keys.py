@@ -8,11 +8,13 @@ from typing import Any
 
 from mindtorch_v2 import _C
 
-__all__ = ["DispatchKey", "DispatchKeySet", "excluded", "included", "key_name", "only"]
+__all__ = ["DEVICE_KEYS", "DispatchKey", "DispatchKeySet", "excluded", "included", "key_name", "only"]
 
 # PyTorch's names of the keys that are called after the NPU here; both are taken everywhere.
 _PYTORCH = {"NPU": "PrivateUse1", "AutogradNPU": "AutogradPrivateUse1", "AutocastNPU": "AutocastPrivateUse1"}
 _NUMBERS = {name: number for name, number in _C._key_names() if name != "Count"}
+# The key of the kernels of a device, by the device's type.
+DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "npu": "NPU", "privateuseone": "NPU", "meta": "Meta"}
 # The names of the design documents where they are not PyTorch's of today.
 _DOCUMENTS = {
     "AutocastGPU": "AutocastCUDA",

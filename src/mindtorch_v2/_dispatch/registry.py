@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 from mindtorch_v2 import _C
 
-from .keys import DispatchKey, key_name
+from .keys import DEVICE_KEYS, DispatchKey, key_name
 
 __all__ = ["register", "register_composite", "register_kernel", "register_op", "register_schema"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MAIN_OVERLOADS = ("", "Tensor", "default", "int")
-_DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "npu": "NPU", "ascend": "NPU", "privateuseone": "NPU", "meta": "Meta"}
+_DEVICE_KEYS = {**DEVICE_KEYS, "ascend": DEVICE_KEYS["npu"]}  # a design document's word
 
 
 def _dispatch_key_from_string(name: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.torch_dispatch import overload_of
-from mindtorch_v2._dispatch.keys import DispatchKeySet, key_name
+from mindtorch_v2._dispatch.keys import DEVICE_KEYS, DispatchKeySet, key_name
 from mindtorch_v2._dispatch.schema import parse_schema
 from mindtorch_v2._dispatch.tags import Tag, as_tags, set_tags
 from mindtorch_v2._ops import OpOverload, ops
@@ -25,7 +25,6 @@ __all__ = ["Library", "define", "fallthrough_kernel", "fragment", "impl", "scope
 # csrc/core/registry.h: PythonFlag
 TAKES_OPERATOR, TAKES_KEYS, ONLY_RECORDING, RESULTS_ARE_NEW = 1, 2, 4, 8
 
-_DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "npu": "NPU", "privateuseone": "NPU", "meta": "Meta"}
 _RESERVED = ("prim",)
 _owners: dict[str, tuple] = {"aten": (lambda: True, "the operators of the framework")}
 _alive: weakref.WeakSet = weakref.WeakSet()
@@ -40,8 +39,8 @@ def device_key(device_type: str) -> str:
     """The key of a device type's kernels; of every device type for None and "default"."""
     if device_type in ("default", None):
         return "CompositeExplicitAutograd"
-    if device_type in _DEVICE_KEYS:
-        return _DEVICE_KEYS[device_type]
+    if device_type in DEVICE_KEYS:
+        return DEVICE_KEYS[device_type]
     try:
         return key_name(device_type)
     except RuntimeError:

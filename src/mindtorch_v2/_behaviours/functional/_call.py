@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
+from ..._dispatch.keys import DEVICE_KEYS
 from ..._operators.table import aten
 from ._levels import active_level, below
 from ._values import (
@@ -31,8 +32,6 @@ from ._variants import (
     variant_on_bases,
 )
 from ._views import Step, View
-
-_BACKENDS = {"cpu": "CPU", "meta": "Meta", "npu": "NPU", "cuda": "CUDA"}
 
 
 def _is_tensor(value: Any) -> bool:
@@ -84,7 +83,7 @@ def _wrapped(made: Any, level: int) -> Any:
 
 def _shown(op: Any, of: Any, args: tuple, kwargs: dict) -> Any:
     """The operator's own kernel on functional tensors: it only reckons with sizes and strides."""
-    key = "NPU" if of.device.type == "npu" else _BACKENDS.get(of.device.type, "CPU")
+    key = DEVICE_KEYS.get(of.device.type, "CPU")
     return op.redispatch(_C._key_bit(key) | _C._key_bit("BackendSelect"), *args, **kwargs)
 
 
