@@ -280,7 +280,7 @@ EMU_API aclError aclmdlRIExecuteAsync(aclmdlRI handle, aclrtStream stream) {
                 task = m->tasks[i];
             }
             problem = Queue::check_memory(task);
-            if (problem.empty()) problem = task.run();
+            if (problem.empty()) problem = Queue::attempt(task);
             if (!problem.empty()) problem = text("task ", i, ", ", task.name, ": ", problem);
         }
         m->running--;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -22,6 +23,9 @@ struct Event {
     std::mutex mutex;
     std::condition_variable changed;
     uint64_t recorded = 0, completed = 0;  // how often
+    // An event of outside (ACL_EVENT_EXTERNAL) is a flag: a record raises it, a wait lasts until it is up, a reset
+    // takes it down. In a capture all three are tasks as any other.
+    bool external = false;
     Clock::time_point when;
     bool live = true;
     Capture* capture = nullptr;  // the capture in which it was recorded last
@@ -67,7 +71,7 @@ struct Queue {
                 if (code)
                     problem = text("injected error ", code);
                 else
-                    problem = running.run();
+                    problem = attempt(running);
                 if (!problem.empty() && !code) code = kAicoreException;
             }
             if (!problem.empty()) tell_failure({running.task, id, device, code});
@@ -79,6 +83,13 @@ struct Queue {
             running = Work();
             busy = false;
             if (waiting.empty()) idle.notify_all();
+        }
+    }
+    static std::string attempt(const Work& w) {  // work's problem; that the host's memory does not suffice is one
+        try {
+            return w.run();
+        } catch (const std::bad_alloc&) {
+            return "this host has too little memory to emulate it";
         }
     }
     static std::string check_memory(const Work& w) {  // what is wrong with the memory that work uses

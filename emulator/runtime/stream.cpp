@@ -397,11 +397,15 @@ EMU_API aclError aclrtStreamGetId(aclrtStream stream, int32_t* id) {
 
 // ---- events ----
 
-EMU_API aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t) {
+namespace {
+constexpr uint32_t kEventExternal = 0x20;  // ACL_EVENT_EXTERNAL
+}
+EMU_API aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
     EMU_ENTER("aclrtCreateEventExWithFlag");
     if (!event) return failed(kParamInvalid, "aclrtCreateEventExWithFlag: nowhere to put the event");
     std::lock_guard<std::mutex> lock(state().mutex);
     Event* e = new Event;
+    e->external = flag & kEventExternal;
     state().events.insert(e);
     count(kEvents, 1);
     *event = e;
@@ -430,9 +434,9 @@ EMU_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     int code = 0;
     Event* e = event_of(event, "aclrtRecordEvent", &code);
     Queue* q = e ? queue_of(stream, "aclrtRecordEvent", &code) : nullptr;
-    if (!q || captured_record(e, q, &code)) return code;
-    uint64_t turn;
-    {
+    if (!q || (!e->external && captured_record(e, q, &code))) return code;
+    uint64_t turn = 1;
+    if (!e->external) {
         std::lock_guard<std::mutex> lock(e->mutex);
         turn = ++e->recorded;
     }
@@ -440,6 +444,7 @@ EMU_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     w.name = "aclrtRecordEvent";
     w.run = [e, turn] {
         std::lock_guard<std::mutex> lock(e->mutex);
+        if (e->external) e->recorded = turn;
         e->completed = std::max(e->completed, turn);
         e->when = Clock::now();
         e->changed.notify_all();
@@ -452,9 +457,9 @@ EMU_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     int code = 0;
     Event* e = event_of(event, "aclrtStreamWaitEvent", &code);
     Queue* q = e ? queue_of(stream, "aclrtStreamWaitEvent", &code) : nullptr;
-    if (!q || captured_wait(e, q, &code)) return code;
-    uint64_t turn;
-    {
+    if (!q || (!e->external && captured_wait(e, q, &code))) return code;
+    uint64_t turn = 1;
+    if (!e->external) {
         std::lock_guard<std::mutex> lock(e->mutex);
         turn = e->recorded;
     }
@@ -467,6 +472,23 @@ EMU_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     };
     return push(q, std::move(w));
 }
+EMU_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
+    EMU_ENTER("aclrtResetEvent");
+    int code = 0;
+    Event* e = event_of(event, "aclrtResetEvent", &code);
+    Queue* q = e ? queue_of(stream, "aclrtResetEvent", &code) : nullptr;
+    if (!q) return code;
+    if (!e->external)
+        return failed(kFeatureNotSupported, "aclrtResetEvent: only for events made with ACL_EVENT_EXTERNAL here");
+    Work w;
+    w.name = "aclrtResetEvent";
+    w.run = [e] {
+        std::lock_guard<std::mutex> lock(e->mutex);
+        e->recorded = e->completed = 0;
+        return std::string();
+    };
+    return push(q, std::move(w));
+}
 EMU_API aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
     EMU_ENTER("aclrtQueryEventStatus");
     int code = 0;
@@ -474,7 +496,7 @@ EMU_API aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatu
     if (!e) return code;
     if (e->capture) return refuse_captured(e->capture, kEventCaptured, "aclrtQueryEventStatus", "the event");
     std::lock_guard<std::mutex> lock(e->mutex);
-    *status = static_cast<aclrtEventRecordedStatus>(e->completed >= e->recorded);
+    *status = static_cast<aclrtEventRecordedStatus>(e->completed >= (e->external ? 1 : e->recorded));
     return kSuccess;
 }
 EMU_API aclError aclrtSynchronizeEvent(aclrtEvent event) {
@@ -484,7 +506,7 @@ EMU_API aclError aclrtSynchronizeEvent(aclrtEvent event) {
     if (!e) return code;
     if (e->capture) return refuse_captured(e->capture, kEventCaptured, "aclrtSynchronizeEvent", "the event");
     std::unique_lock<std::mutex> lock(e->mutex);
-    uint64_t turn = e->recorded;
+    uint64_t turn = e->external ? 1 : e->recorded;
     e->changed.wait(lock, [&] { return e->completed >= turn; });
     return kSuccess;
 }

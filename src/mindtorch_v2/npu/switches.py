@@ -54,35 +54,39 @@ class SyncLaunchStream(_stream.Stream):
 
 
 class ExternalEvent(_stream.Event):
-    """An event whose record comes from outside of a captured graph.
+    """A flag of the device that a captured graph can wait for: `record` raises it, `wait` lasts until it is up, `reset` takes it down.
 
-    It works between streams as any event. To wait for it, or to reset it, while a graph is captured raises
-    NotImplementedError: a recorded wait that each replay renews is not there yet.
+    Recorded in a graph, all three are done at each replay. So a replay may be started first and wait for what is still to be
+    updated; the graph keeps the event. A wait for a flag that nobody raises lasts for ever.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        self._runtime = _stream.state.get().runtime
+        self.npu_event = self._runtime.create_event(external=True)
+
+    def record(self, stream: Any = None) -> None:
+        """Raise the flag once the stream (the current one) has come here."""
+        self._kept()
+        super().record(stream)
 
     def wait(self, stream: Any = None) -> None:
-        """Let later work on a stream (the current one) wait for the event."""
-        self._outside("wait for")
+        """Let later work on a stream (the current one) wait until the flag is up."""
+        self._kept()
         super().wait(stream)
 
     def reset(self, stream: Any = None) -> None:
-        """Forget the record, behind what the stream has to do."""
-        self._outside("reset")
-        (_stream.current_stream() if stream is None else stream).synchronize()
-        if self.npu_event:
-            _stream.state.get().runtime.destroy_event(self.npu_event)
-            self.npu_event = 0
+        """Take the flag down once the stream (the current one) has come here."""
+        self._kept()
+        stream = _stream.current_stream() if stream is None else stream
+        self._runtime.activate(stream.device_index)
+        code = self._runtime.aclrtResetEvent(self.npu_event, stream.npu_stream or None)
+        self._runtime.check("aclrtResetEvent", code)
 
-    @staticmethod
-    def _outside(verb: str) -> None:
-        if torch.npu.is_current_stream_capturing():
-            raise NotImplementedError(
-                f"torch.npu.ExternalEvent: to {verb} it while a graph is captured is not supported; update the graph's "
-                "tasks before it is replayed"
-            )
+    def _kept(self) -> None:
+        draws = self._runtime.thread.draws
+        if draws is not None:
+            draws.events.append(self)
 
 
 def set_mm_bmm_format_nd(nd: bool) -> None:

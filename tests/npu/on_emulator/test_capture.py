@@ -1,6 +1,7 @@
 """Capture and replay: the rules of the C interface, and torch.npu.NPUGraph on top of it."""
 
 import ctypes
+import weakref
 from typing import Any
 
 import pytest
@@ -294,6 +295,85 @@ def test_dropout_is_captured() -> None:
         assert abs(kept[-1].float().mean().item() - 0.75) < 0.04 and abs(z.mean().item() - 0.5) < 0.04
         assert torch.equal(y.cpu()[kept[-1]], torch.full((int(kept[-1].sum()),), 1 / 0.75))
     assert not torch.equal(kept[0], kept[1]) and not torch.equal(kept[1], kept[2])
+
+
+def test_dropout_of_attention_is_captured() -> None:
+    query = torch.randn(1, 6, 8, device="npu")
+
+    def attended() -> list[Any]:
+        y = torch.ops.npu.npu_fusion_attention_v3(query, query, query, 2, "BSH", keep_prob=0.5)
+        statistics = {"softmax_max": y[1], "softmax_sum": y[2], "attention_in": y[0], "seed": y[4], "offset": y[5]}
+        return [
+            *y,
+            *torch.ops.npu.npu_fusion_attention_grad_v3(
+                query, query, query, query, 2, "BSH", keep_prob=0.5, **statistics
+            ),
+        ]
+
+    torch.npu.manual_seed(5)
+    expected = [[x.cpu() for x in attended()] for _ in range(3)]
+    assert not torch.equal(expected[0][0], expected[1][0])
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        captured = attended()
+    torch.npu.manual_seed(5)
+    for of_replay in expected:
+        graph.replay()
+        assert all(torch.equal(x.cpu(), y) for x, y in zip(captured, of_replay, strict=True))
+
+
+def test_dropout_of_attention_whose_seed_is_a_number_is_not() -> None:
+    query = torch.randn(1, 6, 8, device="npu")
+    with (
+        pytest.raises(RuntimeError, match=r"npu_fusion_attention\(\): .* each replay .* npu_fusion_attention_v3"),
+        torch.npu.graph(torch.npu.NPUGraph()),
+    ):
+        torch.ops.npu.npu_fusion_attention(query, query, query, 2, "BSH", keep_prob=0.5)
+
+
+# ---- events of outside ----
+
+
+def test_a_replay_waits_for_an_event_of_outside() -> None:
+    x, y = torch.arange(3.0, device="npu"), torch.zeros(3, device="npu")
+    graph, event, update = torch.npu.NPUGraph(), torch.npu.ExternalEvent(), torch.npu.Stream()
+    with torch.npu.graph(graph):
+        event.wait()
+        event.reset()
+        torch.npu.graph_task_group_begin()
+        torch.mul(x, 2.0, out=y)
+        group = torch.npu.graph_task_group_end()
+    held = weakref.ref(event)
+    for factor in (3.0, 5.0):
+        graph.replay()  # begins before its task is replaced
+        done = torch.npu.current_stream().record_event()
+        with torch.npu.stream(update):
+            torch.npu.graph_task_update_begin(update, group)
+            torch.mul(x, factor, out=y)
+            torch.npu.graph_task_update_end(update)
+            assert not event.query() and not done.query()
+            held().record(update)  # type: ignore[union-attr]  # (alive)
+        assert y.tolist() == [0.0, factor, 2 * factor]
+    del event
+    assert held() is not None  # the graph waits for it
+    graph.reset()
+    assert held() is None
+
+
+def test_an_event_of_outside_is_a_flag(acl: Any) -> None:
+    event, stream = torch.npu.ExternalEvent(), torch.npu.Stream()
+    assert not event.query()
+    event.wait(stream)
+    assert not stream.query()
+    event.record()
+    stream.synchronize()
+    event.synchronize()
+    assert event.query()
+    event.reset(stream)
+    stream.synchronize()
+    assert not event.query()
+    plain = torch.npu.current_stream().record_event()
+    assert acl.aclrtResetEvent(ctypes.c_void_p(plain.npu_event), ctypes.c_void_p(stream.npu_stream)) == 207000
 
 
 # ---- task groups ----

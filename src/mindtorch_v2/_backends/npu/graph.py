@@ -38,9 +38,13 @@ class _Pool:
 
 
 class _Draws:
-    """Seeds and offsets in device memory, for the random operators of a graph: each replay writes there what its numbers follow from."""
+    """Seeds and offsets in device memory, for the random operators of a graph: each replay writes there what its numbers follow from.
+
+    Beside them are the events that the graph waits for, which have to live as long.
+    """
 
     def __init__(self) -> None:
+        self.events: list[Any] = []
         # generator -> (tensors of seed and offset, numbers that one replay draws)
         self.of: dict[Any, tuple[Any, Any, int]] = {}
 

@@ -20,7 +20,7 @@ from .faults import Faults
 from .libraries import Libraries
 
 H2D, D2H, D2D = 1, 2, 3
-EVENT_SYNC, EVENT_TIMELINE = 1, 8
+EVENT_SYNC, EVENT_TIMELINE, EVENT_EXTERNAL = 1, 8, 0x20
 _RELAXED = 2
 _ALREADY_INITIALISED = 100002
 _ASYNCHRONOUS = 500000  # errors of the device have codes from here
@@ -62,6 +62,7 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtMemcpyAsync": (c_void_p, c_size_t, c_void_p, c_size_t, c_int, c_void_p),
     "aclrtQueryEventStatus": (c_void_p, c_void_p),
     "aclrtRecordEvent": (c_void_p, c_void_p),
+    "aclrtResetEvent": (c_void_p, c_void_p),
     "aclrtSetDevice": (c_int32,),
     "aclrtSetExceptionInfoCallback": (c_void_p,),
     "aclrtSetSysParamOpt": (c_int, c_int64),
@@ -247,9 +248,9 @@ class Runtime:
         if code:
             self.fail("aclrtSynchronizeStream", code, self.hint())
 
-    def create_event(self, timing: bool = False) -> int:
+    def create_event(self, timing: bool = False, external: bool = False) -> int:
         handle = c_void_p()
-        flags = EVENT_SYNC | (EVENT_TIMELINE if timing else 0)
+        flags = EVENT_EXTERNAL if external else EVENT_SYNC | (EVENT_TIMELINE if timing else 0)
         self.check("aclrtCreateEventExWithFlag", self.aclrtCreateEventExWithFlag(ctypes.byref(handle), flags))
         assert handle.value is not None
         self.events.add(handle.value)

@@ -8,6 +8,8 @@ from .... import _C
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .. import state
+from ..table import call as npu_call
+from ..table import is_capturing, signed_state
 from .attention_masks import Masking
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 
@@ -110,7 +112,7 @@ class Sequence(NamedTuple):
     value: Any
     pse: Any
     number: int  # of the sequence within the batch of a packed call; -1 where all of a batch are in one
-    start: int  # of its dropout numbers
+    kept: Any  # which probabilities survive the dropout, as booleans of the scores' sizes; None without it
 
 
 def _spread(x: Any, heads: int) -> Any:
@@ -123,16 +125,21 @@ def _gathered(x: Any, heads: int) -> Any:
     return x if x.shape[1] == heads else aten.unflatten(x, 1, [heads, x.shape[1] // heads]).sum([2])
 
 
-def _sequences(call: Call, query: Any, key: Any, value: Any, pse: Any, key_heads: int) -> list[Sequence]:
+def _sequences(
+    call: Call, query: Any, key: Any, value: Any, pse: Any, key_heads: int, dropout_mask: Any
+) -> list[Sequence]:
+    kept = _kept(call, query, key, dropout_mask)
     if call.layout != "TND":
         to = call.layout
-        parts = (to_bnsd(query, to, call.heads), to_bnsd(key, to, key_heads), to_bnsd(value, to, key_heads))
-        return [Sequence(*parts, pse, -1, 0)]
+        q, k, v = to_bnsd(query, to, call.heads), to_bnsd(key, to, key_heads), to_bnsd(value, to, key_heads)
+        return [Sequence(q, k, v, pse, -1, None if kept is None else kept.reshape([*q.shape[:3], k.shape[-2]]))]
     made, start = [], 0
     for number, (q0, q1, k0, k1) in enumerate(call.masking.packed(query.shape[0], key.shape[0])):
         of = tuple(x.unsqueeze(0).transpose(1, 2) for x in (query[q0:q1], key[k0:k1], value[k0:k1]))
-        made.append(Sequence(*of, pse, number, start))  # type: ignore[call-arg]  # (a named tuple of this file)
-        start += call.heads * (q1 - q0) * (k1 - k0)
+        end = start + call.heads * (q1 - q0) * (k1 - k0)
+        own = None if kept is None else kept[start:end].reshape([1, call.heads, q1 - q0, k1 - k0])
+        made.append(Sequence(*of, pse, number, own))  # type: ignore[call-arg]  # (a named tuple of this file)
+        start = end
     return made
 
 
@@ -150,22 +157,29 @@ def _scores(call: Call, part: Sequence, first: int, last: int) -> Any:
     return s if hidden is None else aten.masked_fill(s, hidden, float("-inf"))
 
 
-def _kept(call: Call, part: Sequence, dropout_mask: Any) -> Any:
-    """Which probabilities survive, as booleans of the scores' sizes; None without dropout."""
+def _kept(call: Call, query: Any, key: Any, dropout_mask: Any) -> Any:
+    """Which probabilities of a call survive its dropout, one sequence's after the other's; None without dropout."""
     if call.keep == 1:
         return None
-    shape = [*part.query.shape[:3], part.key.shape[-2]]
-    if dropout_mask is not None:
-        count = shape[0] * shape[1] * shape[2] * shape[3]
-        bits = dropout_mask.flatten().to(DTYPES["int64"])
-        places = aten.arange(part.start, part.start + count, device=bits.device)
-        return ((bits[places // 8] >> (places % 8)) & 1).reshape(shape).to(DTYPES["bool"])
-    generator = _generator(part.query.device, call.seed, call.offset + part.start)
-    return aten.rand(shape, generator=generator, device=part.query.device) < call.keep
+    count = _numbers(query, key, call)
+    if dropout_mask is None:
+        return uniform(query.device, [count], call.seed, call.offset) < call.keep
+    bits = dropout_mask.flatten().to(DTYPES["int64"])
+    places = aten.arange(count, device=bits.device)
+    return ((bits[places // 8] >> (places % 8)) & 1).to(DTYPES["bool"])
 
 
-def _generator(device: Any, seed: int, offset: int) -> Any:
-    return _C.Generator(device).manual_seed((seed * 0x9E3779B1 + offset) & 0x7FFFFFFFFFFFFFFF)
+def uniform(device: Any, shape: Any, seed: Any, offset: Any) -> Any:
+    """Numbers from 0 to 1 that follow from a seed and an offset, which may be tensors of the device."""
+    if device.type == "npu":
+        drawn = aten.empty(shape, dtype=DTYPES["float32"], device=device)
+        if drawn.numel() and isinstance(seed, _C.TensorBase):
+            npu_call("aclnnInplaceUniformTensor", drawn, 0.0, 1.0, seed, offset, 0)
+        elif drawn.numel():
+            npu_call("aclnnInplaceUniform", drawn, 0.0, 1.0, seed, offset)
+        return drawn
+    mixed = (seed * 0x9E3779B1 + offset) & 0x7FFFFFFFFFFFFFFF
+    return aten.rand(shape, generator=_C.Generator(device).manual_seed(mixed), device=device)
 
 
 def _softmax(scores: Any, sinks: Any) -> tuple[Any, Any, Any]:
@@ -185,10 +199,9 @@ def _of_heads(sink: Any) -> Any:
     return None if sink is None else wide(sink).reshape(1, -1, 1, 1)
 
 
-def attend(call: Call, part: Sequence, sink: Any = None, dropout_mask: Any = None) -> tuple[Any, Any, Any]:
+def attend(call: Call, part: Sequence, sink: Any = None) -> tuple[Any, Any, Any]:
     """One sequence's attention in the wide type, and the largest score and the sum of each row."""
     v = _spread(wide(part.value), part.query.shape[1])
-    kept = _kept(call, part, dropout_mask)
     tokens, found = part.query.shape[-2], []
     for first in range(0, max(tokens, 1), _ROWS):
         last = min(first + _ROWS, tokens)
@@ -199,8 +212,8 @@ def attend(call: Call, part: Sequence, sink: Any = None, dropout_mask: Any = Non
             continue
         numerators, top, total = _softmax(scores, _of_heads(sink))
         p = numerators / aten.where(total == 0, 1, total)
-        if kept is not None:
-            p = aten.where(kept[:, :, first:last], p / call.keep, 0)
+        if part.kept is not None:
+            p = aten.where(part.kept[:, :, first:last], p / call.keep, 0)
         found.append((aten.matmul(p, v), top, total))
     return tuple(aten.cat(list(each), 2) if len(each) > 1 else each[0] for each in zip(*found, strict=True))
 
@@ -208,8 +221,8 @@ def attend(call: Call, part: Sequence, sink: Any = None, dropout_mask: Any = Non
 def forward(call: Call, query: Any, key: Any, value: Any, pse: Any, sink: Any, dropout_mask: Any) -> tuple:
     """The attention, and the largest score and the sum of each row, written eight times."""
     key_heads = check(call, query, key, value)
-    parts = _sequences(call, query, key, value, pse, key_heads)
-    outs, tops, sums = zip(*(attend(call, part, sink, dropout_mask) for part in parts), strict=True)
+    parts = _sequences(call, query, key, value, pse, key_heads, dropout_mask)
+    outs, tops, sums = zip(*(attend(call, part, sink) for part in parts), strict=True)
     if call.layout == "TND":
         out, top, total = (aten.cat([x.squeeze(0).transpose(0, 1) for x in each], 0) for each in (outs, tops, sums))
     else:
@@ -242,7 +255,7 @@ def backward(
     made = []
     packed = call.layout == "TND"
     position = 0
-    for part in _sequences(call, query, key, value, pse, key_heads):
+    for part in _sequences(call, query, key, value, pse, key_heads, dropout_mask):
         tokens = part.query.shape[-2]
         if packed:
             g, o = (wide(x[position : position + tokens]).unsqueeze(0).transpose(1, 2) for x in (dy, out))
@@ -253,7 +266,6 @@ def backward(
             high, whole = top[..., :1], total[..., :1]
         heads = part.query.shape[1]
         k, v = _spread(wide(part.key), heads), _spread(wide(part.value), heads)
-        kept = _kept(call, part, dropout_mask)
         dk, dv, dqs = aten.zeros_like(k), aten.zeros_like(v), []
         for first in range(0, tokens, _ROWS):
             rows = slice(first, min(first + _ROWS, tokens))
@@ -263,8 +275,8 @@ def backward(
             gr = g[:, :, rows]
             dp = aten.matmul(gr, v.transpose(-1, -2))
             dropped = p
-            if kept is not None:
-                alive = kept[:, :, rows]
+            if part.kept is not None:
+                alive = part.kept[:, :, rows]
                 dropped = aten.where(alive, p / call.keep, 0)
                 dp = aten.where(alive, dp / call.keep, 0)
             dv = dv + aten.matmul(dropped.transpose(-1, -2), gr)
@@ -314,10 +326,23 @@ def _drawn(call: Call, seed: int, offset: int, device: Any, count: int) -> tuple
         return seed, offset
     if device.type != "npu":
         return int(aten.randint(1, 1 << 31, [1]).item()), 0
+    require(
+        not is_capturing(),
+        call.operator,
+        "its seed and offset are numbers, so that each replay of a graph would drop the same: capture "
+        "npu_fusion_attention_v3, or give dropout_mask",
+    )
+    return signed_state(state.get().generators[device.index], -(-count // _EIGHT) * _EIGHT)
+
+
+def drawn_tensors(call: Call, device: Any, count: int) -> tuple:
+    """`_drawn` by the device's own generator; while a graph is captured, copies of what each replay reads from device memory."""
+    draws = state.get().runtime.thread.draws if device.type == "npu" and call.keep < 1 else None
+    if draws is None:
+        return _drawn(call, 0, 0, device, count)
     generator = state.get().generators[device.index]
-    drawn = generator.initial_seed(), generator.get_offset()
-    generator.set_offset(drawn[1] + -(-count // _EIGHT) * _EIGHT)
-    return drawn
+    seed, offset, more = draws.next(generator, -(-count // _EIGHT) * _EIGHT)
+    return seed.clone(), offset + more
 
 
 _COMMON = (

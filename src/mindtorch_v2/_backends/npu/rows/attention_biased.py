@@ -87,7 +87,7 @@ def _npu_flash_attention_v2(
         q = _heads_of(query[rows], num_heads)
         k, v = (_heads_of(x[rows], num_kv_heads or num_heads) for x in (key, value))
         shift = _shift(operator, mask, slopes, mask_type, number, int(length), int(length))
-        _put(out, rows, attend(_call(operator, num_heads, scale_value), Sequence(q, k, v, shift, -1, 0))[0])
+        _put(out, rows, attend(_call(operator, num_heads, scale_value), Sequence(q, k, v, shift, -1, None))[0])
         start += int(length)
     return out
 
@@ -119,7 +119,7 @@ def _npu_flash_attention_prefix_v2(
             for cache in (key_cache, value_cache)
         )
         shift = _shift(operator, mask, slopes, mask_type, number, int(length), int(keys))
-        _put(out, rows, attend(_call(operator, num_heads, scale_value), Sequence(q, k, v, shift, -1, 0))[0])
+        _put(out, rows, attend(_call(operator, num_heads, scale_value), Sequence(q, k, v, shift, -1, None))[0])
         start += int(length)
     return out
 
@@ -151,7 +151,7 @@ def _npu_paged_attention_v2(
             own = mask[rows] if mask.shape[0] > 1 else mask
             shift = (own if own.dim() == 4 else own.unsqueeze(1))[..., : int(keys)]
         q = _heads_of(query[rows], num_heads)
-        _put(out, rows, attend(call, Sequence(q, k, v, shift, -1, 0))[0])
+        _put(out, rows, attend(call, Sequence(q, k, v, shift, -1, None))[0])
     return out
 
 

@@ -178,7 +178,7 @@ def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> t
         masking = masking._replace(mask=_cut(own, mode, q, k))
         call = Call(operator, request.heads, "BNSD", scale, 1.0, masking, False, 0, 0)
         shift = None if pse is None else (pse[i : i + 1] if pse.shape[0] > 1 else pse)[..., : q.shape[2], : k.shape[2]]
-        out, top, total = attend(call, Sequence(q, k, v, shift, -1, 0), sink)
+        out, top, total = attend(call, Sequence(q, k, v, shift, -1, None), sink)
         outs.append(out.to(request.query.dtype))
         # A row of which nothing is attended to has no sum.
         logs.append(aten.where(total == 0, float("inf"), top + aten.log(aten.where(total == 0, 1, total))))
@@ -373,7 +373,7 @@ def _npu_paged_attention(
             for cache in (key_cache, value_cache)
         )
         q = query[i].reshape(1, num_heads, 1, -1)
-        aten.copy_(out[i], attend(call, Sequence(q, k, v, None, -1, 0))[0].reshape(out[i].shape))
+        aten.copy_(out[i], attend(call, Sequence(q, k, v, None, -1, None))[0].reshape(out[i].shape))
 
 
 @composite(
@@ -394,6 +394,6 @@ def _npu_flash_attention(
         rows = slice(start, start + int(length))
         q, k, v = (x[rows].unsqueeze(0).transpose(1, 2) for x in (query, key, value))
         shift = mask[..., : int(length), : int(length)].reshape(1, 1, int(length), int(length))
-        made = attend(call, Sequence(q, k, v, shift, -1, 0))[0].squeeze(0).transpose(0, 1)
+        made = attend(call, Sequence(q, k, v, shift, -1, None))[0].squeeze(0).transpose(0, 1)
         aten.copy_(out[rows], made.reshape(out[rows].shape))
         start += int(length)

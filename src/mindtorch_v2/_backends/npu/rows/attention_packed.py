@@ -32,7 +32,7 @@ def _prompts(operator, query, key, value, seq_len, scale, heads, out, mask=None)
         rows = slice(start, start + length)
         q, k, v = (x[rows].unsqueeze(0).transpose(1, 2) for x in (query, key, value))
         shift = None if mask is None else mask[:length, :length].reshape(1, 1, length, length)
-        made = attend(call, Sequence(q, k, v, shift, -1, 0))[0].squeeze(0).transpose(0, 1)
+        made = attend(call, Sequence(q, k, v, shift, -1, None))[0].squeeze(0).transpose(0, 1)
         aten.copy_(out[rows], made.reshape(out[rows].shape))
         start += length
 
@@ -106,7 +106,7 @@ def _mixed(operator, query, caches, block_table, context_lens, mask, seq_len, he
         shift = (table[length - count : length] if by_place else table[rows])[:, :length]
         q = query[rows].reshape(1, count, heads, -1).transpose(1, 2)
         k, v = (paged_rows(cache, block_table[i], length).transpose(0, 1).unsqueeze(0) for cache in caches)
-        made = attend(call, Sequence(q, k, v, shift.reshape(1, 1, count, length), -1, 0))[0]
+        made = attend(call, Sequence(q, k, v, shift.reshape(1, 1, count, length), -1, None))[0]
         aten.copy_(out[rows], made.squeeze(0).transpose(0, 1).reshape(out[rows].shape))
         start += count
 

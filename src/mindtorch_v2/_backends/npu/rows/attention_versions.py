@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._C import TensorBase as Tensor
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
-from .attention import Call, _drawn, _generator, _numbers, backward, forward
+from ..table import is_capturing
+from .attention import Call, _drawn, _numbers, backward, drawn_tensors, forward, uniform
 from .attention_masks import Masking
 from .checks import no_gradient, require, require_absent, require_choice
 
@@ -162,9 +164,11 @@ def _gradients_v3(
     return dq, dk, dv, dpse if pse is not None else None, dsink if sink is not None else None
 
 
-def _drawn_with(seed, offset) -> tuple[int, int]:
-    """Seed and offset as numbers; zeros where there was no dropout, whose tensors are empty."""
-    return (0, 0) if seed is None or seed.numel() == 0 else (int(seed), int(offset))
+def _drawn_with(seed, offset) -> tuple:
+    """Seed and offset as numbers, or as they are where a graph is captured; zeros where there was no dropout, whose tensors are empty."""
+    if seed is None or seed.numel() == 0:
+        return 0, 0
+    return (seed, offset) if seed.device.type == "npu" and is_capturing() else (int(seed), int(offset))
 
 
 @composite(
@@ -194,12 +198,15 @@ def npu_fusion_attention_v3(
         operator, head_num, input_layout, scale, keep_prob, atten_mask, sparse_mode, pre_tockens, next_tockens, prefix,
         _whole_numbers(actual_seq_qlen), _whole_numbers(actual_seq_kvlen), 1, 0, 0,
     )  # fmt: skip
-    seed, offset = _drawn(call, 0, 0, query.device, _numbers(query, key, call))
+    seed, offset = drawn_tensors(call, query.device, _numbers(query, key, call))
     out, top, total = forward(call._replace(seed=seed, offset=offset), query, key, value, pse, sink, None)
     empty = aten.empty([0], dtype=query.dtype, device=query.device)
-    count = [1 if keep_prob < 1 else 0]
-    drawn = (aten.full(count, number, dtype=DTYPES["int64"], device=query.device) for number in (seed, offset))
-    return out, top, total, empty, *drawn
+    if not isinstance(seed, Tensor):
+        count = [1 if keep_prob < 1 else 0]
+        seed, offset = (
+            aten.full(count, number, dtype=DTYPES["int64"], device=query.device) for number in (seed, offset)
+        )
+    return out, top, total, empty, seed, offset
 
 
 @composite(
@@ -247,12 +254,11 @@ def npu_dropout_gen_mask(
     self: Any, size: Any, p: float, seed: int, offset: int, *, parallel: Any = True, sync: Any = None,
 ) -> Any:  # fmt: skip
     operator = "_npu_dropout_gen_mask"
-    operator = "_npu_dropout_gen_mask"
     require(0 <= p <= 1, operator, f"p must be from 0 to 1, but it is {p}")
     count = 1
     for each in size:
         count *= each
-    kept = aten.rand([count], generator=_generator(self.device, seed, offset), device=self.device) < 1 - p
+    kept = uniform(self.device, [count], seed, offset) < 1 - p
     padded = aten.constant_pad_nd(kept.to(DTYPES["int32"]), [0, -count % 128], 0)
     places = aten.arange(8, dtype=DTYPES["int32"], device=self.device)
     return (aten.unflatten(padded, 0, [padded.shape[0] // 8, 8]) << places).sum([-1]).to(DTYPES["uint8"])

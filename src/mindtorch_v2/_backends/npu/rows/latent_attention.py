@@ -51,7 +51,7 @@ def _attend(q_nope, q_rope, ctkv, k_rope, tables, lengths, heads, scale, key_hea
     for i, length in enumerate(lengths):
         latent, rope = (paged_rows(cache, tables[i], int(length)) for cache in (ctkv, k_rope))
         k, v = (x.transpose(0, 1).unsqueeze(0) for x in (aten.cat([latent, rope], -1), latent))
-        out, top, total = attend(call, Sequence(query[i].reshape(1, heads, 1, -1), k, v, None, -1, 0))
+        out, top, total = attend(call, Sequence(query[i].reshape(1, heads, 1, -1), k, v, None, -1, None))
         outs.append(out.reshape(1, heads, -1))
         logs.append((top + aten.log(total)).reshape(1, heads, 1))
     return aten.cat(outs, 0).to(q_nope.dtype), aten.cat(logs, 0).to(q_nope.dtype)

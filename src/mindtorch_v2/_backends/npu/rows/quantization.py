@@ -11,6 +11,7 @@ from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, requir
 # torch_npu numbers dtypes as PyTorch's C++ does, and those of its own from 290 on.
 _CODES = {1: "int8", 3: "int32", 5: "float16", 6: "float32", 15: "bfloat16", 16: "quint4x2", 23: "float8_e5m2",
           24: "float8_e4m3fn"}  # fmt: skip
+_INT4 = 16
 _LIMITS = {"int8": 127.0, "quint4x2": 7.0, "float8_e5m2": 57344.0, "float8_e4m3fn": 448.0}
 
 
@@ -178,14 +179,15 @@ def npu_swiglu_quant(
 
 @composite(
     "npu::npu_quantize(Tensor self, Tensor scales, Tensor? zero_points, int dtype, int axis=1, bool div_mode=True) -> Tensor",
-    "round(self / scales + zero_points), or times scales, within the range of `dtype`.",
+    "round(self / scales + zero_points), or times scales, within the range of `dtype`; 4-bit numbers are eight to an int32.",
     explicit=True,
 )
 def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int = 1, div_mode: bool = True) -> Any:
     operator = "npu_quantize"
     codes = {1: ("int8", -128, 127), 12: ("int8", -128, 127), 0: ("uint8", 0, 255), 13: ("uint8", 0, 255),
-             3: ("int32", -(1 << 31), (1 << 31) - 1), 14: ("int32", -(1 << 31), (1 << 31) - 1)}  # fmt: skip
-    require(dtype in codes, operator, f"dtype must be the number of int8, uint8 or int32, but it is {dtype}")
+             3: ("int32", -(1 << 31), (1 << 31) - 1), 14: ("int32", -(1 << 31), (1 << 31) - 1), _INT4: ("int32", -8, 7)}  # fmt: skip
+    require(dtype in codes, operator, f"dtype must be the number of int8, uint8, int32 or quint4x2, but it is {dtype}")
+    require(dtype != _INT4 or not div_mode, operator, "quint4x2 takes div_mode=False")
     name, low, high = codes[dtype]
     shape = [1] * self.dim()
     if scales.numel() > 1:
@@ -194,7 +196,8 @@ def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int
     y = wide(self) / scale if div_mode else wide(self) * scale
     if zero_points is not None:
         y = y + wide(zero_points).reshape(shape if zero_points.numel() > 1 else [1] * self.dim())
-    return aten.clamp(aten.round(y).to(DTYPES["float64"]), low, high).to(DTYPES[name])
+    whole = aten.clamp(aten.round(y).to(DTYPES["float64"]), low, high).to(DTYPES[name])
+    return packed_int4(whole) if dtype == _INT4 else whole
 
 
 @composite(

@@ -8,7 +8,7 @@ from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .product import _ends, _permuted
-from .quantization import _stored, dtype_named, packed_int4, quantized_by_row, scale_of
+from .quantization import _stored, dtype_named, packed_int4, quantized_by_row, scale_of, unpacked_int4
 
 _FLOAT32 = DTYPES["float32"]
 
@@ -32,8 +32,56 @@ def _groups(operator, x, weight, group_list, kind) -> list:
     return list(zip(weights, [0, *ends[:-1]], ends, strict=True))
 
 
-def _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, kind) -> tuple:
-    require_dtype(operator, "x", x, ("int8",))
+def _scaled_product(operator, x, matrix, scale, assist) -> Any:
+    """The product of whole numbers times a scale a column, or one a column for each part of the inner dimension; `assist` is added.
+
+    The matrix unit takes the upper and the lower halves of 8-bit rows against 4-bit columns by themselves, the lower ones less 8:
+    `assist` is what makes up for that.
+    """
+    if assist is not None:
+        x = x.to(DTYPES["int32"]) - 8
+    if scale.dim() == 1:
+        product = _exact(x, matrix) * scale
+    else:
+        parts = scale.shape[0]
+        require(
+            x.shape[1] % parts == 0,
+            operator,
+            f"weight_scale has {parts} rows for each group, which do not divide the {x.shape[1]} columns of x",
+        )
+        inner = x.shape[1] // parts
+        columns = [slice(i * inner, (i + 1) * inner) for i in range(parts)]
+        product = sum(_exact(x[:, of], matrix[of]) * scale[i] for i, of in enumerate(columns))
+    return product if assist is None else product + wide(assist)
+
+
+def _swiglu_quant(
+    operator, x, weight, group_list, weight_scale, x_scale, kind, assist=None, smooth_scale=None
+) -> tuple:  # fmt: skip
+    """The gated product of 8-bit or packed 4-bit rows; `assist` has a row for each group, `smooth_scale` one or a number."""
+    require_dtype(operator, "x", x, ("int8", "int32"))
+    for each in weight:
+        require_dtype(operator, "weight", each, ("int8", "int32"))
+    packed = {each.dtype == DTYPES["int32"] for each in weight}
+    mixed = packed == {True} and x.dtype == DTYPES["int8"]
+    require(
+        len(packed) == 1 and (x.dtype == DTYPES["int8"] or packed == {True}),
+        operator,
+        "rows of packed int4 (int32) take weights of packed int4, but weight is int8",
+    )
+    require(
+        mixed == (assist is not None),
+        operator,
+        "weight_assist_matrix (bias of the first version) belongs to int8 rows with weights of packed int4 (int32), and to no "
+        f"other, but x is {x.dtype}, weight is {weight[0].dtype}, and it is {'absent' if assist is None else 'given'}",
+    )
+    require(
+        smooth_scale is None or x.dtype == DTYPES["int32"],
+        operator,
+        f"smooth_scale belongs to rows of packed int4 (int32), but x is {x.dtype}",
+    )
+    weight = [_by_rows(operator, each) for each in weight]
+    x = unpacked_int4(x) if x.dtype == DTYPES["int32"] else x
     groups = _groups(operator, x, weight, group_list, kind)
     scales = list(weight_scale[0]) if len(weight_scale) == 1 and weight_scale[0].dim() > 1 else list(weight_scale)
     require(
@@ -46,26 +94,34 @@ def _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, kind) 
         aten.zeros([x.shape[0], width], dtype=DTYPES["int8"], device=x.device),
         aten.zeros([x.shape[0]], dtype=_FLOAT32, device=x.device),
     ]
-    for (matrix, first, last), scale in zip(groups, scales, strict=True):
+    for number, ((matrix, first, last), scale) in enumerate(zip(groups, scales, strict=True)):
         if first == last:
             continue
-        require_dtype(operator, "weight", matrix, ("int8",))
-        rows = _exact(x[first:last], matrix) * wide(scale) * wide(x_scale[first:last]).reshape(-1, 1)
-        for target, part in zip(made, quantized_by_row(operator, _gated(rows)), strict=True):
+        added = None if assist is None else assist[number]
+        rows = _scaled_product(operator, x[first:last], matrix, scale_of(scale), added)
+        gated = _gated(rows * wide(x_scale[first:last]).reshape(-1, 1))
+        if smooth_scale is not None:
+            gated = gated * wide(smooth_scale[number])
+        for target, part in zip(made, quantized_by_row(operator, gated), strict=True):
             aten.copy_(target[first:last], part)
     return tuple(made)
 
 
 def _by_rows(operator, weight) -> Any:
-    """A weight (groups, K, N) of one in blocks of (16, 32); any other as it is."""
+    """A weight (groups, K, N) of one in blocks of (16, 32) bytes, or 4-bit ones; 4-bit numbers unpacked."""
+    if weight.dim() == 5:
+        wanted = (16, 8) if weight.dtype == DTYPES["int32"] else (16, 32)
+        require(
+            tuple(weight.shape[3:]) == wanted,
+            operator,
+            f"a weight in blocks of {weight.dtype} must end in {wanted}, but its sizes are {list(weight.shape)}",
+        )
+    if weight.dtype == DTYPES["int32"]:
+        weight = unpacked_int4(weight)
     if weight.dim() != 5:
         return weight
-    require(
-        tuple(weight.shape[3:]) == (16, 32) and weight.dtype == DTYPES["int8"],
-        operator,
-        f"a weight in blocks must be int8 and end in (16, 32), but it is {weight.dtype} of {list(weight.shape)}",
-    )
-    return weight.permute([0, 2, 3, 1, 4]).reshape(weight.shape[0], weight.shape[2] * 16, weight.shape[1] * 32)
+    blocks = (weight.shape[2] * 16, weight.shape[1] * weight.shape[4])
+    return weight.permute([0, 2, 3, 1, 4]).reshape(weight.shape[0], *blocks)
 
 
 @composite(
@@ -73,7 +129,7 @@ def _by_rows(operator, weight) -> Any:
     "x_scale, *, Tensor? bias=None, Tensor? offset=None) -> (Tensor, Tensor, Tensor)",
     "Runs of 8-bit rows by their groups' matrices and both scales, gated (silu of the first half times the second), "
     "rounded to int8 by their largest; those, their scales, and 0 for an offset. Weights are (groups, K, N), or in blocks of "
-    "(16, 32): (groups, N / 32, K / 16, 16, 32).",
+    "(16, 32): (groups, N / 32, K / 16, 16, 32); those of 4 bits are eight to an int32, with `bias` a row for each group.",
     explicit=True,
     grad=no_gradient("npu_grouped_matmul_swiglu_quant", "weight_scale", "x_scale"),
 )
@@ -81,8 +137,8 @@ def npu_grouped_matmul_swiglu_quant(
     x: Any, weight: Any, group_list: Any, weight_scale: Any, x_scale: Any, *, bias: Any = None, offset: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_grouped_matmul_swiglu_quant"
-    require_absent(operator, bias=bias, offset=offset)
-    y, scale = _swiglu_quant(operator, x, [_by_rows(operator, weight)], group_list, [weight_scale], x_scale, 0)
+    require_absent(operator, offset=offset)
+    y, scale = _swiglu_quant(operator, x, [weight], group_list, [weight_scale], x_scale, 0, bias)
     return y, scale, aten.zeros([], dtype=_FLOAT32, device=x.device)
 
 
@@ -92,7 +148,8 @@ def npu_grouped_matmul_swiglu_quant(
     "dequant_mode=0, int? dequant_dtype=0, int? quant_mode=0, int? quant_dtype=1, int? group_list_type=0, int[]? "
     "tuning_config=None, int? x_dtype=None, int? weight_dtype=None, int? weight_scale_dtype=None, int? "
     "x_scale_dtype=None) -> (Tensor, Tensor)",
-    "npu_grouped_matmul_swiglu_quant with lists of matrices and scales, and ends or counts of rows.",
+    "npu_grouped_matmul_swiglu_quant with lists of matrices and scales, and ends or counts of rows; rows may be packed int4 too, "
+    "with a factor for the gated numbers of each group.",
     explicit=True,
     grad=no_gradient("npu_grouped_matmul_swiglu_quant_v2", "x_scale"),
 )
@@ -104,16 +161,24 @@ def npu_grouped_matmul_swiglu_quant_v2(
 ) -> tuple:  # fmt: skip
     operator = "npu_grouped_matmul_swiglu_quant_v2"
     require_absent(
-        operator, smooth_scale=smooth_scale, weight_assist_matrix=weight_assist_matrix, bias=bias,
-        x_dtype=x_dtype, weight_dtype=weight_dtype, weight_scale_dtype=weight_scale_dtype,
+        operator, bias=bias, x_dtype=x_dtype, weight_dtype=weight_dtype, weight_scale_dtype=weight_scale_dtype,
         x_scale_dtype=x_scale_dtype,
     )  # fmt: skip
     for name, value, allowed in (
-        ("dequant_mode", dequant_mode, (0, None)), ("quant_mode", quant_mode, (0, None)), ("quant_dtype", quant_dtype, (1, None)),
+        ("dequant_mode", dequant_mode, (0, 1, None)), ("quant_mode", quant_mode, (0, None)), ("quant_dtype", quant_dtype, (0, 1, None)),
     ):  # fmt: skip
         require_choice(operator, name, value, allowed)
-    weight = [_by_rows(operator, each) for each in weight]
-    return _swiglu_quant(operator, x, weight, group_list, weight_scale, x_scale, group_list_type or 0)
+    parts = any(scale.dim() > 2 for scale in weight_scale)
+    require(
+        parts == (dequant_mode == 1),
+        operator,
+        f"weight_scale has 3 dimensions with dequant_mode 1 and 2 with 0, but dequant_mode is {dequant_mode or 0} and the "
+        f"sizes are {[list(scale.shape) for scale in weight_scale]}",
+    )
+    assist = None if not weight_assist_matrix else weight_assist_matrix[0]
+    return _swiglu_quant(
+        operator, x, list(weight), group_list, weight_scale, x_scale, group_list_type or 0, assist, smooth_scale
+    )
 
 
 @composite(
