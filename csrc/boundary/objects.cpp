@@ -1,10 +1,13 @@
 // Python objects across the boundary: what schemas say with lists, dicts, tuples, streams and classes.
 #include <cstring>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "boundary/boundary.h"
 #include "core/generator.h"
 #include "core/python/box.h"
+#include "core/rest.h"
 
 namespace mt::boundary {
 namespace {
@@ -226,10 +229,24 @@ void run_compiled(Call& c) {
                  handles(c.rets),
                  c.nargs,
                  c.nrets};
+    // What stands behind the schema's arguments comes one by one.
+    std::vector<Value> given;
+    std::optional<Owned> more;
+    if (has_rest(*c.op)) {
+        more.emplace(rest_of(c));
+        given.assign(c.args, c.args + c.nargs - 1);
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(more->get()); i++)
+            given.push_back(value_of(PyTuple_GET_ITEM(more->get(), i)));
+        call.args = handles(given.data());
+        call.nargs = static_cast<int32_t>(given.size());
+    }
     // Whatever the kernel does with this thread's keys and modes ends with it.
     Owned kept(Py_NewRef(c.kernel->python));
     if (k->kernel(k->held, &call) != 0) throw_kept_error();
-    for (int i = 0; i < c.nrets; i++) check_result(c, i);
+    for (int i = 0; i < c.nrets - gives_rest(*c.op); i++) check_result(c, i);
+    if (gives_rest(*c.op))
+        MT_CHECK(c.rets[c.nrets - 1].tag == Tag::Object && PyList_Check(c.rets[c.nrets - 1].obj), c.op->full_name,
+                 ": its kernel gave no list of the results behind those of the schema: ", c.op->schema.text());
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Operators across the boundary: found by name, called with bound values.
 #include <string>
+#include <vector>
 
 #include "boundary/boundary.h"
 #include "core/python/box.h"
+#include "core/rest.h"
 
 namespace mt::boundary {
 namespace {
@@ -17,8 +19,8 @@ int schema(mt_operator o, const char** text, int32_t* nargs, int32_t* nrets) {
     return reported([&] {
         kept = op(o)->schema.text();
         *text = kept.c_str();
-        *nargs = op(o)->nargs;
-        *nrets = op(o)->nrets;
+        *nargs = op(o)->nargs - has_rest(*op(o));
+        *nrets = op(o)->nrets - gives_rest(*op(o));
     });
 }
 
@@ -43,44 +45,53 @@ void settle_results(const Operator& o, Value* rets) {
 }
 
 void check_counts(const Operator& o, int32_t nargs, int32_t nrets) {
-    MT_CHECK(nargs == o.nargs && nrets == o.nrets, o.full_name, ": called from C++ with ", nargs, " arguments and ",
-             nrets, " results, its schema is ", o.schema.text());
+    const bool fits = has_rest(o) ? nargs >= o.nargs - 1 : nargs == o.nargs;
+    MT_CHECK(fits && nrets == o.nrets, o.full_name, ": called from C++ with ", nargs, " arguments and ", nrets,
+             " results, its schema is ", o.schema.text());
+}
+
+// Calls with the values of another library; what comes behind the schema's arguments is one value for the core.
+template <class F>
+void call_bound(Operator* o, mt_value* given, int32_t nargs, mt_value* rets, int32_t nrets, F&& enter) {
+    check_counts(*o, nargs, nrets);
+    Call c;
+    Arena arena;
+    PyObject* source[64];
+    std::vector<Value> with_rest;
+    c.op = o;
+    c.args = values(given);
+    c.source = source;
+    c.rets = values(rets);
+    c.nargs = o->nargs;
+    c.nrets = nrets;
+    c.arena = &arena;
+    if (has_rest(*o)) {
+        const int named = o->nargs - 1;
+        with_rest.assign(c.args, c.args + named);
+        with_rest.emplace_back();
+        Owned more(PyTuple_New(nargs - named));
+        for (int i = named; i < nargs; i++) PyTuple_SET_ITEM(more.get(), i - named, object_of(values(given)[i]));
+        c.args = with_rest.data();
+        bind_rest(&PyTuple_GET_ITEM(more.get(), 0), nargs - named, c);
+    }
+    for (int i = 0; i < c.nargs - has_rest(*o); i++)
+        source[i] = c.args[i].tag == Tag::Tensor ? c.args[i].t->py() : nullptr;
+    for (int i = 0; i < nrets; i++) c.rets[i] = Value();
+    try {
+        enter(c);
+    } catch (...) {
+        release_results(c);
+        throw;
+    }
+    settle_results(*o, c.rets);
 }
 
 int call(mt_operator h, mt_value* args, int32_t nargs, mt_value* rets, int32_t nrets) {
-    return reported([&] {
-        Operator* o = op(h);
-        check_counts(*o, nargs, nrets);
-        call_values(o, values(args), values(rets));
-        settle_results(*o, values(rets));
-    });
+    return reported([&] { call_bound(op(h), args, nargs, rets, nrets, [](Call& c) { dispatch(c); }); });
 }
 
 int redispatch(mt_operator h, uint64_t keys, mt_value* args, int32_t nargs, mt_value* rets, int32_t nrets) {
-    return reported([&] {
-        Operator* o = op(h);
-        check_counts(*o, nargs, nrets);
-        Call c;
-        Arena arena;
-        PyObject* source[64];
-        for (int i = 0; i < nargs; i++)
-            source[i] = values(args)[i].tag == Tag::Tensor ? values(args)[i].t->py() : nullptr;
-        c.op = o;
-        c.args = values(args);
-        c.source = source;
-        c.rets = values(rets);
-        c.nargs = nargs;
-        c.nrets = nrets;
-        c.arena = &arena;
-        for (int i = 0; i < nrets; i++) c.rets[i] = Value();
-        try {
-            run(c, KeySet(keys));
-        } catch (...) {
-            release_results(c);
-            throw;
-        }
-        settle_results(*o, c.rets);
-    });
+    return reported([&] { call_bound(op(h), args, nargs, rets, nrets, [&](Call& c) { run(c, KeySet(keys)); }); });
 }
 
 }  // namespace

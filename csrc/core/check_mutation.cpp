@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <unordered_map>
 
 #include "check_mutation.h"
 #include "gil.h"
@@ -56,7 +57,7 @@ struct Watch {
         for (Watched& w : storages) Py_XDECREF(w.copy);
     }
 
-    explicit Watch(const Call& c) {
+    explicit Watch(const Call& c, bool copies = true) : copies_(copies) {
         for (int i = 0; i < c.nargs; i++) {
             const Argument& a = c.op->schema.args[static_cast<size_t>(i)];
             const Value& v = c.args[i];
@@ -75,7 +76,9 @@ struct Watch {
                 return;
             }
         Watched w{t->storage, t, argument, writes, !writes, t->storage->version, {}};
-        if (t->is_cpu() && t->storage->data) {
+        if (!copies_) {
+            // counters tell
+        } else if (t->is_cpu() && t->storage->data) {
             const char* data = static_cast<const char*>(t->storage->data);
             w.bytes.assign(data, data + t->storage->nbytes);
         } else if (!t->is_cpu() && !t->is_meta()) {
@@ -86,6 +89,9 @@ struct Watch {
         }
         storages.push_back(std::move(w));
     }
+
+  private:
+    bool copies_;
 };
 
 bool changed(const Watched& w) {
@@ -145,6 +151,25 @@ void check_alias(const Call& c, int result, const Tensor* t) {
     MT_THROW(Runtime, c.op->full_name, ": result ", result, " shares memory with the argument '",
              s.args[static_cast<size_t>(culprit)].name, "', which the schema does not declare. Schema: ", s.text(),
              ". It should be: ", corrected(s, culprit, false, result), ", or the kernel should return a clone.");
+}
+
+void check_aliases(const Call& c) {
+    for (int i = 0; i < c.nrets; i++) {
+        const Value& v = c.rets[i];
+        if (v.tag == Tag::Tensor) check_alias(c, i, v.t);
+        if (v.tag == Tag::Object && PyList_Check(v.obj))
+            for (Py_ssize_t k = 0; k < PyList_GET_SIZE(v.obj); k++)
+                if (tensor_check(PyList_GET_ITEM(v.obj, k)))
+                    check_alias(c, i, reinterpret_cast<Tensor*>(PyList_GET_ITEM(v.obj, k)));
+    }
+}
+
+[[noreturn]] void throw_undeclared(const Call& c, const Watched& w) {
+    const Schema& s = c.op->schema;
+    MT_THROW(Runtime, c.op->full_name, ": the kernel wrote to the argument '",
+             s.args[static_cast<size_t>(w.argument)].name,
+             "', which its schema does not mark as written. Schema: ", s.text(),
+             ". It should be: ", corrected(s, w.argument, true, -1));
 }
 
 }  // namespace
@@ -218,26 +243,53 @@ void run_checked(Call& c) {
     meta.compare();
     Looking looking;
     for (const Watched& w : watch.storages) {
-        const std::string& name = s.args[static_cast<size_t>(w.argument)].name;
         bool written = changed(w);
-        MT_CHECK(!written || w.marked, c.op->full_name, ": the kernel wrote to the argument '", name,
-                 "', which its schema does not mark as written. Schema: ", s.text(),
-                 ". It should be: ", corrected(s, w.argument, true, -1));
+        if (written && !w.marked) throw_undeclared(c, w);
         if (!written && w.marked && !w.unmarked && python && c.op->user && w.storage->version == w.version &&
             w.storage->nbytes) {
-            std::string text = concat(c.op->full_name, ": the schema marks the argument '", name,
+            std::string text = concat(c.op->full_name, ": the schema marks the argument '",
+                                      s.args[static_cast<size_t>(w.argument)].name,
                                       "' as written, but the kernel did not write to it. Schema: ", s.text());
             if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
         }
     }
-    for (int i = 0; i < c.nrets; i++) {
-        const Value& v = c.rets[i];
-        if (v.tag == Tag::Tensor) check_alias(c, i, v.t);
-        if (v.tag == Tag::Object && PyList_Check(v.obj))
-            for (Py_ssize_t k = 0; k < PyList_GET_SIZE(v.obj); k++)
-                if (tensor_check(PyList_GET_ITEM(v.obj, k)))
-                    check_alias(c, i, reinterpret_cast<Tensor*>(PyList_GET_ITEM(v.obj, k)));
+    check_aliases(c);
+}
+
+// ---- the first run of a graph ----
+
+namespace {
+// How many graphs that run for the first time have the operator.
+std::unordered_map<const Operator*, int>& first_runs() {
+    static auto* all = new std::unordered_map<const Operator*, int>;
+    return *all;
+}
+}  // namespace
+
+void watch_first_run(Operator* op, bool begin) {
+    if (!op->user || op->excused || g_check_mutation) return;
+    int& graphs = first_runs()[op];
+    graphs += begin ? 1 : -1;
+    if (graphs <= 0) first_runs().erase(op);
+    op->resolve();
+}
+bool first_run_watched(const Operator* op) { return first_runs().count(op); }
+
+void run_first(Call& c) {
+    // Below the key that counts writes, those of an operator that declares some are counted once, for what it declares.
+    struct Counting {
+        KeySet before = g_thread.exclude;
+        Counting() { g_thread.exclude = before - Key::ADInplaceOrView; }
+        ~Counting() { g_thread.exclude = before; }
+    };
+    const Watch watch(c, false);
+    {
+        const Counting counting;
+        c.kernel->unchecked(c);
     }
+    for (const Watched& w : watch.storages)
+        if (!w.marked && w.storage->version != w.version) throw_undeclared(c, w);
+    check_aliases(c);
 }
 
 }  // namespace mt

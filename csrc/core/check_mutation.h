@@ -16,4 +16,10 @@ void set_mutation_probe(MutationProbe probe);
 // results) after it.
 void set_meta_probe(PyObject* expect, PyObject* compare);
 
+// While a graph runs for the first time its users' operators are watched for writes and aliases that their schemas keep
+// quiet about, by version counters and storages: what only copies would show, the variable's watch finds.
+void watch_first_run(Operator* op, bool begin);
+bool first_run_watched(const Operator* op);
+void run_first(Call& c);
+
 }  // namespace mt

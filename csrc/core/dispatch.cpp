@@ -89,6 +89,29 @@ std::string available(const Operator& op) {
              available(*c.op), "].");
 }
 
+// The first tensor in a tuple, list or dict.
+const Tensor* tensor_within(PyObject* o, int depth = 0) {
+    if (tensor_check(o)) return reinterpret_cast<Tensor*>(o);
+    if (depth == 8) return nullptr;
+    if (PyTuple_Check(o) || PyList_Check(o)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+            if (const Tensor* t = tensor_within(PySequence_Fast_GET_ITEM(o, i), depth + 1)) return t;
+    } else if (PyDict_Check(o)) {
+        PyObject *key, *value;
+        for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value);)
+            if (const Tensor* t = tensor_within(value, depth + 1)) return t;
+    }
+    return nullptr;
+}
+// Where a call without a tensor among its arguments belongs: with those in tuples and dicts, which PyTorch does not
+// look into.
+Device device_within(const Call& c) {
+    for (int i = 0; i < c.nargs; i++)
+        if (c.args[i].tag == Tag::Object)
+            if (const Tensor* t = tensor_within(c.args[i].obj)) return t->device;
+    no_tensors(c);
+}
+
 // The layout that a factory is asked for, which stands before the device in every schema: a key, or none.
 Key asked_layout(const Call& c) {
     const int i = c.op->device_arg - 1;
@@ -121,7 +144,7 @@ KeySet dispatch_keys(const Call& c) {
         if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device)
             d = c.args[c.op->device_arg].device;
         else if (__builtin_expect(c.op->needs_tensor, 0))
-            no_tensors(c);
+            d = device_within(c);
         load_device(d);
         keys = keys | backend_key(d);
     } else if (__builtin_expect(!(keys & kSparseKeys).empty(), 0)) {

@@ -5,6 +5,7 @@
 #include "gil.h"
 #include "python/box.h"
 #include "registry.h"
+#include "rest.h"
 
 namespace mt {
 namespace {
@@ -104,6 +105,10 @@ void check_results_are_new(const Call& c, PyObject* kernel) {
 
 void take_results(Call& c, PyObject* r) {
     const Operator& op = *c.op;
+    if (gives_rest(op)) {
+        take_with_rest(c, r);
+        return;
+    }
     if (c.nrets == 0) {
         bool none = r == Py_None;
         Py_DECREF(r);
@@ -139,15 +144,14 @@ void take_results(Call& c, PyObject* r) {
 
 // References that a call of Python holds until it is over.
 struct Stack {
-    PyObject* items[66];
-    int size = 0;
+    SmallVector<PyObject*, 66> items;
     PyObject* kwnames = nullptr;
     void push(PyObject* o) {
         if (!o) throw PythonError();
-        items[size++] = o;
+        items.push_back(o);
     }
     ~Stack() {
-        for (int i = 0; i < size; i++) Py_DECREF(items[i]);
+        for (PyObject* o : items) Py_DECREF(o);
         Py_XDECREF(kwnames);
     }
 };
@@ -173,18 +177,25 @@ void run_python(Call& c) {
     if (flags & kTakesOperator) stack.push(Py_NewRef(op.handle ? op.handle : Py_None));
     if (flags & kTakesKeys) stack.push(PyLong_FromUnsignedLongLong(c.keys.bits));
     int positional = s.positional;
+    const bool rest = has_rest(op);
     while (positional > 0 && is_default(c, positional - 1)) positional--;
     for (int i = 0; i < c.nargs && i < positional; i++) {
         if (s.args[static_cast<size_t>(i)].keyword_only) break;
         stack.push(box_argument(c, i));
     }
-    const int given = stack.size;
+    if (rest) {
+        PyObject* more = rest_of(c);
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(more); i++) stack.push(Py_NewRef(PyTuple_GET_ITEM(more, i)));
+        Py_DECREF(more);
+    }
+    const size_t given = stack.items.size();
+    const int named = c.nargs - rest;
     int keywords = 0;
-    for (int i = s.positional; i < c.nargs; i++) keywords += !is_default(c, i);
+    for (int i = s.positional; i < named; i++) keywords += !is_default(c, i);
     if (keywords) {
         stack.kwnames = PyTuple_New(keywords);
         int k = 0;
-        for (int i = s.positional; i < c.nargs; i++) {
+        for (int i = s.positional; i < named; i++) {
             if (is_default(c, i)) continue;
             PyTuple_SET_ITEM(stack.kwnames, k++, Py_NewRef(s.args[static_cast<size_t>(i)].name_object));
             stack.push(box_argument(c, i));
@@ -192,7 +203,7 @@ void run_python(Call& c) {
     }
     // The kernel may be replaced while it runs.
     PyObject* kernel = Py_NewRef(c.kernel->python);
-    PyObject* r = call_python(kernel, stack.items, static_cast<size_t>(given), stack.kwnames);
+    PyObject* r = call_python(kernel, stack.items.data(), given, stack.kwnames);
     try {
         if (!r) throw PythonError();
         take_results(c, r);

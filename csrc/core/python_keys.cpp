@@ -7,6 +7,7 @@
 #include "gil.h"
 #include "python/box.h"
 #include "python/custom_function.h"
+#include "rest.h"
 
 namespace mt {
 namespace {
@@ -31,10 +32,17 @@ void box_call(const Call& c, PyObject** args, PyObject** kwargs) {
         if (!left_out(c, positional - 1)) break;
         positional--;
     }
+    const bool rest = has_rest(*c.op);
     *args = PyTuple_New(positional);
     for (int i = 0; i < positional; i++) PyTuple_SET_ITEM(*args, i, as_written(c, i));
+    if (rest) {
+        PyObject* more = rest_of(c);
+        Py_SETREF(*args, PySequence_Concat(*args, more));
+        Py_DECREF(more);
+        if (!*args) throw PythonError();
+    }
     *kwargs = PyDict_New();
-    for (int i = s.positional; i < c.nargs; i++) {
+    for (int i = s.positional; i < c.nargs - rest; i++) {
         const Argument& a = s.args[static_cast<size_t>(i)];
         if (left_out(c, i)) continue;
         PyObject* o = as_written(c, i);
@@ -82,6 +90,10 @@ bool call_key_handler(Call& c, KeyHandler which) {
         return false;
     }
     const Schema& s = c.op->schema;
+    if (gives_rest(*c.op)) {
+        take_with_rest(c, r);
+        return true;
+    }
     if (c.nrets == 0) {
         Py_DECREF(r);
         return true;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "check_mutation.h"
 #include "device_check.h"
 #include "python/box.h"
 #include "python_keys.h"
+#include "rest.h"
 
 namespace mt {
 namespace {
@@ -63,6 +65,7 @@ Operator* Registry::define(Schema schema) {
     std::string key = key_of(schema.full_name(), schema.overload);
     MT_CHECK(!operators_.count(key), "Tried to register an operator (", schema.text(),
              ") with the same name and overload name multiple times.");
+    add_rest(schema);
     auto op = std::make_unique<Operator>();
     static uint64_t defined = 0;
     op->sequence = ++defined;
@@ -326,6 +329,9 @@ void Operator::resolve() {
         if (((g_check_mutation && !excused) || meta_checked) && backend && chosen != implicit_kernel) {
             table[i].unchecked = table[i].fn;
             table[i].fn = run_checked;
+        } else if (user && backend && chosen != implicit_kernel && k != Key::Meta && first_run_watched(this)) {
+            table[i].unchecked = table[i].fn;
+            table[i].fn = run_first;
         }
     }
     needs_tensor = user && device_arg < 0 && !explicit_kernel && !implicit_kernel && !active.has(Key::BackendSelect);

@@ -125,13 +125,15 @@ std::string Schema::text() const {
         first = false;
     };
     for (const Argument& a : args) {
+        if (a.name == "...") continue;  // the core's own (rest.h)
         if (a.keyword_only && !star) item("*");
         star = star || a.keyword_only;
         item(a.text());
     }
     if (vararg) item("...");
     s += ") -> ";
-    if (returns.empty() && varret) return s + "...";
+    const bool named = !returns.empty() && returns[0].name != "...";
+    if (!named && varret) return s + "...";
     bool one = returns.size() == 1 && !varret;
     if (one) {
         // Without brackets, unless the type brings some of its own: ((int, int)), (()), ((str, t)[])
@@ -140,7 +142,8 @@ std::string Schema::text() const {
     }
     s += "(";
     first = true;
-    for (const Argument& r : returns) item(r.text());
+    for (const Argument& r : returns)
+        if (r.name != "...") item(r.text());
     if (varret) item("...");
     return s + ")";
 }

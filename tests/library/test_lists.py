@@ -102,11 +102,10 @@ def test_backward_twice_through_a_list_of_results():
     assert a.grad.tolist() == [8.0, 8.0]
 
 
-@pytest.mark.parametrize("returns", ["()", "..."])
-def test_a_kernel_may_give_nothing_where_the_schema_names_nothing(returns):
+def test_a_kernel_gives_nothing_where_the_schema_names_nothing():
     namespace = f"test_lists_{next(_numbers)}"
     library = torch.library.Library(namespace, "DEF")
-    library.define(f"f(Tensor x, bool gives) -> {returns}")
+    library.define("f(Tensor x, bool gives) -> ()")
     library.impl("f", lambda x, gives: x + 1 if gives else None, "CPU")
     operator = getattr(torch.ops, namespace).f
     assert operator(torch.ones(1), False) is None

@@ -152,6 +152,13 @@ def test_the_tracing_state_lets_calls_go_by_the_key_tracing():
         finally:
             torch._C._set_tracing_state(None)
     assert torch._C._get_tracing_state() is None
+    program = torch.export.export(_PlusOne(), (torch.ones(2),))  # what else counts on the key has it again
+    assert program.module()(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+class _PlusOne(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
 
 
 def test_fields_of_tensors_storages_and_nodes():

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../rest.h"
 #include "bind_errors.h"
 #include "operator_values.h"
 
@@ -33,6 +34,7 @@ std::string wrong_type(const Operator& op, int i, PyObject* o) {
                "\nValue: ", shown(o, PyObject_Repr), "\nDeclaration: ", op.schema.text());
     if (a.kind == ArgKind::Tensor)
         text += "\nCast error details: Unable to cast " + shown(o, PyObject_Str) + " to Tensor";
+    if (Strict::on()) text += "\nMINDTORCH_STRICT_SCHEMA=1: nothing is converted.";
     if (a.kind == ArgKind::Scalar) text += "\nCast error details: Cannot cast " + shown(o, PyObject_Str) + " to number";
     return text;
 }
@@ -43,7 +45,7 @@ std::string surplus_keyword(const Operator& op, const CallInput& in, int positio
         bool known = false;
         for (int i = 0; i < op.nargs; i++) {
             const Argument& a = op.schema.args[static_cast<size_t>(i)];
-            if (!same_name(name, a.name_object)) continue;
+            if (is_rest(a) || !same_name(name, a.name_object)) continue;
             if (i < position)
                 return concat(op.schema.full_name(), "() argument '", a.name,
                               "' specified twice: by position and by keyword. Declaration: ", op.schema.text());
@@ -52,6 +54,40 @@ std::string surplus_keyword(const Operator& op, const CallInput& in, int positio
         if (!known)
             return concat("Unknown keyword argument '", shown(name, PyObject_Str), "' for operator '",
                           op.schema.full_name(), "'. Schema: ", op.schema.text());
+    }
+    return "";
+}
+
+// Why a call does not fit, when MINDTORCH_STRICT_SCHEMA asks for the rule that it breaks; "" if the form of it does.
+// PyTorch says of most of these how many arguments there were.
+std::string broken_rule(const Operator& op, const CallInput& in) {
+    const Schema& s = op.schema;
+    const Py_ssize_t keywords = in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0;
+    const int named = op.nargs - has_rest(op);
+    auto why = [&](auto... words) { return concat(s.full_name(), "() ", words..., ". Declaration: ", s.text()); };
+    for (Py_ssize_t k = 0; k < keywords; k++) {
+        PyObject* name = PyTuple_GET_ITEM(in.kwnames, k);
+        int i = 0;
+        while (i < named && !same_name(name, s.args[static_cast<size_t>(i)].name_object)) i++;
+        if (i == named) return why("unexpected keyword '", shown(name, PyObject_Str), "'");
+        if (i < s.positional && i < in.nargs)
+            return why("argument '", s.args[static_cast<size_t>(i)].name,
+                       "' specified twice: by position and by keyword");
+    }
+    if (in.nargs > s.positional && !has_rest(op)) {
+        const Py_ssize_t surplus = in.nargs - s.positional;
+        if (surplus <= named - s.positional)
+            return why("keyword-only argument '", s.args[static_cast<size_t>(in.nargs - 1)].name,
+                       "' passed as positional");
+        return why("takes ", s.positional, " positional argument(s) but ", in.nargs, " was/were given");
+    }
+    for (int i = 0; i < named; i++) {
+        const Argument& a = s.args[static_cast<size_t>(i)];
+        if (a.has_default || (i < s.positional && i < in.nargs)) continue;
+        bool given = false;
+        for (Py_ssize_t k = 0; k < keywords; k++)
+            given = given || same_name(PyTuple_GET_ITEM(in.kwnames, k), a.name_object);
+        if (!given) return why("missing required argument '", a.name, "'");
     }
     return "";
 }
@@ -84,16 +120,23 @@ PyObject* number_tensor(PyObject* o) {
 bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string& why) {
     const Schema& s = op.schema;
     const Py_ssize_t keywords = in.kwnames ? PyTuple_GET_SIZE(in.kwnames) : 0, given = in.nargs;
-    if (given + keywords > op.nargs) {
+    const bool rest = has_rest(op);
+    const int named = op.nargs - rest;
+    const Strict strict(op.user);
+    if (__builtin_expect(Strict::on(), 0)) {
+        why = broken_rule(op, in);
+        if (!why.empty()) return false;
+    }
+    if (given + keywords > named && !rest) {
         why = concat(s.full_name(), "() expected at most ", op.nargs, " argument(s) but received ", given + keywords,
                      " argument(s). Declaration: ", s.text());
         return false;
     }
     Py_ssize_t used = 0;
-    for (int i = 0; i < op.nargs; i++) {
+    for (int i = 0; i < named; i++) {
         const Argument& a = s.args[static_cast<size_t>(i)];
         PyObject* o = nullptr;
-        if (i < given) {
+        if (i < given && (!rest || i < s.positional)) {
             if (__builtin_expect(a.keyword_only, 0)) {
                 why = concat(s.full_name(), "() takes ", s.positional, " positional argument(s) but ", given,
                              " was/were given.  Declaration: ", s.text());
@@ -113,7 +156,8 @@ bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string
             continue;
         }
         if (__builtin_expect(!operator_value(o, a, c, &c.args[i]), 0)) {
-            PyObject* number = a.kind == ArgKind::Tensor && takes_numbers(op.name) ? number_tensor(o) : nullptr;
+            const bool numbers = a.kind == ArgKind::Tensor && takes_numbers(op.name) && !Strict::on();
+            PyObject* number = numbers ? number_tensor(o) : nullptr;
             if (!number) {
                 why = wrong_type(op, i, o);
                 return false;
@@ -121,6 +165,16 @@ bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string
             c.args[i] = Value::of(reinterpret_cast<Tensor*>(KeptObjects::keep(number)));
         }
         c.source[i] = o;
+    }
+    if (__builtin_expect(rest, 0)) {
+        const Py_ssize_t first = std::min<Py_ssize_t>(given, s.positional);
+        for (Py_ssize_t i = first; i < given && Strict::on(); i++)
+            if (!has_type(in.args[i])) {
+                why = concat(s.full_name(), "() argument ", i, " is of the type '", class_name(in.args[i]),
+                             "', for which the schema language has none. Declaration: ", s.text());
+                return false;
+            }
+        bind_rest(in.args + first, given - first, c);
     }
     if (used == keywords) return true;
     why = surplus_keyword(op, in, static_cast<int>(given));

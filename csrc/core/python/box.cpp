@@ -7,6 +7,7 @@
 #include "../cpp_names.h"
 #include "../generator.h"
 #include "../gil.h"
+#include "../rest.h"
 #include "operator_values.h"
 #include "types.h"
 
@@ -503,7 +504,8 @@ void unbox_result(Value& v, PyObject* o, const Argument& spec, const Operator& o
         v = Value::of(reinterpret_cast<Tensor*>(o));
         return;
     }
-    if (o == Py_None && (spec.kind == ArgKind::Tensor || !op.user)) {
+    const Strict strict(op.user);
+    if (o == Py_None && ((spec.kind == ArgKind::Tensor && (spec.optional || !Strict::on())) || !op.user)) {
         Py_DECREF(o);
         v = Value();
         return;
@@ -553,6 +555,7 @@ bool left_out(const Call& c, int i) {
 }
 
 PyObject* box_results(Call& c) {
+    if (__builtin_expect(gives_rest(*c.op), 0)) return box_with_rest(c);
     if (c.nrets == 1) {
         Value v = c.rets[0];
         if (v.tag == Tag::Tensor) return v.t->py();
@@ -575,6 +578,7 @@ PyObject* box_results(Call& c) {
 
 PyObject* box_argument(const Call& c, int i) {
     PyObject* o = c.source[i];
+    if (__builtin_expect(has_rest(*c.op) && i == c.nargs - 1, 0)) return rest_of(c);
     if (c.op->user) return operator_argument(c.args[i], o, c.op->schema.args[static_cast<size_t>(i)]);
     if (o && !PyList_Check(o)) {
         // Python's own number, string and tuple of a converted argument is passed on as it came unless conversion

@@ -1,6 +1,7 @@
 // What Python hands over for the checks of kernels that MINDTORCH_CHECK_MUTATION and MINDTORCH_CHECK_META ask for.
 #include "../check_mutation.h"
 #include "../gil.h"
+#include "operator_object.h"
 #include "types.h"
 
 namespace mt {
@@ -33,7 +34,21 @@ PyObject* py_set_meta_probe(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"_set_mutation_probe", py_set_probe, METH_VARARGS, nullptr},
+// _watch_first_run(operator, begin): see csrc/core/check_mutation.h.
+PyObject* py_watch_first_run(PyObject*, PyObject* args) {
+    PyObject* o;
+    int begin;
+    if (!PyArg_ParseTuple(args, "Op:_watch_first_run", &o, &begin)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        Operator* op = operator_of(o);
+        MT_CHECK_TYPE(op, "_watch_first_run: expected an operator, got ", Py_TYPE(o)->tp_name);
+        watch_first_run(op, begin);
+        return Py_NewRef(Py_None);
+    });
+}
+
+PyMethodDef functions[] = {{"_watch_first_run", py_watch_first_run, METH_VARARGS, nullptr},
+                           {"_set_mutation_probe", py_set_probe, METH_VARARGS, nullptr},
                            {"_set_meta_probe", py_set_meta_probe, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

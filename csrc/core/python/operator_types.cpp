@@ -6,6 +6,7 @@
 #include "../bounds.h"
 #include "../derived_schema.h"
 #include "../python_keys.h"
+#include "../rest.h"
 #include "../typed_kernel.h"
 #include "bind.h"
 #include "operator_object.h"
@@ -350,6 +351,7 @@ PyObject* argument_dict(const Argument& a) {
 PyObject* h_arguments(PyObject* o, void*) {
     PyObject* l = PyList_New(0);
     for (const Argument& a : op_of(o)->schema.args) {
+        if (is_rest(a)) continue;
         PyObject* d = argument_dict(a);
         PyList_Append(l, d);
         Py_DECREF(d);
@@ -359,6 +361,7 @@ PyObject* h_arguments(PyObject* o, void*) {
 PyObject* h_returns(PyObject* o, void*) {
     PyObject* l = PyList_New(0);
     for (const Argument& a : op_of(o)->schema.returns) {
+        if (is_rest(a)) continue;
         PyObject* d = argument_dict(a);
         PyList_Append(l, d);
         Py_DECREF(d);

@@ -12,10 +12,19 @@
 
 namespace mt {
 
-bool g_strict_schema = [] {
+namespace {
+
+const bool g_strict_schema = [] {
     const char* value = std::getenv("MINDTORCH_STRICT_SCHEMA");
     return value && *value && std::strcmp(value, "0") != 0;
 }();
+thread_local bool t_strict = false;
+
+}  // namespace
+
+Strict::Strict(bool user) : before_(t_strict) { t_strict = g_strict_schema && user; }
+Strict::~Strict() { t_strict = before_; }
+bool Strict::on() { return t_strict; }
 
 namespace {
 
@@ -58,6 +67,7 @@ bool to_int64(PyObject* o, int64_t* v) {
     return !overflow;
 }
 bool to_integer(PyObject* o, TypeKind kind, int64_t* v) {
+    if (t_strict && (!PyLong_Check(o) || PyBool_Check(o))) return false;
     // A size is never taken from a tensor of floating numbers.
     if (kind == TypeKind::SymInt && tensor_check(o) && is_floating(reinterpret_cast<Tensor*>(o)->dtype)) return false;
     return (kind != TypeKind::SymInt && enum_number(o, v)) || to_int64(o, v);
@@ -68,12 +78,13 @@ bool to_real(PyObject* o, double* v) {
         *v = PyFloat_AS_DOUBLE(o);
         return true;
     }
-    if (text_like(o) || PyComplex_Check(o) || !PyNumber_Check(o)) return false;
+    if (t_strict || text_like(o) || PyComplex_Check(o) || !PyNumber_Check(o)) return false;
     *v = PyFloat_AsDouble(o);
     return *v != -1.0 || !PyErr_Occurred() || refused(0);
 }
 
 bool to_truth(PyObject* o, bool* v) {
+    if (t_strict && !PyBool_Check(o)) return false;
     if (PyBool_Check(o) || o == Py_None) {
         *v = o == Py_True;
         return true;
@@ -86,7 +97,7 @@ bool to_truth(PyObject* o, bool* v) {
 }
 
 bool to_complex128(PyObject* o, c128* v) {
-    if (text_like(o)) return false;
+    if (text_like(o) || (t_strict && !PyComplex_Check(o))) return false;
     Py_complex z = PyComplex_AsCComplex(o);
     *v = c128(z.real, z.imag);
     return z.real != -1.0 || !PyErr_Occurred() || refused(0);
@@ -102,7 +113,7 @@ bool to_number(PyObject* o, Value* v) {
         *v = Value::of(c128(z.real, z.imag));
     } else {
         int64_t i;
-        bool enumerated = dtype_check(o) || layout_check(o, &i);
+        bool enumerated = !t_strict && (dtype_check(o) || layout_check(o, &i));
         if (!PyLong_Check(o) && !enumerated) return false;
         if (!to_integer(o, TypeKind::Int, &i)) return false;
         *v = Value::of(i);
@@ -116,23 +127,23 @@ bool to_dtype(PyObject* o, DType* v) {
         return true;
     }
     int64_t i;
-    if (layout_check(o, &i) || memory_format_check(o, &i) || !to_int64(o, &i)) return false;
+    if (t_strict || layout_check(o, &i) || memory_format_check(o, &i) || !to_int64(o, &i)) return false;
     *v = static_cast<DType>(i);
     return i >= 0 && i < 64 && std::strcmp(dtype_name(*v), "undefined") != 0;
 }
 bool to_layout(PyObject* o, int64_t* v) {
     if (layout_check(o, v)) return true;
-    return !dtype_check(o) && !memory_format_check(o, v) && to_int64(o, v) && *v >= 0 && *v <= 1;
+    return !t_strict && !dtype_check(o) && !memory_format_check(o, v) && to_int64(o, v) && *v >= 0 && *v <= 1;
 }
 bool to_memory_format(PyObject* o, int64_t* v) {
     if (memory_format_check(o, v)) return true;
-    return !dtype_check(o) && !layout_check(o, v) && to_int64(o, v) && *v >= 0 && *v <= 3;
+    return !t_strict && !dtype_check(o) && !layout_check(o, v) && to_int64(o, v) && *v >= 0 && *v <= 3;
 }
 
 PyObject* to_text(PyObject* o) {
     if (PyUnicode_CheckExact(o)) return Py_NewRef(o);
     if (PyUnicode_Check(o)) return PyUnicode_FromObject(o);
-    if (!PyBytes_Check(o)) return nullptr;
+    if (t_strict || !PyBytes_Check(o)) return nullptr;
     PyObject* s = PyUnicode_FromEncodedObject(o, "utf-8", nullptr);
     if (!s) PyErr_Clear();
     return s;
@@ -142,6 +153,7 @@ PyObject* to_text(PyObject* o) {
 // PyTorch does not take for a list of numbers: dicts, tensors and bytes.
 PyObject* items_of(PyObject* o, bool strictly) {
     if (PyList_Check(o) || PyTuple_Check(o)) return Py_NewRef(o);
+    if (t_strict) return nullptr;
     if (strictly && (text_like(o) || PyDict_Check(o) || tensor_check(o))) return nullptr;
     PyObject* list = PySequence_List(o);
     if (list) return list;
@@ -181,12 +193,15 @@ T* repeated(T value, int n, Call& c) {
     return out;
 }
 
+// T[N] takes a list of any length of a user's operator, as in PyTorch.
+bool right_length(const Argument& a, Py_ssize_t n) { return !t_strict || a.list_size == 0 || n == a.list_size; }
+
 bool int_list(PyObject* o, const Argument& a, Call& c, Value* v) {
     const Type& list = a.optional ? *a.type->item() : *a.type;
     TypeKind kind = list.item()->kind;
     int64_t one;
     if (kind == TypeKind::Int && a.list_size > 0 && PyLong_Check(o)) {
-        if (!to_int64(o, &one)) return false;
+        if (!to_int64(o, &one) || (t_strict && PyBool_Check(o))) return false;
         v->tag = Tag::IntList;
         v->ints = repeated(one, a.list_size, c);
         v->len = static_cast<uint32_t>(a.list_size);
@@ -194,7 +209,7 @@ bool int_list(PyObject* o, const Argument& a, Call& c, Value* v) {
     }
     if (PyUnicode_Check(o)) return false;
     Items items(o, kind == TypeKind::Int);
-    if (!items) return false;
+    if (!items || !right_length(a, items.size())) return false;
     v->ints = converted<int64_t>(items, c, [&](PyObject* item, int64_t* out) { return to_integer(item, kind, out); });
     v->tag = Tag::IntList;
     v->len = static_cast<uint32_t>(items.size());
@@ -208,14 +223,14 @@ bool float_list(PyObject* o, const Argument& a, Call& c, Value* v) {
         return true;
     }
     Items items(o, true);
-    if (!items) return false;
+    if (!items || !right_length(a, items.size())) return false;
     v->doubles = converted<double>(items, c, to_real);
     v->len = static_cast<uint32_t>(items.size());
     return v->doubles;
 }
 bool bool_list(PyObject* o, const Argument& a, Call& c, Value* v) {
     Items items(o, true);
-    if (!items) return false;
+    if (!items || !right_length(a, items.size())) return false;
     // What a native kernel reads has the stated length.
     MT_CHECK(c.op->user || a.list_size == 0 || items.size() == a.list_size, "Tried to convert a List with ",
              items.size(), " elements to a fixed-size array of size ", a.list_size);
@@ -281,6 +296,7 @@ PyObject* list_object(PyObject* o, const Type& item) {
     return list.release();
 }
 PyObject* tuple_object(PyObject* o, const Type& type) {
+    if (t_strict && !PyTuple_Check(o)) return nullptr;
     Items items(o, false);
     Py_ssize_t n = static_cast<Py_ssize_t>(type.items.size());
     if (!items || items.size() != n) return nullptr;
@@ -293,7 +309,7 @@ PyObject* tuple_object(PyObject* o, const Type& type) {
     return tuple.release();
 }
 PyObject* dict_object(PyObject* o, const Type& type) {
-    if (PyList_Check(o) && PyList_GET_SIZE(o) == 0) return PyDict_New();
+    if (!t_strict && PyList_Check(o) && PyList_GET_SIZE(o) == 0) return PyDict_New();
     if (!PyDict_Check(o)) return nullptr;
     Held copy(PyDict_Copy(o)), dict(PyDict_New());  // conversions run Python code, which may change the dict
     PyObject *key, *value;
@@ -355,7 +371,23 @@ bool inferable(PyObject* o, int depth = 0) {
     return true;
 }
 
-PyObject* passed_through(PyObject* o, bool covered) { return g_strict_schema && !covered ? nullptr : Py_NewRef(o); }
+// Whether the object is of a type that the schema language knows by its name only.
+bool is_named_type(PyObject* o, const Type& type) {
+    if (type.is(TypeKind::Var)) return inferable(o);
+    if (type.is(TypeKind::Stream) || type.is(TypeKind::Future)) {
+        const char* dot = std::strrchr(Py_TYPE(o)->tp_name, '.');
+        return type.text() == (dot ? dot + 1 : Py_TYPE(o)->tp_name);
+    }
+    if (!type.is(TypeKind::Class)) return false;
+    PyObject* qualified = PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "_qualified");
+    const char* name = qualified && PyUnicode_Check(qualified) ? PyUnicode_AsUTF8(qualified) : nullptr;
+    const bool same = name && type.name.ends_with(name);
+    Py_XDECREF(qualified);
+    PyErr_Clear();
+    return same;
+}
+
+PyObject* passed_through(PyObject* o, bool covered) { return t_strict && !covered ? nullptr : Py_NewRef(o); }
 
 PyObject* object_of(PyObject* o, const Type& type) {
     int64_t i;
@@ -415,7 +447,7 @@ PyObject* object_of(PyObject* o, const Type& type) {
         case TypeKind::Any:
             return passed_through(o, inferable(o));
         default:
-            return passed_through(o, false);
+            return passed_through(o, is_named_type(o, type));
     }
 }
 
@@ -437,7 +469,7 @@ PyObject* operator_object(PyObject* o, const Type& type) {
 
 bool operator_value(PyObject* o, const Argument& a, Call& c, Value* v) {
     if (a.kind == ArgKind::Tensor) {
-        if (!tensor_check(o) && o != Py_None) return false;
+        if (!tensor_check(o) && (o != Py_None || (t_strict && !a.optional))) return false;
         *v = Value::of(o == Py_None ? nullptr : reinterpret_cast<Tensor*>(o));
         return true;
     }
@@ -494,10 +526,10 @@ bool operator_value(PyObject* o, const Argument& a, Call& c, Value* v) {
         case ArgKind::BoolList:
             return bool_list(o, a, c, v);
         case ArgKind::ScalarList:
-            return scalar_list(o, c, v);
+            return scalar_list(o, c, v) && right_length(a, v->len);
         case ArgKind::TensorList:
         case ArgKind::OptionalTensorList:
-            return tensor_list(o, a.kind == ArgKind::OptionalTensorList, c, v);
+            return tensor_list(o, a.kind == ArgKind::OptionalTensorList, c, v) && right_length(a, v->len);
         case ArgKind::DType: {
             DType d;
             if (!to_dtype(o, &d)) return false;
@@ -514,7 +546,7 @@ bool operator_value(PyObject* o, const Argument& a, Call& c, Value* v) {
             return true;
         }
         case ArgKind::Device:
-            if (!device_check(o) && !text_like(o)) return false;
+            if (!device_check(o) && (!text_like(o) || (t_strict && PyBytes_Check(o)))) return false;
             if (PyBytes_Check(o)) {
                 o = to_text(o);
                 if (!o) return false;
@@ -531,6 +563,10 @@ bool operator_value(PyObject* o, const Argument& a, Call& c, Value* v) {
         default: {
             PyObject* fitted = operator_object(o, type);
             if (!fitted) return false;
+            if (PyList_Check(fitted) && !right_length(a, PyList_GET_SIZE(fitted))) {
+                Py_DECREF(fitted);
+                return false;
+            }
             *v = fitted == Py_None ? Value() : Value::object(fitted);
             KeptObjects::keep(fitted);
             return true;
@@ -563,6 +599,8 @@ PyObject* operator_argument(const Value& v, PyObject* source, const Argument& a)
             return box(v);
     }
 }
+
+bool has_type(PyObject* o) { return inferable(o); }
 
 KeptObjects::KeptObjects() : mark_(g_kept.size()) {}
 KeptObjects::~KeptObjects() {

@@ -13,8 +13,22 @@ bool operator_value(PyObject* o, const Argument& a, Call& c, Value* v);
 // What a Python kernel is given for an argument: new reference.
 PyObject* operator_argument(const Value& v, PyObject* source, const Argument& a);
 
-// MINDTORCH_STRICT_SCHEMA=1: what the schema language does not cover is an error instead of being handed through.
-extern bool g_strict_schema;
+// Whether the schema language has a type for the object, which is what Any takes.
+bool has_type(PyObject* o);
+
+// MINDTORCH_STRICT_SCHEMA=1: for the length of the scope values of an operator are taken as they are or not at all.
+// Without it PyTorch's conversions are made, and what the schema language does not cover is handed through.
+class Strict {
+  public:
+    explicit Strict(bool user);
+    ~Strict();
+    Strict(const Strict&) = delete;
+    Strict& operator=(const Strict&) = delete;
+    static bool on();
+
+  private:
+    bool before_;
+};
 
 // Objects made by conversions live until the call is over.
 class KeptObjects {

@@ -1,5 +1,6 @@
 // Schemas as Python sees them: plain tuples, from which `_dispatch/schema.py` makes its frozen classes.
 #include "schema_types.h"
+#include "../rest.h"
 #include "../schema.h"
 #include "types.h"
 
@@ -22,9 +23,10 @@ class Owned {
 };
 
 template <class Items, class F>
-PyObject* tuple_of(const Items& items, F f) {
-    Owned t(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-    for (size_t i = 0; i < items.size(); i++) {
+PyObject* tuple_of(const Items& items, F f, bool without_last = false) {
+    const size_t n = items.size() - without_last;
+    Owned t(PyTuple_New(static_cast<Py_ssize_t>(n)));
+    for (size_t i = 0; i < n; i++) {
         PyObject* o = f(items[i]);
         if (!o) throw PythonError();
         PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), o);
@@ -96,7 +98,8 @@ PyObject* literal_object(const Literal& l) {
 // (name, overload, arguments, returns, vararg, varret, text)
 PyObject* schema_object(const Schema& s) {
     return Py_BuildValue("NNNNOON", text_object(s.full_name()), text_object(s.overload),
-                         tuple_of(s.args, argument_object), tuple_of(s.returns, argument_object),
+                         tuple_of(s.args, argument_object, !s.args.empty() && is_rest(s.args.back())),
+                         tuple_of(s.returns, argument_object, !s.returns.empty() && is_rest(s.returns.back())),
                          s.vararg ? Py_True : Py_False, s.varret ? Py_True : Py_False, text_object(s.text()));
 }
 

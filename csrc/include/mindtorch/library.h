@@ -285,6 +285,8 @@ class FunctionSchema {
     const std::vector<Argument>& arguments() const { return args_; }
     const std::vector<Argument>& returns() const { return rets_; }
     const std::string& text() const { return text_; }
+    bool is_vararg() const { return text_.find("...)") < text_.find(") -> "); }
+    bool is_varret() const { return text_.find("...", text_.find(") -> ")) != std::string::npos; }
 
   private:
     std::string text_;
@@ -320,6 +322,10 @@ class OperatorHandle {
         mindtorch::check(mindtorch::api().schema(op_, &text, &nargs, &nrets));
         TORCH_CHECK(stack->size() >= static_cast<size_t>(nargs), "the stack holds fewer values than ", text,
                     " has arguments");
+        // "..." takes all that is there; more results than the schema names come as a list.
+        const FunctionSchema schema(text, nargs, nrets);
+        if (schema.is_vararg()) nargs = static_cast<int32_t>(stack->size());
+        nrets += schema.is_varret();
         std::vector<mindtorch::Packed> packed;
         std::vector<mt_value> args, rets(static_cast<size_t>(nrets));
         for (size_t i = stack->size() - static_cast<size_t>(nargs); i < stack->size(); i++)
@@ -329,9 +335,13 @@ class OperatorHandle {
         mindtorch::check(keys ? t.redispatch(op_, keys->raw_repr(), args.data(), nargs, rets.data(), nrets)
                               : t.call(op_, args.data(), nargs, rets.data(), nrets));
         torch::jit::drop(stack, static_cast<size_t>(nargs));
-        for (const mt_value& v : rets) {
-            stack->push_back(mindtorch::from<IValue>(v));
-            mindtorch::drop(v);
+        for (size_t i = 0; i < rets.size(); i++) {
+            IValue result = mindtorch::from<IValue>(rets[i]);
+            mindtorch::drop(rets[i]);
+            if (schema.is_varret() && i + 1 == rets.size())
+                for (const IValue& more : result.toListRef()) stack->push_back(more);
+            else
+                stack->push_back(std::move(result));
         }
     }
     mt_operator op_;
@@ -487,10 +497,15 @@ class CppFunction {
             torch::jit::Stack stack;
             for (int i = 0; i < c->nargs; i++) stack.push_back(mindtorch::from<c10::IValue>(c->args[i]));
             (*static_cast<Boxed*>(context))(c10::OperatorHandle(c->op), c10::DispatchKeySet(c->keys), &stack);
-            TORCH_CHECK(stack.size() == static_cast<size_t>(c->nrets), "a boxed kernel left ", stack.size(),
-                        " values on the stack, its operator has ", c->nrets, " results");
-            for (int i = 0; i < c->nrets; i++)
-                c->rets[i] = mindtorch::owned(mindtorch::pack(stack[static_cast<size_t>(i)]));
+            const size_t named = c10::OperatorHandle(c->op).schema().returns().size();
+            const bool more = named < static_cast<size_t>(c->nrets);  // the schema says "..."
+            TORCH_CHECK(more ? stack.size() >= named : stack.size() == named, "a boxed kernel left ", stack.size(),
+                        " values on the stack, its operator has ", named, more ? " results or more" : " results");
+            for (size_t i = 0; i < named; i++) c->rets[i] = mindtorch::owned(mindtorch::pack(stack[i]));
+            if (more) {
+                const auto first = stack.begin() + static_cast<std::ptrdiff_t>(named);
+                c->rets[named] = mindtorch::owned(mindtorch::pack(c10::IValue::list({first, stack.end()})));
+            }
             return 0;
         } catch (...) {
             return mindtorch::report_exception();

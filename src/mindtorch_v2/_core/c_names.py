@@ -38,14 +38,24 @@ def _get_tracing_state() -> Any:
 
 def _set_tracing_state(state: Any) -> None:
     """Let calls of this thread go by the kernels of the key Tracer, or no longer with None; the key is skipped without any."""
-    if state is not None and not _tracer_falls_through:
-        _tracer_falls_through.append(_C._set_fallback("Tracer", None))
+    with _lock:
+        if state is None:
+            _traced.discard(threading.get_ident())
+        else:
+            _traced.add(threading.get_ident())
+        # Calls that nothing is registered for would otherwise be put off: as they are again, when nobody traces.
+        if _traced and not _tracer_falls_through:
+            _tracer_falls_through.append(_C._set_fallback("Tracer", None))
+        elif not _traced and _tracer_falls_through:
+            _C._erase_fallback("Tracer", _tracer_falls_through.pop())
     include, exclude = _C._tls_keys()
     key = _C._key_bit("Tracer")
     _C._set_tls_keys(include & ~key if state is None else include | key, exclude)
     _tracing.state = state
 
 
+_lock = threading.Lock()
+_traced: set[int] = set()  # the threads that have a state
 _tracer_falls_through: list[int] = []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.keys import AUTOGRAD, excluded
+from mindtorch_v2._dispatch.schema import schema_of
 
 
 def _copy(tensor):
@@ -46,18 +47,25 @@ def _expected(handle, values) -> tuple | None:
             )
         return made[id(value)]
 
-    named = handle.arguments
+    schema = schema_of(handle)
+    more = values[-1] if schema.is_vararg else ()
+    named, values = handle.arguments, values[: len(schema.arguments)]
     if any(isinstance(value, _C.device) for value in values):
         return None  # the call says where its results are made
     positional = [bare(v) for v, a in zip(values, named, strict=True) if not a["kwarg_only"]]
     keywords = {a["name"]: bare(v) for v, a in zip(values, named, strict=True) if a["kwarg_only"]}
     try:
         with excluded(AUTOGRAD, "ADInplaceOrView"):
-            results = handle(*positional, **keywords)
+            results = handle(*positional, *map(bare, more), **keywords)
     except NotImplementedError:
         return None
+    device = next((t.device.type for v in (*values, *more) for t in _tensors(v)), None)
+    if schema.is_varret:
+        count = len(schema.returns)
+        each = results if isinstance(results, tuple) else () if results is None else (results,)
+        return (*map(_tensors, each[:count]), _tensors(each[count:])), device
     results = (results,) if len(handle.returns) == 1 else results or ()
-    return tuple(map(_tensors, results)), next((t.device.type for v in values for t in _tensors(v)), None)
+    return tuple(map(_tensors, results)), device
 
 
 def _compare(handle, expected, results) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._lowered import partition
 from mindtorch_v2._lowered import replay as _replay
 from mindtorch_v2._lowered.joint import Joint, NotLowerable, OffsetsMatter, trace_joint
@@ -200,18 +201,48 @@ def _tensors_only(compiled: Callable) -> Callable:
 
 
 def _checked(module: GraphModule, compiled: Callable) -> Callable:
-    """The same; with MINDTORCH_GRAPH_CHECK the graph is run in other orders first, at the first call."""
-    if not _replay.is_asked_for():
+    """The same; the first call is watched.
+
+    Users' operators may not write, nor give back, what their schemas keep quiet about: a graph counts on those. That is
+    seen by version counters and storages; MINDTORCH_CHECK_MUTATION sees more, at each call. With MINDTORCH_GRAPH_CHECK the
+    graph is run in other orders first.
+    """
+    theirs = _operators_of_users(module)
+    if not theirs and not _replay.is_asked_for():
         return compiled
     done: list[bool] = []
 
     def run(*args: Any) -> Any:
-        if not done:
-            done.append(True)
+        if done:
+            return call_compiled(compiled, list(args))
+        if _replay.is_asked_for():
             _replay.check_order(module, [each for each in args if isinstance(each, torch.Tensor)])
-        return call_compiled(compiled, list(args))
+        for handle in theirs:
+            _C._watch_first_run(handle, True)
+        try:
+            results = call_compiled(compiled, list(args))
+        finally:
+            for handle in theirs:
+                _C._watch_first_run(handle, False)
+        done.append(True)
+        return results
 
     return run
+
+
+def _operators_of_users(module: GraphModule) -> list[Any]:
+    """The handles of a graph's operators outside of `aten`, and those behind derived functional forms."""
+    found = {}
+    for node in module.graph.nodes:
+        handle = getattr(node.target, "_handle", None)
+        if handle is not None and handle.namespace != "aten":
+            found[handle] = None
+            form = handle.__dict__.get("functional_form_of")
+            name, _, overload = form.partition("(")[0].partition(".") if form else ("", "", "")
+            original = _C._find_operator(name, overload)
+            if original is not None:
+                found[original] = None
+    return list(found)
 
 
 def _keep_apart(forward: GraphModule, joint: Joint) -> None:

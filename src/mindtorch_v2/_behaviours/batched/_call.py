@@ -116,9 +116,9 @@ def _arguments(op: Any) -> tuple[list, int]:
 
 
 def _bound(op: Any, args: tuple, kwargs: dict) -> list:
-    named, _ = _arguments(op)
-    given = len(args)
-    return [*args, *(kwargs.get(name, default) for name, default in named[given:])]
+    named, positional = _arguments(op)
+    given, more = args[:positional], args[positional:]  # what a schema's `...` takes stands behind the others
+    return [*given, *(kwargs.get(name, default) for name, default in named[len(given) :]), *more]
 
 
 def call(op: Any, values: list) -> Any:
@@ -126,9 +126,8 @@ def call(op: Any, values: list) -> Any:
     named, positional = _arguments(op)
     if len(values) == positional:
         return op(*values)
-    return op(
-        *values[:positional], **{name: v for (name, _), v in zip(named[positional:], values[positional:], strict=True)}
-    )
+    keywords = {name: v for (name, _), v in zip(named[positional:], values[positional:])}
+    return op(*values[:positional], *values[len(named) :], **keywords)
 
 
 def tensors_of(values: Iterable[Any]) -> list:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ... import _C
+from ..._dispatch.schema import parse_schema
 from ..._operators.table import aten
 
 _MARK = re.compile(r"\((?:[\w|*]+)!?(?: -> [\w|*]+)?\)")
@@ -43,11 +45,11 @@ def signature(op: Any) -> Signature:
 
 
 def bound(op: Any, args: tuple, kwargs: dict) -> list:
-    """The arguments of a call in the schema's order."""
+    """The arguments of a call in the schema's order; what a schema's `...` takes stands behind them."""
     found = signature(op)
-    given = len(args)
-    rest = zip(found.names[given:], found.defaults[given:], strict=True)
-    return [*args, *(kwargs.get(name, default) for name, default in rest)]
+    named, more = args[: found.positional], args[found.positional :]
+    left = zip(found.names[len(named) :], found.defaults[len(named) :], strict=True)
+    return [*named, *(kwargs.get(name, default) for name, default in left), *more]
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -61,12 +63,13 @@ def _same(value: Any, default: Any) -> bool:
 def call(op: Any, values: list) -> Any:
     """The operator on arguments in the schema's order. Defaults go unsaid, as they do in a program."""
     found = signature(op)
-    said = [not (o and _same(v, d)) for v, d, o in zip(values, found.defaults, found.optional, strict=True)]
+    named, more = values[: len(found.names)], values[len(found.names) :]
+    said = [not (o and _same(v, d)) for v, d, o in zip(named, found.defaults, found.optional, strict=True)]
     n = found.positional
     while n and not said[n - 1]:
         n -= 1
-    rest = range(found.positional, len(values))
-    return op(*values[:n], **{found.names[i]: values[i] for i in rest if said[i]})
+    left = range(found.positional, len(named))
+    return op(*named[:n], *more, **{found.names[i]: named[i] for i in left if said[i]})
 
 
 def written_without_kernel(op: Any, values: list) -> list | None:
@@ -84,17 +87,18 @@ def written_without_kernel(op: Any, values: list) -> list | None:
 class Variant(NamedTuple):
     """An operator without side effects that stands for one with them.
 
-    ``takes`` are the positions of the arguments that it is given. Its results are ``fresh`` results of the original, then
-    the new values of the written arguments.
+    ``takes`` are the positions of the arguments that it is given; it gets what stands behind the first ``named`` besides.
+    Its results are ``fresh`` results of the original, then the new values of the written arguments.
     """
 
     op: Any
     takes: tuple[int, ...]
     fresh: int
+    named: int
 
     def run(self, values: list) -> tuple[list, list]:
         """The new results, and the new value of each written argument, of a call with these values."""
-        given = [values[i] for i in self.takes]
+        given = [values[i] for i in self.takes] + values[self.named :]
         made = call(self.op, given)
         if "origin" in self.op.__dict__:
             check_results_are_new(self.op, given, made)
@@ -114,10 +118,11 @@ def check_results_are_new(op: Any, values: list, made: Any) -> None:
 
     A graph takes results and arguments for different things: a write to one would not be seen in the other.
     """
-    results = made if len(op.returns) > 1 else (made,)
-    for argument, value in zip(op.arguments, values, strict=True):
+    results = made if isinstance(made, tuple) and len(op.returns) != 1 else (made,)
+    rest = {"name": "...", "alias": ""}
+    for argument, value in zip_longest(op.arguments, values, fillvalue=rest):
         places = set(_memory(value))
-        for number, (declared, result) in enumerate(zip(op.returns, results, strict=True)):
+        for number, (declared, result) in enumerate(zip_longest(op.returns, results, fillvalue=rest)):
             if not declared["alias"] and places.intersection(_memory(result)):
                 raise RuntimeError(
                     f"{op.namespace}::{op.name}: result {number} shares memory with the argument '{argument['name']}', and the "
@@ -139,6 +144,11 @@ def functional_variant(op: Any) -> Variant:
     3. else an operator of that name is defined here (PyTorch's `auto_functionalized`): it clones what is written, calls
        ``op`` on the clones, and returns its results and the clones. It works wherever ``op`` does, on the meta device too.
     """
+    if parse_schema(op.schema).is_varret:
+        raise NotImplementedError(
+            f"{op.namespace}::{op.name} writes to its arguments and gives results that its schema does not name ('...'): it has "
+            "no functional form. Name the results in its schema"
+        )
     kept = op.__dict__.get("functional_variant")
     if kept is not None and _C._find_operator(_full(kept.op), kept.op.overload) is kept.op:
         return kept
@@ -187,7 +197,7 @@ def _named(op: Any) -> Variant | None:
     if not candidates:
         return None
     best = min(candidates, key=lambda other: (other.overload != op.overload, other.sequence))
-    return Variant(best, takes, 0)
+    return Variant(best, takes, 0, len(arguments))
 
 
 def _functional_name(op: Any) -> str:
@@ -207,7 +217,7 @@ def _suffixed(op: Any) -> Variant | None:
     others = [o for o in _overloads(op.namespace, _functional_name(op)) if "functional_form_of" not in o.__dict__]
     for other in others:
         if _is_pure(other) and _plain(other.arguments) == wanted and len(other.returns) == fresh + written:
-            return Variant(other, tuple(range(len(wanted))), fresh)
+            return Variant(other, tuple(range(len(wanted))), fresh, len(wanted))
     if others and "origin" in op.__dict__:
         raise RuntimeError(
             f"{op.namespace}::{others[0].name} is by its name the functional form of {op.namespace}::{op.name}, and its schema is "
@@ -220,7 +230,8 @@ def _derived(op: Any) -> Variant:
     """`name_functional`, defined here."""
     fresh, _ = _counts(op)
     takes = tuple(range(len(op.arguments)))
-    return Variant(_defined(op, _functional_name(op), _functional_schema, _on_clones(op)), takes, fresh)
+    derived = _defined(op, _functional_name(op), _functional_schema, _on_clones(op))
+    return Variant(derived, takes, fresh, len(takes))
 
 
 def is_derived(variant: Variant) -> bool:
@@ -312,6 +323,11 @@ def variant_on_bases(op: Any) -> Any:
     memories, makes the views anew, calls ``op`` on them, and returns ``op``'s new results and the memories, as PyTorch's
     `auto_functionalized_v2` does.
     """
+    if parse_schema(op.schema).is_vararg:
+        raise NotImplementedError(
+            f"{op.namespace}::{op.name}: what it writes overlaps with other arguments, and its schema takes any number of them "
+            "('...'): it has no functional form for that. Clone one of them, or name the arguments in its schema"
+        )
     kept = op.__dict__.get("variant_on_bases")
     if kept is not None and _C._find_operator(_full(kept), kept.overload) is kept:
         return kept
