@@ -10,6 +10,7 @@ from typing import Any
 
 import builtins as _builtins
 import importlib as _importlib
+import os as _os
 
 from ._core.openmp import load_core as _load_core
 
@@ -117,3 +118,6 @@ def __dir__() -> list:
 __all__ = sorted(
     n for n in {*globals(), *_namespace.LAZY_NAMES} if not n.startswith("_") and n not in _builtins.__dict__
 )
+
+if _os.environ.get("MINDTORCH_NPU_PRECISION"):
+    _importlib.import_module(f"{__name__}.npu.precision").read_environment()

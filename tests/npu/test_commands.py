@@ -1,6 +1,8 @@
 """Programs on the emulator, each in a process of its own; among them the tests of `on_emulator`."""
 
+import os
 import pathlib
+import re
 import subprocess
 import sys
 from typing import Any
@@ -39,7 +41,9 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
         "test_operators",
         "test_other_rows",
         "test_own_namespaces",
+        "test_precision",
         "test_random",
+        "test_verify",
     ],
 )
 def test_on_emulator(name: str) -> None:
@@ -159,6 +163,42 @@ def test_a_chip_without_an_operator_has_it_replaced() -> None:
         assert done.stdout == f"{soc}-emulated [5.0, 7.0, 13.0, 15.0]\n{code}", done.stderr
     doctor = _emulate("-m", "mindtorch_v2.npu", "doctor", options=("--soc=Ascend910A",))
     assert "_max_pool2d is called instead" in doctor.stdout
+
+
+@needs_emulator
+def test_the_first_operator_that_drifts_is_named_as_the_guide_says(tmp_path: Any, monkeypatch: Any) -> None:
+    guide = (_ROOT / "docs" / "npu.md").read_text("utf-8").partition("## Which operator is wrong")[2]
+    program, written = re.findall(r"^```text\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)[:2]
+    (tmp_path / "drift.py").write_text(program, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    command = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--precision", "report", "--", sys.executable]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    done = subprocess.run(
+        [*command, "drift.py"], capture_output=True, text=True, timeout=120, check=False, env=environment
+    )
+    assert done.returncode == 0 and done.stdout == ""
+    assert done.stderr.replace(f"{tmp_path}{os.sep}", "").startswith(written)
+    assert re.search(r"^mylib.halved.default +1 +1 ", done.stderr, re.MULTILINE)
+
+
+@needs_emulator
+def test_a_mode_of_comparison_that_is_none_is_refused(monkeypatch: Any) -> None:
+    monkeypatch.setenv("MINDTORCH_NPU_PRECISION", "exact")
+    done = _emulate("-c", "import mindtorch_v2")
+    assert done.returncode == 1
+    assert "MINDTORCH_NPU_PRECISION is 'exact'; it is 'report' to compare" in done.stderr
+
+
+@needs_emulator
+def test_verify_writes_a_report(tmp_path: Any) -> None:
+    report = tmp_path / "report.txt"
+    done = _emulate("-m", "mindtorch_v2.npu", "verify", "--only", "aten::erf", "--output", str(report))
+    assert done.returncode == 0 and f"the report is in {report}" in done.stdout
+    lines = report.read_text("utf-8").splitlines()
+    assert lines[1].startswith("ACL 1.13.0, SoC Ascend910B1-emulated, 1 devices, on the emulator")
+    assert {line.split()[1]: line.split()[0] for line in lines[4:]} == dict.fromkeys(
+        ("aten::erf", "aten::erfc", "aten::erfinv"), "agrees"
+    )
 
 
 @needs_emulator

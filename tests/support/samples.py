@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from mindtorch_v2._operators.table import S, T
+from mindtorch_v2._operators.table.samples import samples_of as samples
 
 _FLOAT = ("float32", "float64")
 _FLOATING = (*_FLOAT, "float16", "bfloat16")
@@ -27,54 +27,6 @@ _SETS = {
 }
 _OPTIONS = {"dtype", "low", "high", "grad", "data"}
 LOW_PRECISION = ("float16", "bfloat16")
-
-
-# What a required argument gets in a row without samples, by type; by name where the type says too little.
-_BY_TYPE: dict[str, Any] = {
-    "Tensor": T(3, 4),
-    "Tensor?": T(3, 4),
-    "Tensor[]": [T(3, 4), T(3, 4)],
-    "Scalar": 2,
-    "float": 0.5,
-    "bool": True,
-}
-_BY_NAME: dict[str, Any] = {
-    "condition": T(3, 4, dtype="bool"),
-    "axis0": 0,
-    "axis1": 1,
-    "dim": 0,
-    "dim0": 0,
-    "dim1": 1,
-    "dims": [0, 1],
-    "index": T(3, 4, dtype="int64", low=0, high=3),
-    "indices": T(5, dtype="int64", low=0, high=3),
-    "k": 2,
-    "mask": T(3, 4, dtype="bool"),
-    "n": 2,
-    "size": [3, 4],
-}
-
-
-def samples(row: Any) -> tuple[Any, ...]:
-    """The row's samples; for a row without any, one call that is made from its schema, if that can be done.
-
-    Internal rows are left out: they trust their callers, and PyTorch's may crash on arguments that do not belong together. So
-    are those of sparse tensors, which have tests of their own (tests/sparse).
-    """
-    if row.samples or row.name.startswith("_") or "backward" in row.name or row.family == "sparse":
-        return row.samples
-    values = []
-    for argument in row.handle.arguments:
-        if argument["has_default"]:
-            continue
-        kind, name = argument["type"], argument["name"]
-        named = _BY_NAME.get(name)
-        is_tensor = kind.startswith("Tensor")
-        value = named if named is not None and hasattr(named, "options") == is_tensor else _BY_TYPE.get(kind)
-        if value is None or argument["kwarg_only"]:
-            return ()
-        values.append(value)
-    return (S(*values),) if values else ()
 
 
 def dtypes(row: Any, sample: Any) -> tuple[str, ...]:

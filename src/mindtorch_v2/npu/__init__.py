@@ -41,7 +41,7 @@ from mindtorch_v2._backends.npu.stream import (
     set_stream,
 )
 
-from . import _recovery, amp, memory, mstx, npu_config, random, utils
+from . import _recovery, amp, memory, mstx, npu_config, precision, random, utils
 from ._absent import NAMES as _ABSENT
 from ._typed import (
     BFloat16Tensor,

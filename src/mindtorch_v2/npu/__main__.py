@@ -2,6 +2,7 @@
 
 python -m mindtorch_v2.npu emulate [options] -- command ...    run a command with the emulator as its CANN
 python -m mindtorch_v2.npu doctor                              inspect this host
+python -m mindtorch_v2.npu verify [options]                    run every operator beside the CPU, and write a report
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from typing import Any
 
 from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime
+from mindtorch_v2.npu import precision, verify
 
 
 def _count(text):
@@ -43,8 +45,15 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m mindtorch_v2.npu", description="The NPU back end.", allow_abbrev=False
     )
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="emulate | doctor")
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="emulate | doctor | verify")
     commands.add_parser("doctor", help="inspect this host")
+    check = commands.add_parser(
+        "verify", help="run every operator beside the CPU, and write a report", allow_abbrev=False
+    )
+    check.add_argument(
+        "--output", metavar="PATH", default="npu_report.txt", help="where the report goes: npu_report.txt"
+    )
+    check.add_argument("--only", metavar="TEXT", default="", help="operators with this in their names")
     made = commands.add_parser("emulate", help="run a command with the emulator as its CANN", allow_abbrev=False)
     made.add_argument("--soc", metavar="NAME", help="the chip: Ascend910B1")
     made.add_argument("--devices", metavar="N", type=_devices)
@@ -56,6 +65,9 @@ def _parser():
     made.add_argument("--poison", action="store_const", const=1, help="fill memory on allocation")
     made.add_argument("--strict", action="store_const", const=1, help="stop at the first misuse")
     made.add_argument(
+        "--precision", choices=["report"], help="compare each operator with float64, and name the first that drifts"
+    )
+    made.add_argument(
         "--noop", action="store_const", const=1, help="operators do nothing: what is left is the cost of calling them"
     )
     return parser
@@ -66,6 +78,8 @@ def environment(options: Any) -> dict[str, str]:
     if not (libraries.EMULATOR / "lib64" / "libascendcl.so").exists():
         raise RuntimeError(f"the emulator was not built with this package: nothing in {libraries.EMULATOR}")
     made = {"ASCEND_HOME_PATH": str(libraries.EMULATOR), "ASCEND_TOOLKIT_HOME": "", "ASCEND_OPP_PATH": ""}
+    if "precision" in options:
+        made[precision.VARIABLE] = options.pop("precision")
     made.update({f"ASCEND_EMULATOR_{name.upper()}": str(value) for name, value in options.items()})
     return made
 
@@ -119,8 +133,11 @@ def main(arguments: list[str]) -> int:
     parser = _parser()
     options: dict[str, Any] = vars(parser.parse_args(arguments[:end]))
     command = arguments[end + 1 :]
-    if options.pop("subcommand") == "doctor":
+    subcommand = options.pop("subcommand")
+    if subcommand == "doctor":
         return doctor()
+    if subcommand == "verify":
+        return verify.main(options["output"], options["only"])
     if not command:
         parser.error("no command after --")
     return emulate({name: value for name, value in options.items() if value is not None}, command)

@@ -35,6 +35,8 @@ def nll_loss_forward(
     self: Tensor, target: Tensor, weight: Tensor, reduction: int, ignore_index: int, out: Tensor, total_weight: Tensor
 ) -> None:
     call("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, out, total_weight)
+    if reduction == 0:  # as PyTorch's, which has no use for the sum then
+        call("aclnnInplaceZero", total_weight)
 
 
 @kernel("nll_loss_backward", "nll_loss2d_backward")

@@ -74,7 +74,13 @@ def linear_backward(
     grad_weight: Tensor | None,
     grad_bias: Tensor | None,
 ) -> None:
-    rows, upstream = _rows(self), _rows(grad_output)
+    rows = _rows(self)
+    if weight.dim() == 1:  # one output without a dimension of its own
+        upstream, weight = grad_output.reshape(-1, 1), weight.unsqueeze(0)
+        grad_weight = grad_weight if grad_weight is None else grad_weight.unsqueeze(0)
+        grad_bias = grad_bias if grad_bias is None else grad_bias.reshape(1)
+    else:
+        upstream = _rows(grad_output)
     if grad_self is not None:
         call("aclnnInplaceCopy", grad_self, aten.mm(upstream, weight).view(grad_self.shape))
     if grad_weight is not None:

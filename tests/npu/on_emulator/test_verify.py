@@ -1,0 +1,37 @@
+"""Every operator beside the CPU, as `verify` does it on a user's own NPU."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.npu import verify
+
+
+def test_no_operator_fails_or_drifts() -> None:
+    found = verify.findings()
+    assert [str(each) for each in found if each.verdict in ("fails", "drifts")] == []
+    counts = Counter(each.verdict for each in found)
+    assert counts["agrees"] > 350 and counts["runs"] > 10
+
+
+@pytest.mark.parametrize(
+    ("kernel", "verdict", "note"),
+    [
+        (lambda x: x * 0.9, "drifts", "aten.erf.default: "),
+        (lambda x: x.reshape(7, 7, 7), "fails", "float32: shape '[7, 7, 7]' is invalid for input of size 12"),
+    ],
+)
+def test_a_kernel_that_is_wrong_is_named(kernel: Any, verdict: str, note: str, monkeypatch: Any, tmp_path: Any) -> None:
+    library = torch.library.Library("aten", "IMPL")
+    with pytest.warns(UserWarning, match="Overriding a previously registered kernel"):
+        library.impl("erf", kernel, "NPU")
+    try:
+        (finding,) = [each for each in verify.findings("aten::erf") if each.operator == "aten::erf"]
+        assert verify.main(str(tmp_path / "report"), "aten::erf") == 1
+    finally:
+        library._destroy()
+    assert finding.verdict == verdict and finding.note.startswith(note)
+    assert (tmp_path / "report").read_text("utf-8").splitlines()[4].startswith(f"{verdict}  ")
+    assert [each.verdict for each in verify.findings("aten::erf") if each.operator == "aten::erf"] == ["agrees"]
