@@ -41,6 +41,8 @@ void check_result(const Call& c, int i) {
     if (a.kind == ArgKind::Tensor) {
         MT_CHECK(tag == Tag::Tensor || tag == Tag::None, c.op->full_name, ": its kernel gave no tensor as result ", i,
                  ", as the schema says: ", c.op->schema.text());
+    } else if (tag == Tag::Tensor && a.kind == ArgKind::Any && a.type->kind == TypeKind::Any) {
+        c.rets[i].tag = Tag::Object;  // a tensor is an object too
     } else if (tag == Tag::Tensor || tag == Tag::IntList || tag == Tag::TensorList) {
         MT_THROW(Runtime, c.op->full_name, ": its kernel gave a value of another type as result ", i,
                  " than the schema says: ", c.op->schema.text());

@@ -11,17 +11,28 @@ from .stable_library import StableABI
 SOURCES = pathlib.Path(__file__).parent
 
 
+def build(which: str, source: str, folders: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """`torch` and the module that a source file makes, "ours" or with --live those of the real PyTorch."""
+    if which == "ours":
+        pytest.importorskip("pybind11", reason="torch/extension.h needs pybind11")
+    torch = importlib.import_module("torch" if which == "live" else "mindtorch_v2")
+    cpp_extension = importlib.import_module(f"{torch.__name__}.utils.cpp_extension")
+    folder = folders.mktemp(f"{source}_{which}")
+    path = str(SOURCES / f"{source}.cpp")
+    module = cpp_extension.load(f"{source}_{which}", [path], extra_cflags=["-O0"], build_directory=str(folder))
+    return types.SimpleNamespace(torch=torch, module=module, cpp_extension=cpp_extension)
+
+
 @pytest.fixture(scope="session")
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
-    """`torch` and the module that checks.cpp makes; with --live also those of the real PyTorch, from the same file."""
-    if request.param == "ours":
-        pytest.importorskip("pybind11", reason="torch/extension.h needs pybind11")
-    torch = importlib.import_module("torch" if request.param == "live" else "mindtorch_v2")
-    cpp_extension = importlib.import_module(f"{torch.__name__}.utils.cpp_extension")
-    folder = tmp_path_factory.mktemp(request.param)
-    name = f"checks_{request.param}"
-    module = cpp_extension.load(name, [str(SOURCES / "checks.cpp")], extra_cflags=["-O0"], build_directory=str(folder))
-    return types.SimpleNamespace(torch=torch, module=module, cpp_extension=cpp_extension)
+    """Those of checks.cpp."""
+    return build(request.param, "checks", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of programs.cpp."""
+    return build(request.param, "programs", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
@@ -35,5 +46,5 @@ def abi(request: pytest.FixtureRequest) -> StableABI:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With --live every check runs on both."""
     both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
-    for fixture in {"abi", "built"} & set(metafunc.fixturenames):
+    for fixture in {"abi", "built", "programs"} & set(metafunc.fixturenames):
         metafunc.parametrize(fixture, both, indirect=True, scope="session")

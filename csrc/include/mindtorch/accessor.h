@@ -17,6 +17,7 @@ struct RestrictPtrTraits {
 template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class Index = int64_t>
 class TensorAccessor {
   public:
+    using PtrType = typename Traits<T>::PtrType;
     TensorAccessor(T* data, const Index* sizes, const Index* strides) : data_(data), sizes_(sizes), strides_(strides) {}
     c10::ArrayRef<Index> sizes() const { return c10::ArrayRef<Index>(sizes_, N); }
     c10::ArrayRef<Index> strides() const { return c10::ArrayRef<Index>(strides_, N); }
@@ -42,6 +43,7 @@ class TensorAccessor {
 template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class Index = int64_t>
 class GenericPackedTensorAccessor {
   public:
+    using PtrType = typename Traits<T>::PtrType;
     GenericPackedTensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) : data_(data) {
         for (size_t i = 0; i < N; i++) {
             sizes_[i] = static_cast<Index>(sizes[i]);
@@ -52,6 +54,15 @@ class GenericPackedTensorAccessor {
     Index stride(Index i) const { return strides_[i]; }
     T* data() const { return data_; }
     decltype(auto) operator[](Index i) const { return TensorAccessor<T, N, Traits, Index>(data_, sizes_, strides_)[i]; }
+    // With two dimensions exchanged.
+    GenericPackedTensorAccessor transpose(Index a, Index b) const {
+        TORCH_CHECK_INDEX(0 <= a && a < static_cast<Index>(N) && 0 <= b && b < static_cast<Index>(N),
+                          "Index out of range: dimensions ", a, " and ", b, " of ", N);
+        GenericPackedTensorAccessor r = *this;
+        std::swap(r.sizes_[a], r.sizes_[b]);
+        std::swap(r.strides_[a], r.strides_[b]);
+        return r;
+    }
 
   private:
     T* data_;

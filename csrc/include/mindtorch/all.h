@@ -13,11 +13,15 @@
 #include <thread>
 #include <unordered_set>
 
+#include <mindtorch/archive.h>
 #include <mindtorch/autograd.h>
+#include <mindtorch/context.h>
 #include <mindtorch/custom_class.h>
 #include <mindtorch/dispatch.h>
 #include <mindtorch/functions.h>
+#include <mindtorch/generated/spaces.h>
 #include <mindtorch/library.h>
+#include <mindtorch/logging.h>
 #include <mindtorch/parallel.h>
 
 #define TORCH_VERSION_MAJOR 2

@@ -206,6 +206,17 @@ std::string str(const A&... parts) {
         return s.str();
     }
 }
+// The items of a list with `between` between them.
+template <class Container>
+std::string Join(const std::string& between, const Container& items) {
+    std::ostringstream s;
+    bool first = true;
+    for (const auto& item : items) {
+        s << (first ? "" : between) << item;
+        first = false;
+    }
+    return s.str();
+}
 inline std::string str(const char* text) { return text; }
 inline std::string str(const std::string& text) { return text; }
 
@@ -260,10 +271,11 @@ void warn(const char* category, const char* file, int line, const A&... parts) {
 #define C10_STRINGIZE_IMPL(x) #x
 #define C10_STRINGIZE(x) C10_STRINGIZE_IMPL(x)
 
-#define MINDTORCH_CHECK_AS(kind, condition, ...)                                                  \
-    do {                                                                                          \
-        if (MINDTORCH_UNLIKELY(!(condition))) ::mindtorch::fail(kind, #condition, ##__VA_ARGS__); \
-    } while (false)
+// As PyTorch writes them: an `if` with a block, so that they also stand without a semicolon.
+#define MINDTORCH_CHECK_AS(kind, condition, ...)            \
+    if (MINDTORCH_UNLIKELY(!(condition))) {                 \
+        ::mindtorch::fail(kind, #condition, ##__VA_ARGS__); \
+    }
 #define TORCH_CHECK(condition, ...) MINDTORCH_CHECK_AS(MT_ERROR_RUNTIME, condition, ##__VA_ARGS__)
 #define TORCH_CHECK_INDEX(condition, ...) MINDTORCH_CHECK_AS(MT_ERROR_INDEX, condition, ##__VA_ARGS__)
 #define TORCH_CHECK_VALUE(condition, ...) MINDTORCH_CHECK_AS(MT_ERROR_VALUE, condition, ##__VA_ARGS__)
@@ -287,11 +299,10 @@ void warn(const char* category, const char* file, int line, const A&... parts) {
 #define TORCH_CHECK_LE(a, b, ...) MINDTORCH_CHECK_OP(a, b, <=, ##__VA_ARGS__)
 #define TORCH_CHECK_GT(a, b, ...) MINDTORCH_CHECK_OP(a, b, >, ##__VA_ARGS__)
 #define TORCH_CHECK_GE(a, b, ...) MINDTORCH_CHECK_OP(a, b, >=, ##__VA_ARGS__)
-#define TORCH_INTERNAL_ASSERT(condition, ...)                                            \
-    do {                                                                                 \
-        if (MINDTORCH_UNLIKELY(!(condition)))                                            \
-            ::mindtorch::fail_internally(#condition, __FILE__, __LINE__, ##__VA_ARGS__); \
-    } while (false)
+#define TORCH_INTERNAL_ASSERT(condition, ...)                                        \
+    if (MINDTORCH_UNLIKELY(!(condition))) {                                          \
+        ::mindtorch::fail_internally(#condition, __FILE__, __LINE__, ##__VA_ARGS__); \
+    }
 #ifdef NDEBUG
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(...) \
     while (false) TORCH_INTERNAL_ASSERT(__VA_ARGS__)

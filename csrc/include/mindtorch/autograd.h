@@ -2,8 +2,7 @@
 #pragma once
 
 #include <mindtorch/functions.h>
-#include <mindtorch/ivalue.h>
-#include <mindtorch/keys.h>
+#include <mindtorch/library.h>
 
 #include <cxxabi.h>
 #include <cstdlib>
@@ -26,18 +25,7 @@ class AutogradContext {
     AutogradContext& operator=(const AutogradContext&) = delete;
 
     c10::Dict<std::string, c10::IValue> dict_saved() const { return dict_; }
-    struct SavedData {
-        c10::IValue& operator[](const std::string& key) { return values[key]; }
-        c10::IValue& at(const std::string& key) { return values.at(key); }
-        size_t count(const std::string& key) const { return values.count(key); }
-        bool empty() const { return values.empty(); }
-        size_t size() const { return values.size(); }
-        auto find(const std::string& key) { return values.find(key); }
-        auto begin() { return values.begin(); }
-        auto end() { return values.end(); }
-        std::unordered_map<std::string, c10::IValue> values;
-    };
-    SavedData saved_data;
+    std::unordered_map<std::string, c10::IValue> saved_data;
 
     void save_for_backward(variable_list tensors) {
         const std::vector<mt_tensor> h = handles(tensors);
@@ -215,6 +203,21 @@ struct Function {
     }
 };
 
+// A node of the graph.
+class Node {
+  public:
+    explicit Node(mindtorch::Object node) : node_(std::move(node)) {}
+    std::string name() const {
+        mindtorch::Object text = mindtorch::Object::steal(
+            mindtorch::call_python("mindtorch_v2._library.compiled", "node_name", {mindtorch::object_value(node_)})
+                .as.object);
+        return mindtorch::from<std::string>(mindtorch::object_value(text));
+    }
+
+  private:
+    mindtorch::Object node_;
+};
+
 inline bool any_variable_requires_grad(const variable_list& tensors) {
     for (const Variable& t : tensors)
         if (t.defined() && t.requires_grad()) return true;
@@ -248,3 +251,33 @@ inline void backward(const variable_list& tensors, const variable_list& grad_ten
 
 }  // namespace autograd
 }  // namespace torch
+
+namespace at {
+inline std::shared_ptr<torch::autograd::Node> Tensor::grad_fn() const {
+    const mt_value v =
+        mindtorch::call_python("builtins", "getattr", {mindtorch::arg(*this), mindtorch::arg("grad_fn")});
+    if (v.tag != MT_OBJECT) return nullptr;
+    return std::make_shared<torch::autograd::Node>(mindtorch::Object::steal(v.as.object));
+}
+template <class F>
+unsigned Tensor::register_hook(F&& hook) const {
+    // The hook is an operator without a name that anybody knows: that is what Python can call.
+    static std::atomic<unsigned> count{0};
+    const unsigned number = count++;
+    static const char own = 0;
+    const std::string name = c10::str("hook_", reinterpret_cast<uintptr_t>(&own), "_", number);
+    torch::Library library(torch::Library::FRAGMENT, "_mindtorch_hooks", "", "Tensor::register_hook", 0);
+    library.def((name + "(Tensor grad) -> Tensor").c_str(),
+                [f = std::forward<F>(hook)](const Tensor& grad) mutable -> Tensor {
+                    if constexpr (std::is_void<decltype(f(grad))>::value) {
+                        f(grad);
+                        return grad;
+                    } else {
+                        Tensor changed = f(grad);
+                        return changed.defined() ? changed : grad;
+                    }
+                });
+    mindtorch::call_python("mindtorch_v2._library.compiled", "add_hook", {mindtorch::arg(*this), mindtorch::arg(name)});
+    return number;
+}
+}  // namespace at

@@ -5,6 +5,29 @@
 
 namespace c10 {
 
+// Types of the schema language, as programs name them where they make lists of values.
+struct Type {
+    std::string name;
+    const std::string& str() const { return name; }
+    std::string annotation_str() const { return name; }
+};
+using TypePtr = std::shared_ptr<Type>;
+#define MINDTORCH_TYPE_NAMED(Name, text)                                    \
+    struct Name : Type {                                                    \
+        static TypePtr get() {                                              \
+            static const TypePtr type = std::make_shared<Type>(Type{text}); \
+            return type;                                                    \
+        }                                                                   \
+    };
+MINDTORCH_TYPE_NAMED(AnyType, "Any")
+MINDTORCH_TYPE_NAMED(TensorType, "Tensor")
+MINDTORCH_TYPE_NAMED(IntType, "int")
+MINDTORCH_TYPE_NAMED(FloatType, "float")
+MINDTORCH_TYPE_NAMED(BoolType, "bool")
+MINDTORCH_TYPE_NAMED(StringType, "str")
+MINDTORCH_TYPE_NAMED(NoneType, "NoneType")
+#undef MINDTORCH_TYPE_NAMED
+
 template <class T>
 class List {
   public:
@@ -15,6 +38,10 @@ class List {
     List(std::initializer_list<T> items) : items_(std::make_shared<std::vector<T>>(items)) {}
     explicit List(ArrayRef<T> items) : items_(std::make_shared<std::vector<T>>(items.begin(), items.end())) {}
     explicit List(std::vector<T> items) : items_(std::make_shared<std::vector<T>>(std::move(items))) {}
+    // The same list as another holder's.
+    explicit List(std::shared_ptr<std::vector<T>> items) : items_(std::move(items)) {}
+    explicit List(const TypePtr&) : List() {}
+    const std::shared_ptr<std::vector<T>>& shared() const { return items_; }
     typename std::vector<T>::reference operator[](size_t i) const { return items_->at(i); }
     T get(size_t i) const { return at(i); }
     T extract(size_t i) const { return at(i); }
@@ -69,6 +96,7 @@ class Dict {
     using key_type = K;
     using mapped_type = V;
     Dict() : all_(std::make_shared<Content>()) {}
+    Dict(const TypePtr&, const TypePtr&) : Dict() {}
     bool contains(const K& k) const { return all_->places.count(k) != 0; }
     V at(const K& k) const {
         auto found = all_->places.find(k);

@@ -12,7 +12,7 @@ struct arg {
         value = c10::IValue(std::forward<T>(v));
         return *this;
     }
-    static arg none() { return arg(""); }
+    static c10::IValue none() { return c10::IValue(); }
     std::string name;
     std::optional<c10::IValue> value;
 };

@@ -185,11 +185,28 @@ namespace mindtorch MINDTORCH_HIDDEN {
 
 // Version 2: the types come last, each list unwrapped.
 #define AT_WRAP(...) __VA_ARGS__
-#define AT_EXPAND(list) list
+#define AT_EXPAND(...) __VA_ARGS__
 #define AT_FLOATING_TYPES ::at::ScalarType::Double, ::at::ScalarType::Float
 #define AT_COMPLEX_TYPES ::at::ScalarType::ComplexDouble, ::at::ScalarType::ComplexFloat
 #define AT_INTEGRAL_TYPES                                                                          \
     ::at::ScalarType::Byte, ::at::ScalarType::Char, ::at::ScalarType::Int, ::at::ScalarType::Long, \
         ::at::ScalarType::Short
+#define AT_BAREBONES_UNSIGNED_TYPES ::at::ScalarType::UInt16, ::at::ScalarType::UInt32, ::at::ScalarType::UInt64
+#define AT_INTEGRAL_TYPES_V2 AT_INTEGRAL_TYPES, AT_BAREBONES_UNSIGNED_TYPES
+#define AT_FLOAT8_TYPES ::at::ScalarType::Float8_e5m2, ::at::ScalarType::Float8_e4m3fn
 #define AT_ALL_TYPES AT_INTEGRAL_TYPES, AT_FLOATING_TYPES
 #define AT_ALL_TYPES_AND_COMPLEX AT_ALL_TYPES, AT_COMPLEX_TYPES
+
+// A case for each item of a list: each level scans the rest again.
+#define MINDTORCH_AT_SCAN(...) MINDTORCH_AT_SCAN3(MINDTORCH_AT_SCAN3(MINDTORCH_AT_SCAN3(__VA_ARGS__)))
+#define MINDTORCH_AT_SCAN3(...) MINDTORCH_AT_SCAN2(MINDTORCH_AT_SCAN2(MINDTORCH_AT_SCAN2(__VA_ARGS__)))
+#define MINDTORCH_AT_SCAN2(...) MINDTORCH_AT_SCAN1(MINDTORCH_AT_SCAN1(MINDTORCH_AT_SCAN1(__VA_ARGS__)))
+#define MINDTORCH_AT_SCAN1(...) __VA_ARGS__
+#define MINDTORCH_AT_NOTHING()
+#define MINDTORCH_AT_STRIP(...) __VA_ARGS__
+#define MINDTORCH_AT_EACH(body, type, ...)          \
+    AT_DISPATCH_CASE(type, MINDTORCH_AT_STRIP body) \
+    __VA_OPT__(MINDTORCH_AT_AGAIN MINDTORCH_AT_NOTHING()()(body, __VA_ARGS__))
+#define MINDTORCH_AT_AGAIN() MINDTORCH_AT_EACH
+#define AT_DISPATCH_V2(TYPE, NAME, BODY, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, MINDTORCH_AT_SCAN(MINDTORCH_AT_EACH((BODY), __VA_ARGS__)))

@@ -97,6 +97,14 @@ inline void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_
          mindtorch::none(), inputs ? mindtorch::arg(*inputs) : mindtorch::none()});
 }
 
+inline void Tensor::retain_grad() const {
+    mindtorch::call_python("mindtorch_v2._library.compiled", "retain_grad", {mindtorch::arg(*this)});
+}
+inline bool Tensor::retains_grad() const {
+    return mindtorch::call_python("builtins", "getattr", {mindtorch::arg(*this), mindtorch::arg("retains_grad")})
+               .as.boolean != 0;
+}
+
 namespace indexing {
 
 struct None_t {};
@@ -284,9 +292,59 @@ inline Tensor wrapped_scalar_tensor(const Scalar& s) {
     return Tensor::steal(t);
 }
 
+// ---- functions of Python's that are no operators ----
+inline Tensor einsum(std::string_view equation, TensorList operands, OptionalIntArrayRef = std::nullopt) {
+    return mindtorch::tensor_of(
+        mindtorch::call_python("mindtorch_v2", "einsum", {mindtorch::arg(equation), mindtorch::arg(operands)}));
+}
+inline ScalarType promote_types(ScalarType a, ScalarType b) {
+    return static_cast<ScalarType>(
+        mindtorch::call_python("mindtorch_v2", "promote_types", {mindtorch::arg(a), mindtorch::arg(b)}).as.dtype);
+}
+inline bool can_cast(ScalarType from, ScalarType to) {
+    return mindtorch::call_python("mindtorch_v2", "can_cast", {mindtorch::arg(from), mindtorch::arg(to)}).as.boolean;
+}
+inline ScalarType result_type(const Tensor& a, const Tensor& b) {
+    return static_cast<ScalarType>(
+        mindtorch::call_python("mindtorch_v2", "result_type", {mindtorch::arg(a), mindtorch::arg(b)}).as.dtype);
+}
+inline ScalarType result_type(const Tensor& a, const Scalar& b) {
+    return static_cast<ScalarType>(
+        mindtorch::call_python("mindtorch_v2", "result_type", {mindtorch::arg(a), mindtorch::arg(b)}).as.dtype);
+}
+inline Tensor sparse_coo_tensor(const Tensor& indices, const Tensor& values, const TensorOptions& options = {}) {
+    const Tensor cast = options.has_dtype() ? values.to(options.dtype().toScalarType()) : values;
+    return mindtorch::tensor_of(
+        mindtorch::call_python("mindtorch_v2", "sparse_coo_tensor", {mindtorch::arg(indices), mindtorch::arg(cast)}));
+}
+inline Tensor sparse_coo_tensor(const Tensor& indices, const Tensor& values, IntArrayRef size,
+                                const TensorOptions& options = {}) {
+    const Tensor cast = options.has_dtype() ? values.to(options.dtype().toScalarType()) : values;
+    return mindtorch::tensor_of(mindtorch::call_python(
+        "mindtorch_v2", "sparse_coo_tensor", {mindtorch::arg(indices), mindtorch::arg(cast), mindtorch::arg(size)}));
+}
+inline Tensor sparse_csr_tensor(const Tensor& crow, const Tensor& col, const Tensor& values, IntArrayRef size,
+                                const TensorOptions& = {}) {
+    return mindtorch::tensor_of(mindtorch::call_python(
+        "mindtorch_v2", "sparse_csr_tensor",
+        {mindtorch::arg(crow), mindtorch::arg(col), mindtorch::arg(values), mindtorch::arg(size)}));
+}
+inline bool is_floating_point(const Tensor& t) { return t.is_floating_point(); }
+inline bool is_complex(const Tensor& t) { return t.is_complex(); }
+inline int64_t numel(const Tensor& t) { return t.numel(); }
+inline int64_t size(const Tensor& t, int64_t dim) { return t.size(dim); }
+
 inline void set_num_threads(int n) { mindtorch::api().set_num_threads(n); }
 inline bool hasCUDA() { return false; }
 inline bool hasMKL() { return false; }
+namespace detail {
+inline Generator createCPUGenerator(uint64_t seed) {
+    const mt_value made = mindtorch::call_python("mindtorch_v2", "Generator", {});
+    Generator g(mindtorch::Object::steal(made.as.object));
+    g.set_current_seed(seed);
+    return g;
+}
+}  // namespace detail
 inline Generator get_generator_or_default(const std::optional<Generator>& g, const Generator& otherwise) {
     return g && g->defined() ? *g : otherwise;
 }
@@ -355,6 +413,10 @@ inline void checkContiguous(CheckedFrom c, const TensorGeometryArg& t) {
     TORCH_CHECK(t->is_contiguous(), "Expected contiguous tensor, but got non-contiguous tensor for ", t,
                 " (while checking arguments for ", c, ")");
 }
+inline void checkSameNumel(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
+    TORCH_CHECK(a->numel() == b->numel(), "Expected tensor for ", a, " to have same number of elements as tensor for ",
+                b, "; but ", a->numel(), " does not equal ", b->numel(), " (while checking arguments for ", c, ")");
+}
 inline void checkAllContiguous(CheckedFrom c, ArrayRef<TensorArg> all) {
     for (const TensorArg& t : all)
         if (t->defined()) checkContiguous(c, t);
@@ -386,6 +448,9 @@ void check_neighbours(ArrayRef<TensorArg> all, F check) {
 }
 inline void checkAllSameSize(CheckedFrom c, ArrayRef<TensorArg> all) {
     check_neighbours(all, [&](const TensorArg& a, const TensorArg& b) { checkSameSize(c, a, b); });
+}
+inline void checkAllSameNumel(CheckedFrom c, ArrayRef<TensorArg> all) {
+    check_neighbours(all, [&](const TensorArg& a, const TensorArg& b) { checkSameNumel(c, a, b); });
 }
 inline void checkAllSameType(CheckedFrom c, ArrayRef<TensorArg> all) {
     check_neighbours(all, [&](const TensorArg& a, const TensorArg& b) { checkSameType(c, a, b); });

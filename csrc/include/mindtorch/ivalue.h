@@ -80,6 +80,7 @@ class IValue {
     IValue(ArrayRef<T> list) : tag_(Tag::List), shared_(std::make_shared<Items>(list.begin(), list.end())) {}
     template <class T>
     IValue(const List<T>& list) : IValue(list.vec()) {}
+    IValue(const List<IValue>& list) : tag_(Tag::List), shared_(list.shared()) {}
     template <class T, size_t n>
     IValue(const std::array<T, n>& list) : IValue(ArrayRef<T>(list.data(), n)) {}
     template <class K, class V>
@@ -200,6 +201,12 @@ class IValue {
         expect(Tag::Object, "Object");
         return get<mindtorch::Object>();
     }
+    List<IValue> toList() const {
+        expect(Tag::List, "List");
+        return List<IValue>(std::static_pointer_cast<Items>(shared_));
+    }
+    Dict<IValue, IValue> toGenericDict() const;
+    TupleView toTupleRef() const { return toTuple(); }
     std::vector<int64_t> toIntVector() const { return vector_of<int64_t>(); }
     List<int64_t> toIntList() const { return List<int64_t>(vector_of<int64_t>()); }
     List<double> toDoubleList() const { return List<double>(vector_of<double>()); }
@@ -261,6 +268,39 @@ class IValue {
     std::shared_ptr<void> shared_;
 };
 
+// By content; tensors and objects by being the same.
+inline bool operator==(const IValue& a, const IValue& b) {
+    if (a.tag() != b.tag()) return false;
+    switch (a.tag()) {
+        case IValue::Tag::String:
+            return a.toStringView() == b.toStringView();
+        case IValue::Tag::List:
+        case IValue::Tag::Tuple:
+            return a.items() == b.items();
+        case IValue::Tag::Device:
+            return a.toDevice() == b.toDevice();
+        case IValue::Tag::ComplexDouble:
+            return a.toComplexDouble() == b.toComplexDouble();
+        default:
+            return a.is(b);
+    }
+}
+inline bool operator!=(const IValue& a, const IValue& b) { return !(a == b); }
+
+namespace ivalue {
+struct Tuple {
+    static IValue create(IValue::Items items) { return IValue::tuple(std::move(items)); }
+    template <class... A>
+    static IValue create(A&&... items) {
+        return IValue::tuple(IValue::Items{IValue(std::forward<A>(items))...});
+    }
+};
+}  // namespace ivalue
+namespace impl {
+using GenericList = List<IValue>;
+using GenericDict = Dict<IValue, IValue>;
+}  // namespace impl
+
 inline std::ostream& operator<<(std::ostream& s, const IValue& v) {
     auto list = [&](const char* open, const IValue::Items& items, const char* close) {
         s << open;
@@ -308,6 +348,25 @@ inline std::ostream& operator<<(std::ostream& s, const IValue& v) {
 
 }  // namespace c10
 
+// What a dict takes as keys.
+template <>
+struct std::hash<c10::IValue> {
+    size_t operator()(const c10::IValue& v) const {
+        if (v.isString()) return std::hash<std::string_view>()(v.toStringView());
+        if (v.isInt()) return std::hash<int64_t>()(v.toInt());
+        if (v.isDouble()) return std::hash<double>()(v.toDouble());
+        if (v.isBool()) return v.toBool();
+        return static_cast<size_t>(v.tag());
+    }
+};
+namespace c10 {
+inline Dict<IValue, IValue> IValue::toGenericDict() const {
+    Dict<IValue, IValue> dict;
+    for (const auto& e : entries()) dict.insert(e.first, e.second);
+    return dict;
+}
+}  // namespace c10
+
 namespace mindtorch MINDTORCH_HIDDEN {
 
 // ---- a C++ type as a value of the boundary ----
@@ -332,6 +391,8 @@ inline mt_value object_value(const Object& o) {
 }
 template <class T>
 struct Convert;  // pack(const T&), from(const mt_value&), schema()
+template <class T>
+struct Convert<const T> : Convert<T> {};
 template <class T>
 Packed pack(const T& v) {
     return Convert<std::decay_t<T>>::pack(v);
@@ -432,6 +493,12 @@ struct Convert<int> {
     static Packed pack(int x) { return mindtorch::pack(static_cast<int64_t>(x)); }
     static int from(const mt_value& v) { return static_cast<int>(Convert<int64_t>::from(v)); }
     static std::string schema() { return "int"; }
+};
+template <>
+struct Convert<c10::SymInt> {
+    static Packed pack(c10::SymInt x) { return mindtorch::pack(static_cast<int64_t>(x)); }
+    static c10::SymInt from(const mt_value& v) { return Convert<int64_t>::from(v); }
+    static std::string schema() { return "SymInt"; }
 };
 template <>
 struct Convert<float> {
@@ -649,6 +716,11 @@ struct Convert<c10::ArrayRef<T>> {
         }
     }
     static std::string schema() { return Convert<T>::schema() + "[]"; }
+};
+template <>
+struct Convert<c10::SymIntArrayRef> {
+    static Packed pack(c10::SymIntArrayRef list) { return mindtorch::pack(static_cast<c10::IntArrayRef>(list)); }
+    static std::string schema() { return "SymInt[]"; }
 };
 template <class T>
 struct Convert<c10::OptionalArrayRef<T>> {

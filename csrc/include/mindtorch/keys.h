@@ -132,8 +132,22 @@ class AutoGradMode {
 struct NoGradGuard : AutoGradMode {
     NoGradGuard() : AutoGradMode(false) {}
 };
-struct InferenceMode {
+class InferenceMode {
+  public:
+    explicit InferenceMode(bool on = true) : recorded_(GradMode::is_enabled()), before_(is_enabled()) {
+        set(on);
+        if (on) GradMode::set_enabled(false);
+    }
+    ~InferenceMode() {
+        set(before_);
+        GradMode::set_enabled(recorded_);
+    }
+    InferenceMode(const InferenceMode&) = delete;
     static bool is_enabled() { return mindtorch::api().inference_mode() != 0; }
+
+  private:
+    static void set(bool on) { mindtorch::call_python("mindtorch_v2._C", "_set_inference_mode", {mindtorch::arg(on)}); }
+    bool recorded_, before_;
 };
 
 }  // namespace c10

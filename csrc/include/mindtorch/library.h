@@ -115,6 +115,29 @@ struct HeldArray {
         list = c10::ArrayRef<T>(reinterpret_cast<const T*>(items.data()), items.size());
     }
 };
+struct HeldSizes : HeldArray<int64_t> {
+    c10::SymIntArrayRef sizes;
+    explicit HeldSizes(const mt_value& v) : HeldArray<int64_t>(v), sizes(list) {}
+};
+template <>
+struct Held<c10::SymIntArrayRef> : HeldSizes {
+    using HeldSizes::HeldSizes;
+    c10::SymIntArrayRef get() { return sizes; }
+};
+template <>
+struct Held<const c10::SymIntArrayRef&> : HeldSizes {
+    using HeldSizes::HeldSizes;
+    const c10::SymIntArrayRef& get() { return sizes; }
+};
+template <>
+struct Held<c10::OptionalArrayRef<c10::SymInt>> : HeldSizes {
+    bool given;
+    explicit Held(const mt_value& v) : HeldSizes(v), given(v.tag != MT_NONE) {}
+    c10::OptionalArrayRef<c10::SymInt> get() {
+        return given ? c10::OptionalArrayRef<c10::SymInt>(c10::ArrayRef<c10::SymInt>(sizes))
+                     : c10::OptionalArrayRef<c10::SymInt>();
+    }
+};
 template <class T>
 struct Held<c10::ArrayRef<T>> : HeldArray<T> {
     using HeldArray<T>::HeldArray;
@@ -163,6 +186,20 @@ struct Results<at::Tensor> {
     static at::Tensor take(const mt_value* rets) { return tensor_of(rets[0]); }
     static std::string schema() { return "Tensor _0"; }
 };
+// A ScalarType, a layout or a memory format is a number to whom it is given, as with PyTorch.
+template <class R>
+struct NumberResult {
+    static constexpr int count = 1;
+    static void give(R r, mt_value* rets) { rets[0] = arg(static_cast<int64_t>(r)); }
+    static R take(const mt_value* rets) { return Convert<R>::from(rets[0]); }
+    static std::string schema() { return Convert<R>::schema() + " _0"; }
+};
+template <>
+struct Results<c10::ScalarType> : NumberResult<c10::ScalarType> {};
+template <>
+struct Results<c10::Layout> : NumberResult<c10::Layout> {};
+template <>
+struct Results<c10::MemoryFormat> : NumberResult<c10::MemoryFormat> {};
 template <class R>
 struct Results<R&> : Results<std::decay_t<R>> {};
 template <class... T>

@@ -205,14 +205,24 @@ c10::complex<T> conj(const c10::complex<T>& z) {
     return c10::complex<T>(z.real(), -z.imag());
 }
 
-#define MINDTORCH_LIMITS(Name, digits_, digits10_, e, E, lowest_, max_, min_, eps, inf, nan)                        \
+#define MINDTORCH_LIMITS(Name, digits_, digits10_, max10, e, E, e10, E10, lowest_, max_, min_, eps, inf, nan, half) \
     template <>                                                                                                     \
     class numeric_limits<c10::Name> {                                                                               \
       public:                                                                                                       \
         static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false,        \
-                              has_infinity = true, has_quiet_NaN = true, is_iec559 = true, is_bounded = true;       \
+                              has_infinity = inf != nan, has_quiet_NaN = true, has_signaling_NaN = inf != nan,      \
+                              is_iec559 = inf != nan, is_bounded = true, is_modulo = false, traps = false,          \
+                              tinyness_before = false, has_denorm_loss = true;                                      \
+        static constexpr float_denorm_style has_denorm = denorm_present;                                            \
+        static constexpr float_round_style round_style = round_to_nearest;                                          \
+        static constexpr int max_digits10 = max10, min_exponent10 = e10, max_exponent10 = E10;                      \
         static constexpr int digits = digits_, digits10 = digits10_, radix = 2, min_exponent = e, max_exponent = E; \
-        static constexpr c10::Name make(uint16_t bits) { return c10::Name(bits, c10::Name::from_bits()); }          \
+        static constexpr c10::Name make(decltype(c10::Name::x) bits) {                                              \
+            return c10::Name(bits, c10::Name::from_bits());                                                         \
+        }                                                                                                           \
+        static constexpr c10::Name denorm_min() { return make(1); }                                                 \
+        static constexpr c10::Name round_error() { return make(half); }                                             \
+        static constexpr c10::Name signaling_NaN() { return make(nan); }                                            \
         static constexpr c10::Name min() { return make(min_); }                                                     \
         static constexpr c10::Name lowest() { return make(lowest_); }                                               \
         static constexpr c10::Name max() { return make(max_); }                                                     \
@@ -220,8 +230,10 @@ c10::complex<T> conj(const c10::complex<T>& z) {
         static constexpr c10::Name infinity() { return make(inf); }                                                 \
         static constexpr c10::Name quiet_NaN() { return make(nan); }                                                \
     };
-MINDTORCH_LIMITS(Half, 11, 3, -13, 16, 0xfbff, 0x7bff, 0x0400, 0x1400, 0x7c00, 0x7e00)
-MINDTORCH_LIMITS(BFloat16, 8, 2, -125, 128, 0xff7f, 0x7f7f, 0x0080, 0x3c00, 0x7f80, 0x7fc0)
+MINDTORCH_LIMITS(Half, 11, 3, 5, -13, 16, -4, 4, 0xfbff, 0x7bff, 0x0400, 0x1400, 0x7c00, 0x7e00, 0x3800)
+MINDTORCH_LIMITS(BFloat16, 8, 2, 4, -125, 128, -37, 38, 0xff7f, 0x7f7f, 0x0080, 0x3c00, 0x7f80, 0x7fc0, 0x3f00)
+MINDTORCH_LIMITS(Float8_e5m2, 3, 0, 2, -13, 16, -4, 4, 0xfb, 0x7b, 0x04, 0x34, 0x7c, 0x7f, 0x38)
+MINDTORCH_LIMITS(Float8_e4m3fn, 4, 0, 3, -5, 8, -1, 2, 0xfe, 0x7e, 0x08, 0x20, 0x7f, 0x7f, 0x30)
 #undef MINDTORCH_LIMITS
 
 #define MINDTORCH_MATH(f)                                                     \

@@ -50,4 +50,10 @@ T parallel_reduce(int64_t begin, int64_t end, int64_t grain_size, const T& ident
     return all;
 }
 
+// PyTorch may run f on a thread of its pool. Here it has run when this returns: no order is promised there either.
+template <class F>
+void launch(F f) {
+    f();
+}
+
 }  // namespace at

@@ -4,6 +4,8 @@
 #include <mindtorch/accessor.h>
 #include <mindtorch/scalar.h>
 
+#include <mutex>
+
 namespace c10 {
 template <class T>
 class List;
@@ -13,6 +15,13 @@ class IValue;
 namespace at {
 
 class Tensor;
+}  // namespace at
+namespace torch {
+namespace autograd {
+class Node;
+}
+}  // namespace torch
+namespace at {
 using TensorList = c10::ArrayRef<Tensor>;
 using ITensorListRef = TensorList;
 namespace indexing {
@@ -62,10 +71,15 @@ class Storage {
     Device device_;
 };
 
+struct CPUGeneratorImpl;
 class Generator {
   public:
     Generator() = default;
     explicit Generator(mindtorch::Object o) : object_(std::move(o)) {}
+    // The object behind: a view of the generator, with the lock that all views of it share.
+    template <class T = CPUGeneratorImpl>
+    T* get() const;
+    std::mutex& mutex() const;
     bool defined() const { return static_cast<bool>(object_); }
     mt_object handle() const { return object_.get(); }
     void set_current_seed(uint64_t seed) { mindtorch::check(mindtorch::api().generator_seed(handle(), &seed, 1)); }
@@ -85,7 +99,33 @@ class Generator {
         return word;
     }
     mindtorch::Object object_;
+    mutable std::shared_ptr<CPUGeneratorImpl> view_;
 };
+struct CPUGeneratorImpl : Generator {
+    explicit CPUGeneratorImpl(mindtorch::Object o) : Generator(std::move(o)) {}
+    std::mutex mutex_;
+    static DeviceType device_type() { return DeviceType::CPU; }
+};
+namespace detail {
+inline std::shared_ptr<CPUGeneratorImpl> view_of_generator(mt_object o) {
+    static std::mutex lock;
+    static std::unordered_map<mt_object, std::weak_ptr<CPUGeneratorImpl>> views;
+    std::lock_guard<std::mutex> guard(lock);
+    std::shared_ptr<CPUGeneratorImpl> view = views[o].lock();
+    if (!view) {
+        view = std::make_shared<CPUGeneratorImpl>(mindtorch::Object::share(o));
+        views[o] = view;
+    }
+    return view;
+}
+}  // namespace detail
+template <class T>
+T* Generator::get() const {
+    static_assert(std::is_same<T, CPUGeneratorImpl>::value, "there are generators of the CPU only");
+    if (!view_) view_ = detail::view_of_generator(handle());
+    return view_.get();
+}
+inline std::mutex& Generator::mutex() const { return get()->mutex_; }
 class TensorBase {
   public:
     TensorBase() = default;
@@ -115,27 +155,34 @@ class TensorBase {
     size_t use_count() const { return static_cast<size_t>(mindtorch::api().references(h_)); }
     bool has_storage() const { return defined(); }
 
-    int64_t dim() const { return mindtorch::api().dim(need()); }
+    // An undefined tensor has one dimension of no elements, as with PyTorch, and no strides, memory or device.
+    int64_t dim() const { return h_ ? mindtorch::api().dim(h_) : 1; }
     int64_t ndimension() const { return dim(); }
-    IntArrayRef sizes() const { return IntArrayRef(mindtorch::api().sizes(need()), static_cast<size_t>(dim())); }
+    IntArrayRef sizes() const {
+        static constexpr int64_t none = 0;
+        return h_ ? IntArrayRef(mindtorch::api().sizes(h_), static_cast<size_t>(dim())) : IntArrayRef(&none, 1);
+    }
     IntArrayRef strides() const { return IntArrayRef(mindtorch::api().strides(need()), static_cast<size_t>(dim())); }
-    IntArrayRef sym_sizes() const { return sizes(); }
-    IntArrayRef sym_strides() const { return strides(); }
-    int64_t size(int64_t i) const { return mindtorch::api().sizes(need())[wrap(i)]; }
+    c10::SymIntArrayRef sym_sizes() const { return sizes(); }
+    c10::SymIntArrayRef sym_strides() const { return strides(); }
+    int64_t size(int64_t i) const { return sizes()[static_cast<size_t>(wrap(i))]; }
     int64_t stride(int64_t i) const { return mindtorch::api().strides(need())[wrap(i)]; }
-    int64_t sym_size(int64_t i) const { return size(i); }
-    int64_t sym_stride(int64_t i) const { return stride(i); }
-    int64_t numel() const { return mindtorch::api().numel(need()); }
-    int64_t sym_numel() const { return numel(); }
+    c10::SymInt sym_size(int64_t i) const { return size(i); }
+    c10::SymInt sym_stride(int64_t i) const { return stride(i); }
+    int64_t numel() const { return h_ ? mindtorch::api().numel(h_) : 0; }
+    c10::SymInt sym_numel() const { return numel(); }
     int64_t storage_offset() const { return mindtorch::api().offset(need()); }
-    int64_t sym_storage_offset() const { return storage_offset(); }
+    c10::SymInt sym_storage_offset() const { return storage_offset(); }
     size_t itemsize() const { return c10::elementSize(scalar_type()); }
     int64_t element_size() const { return static_cast<int64_t>(itemsize()); }
     size_t nbytes() const { return static_cast<size_t>(numel()) * itemsize(); }
-    ScalarType scalar_type() const { return static_cast<ScalarType>(mindtorch::api().dtype(need())); }
+    ScalarType scalar_type() const {
+        return h_ ? static_cast<ScalarType>(mindtorch::api().dtype(h_)) : ScalarType::Undefined;
+    }
     caffe2::TypeMeta dtype() const { return caffe2::TypeMeta(scalar_type()); }
     Device device() const {
-        const mt_device d = mindtorch::api().device(need());
+        TORCH_CHECK(h_, "tensor does not have a device");
+        const mt_device d = mindtorch::api().device(h_);
         return Device(static_cast<DeviceType>(d.type), d.index);
     }
     DeviceIndex get_device() const { return device().index(); }
@@ -328,6 +375,14 @@ class Tensor : public TensorBase {
     void set_grad(const Tensor& g) const { mindtorch::check(mindtorch::api().set_grad(need(), g.h_)); }
     void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt,
                   bool create_graph = false, std::optional<TensorList> inputs = std::nullopt) const;
+    // The node that made it, or null.
+    std::shared_ptr<torch::autograd::Node> grad_fn() const;
+    // A function of the gradient, called when it is known; what it returns, if anything, takes its place.
+    template <class F>
+    unsigned register_hook(F&& hook) const;
+    void retain_grad() const;
+    bool retains_grad() const;
+    bool is_pinned() const { return false; }
     Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
     Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
     Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values);
@@ -363,7 +418,19 @@ inline const Generator& getDefaultCPUGenerator() {
     }();
     return *g;
 }
+// One of its own, with its seed.
+Generator createCPUGenerator(uint64_t seed = 67280421310721);
 }  // namespace detail
+template <class T>
+T* check_generator(const std::optional<Generator>& g) {
+    TORCH_CHECK(g.has_value(), "Expected Generator but received nullopt");
+    TORCH_CHECK(g->defined(), "Generator with undefined implementation is not allowed");
+    return g->get<T>();
+}
+template <class T>
+T* get_generator_or_default(const std::optional<Generator>& g, const Generator& otherwise) {
+    return g.has_value() && g->defined() ? g->get<T>() : otherwise.get<T>();
+}
 
 }  // namespace at
 
@@ -389,6 +456,7 @@ inline mt_value arg(int64_t i) {
     v.as.integer = i;
     return v;
 }
+inline mt_value arg(c10::SymInt i) { return arg(static_cast<int64_t>(i)); }
 inline mt_value arg(double d) {
     mt_value v{};
     v.tag = MT_DOUBLE;
@@ -448,6 +516,7 @@ inline mt_value arg(c10::IntArrayRef list) {
     v.len = static_cast<uint32_t>(list.size());
     return v;
 }
+inline mt_value arg(c10::SymIntArrayRef list) { return arg(static_cast<c10::IntArrayRef>(list)); }
 inline mt_value arg(c10::ArrayRef<double> list) {
     mt_value v{};
     v.tag = MT_DOUBLE_LIST;
@@ -476,6 +545,27 @@ mt_value arg(const std::optional<T>& o) {
     return o ? arg(*o) : none();
 }
 mt_value arg(const c10::List<std::optional<at::Tensor>>& list);
+// The same by name, for generated code.
+#define MINDTORCH_PACKER(name, T)                       \
+    inline mt_value name(const T& v) { return arg(v); } \
+    inline mt_value name##_opt(const std::optional<T>& v) { return v ? arg(*v) : none(); }
+MINDTORCH_PACKER(of_tensor, at::Tensor)
+MINDTORCH_PACKER(of_int, int64_t)
+MINDTORCH_PACKER(of_double, double)
+MINDTORCH_PACKER(of_doubles, c10::ArrayRef<double>)
+MINDTORCH_PACKER(of_bool, bool)
+MINDTORCH_PACKER(of_scalar, c10::Scalar)
+MINDTORCH_PACKER(of_string, std::string_view)
+MINDTORCH_PACKER(of_dtype, c10::ScalarType)
+MINDTORCH_PACKER(of_layout, c10::Layout)
+MINDTORCH_PACKER(of_device, c10::Device)
+MINDTORCH_PACKER(of_memory_format, c10::MemoryFormat)
+MINDTORCH_PACKER(of_generator, at::Generator)
+#undef MINDTORCH_PACKER
+inline mt_value of_tensors(at::TensorList list) { return arg(list); }
+inline mt_value of_ints(c10::IntArrayRef list) { return arg(list); }
+inline mt_value of_ints_opt(const c10::OptionalIntArrayRef& list) { return arg(list); }
+inline mt_value of_indices(const c10::List<std::optional<at::Tensor>>& list) { return arg(list); }
 // Numbers of any kind, as values next to each other.
 class Scalars {
   public:

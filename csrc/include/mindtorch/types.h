@@ -455,13 +455,57 @@ ArrayRef<T> makeArrayRef(const T* data, size_t n) {
 using IntArrayRef = ArrayRef<int64_t>;
 using IntList = IntArrayRef;
 using DoubleArrayRef = ArrayRef<double>;
-// A size that tracing could leave open. Here sizes are numbers.
-using SymInt = int64_t;
-using SymIntArrayRef = ArrayRef<int64_t>;
+// A size that tracing could leave open. Here it is a number, laid out like one.
+class SymInt {
+  public:
+    constexpr SymInt() = default;
+    constexpr SymInt(int64_t v) : v_(v) {}
+    constexpr operator int64_t() const { return v_; }
+    int64_t guard_int(const char*, int64_t) const { return v_; }
+    int64_t expect_int() const { return v_; }
+    int64_t as_int_unchecked() const { return v_; }
+    std::optional<int64_t> maybe_as_int() const { return v_; }
+    bool is_symbolic() const { return false; }
+    bool is_heap_allocated() const { return false; }
+    bool has_hint() const { return true; }
+    SymInt min(SymInt o) const { return std::min(v_, o.v_); }
+    SymInt max(SymInt o) const { return std::max(v_, o.v_); }
+    bool sym_eq(SymInt o) const { return v_ == o.v_; }
+    bool sym_ne(SymInt o) const { return v_ != o.v_; }
+    bool sym_lt(SymInt o) const { return v_ < o.v_; }
+    bool sym_le(SymInt o) const { return v_ <= o.v_; }
+    bool sym_gt(SymInt o) const { return v_ > o.v_; }
+    bool sym_ge(SymInt o) const { return v_ >= o.v_; }
+    SymInt& operator+=(SymInt o) { return *this = v_ + o.v_; }
+    SymInt& operator-=(SymInt o) { return *this = v_ - o.v_; }
+    SymInt& operator*=(SymInt o) { return *this = v_ * o.v_; }
+    SymInt& operator/=(SymInt o) { return *this = v_ / o.v_; }
+
+  private:
+    int64_t v_ = 0;
+};
+static_assert(sizeof(SymInt) == sizeof(int64_t), "a list of sizes is a list of numbers");
+inline std::ostream& operator<<(std::ostream& s, SymInt v) { return s << static_cast<int64_t>(v); }
+// A list of sizes is a list of numbers too, either way.
+class SymIntArrayRef : public ArrayRef<SymInt> {
+  public:
+    using ArrayRef<SymInt>::ArrayRef;
+    SymIntArrayRef() = default;
+    SymIntArrayRef(ArrayRef<SymInt> list) : ArrayRef<SymInt>(list) {}
+    SymIntArrayRef(const std::initializer_list<SymInt>& list) : ArrayRef<SymInt>(list) {}
+    SymIntArrayRef(IntArrayRef list) : ArrayRef<SymInt>(reinterpret_cast<const SymInt*>(list.data()), list.size()) {}
+    operator IntArrayRef() const { return IntArrayRef(reinterpret_cast<const int64_t*>(data()), size()); }
+};
 using SymFloat = double;
 using SymBool = bool;
-inline IntArrayRef C10_AS_INTARRAYREF_SLOW(IntArrayRef a) { return a; }
-inline IntArrayRef asIntArrayRefSlow(IntArrayRef a, const char*, int64_t) { return a; }
+// The numbers of a list of sizes. (A macro, as with PyTorch: it would say where it was used.)
+#define C10_AS_INTARRAYREF_SLOW(a) ::c10::asIntArrayRefSlow(a, __FILE__, __LINE__)
+inline IntArrayRef asIntArrayRefSlow(SymIntArrayRef a, const char* = "", int64_t = 0) { return a; }
+inline IntArrayRef asIntArrayRefUnchecked(SymIntArrayRef a) { return a; }
+inline std::optional<IntArrayRef> asIntArrayRefSlowOpt(SymIntArrayRef a) { return IntArrayRef(a); }
+inline SymIntArrayRef fromIntArrayRefSlow(IntArrayRef a) { return a; }
+inline SymIntArrayRef fromIntArrayRefUnchecked(IntArrayRef a) { return a; }
+inline SymIntArrayRef fromIntArrayRefKnownNonNegative(IntArrayRef a) { return a; }
 
 template <class T>
 class OptionalArrayRef {
@@ -471,10 +515,12 @@ class OptionalArrayRef {
     OptionalArrayRef(ArrayRef<T> list) : list_(list) {}
     OptionalArrayRef(const std::optional<ArrayRef<T>>& list) : list_(list) {}
     OptionalArrayRef(const T& one) : list_(ArrayRef<T>(one)) {}
-    OptionalArrayRef(const std::vector<T>& list) : list_(ArrayRef<T>(list)) {}
     OptionalArrayRef(const std::initializer_list<T>& list) : list_(ArrayRef<T>(list)) {}
-    template <size_t n>
-    OptionalArrayRef(const std::array<T, n>& list) : list_(ArrayRef<T>(list)) {}
+    // Of anything that is a list: a vector, an array of either kind.
+    template <class U, class = std::enable_if_t<std::is_constructible<ArrayRef<T>, const U&>::value &&
+                                                !std::is_convertible<const U&, T>::value &&
+                                                !std::is_same<U, OptionalArrayRef>::value>>
+    OptionalArrayRef(const U& list) : list_(ArrayRef<T>(list)) {}
     bool has_value() const { return list_.has_value(); }
     explicit operator bool() const { return has_value(); }
     const ArrayRef<T>& value() const { return list_.value(); }
@@ -486,7 +532,7 @@ class OptionalArrayRef {
     std::optional<ArrayRef<T>> list_;
 };
 using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
-using OptionalSymIntArrayRef = OptionalArrayRef<int64_t>;
+using OptionalSymIntArrayRef = OptionalArrayRef<SymInt>;
 
 // A list that grows; the number says how many items are expected.
 template <class T, unsigned n = 8>

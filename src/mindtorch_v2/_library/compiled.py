@@ -18,6 +18,7 @@ from .names import handle_named
 from .registration import Library, fallthrough_kernel
 
 __all__ = [
+    "add_hook",
     "apply_function",
     "class_named",
     "define",
@@ -28,6 +29,8 @@ __all__ = [
     "implement",
     "library",
     "load_failed",
+    "node_name",
+    "retain_grad",
 ]
 
 _libraries: list = []
@@ -93,6 +96,25 @@ def apply_function(name: str, run: Any, tensors: Any) -> Any:
         cls = _functions[name] = kind(name, (Function,), body)
         cls._backward_cls.__name__ = cls._backward_cls.__qualname__ = name
     return cls.apply(run, *tensors)
+
+
+# ---- tensors' hooks and nodes ----
+
+
+def add_hook(tensor: Any, name: str) -> None:
+    """Call the operator `_mindtorch_hooks::name` with the tensor's gradient."""
+    handle = handle_named(f"_mindtorch_hooks::{name}")
+    tensor.register_hook(lambda grad: handle(grad))
+
+
+def retain_grad(tensor: Any) -> None:
+    """Keep the gradient of a tensor that is no leaf."""
+    tensor.retain_grad()
+
+
+def node_name(node: Any) -> str:
+    """Name of a node of the graph."""
+    return str(node.name())
 
 
 # ---- classes ----

@@ -55,11 +55,11 @@ _FORWARDS = {
     "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h ATen/core/jit_type.h "
     "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
-    "mindtorch/dispatch.h": "ATen/Dispatch.h",
+    "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
     "mindtorch/functions.h": "ATen/ATen.h ATen/Functions.h ATen/Operators.h ATen/NativeFunctions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h ATen/Config.h "
-    "ATen/Context.h ATen/Utils.h ATen/ExpandUtils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
+    "ATen/Utils.h ATen/ExpandUtils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h",
@@ -72,8 +72,17 @@ _FORWARDS = {
     "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
     "c10/util/Float8_e5m2.h ATen/NumericUtils.h",
     "mindtorch/bits.h": "c10/util/llvmMathExtras.h",
+    "mindtorch/unroll.h": "c10/util/Unroll.h",
+    "mindtorch/context.h": "ATen/Context.h",
+    "mindtorch/autocast.h": "ATen/autocast_mode.h",
+    "mindtorch/archive.h": "torch/serialize/archive.h torch/serialize.h torch/serialize/input-archive.h torch/serialize/output-archive.h",
+    "mindtorch/vec.h": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h ATen/cpu/vec/vec_base.h ATen/cpu/vec/functional_base.h "
+    "ATen/cpu/vec256/vec256.h ATen/cpu/vec256/functional.h",
+    "mindtorch/generated/spaces.h": "torch/fft.h torch/linalg.h torch/special.h",
+    "mindtorch/sparse.h": "ATen/SparseTensorUtils.h",
     "mindtorch/api.h": "c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
-    "c10/util/Logging.h c10/util/Deprecated.h",
+    "c10/util/Deprecated.h",
+    "mindtorch/logging.h": "c10/util/Logging.h",
     # What needs no library of ours when it runs: the stable ABI.
     "mindtorch/stable/c.h": "torch/csrc/inductor/aoti_torch/c/shim.h torch/csrc/stable/c/shim.h torch/csrc/stable/version.h "
     "torch/csrc/inductor/aoti_torch/generated/c_shim_aten.h torch/headeronly/version.h",
@@ -100,7 +109,6 @@ _MISSING = {
     "torch::data in C++": "torch/data.h",
     "CUDA": "ATen/cuda/CUDAContext.h ATen/cuda/CUDABlas.h ATen/cuda/Exceptions.h c10/cuda/CUDAGuard.h c10/cuda/CUDAStream.h "
     "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
-    "at::vec::Vectorized": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h",
     "TensorIterator": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
 }
 
@@ -141,6 +149,37 @@ _ARGUMENTS = {
     "MemoryFormat?": "std::optional<at::MemoryFormat>",
     "Generator?": "std::optional<at::Generator>",
 }
+# What makes a value of each. Names of their own: choosing among overloads was most of what reading the header took.
+_PACKERS = {
+    "const at::Tensor&": "of_tensor",
+    "at::Tensor&": "of_tensor",
+    "const std::optional<at::Tensor>&": "of_tensor_opt",
+    "at::TensorList": "of_tensors",
+    "const c10::List<std::optional<at::Tensor>>&": "of_indices",
+    "int64_t": "of_int",
+    "std::optional<int64_t>": "of_int_opt",
+    "at::IntArrayRef": "of_ints",
+    "at::OptionalIntArrayRef": "of_ints_opt",
+    "double": "of_double",
+    "std::optional<double>": "of_double_opt",
+    "at::ArrayRef<double>": "of_doubles",
+    "std::optional<at::ArrayRef<double>>": "of_doubles_opt",
+    "bool": "of_bool",
+    "std::optional<bool>": "of_bool_opt",
+    "const at::Scalar&": "of_scalar",
+    "const std::optional<at::Scalar>&": "of_scalar_opt",
+    "std::string_view": "of_string",
+    "std::optional<std::string_view>": "of_string_opt",
+    "at::ScalarType": "of_dtype",
+    "std::optional<at::ScalarType>": "of_dtype_opt",
+    "at::Layout": "of_layout",
+    "std::optional<at::Layout>": "of_layout_opt",
+    "at::Device": "of_device",
+    "std::optional<at::Device>": "of_device_opt",
+    "at::MemoryFormat": "of_memory_format",
+    "std::optional<at::MemoryFormat>": "of_memory_format_opt",
+    "std::optional<at::Generator>": "of_generator_opt",
+}
 _OPTIONS = ["ScalarType?", "Layout?", "Device?", "bool?"]
 _OPTION_NAMES = ["dtype", "layout", "device", "pin_memory"]
 _ENUMS = {"torch.contiguous_format": "Contiguous", "torch.preserve_format": "Preserve", "torch.strided": "Strided"}
@@ -175,6 +214,10 @@ class _Parameter:
         self.cpp, self.name, self.default, self.values, self.written = cpp, name, default, values, written
 
 
+def _packed(cpp, name):
+    return f"mindtorch::{_PACKERS.get(cpp, 'arg')}({name})"
+
+
 def _parameter(argument):
     text = argument["type"].replace("SymInt", "int")
     name = argument["name"] + ("_" if argument["name"] in _RESERVED else "")
@@ -194,7 +237,7 @@ def _parameter(argument):
     default = _default(text, argument["default"]) if argument["has_default"] else None
     if default is not None and text in ("int[]", "int[]?") and isinstance(argument["default"], int):
         default = "{" + default + "}"
-    return _Parameter(cpp, name, default, [f"mindtorch::arg({name})"], argument["is_write"])
+    return _Parameter(cpp, name, default, [_packed(cpp, name)], argument["is_write"])
 
 
 def _trailing_defaults(parameters, name, callable_as):
@@ -302,10 +345,50 @@ class _Function:
                     "const at::TensorOptions&",
                     "options",
                     "{}" if all(p.default is not None for p in self.parameters[i : i + 4]) else None,
-                    [f"mindtorch::arg(options.{n}_opt())" for n in ("dtype", "layout", "device", "pinned_memory")],
+                    [
+                        "mindtorch::of_dtype_opt(options.dtype_opt())",
+                        "mindtorch::of_layout_opt(options.layout_opt())",
+                        "mindtorch::of_device_opt(options.device_opt())",
+                        "mindtorch::of_bool_opt(options.pinned_memory_opt())",
+                    ],
                 )
                 return [*self.parameters[:i], options, *self.parameters[i + 4 :]]
         return None
+
+
+def _with_sizes(function, name, parameters, place, suffix=""):
+    """PyTorch's other form of what takes sizes: here sizes are numbers, so that it calls the same function.
+
+    Parameters up to the first list of sizes have their types, so that the list may be written in braces.
+    """
+    count = next((i + 1 for i, p in enumerate(parameters) if p.type_text.startswith("SymInt[")), 0)
+    if function.out:
+        count = 0
+    types = ["c10::SymIntArrayRef" if i == count - 1 else p.cpp for i, p in enumerate(parameters[:count])]
+    declared = ", ".join([*(f"{t} p{i}" for i, t in enumerate(types)), "A&&... a"])
+    given = ", ".join([*(f"p{i}" for i in range(count)), "std::forward<A>(a)..."])
+    return (
+        f"template <class... A> decltype(auto) {name}_symint({declared}){suffix} {{ return {place}{name}({given}); }}"
+    )
+
+
+_SPACES = ("fft", "linalg", "special")
+
+
+def _space_functions(function, seen):
+    """Definitions in the namespaces torch::fft, torch::linalg and torch::special: names without their prefix."""
+    space, _, name = function.name.partition("_")
+    key = (space, name, tuple(p.cpp for p in function.parameters))
+    if space not in _SPACES or name in _RESERVED or key in seen:
+        return []
+    seen.add(key)
+    ordered = [*function.out, *(p for p in function.parameters if p not in function.out)]
+    name += "_out" if function.out else ""
+    given = ", ".join(p.name for p in ordered)
+    declared = _trailing_defaults(ordered, f"{space}::{name}", seen)
+    suffix = "_out" if function.out else ""
+    body = f"return at::{function.name}{suffix}({given});"
+    return [f"namespace {space} {{\ninline {function.result[0]} {name}({declared}) {{ {body} }}\n}}"]
 
 
 def _functions(function, seen):
@@ -328,9 +411,9 @@ def _functions(function, seen):
     options = function.with_options()
     if options is not None:
         values = [value for p in options for value in p.values]
-        given = "mindtorch::arg(memory_format)"
+        given = "mindtorch::of_memory_format_opt(memory_format)"
         if given in values:  # as an argument, or among the options
-            both = "mindtorch::arg(memory_format ? memory_format : options.memory_format_opt())"
+            both = "mindtorch::of_memory_format_opt(memory_format ? memory_format : options.memory_format_opt())"
             values[values.index(given)] = both
         body = function.body(values)
         if function.result[0] == "at::Tensor":
@@ -396,16 +479,30 @@ def _names(handles):
 
 def _operator_headers(handles):
     by_hand = _names_by_hand((installed_include_path() / "mindtorch" / "tensor.h").read_text())
-    declarations, definitions, methods = [], [], []
+    declarations, definitions, methods, spaces = [], [], [], []
+    with_sizes: dict[str, None] = {}
+    methods_with_sizes: dict[str, None] = {}
     seen: set[Any] = set()
+    seen_spaces: set[Any] = set()
     seen_methods: set[Any] = set()
     for function in (_Function(handle, name) for handle, name in _names(handles)):
         if not function.usable:
             continue
         definitions += _functions(function, seen)
-        for declaration, definition in _methods(function, by_hand, seen_methods):
+        spaces += _space_functions(function, seen_spaces)
+        made = _methods(function, by_hand, seen_methods)
+        for declaration, definition in made:
             declarations.append(declaration)
             methods.append(definition)
+        if any("SymInt" in p.type_text for p in function.parameters):
+            name = f"{function.name}{'_out' if function.out else ''}"
+            with_sizes.setdefault(_with_sizes(function, name, function.parameters, "at::"))
+            if made:
+                methods_with_sizes.setdefault(
+                    _with_sizes(function, function.name, function.parameters[1:], "this->", " const")
+                )
+    declarations += methods_with_sizes
+    definitions += with_sizes
     head = "// Written from the operators' schemas.\n"
     functions = (
         f"{head}#pragma once\nnamespace at {{\n"
@@ -417,6 +514,9 @@ def _operator_headers(handles):
     return {
         "mindtorch/generated/methods.h": head + "\n".join(declarations) + "\n",
         "mindtorch/generated/functions.h": functions,
+        "mindtorch/generated/spaces.h": f"{head}#pragma once\n#include <mindtorch/functions.h>\nnamespace torch {{\n"
+        + "\n".join(spaces)
+        + "\n}  // namespace torch\n",
     }
 
 

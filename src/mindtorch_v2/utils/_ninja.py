@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
@@ -113,10 +114,11 @@ def _first_include(path):
 
 
 def _precompiled(flags, sources):
-    """A folder with `torch/extension.h` precompiled for these flags; None where it would not be used.
+    """A folder where `torch/extension.h` is, or will be, precompiled for these flags; None where it would not be used.
 
     Most of what a small extension takes to compile is reading that header. GCC finds it by the name it is included
-    under, as long as that include comes first.
+    under, as long as that include comes first. Making it takes longer than reading it, so the first build does without:
+    it is made beside that.
     """
     if not any(_first_include(source) == "torch/extension.h" for source in sources):
         return None
@@ -132,19 +134,22 @@ def _precompiled(flags, sources):
     if made.exists():
         return folder
     made.parent.mkdir(parents=True, exist_ok=True)
-    with Lock(folder / "lock"):
-        if not made.exists():
-            unfinished = made.with_suffix(f".{os.getpid()}")
-            header = _cpp_headers.generated_include_path() / "torch" / "extension.h"
-            includes = [word for path in system_folders() for word in ("-isystem", path)]
-            command = [*[w for w in words if w not in ("ccache", "sccache")], *flags, *includes]
-            done = subprocess.run(
-                [*command, "-x", "c++-header", str(header), "-o", str(unfinished)], capture_output=True
-            )
-            if done.returncode:
-                return None  # the extension's own compilation says what is wrong
-            unfinished.rename(made)
+    header = _cpp_headers.generated_include_path() / "torch" / "extension.h"
+    includes = [word for path in system_folders() for word in ("-isystem", path)]
+    command = [*_without_cache(words), *flags, *includes, "-x", "c++-header", str(header)]
+    program = Path(__file__).with_name("_precompile.py")
+    subprocess.run(
+        [sys.executable, "-I", "-S", str(program), str(folder / "lock"), str(made), *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
     return folder
+
+
+def _without_cache(words):
+    return [word for word in words if word not in ("ccache", "sccache")]
 
 
 def _compile_rules(name, flags, user_includes, sources, objects):
@@ -152,7 +157,7 @@ def _compile_rules(name, flags, user_includes, sources, objects):
     includes = [f"-I{folder}" for folder in user_includes]
     includes += [word for folder in system_folders() for word in ("-isystem", folder)]
     # With the precompiled header ccache would have to be told to trust it; the header is most of what it saves.
-    words = [w for w in compiler() if w not in ("ccache", "sccache")] if precompiled else compiler()
+    words = _without_cache(compiler()) if precompiled else compiler()
     if precompiled:
         includes.insert(0, f"-I{precompiled}")
     command = shlex.join(
@@ -209,7 +214,7 @@ def build_shared_library(
     for library_folder in core_library_folders():
         link += [f"-L{library_folder}", *([f"-Wl,-rpath,{library_folder}"] if standalone else [])]
     link += ["-ltorch", *link_flags]
-    linker = [w for w in compiler() if w not in ("ccache", "sccache")]
+    linker = _without_cache(compiler())
     lines += [
         f"linker = {shlex.join(linker)}",
         f"flags = {shlex.join(link).replace('$', '$$')}",

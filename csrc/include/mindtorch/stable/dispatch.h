@@ -29,6 +29,7 @@
 #define AT_EXPAND(...) __VA_ARGS__
 #endif
 #define MINDTORCH_ST(name) ::torch::headeronly::ScalarType::name
+#ifndef AT_FLOATING_TYPES
 #define AT_FLOATING_TYPES MINDTORCH_ST(Double), MINDTORCH_ST(Float)
 #define AT_INTEGRAL_TYPES \
     MINDTORCH_ST(Byte), MINDTORCH_ST(Char), MINDTORCH_ST(Int), MINDTORCH_ST(Long), MINDTORCH_ST(Short)
@@ -38,6 +39,7 @@
 #define AT_BAREBONES_UNSIGNED_TYPES MINDTORCH_ST(UInt16), MINDTORCH_ST(UInt32), MINDTORCH_ST(UInt64)
 #define AT_INTEGRAL_TYPES_V2 AT_INTEGRAL_TYPES, AT_BAREBONES_UNSIGNED_TYPES
 #define AT_FLOAT8_TYPES MINDTORCH_ST(Float8_e5m2), MINDTORCH_ST(Float8_e4m3fn)
+#endif
 
 // A macro for each item of a list: each level scans the rest again.
 #define MINDTORCH_SCAN(...) MINDTORCH_SCAN3(MINDTORCH_SCAN3(MINDTORCH_SCAN3(__VA_ARGS__)))

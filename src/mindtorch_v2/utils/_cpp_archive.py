@@ -1,0 +1,30 @@
+"""Text forms of the values of torch::serialize's C++ archives (mindtorch/archive.h).
+
+Text, because what a class gives to be pickled is a `str`; its content is what `torch.save` writes.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+from mindtorch_v2 import serialization
+
+__all__ = ["text_of", "values_of"]
+
+
+def text_of(values: dict[str, Any]) -> str:
+    """The values by name, as text."""
+    file = io.BytesIO()
+    serialization.save(values, file)
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def values_of(text: str, device: Any = None) -> dict[str, Any]:
+    """What `text_of` was given; tensors on `device` if one is named. RuntimeError if it is no such text."""
+    try:
+        content = base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise RuntimeError(f"this is no archive that mindtorch_v2 wrote: {error}") from error
+    return serialization.load(io.BytesIO(content), map_location=device)
