@@ -3,6 +3,7 @@
 python -m mindtorch_v2.npu emulate [options] -- command ...    run a command with the emulator as its CANN
 python -m mindtorch_v2.npu doctor                              inspect this host
 python -m mindtorch_v2.npu verify [options]                    run every operator beside the CPU, and write a report
+python -m mindtorch_v2.npu import-yaml FILE [options]          operators of an op_plugin_functions.yaml as a Python module
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from typing import Any
 
 from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime
-from mindtorch_v2.npu import precision, verify
+from mindtorch_v2.npu import import_yaml, precision, verify
 
 
 def _count(text):
@@ -45,7 +46,9 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m mindtorch_v2.npu", description="The NPU back end.", allow_abbrev=False
     )
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="emulate | doctor | verify")
+    commands = parser.add_subparsers(
+        dest="subcommand", required=True, metavar="emulate | doctor | verify | import-yaml"
+    )
     commands.add_parser("doctor", help="inspect this host")
     check = commands.add_parser(
         "verify", help="run every operator beside the CPU, and write a report", allow_abbrev=False
@@ -54,6 +57,12 @@ def _parser():
         "--output", metavar="PATH", default="npu_report.txt", help="where the report goes: npu_report.txt"
     )
     check.add_argument("--only", metavar="TEXT", default="", help="operators with this in their names")
+    read = commands.add_parser(
+        "import-yaml", help="operators of an op_plugin_functions.yaml as a Python module", allow_abbrev=False
+    )
+    read.add_argument("file", metavar="FILE", help="in the form of op_plugin_functions.yaml")
+    read.add_argument("--namespace", metavar="NAME", default="npu", help="of the operators: npu")
+    read.add_argument("--output", metavar="PATH", help="where the module goes; to the standard output without")
     made = commands.add_parser("emulate", help="run a command with the emulator as its CANN", allow_abbrev=False)
     made.add_argument("--soc", metavar="NAME", help="the chip: Ascend910B1")
     made.add_argument("--devices", metavar="N", type=_devices)
@@ -138,6 +147,8 @@ def main(arguments: list[str]) -> int:
         return doctor()
     if subcommand == "verify":
         return verify.main(options["output"], options["only"])
+    if subcommand == "import-yaml":
+        return import_yaml.main(options["file"], options["namespace"], options["output"])
     if not command:
         parser.error("no command after --")
     return emulate({name: value for name, value in options.items() if value is not None}, command)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import custom_kernel
 from mindtorch_v2._backends.npu.custom_kernel import aclnn_codes, kernel_codes
 from mindtorch_v2.npu import AclnnLauncher, NPUError
 
@@ -85,11 +86,14 @@ def test_a_vendor_is_found_in_the_order_of_its_configuration(package: Any, tmp_p
     assert torch.equal(y.cpu(), x.cpu() - 1)
 
 
-def test_operators_of_cann_need_a_signature() -> None:
+def test_operators_of_cann_need_a_signature_where_it_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = torch.randn(3), torch.empty(3, device="npu")
     launcher = AclnnLauncher()
     launcher.launch("aclnnAbs", x.npu(), y, signature="const aclTensor *self, aclTensor *out")
     assert torch.equal(y.cpu(), x.abs())
+    launcher.launch("aclnnNeg", x.npu(), y)
+    assert torch.equal(y.cpu(), -x)
+    monkeypatch.setattr(custom_kernel, "signatures", dict)
     with pytest.raises(ValueError, match="aclnnAbs: its signature is not known"):
         launcher.launch("aclnnAbs", x.npu(), y)
     with pytest.raises(TypeError, match="aclnnAbs\\(\\) missing 1 required positional argument"):

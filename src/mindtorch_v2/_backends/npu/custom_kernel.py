@@ -26,7 +26,7 @@ from ... import _C
 from ..._dispatch.schema import schema_of
 from ..._library.definition import CustomOpDef, custom_op
 from . import state
-from .aclnn import Operator, bind_functions
+from .aclnn import Operator, bind_functions, operator, signatures
 from .libraries import custom_operator_libraries
 
 _MAX_BLOCKS = 65535
@@ -411,7 +411,7 @@ class AclnnLauncher:
             name: "aclnnAddCustom".
             args: tensors, numbers, lists and strings, in the order of the signature.
             signature: the parameters in C, without the workspace size and the executor; taken from the package's header
-                (`op_api/include/aclnn_*.h`) without.
+                (`op_api/include/aclnn_*.h`) without; those of CANN that this package calls are known.
 
         Raises NotImplementedError, with every library that was tried, for an operator that is in none; ValueError if its
         signature is not known; NPUError if it fails.
@@ -448,6 +448,8 @@ class AclnnLauncher:
     def _made(self, name: str, signature: str | None, first: Any, second: Any, path: str | None) -> Operator:
         if signature is None:
             signature = _declared(name, path)
+        if signature is None and path is None and name in signatures():
+            return operator(name)
         if signature is None:
             raise ValueError(
                 f"{name}: its signature is not known: no header aclnn_*.h beside {path or 'the library'} declares it. Pass "
