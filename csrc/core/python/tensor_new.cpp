@@ -223,6 +223,19 @@ T element(PyObject* o) {
     }
 }
 
+// The only number of a tensor, which may lie on another device.
+template <class T>
+T only_number(Tensor& t) {
+    TensorRef here;
+    MT_CHECK(!t.device.is_meta(), "Tensor.item() cannot be called on meta tensors");
+    if (!t.is_cpu()) {
+        Value cpu;
+        cpu.tag = Tag::Device;
+        here = op_to_copy({Value::of(op_detach({Value::of(&t)}).get()), Value(), Value(), cpu});
+    }
+    return *contiguous(t.is_cpu() ? t : *here, dtype_of<T>::value)->template data<T>();
+}
+
 // Walks the nested data next to the (contiguous) tensor's memory.
 template <class T>
 void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
@@ -231,16 +244,14 @@ void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
         check_data(t);
         int64_t rest = sizes.size() - dim;
         if (t.dim() == 0 && rest == 0) {
-            TensorRef same = contiguous(t, dtype_of<T>::value);
-            *to++ = *same->template data<T>();
+            *to++ = only_number<T>(t);
             return;
         }
         MT_CHECK_VALUE(rest == 0 || t.numel() == 1 || t.dim() == rest,
                        "only one element tensors can be converted to Python scalars");
         if (t.dim() == rest) {
             MT_CHECK_VALUE(t.numel() == 1, "only one element tensors can be converted to Python scalars");
-            TensorRef same = contiguous(t, dtype_of<T>::value);
-            *to++ = *same->template data<T>();
+            *to++ = only_number<T>(t);
             return;
         }
         MT_CHECK_VALUE(t.numel() == 1, "only one element tensors can be converted to Python scalars");

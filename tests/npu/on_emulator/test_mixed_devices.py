@@ -91,3 +91,17 @@ def test_two_devices() -> None:
     with pytest.raises(RuntimeError, match="but found at least two devices, npu:1 and npu:0!"):
         torch.cat([second, first])
     assert first.copy_(second * 3).tolist() == [3, 3]
+
+
+def test_numbers_of_the_device_in_lists() -> None:
+    x = torch.arange(4, device="npu")
+    assert torch.tensor([[x[1], 1.5], [2, x[2:3]]]).tolist() == [[1.0, 1.5], [2.0, 2.0]]
+    there = torch.tensor([x[1], x[3]], device="npu")
+    assert there.device.type == "npu" and there.tolist() == [1, 3] and there.dtype == torch.int64
+    made = torch.tensor([x[1].float().requires_grad_()])
+    assert made.tolist() == [1.0] and not made.requires_grad
+    assert torch.zeros(1).new_tensor([x[3]]).tolist() == [3.0]
+    with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+        torch.tensor([x])
+    with pytest.raises(RuntimeError, match=r"Tensor\.item\(\) cannot be called on meta tensors"):
+        torch.tensor([torch.ones((), device="meta")])
