@@ -79,7 +79,11 @@ void load_failed(int kind, const char* message) {
     } catch (...) {
         PyErr_Clear();
     }
-    if (!taken) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+    if (!taken) {
+        // An interpreter may put a SystemError without a cause in its place.
+        PySys_FormatStderr("%s: %S\n", Py_TYPE(exception)->tp_name, exception);
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+    }
     Py_DECREF(exception);
 }
 

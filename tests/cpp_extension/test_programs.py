@@ -62,3 +62,62 @@ def test_a_class_in_a_saved_file(programs):
     again = torch.load(file, weights_only=False)
     assert again["table"].get("a", None).tolist() == [1, 1]
     assert pickle.loads(pickle.dumps(table)).keys() == ["a"]
+
+
+def test_a_class_in_a_graph(programs):
+    torch = programs.torch
+    if torch.__name__ == "torch":
+        pytest.skip("there a class needs a fake one beside it")
+    table = torch.classes.programs.Table({"a": torch.ones(2)})
+    torch.library.register_fake("programs::total", lambda table, start: torch.empty_like(start))
+
+    def total(x):
+        return torch.ops.programs.total(table, x) * 2
+
+    x = torch.zeros(2)
+    for backend in ("eager", "aot_eager", "inductor"):
+        compiled = torch.compile(total, backend=backend, fullgraph=True)
+        assert compiled(x).tolist() == [2, 2]
+    table.put("b", torch.full((2,), 10.0))  # the same object: what it holds is read when the graph runs
+    assert compiled(x).tolist() == [22, 22]
+    table = torch.classes.programs.Table({})
+    assert compiled(x).tolist() == [0, 0]  # another one is another graph
+
+    made = torch.fx.experimental.proxy_tensor.make_fx(total)(x)
+    assert [node.target for node in made.graph.nodes if node.op == "get_attr"] == ["_torchbind_obj0"]
+    assert made(torch.ones(2)).tolist() == [2, 2]
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = table
+
+        def forward(self, x):
+            return torch.ops.programs.total(self.table, x)
+
+    assert torch.export.export(Module(), (x,)).module()(torch.ones(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "text"),
+    [
+        (0, IndexError, "index 7"),
+        (1, RuntimeError, "The size of tensor a"),
+        (2, RuntimeError, "a plain error"),
+        (3, KeyError, "of Python's"),
+        (4, TypeError, "in a loop"),
+    ],
+)
+def test_exceptions_of_threads(programs, kind, error, text):
+    torch = programs.torch
+    if kind == 3 and torch.__name__ == "torch":
+        pytest.skip("an exception of Python's that leaves a thread ends PyTorch's process")
+    with torch.library._scoped_library("programs_python", "FRAGMENT") as library:
+        library.define("fails(Tensor x) -> Tensor")
+
+        def fails(x):
+            raise KeyError("of Python's")
+
+        library.impl("fails", fails, "CompositeExplicitAutograd")
+        with pytest.raises(error, match=text):
+            programs.module.in_a_thread(kind, "programs_python::fails")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import fx
+from mindtorch_v2 import _C, fx
 from mindtorch_v2._capture._fake_run import run_on_fakes
 from mindtorch_v2._capture._guard_kinds import TensorMeta
 from mindtorch_v2._capture._net import CallNet, ValueNet
@@ -69,6 +69,7 @@ class TracedGraph:
         self._input_of_real: dict[int, Input] = {}  # id of a real tensor
         self._input_of_fake: dict[int, Input] = {}  # id of a fake tensor
         self._input_names: dict[str, int] = {}
+        self._objects: dict[int, tuple[Node, Any]] = {}  # id of an object of a compiled class
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
@@ -206,7 +207,24 @@ class TracedGraph:
             return slice(*(self._argument(v) for v in (value.start, value.stop, value.step)))
         if isinstance(value, (bool, int, float, str)):
             return value
+        if isinstance(value, _C.CompiledObject):
+            return self._object(value)
         self.trace.refuse(f"a {kind.__name__} as an argument of a torch function cannot be captured", "argument")
+
+    def _object(self, value) -> Node:
+        """The node of an object that C++ made: the graph holds it, and is for this one only."""
+        if id(value) not in self._objects:
+            source = self.trace.sources.source_of(value)
+            if source is None:
+                self.trace.refuse(f"a {type(value).__name__} that the program made cannot be captured", "argument")
+            self.trace.guards.note("identity", source, value)
+            with self._fx.inserting_after(self.inputs[-1].node) if self.inputs else self._fx.inserting_before():
+                node = self._fx.create_node("get_attr", f"_torchbind_obj{len(self._objects)}")
+            self._objects[id(value)] = (node, value)
+        return self._objects[id(value)][0]
+
+    def _held(self) -> dict[str, Any]:
+        return {node.target: value for node, value in self._objects.values()}
 
     def record(self, op: str, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run a call on fake tensors, write it down, and give its result."""
@@ -287,7 +305,7 @@ class TracedGraph:
         graph.graph_copy(self._fx, copies)
         graph.output(tuple(copies[node] for node in self._conditions))
         examples = [each.real for each in self.inputs]
-        return ShapeProgram(fx.GraphModule({}, graph), tuple(self._conditions.values()), examples, dynamic)
+        return ShapeProgram(fx.GraphModule(self._held(), graph), tuple(self._conditions.values()), examples, dynamic)
 
     def finish(self, outputs: Sequence[Node]) -> tuple[fx.GraphModule, list[Input]]:
         """The graph with these outputs as a Module, and the inputs that it needs."""
@@ -301,7 +319,7 @@ class TracedGraph:
         for each in self.inputs:
             if not each.node.users:
                 self._fx.erase_node(each.node)
-        return fx.GraphModule({}, self._fx), needed
+        return fx.GraphModule(self._held(), self._fx), needed
 
 
 def _input_name(source: Source) -> str:

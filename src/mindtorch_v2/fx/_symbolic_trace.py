@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Self
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._core.annotations import read_annotations, read_signature
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -41,6 +42,12 @@ __all__ = [
 
 _state = types.SimpleNamespace(tracing=False)
 _proxyable_classes: dict = {}
+# What a graph's root holds as an attribute -> how its name begins.
+_KEPT = {
+    torch.Tensor: "_tensor_constant",
+    pytree.TreeSpec: "_tree_spec_constant",
+    _C.CompiledObject: "_torchbind_obj",
+}
 _wrapped_functions: dict = {}  # (identity of the globals, name) -> the globals: functions that users have marked as leaves
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
@@ -218,10 +225,10 @@ class Tracer(TracerBase):
             raise NameError("parameter is not a member of this module")
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(self.create_arg(each) for each in a), {})
-        if isinstance(a, (torch.Tensor, pytree.TreeSpec)):
+        if isinstance(a, (torch.Tensor, pytree.TreeSpec, _C.CompiledObject)):
             path = self.tensor_attrs.get(id(a))
             if path is None:
-                path = self._keep(a, "_tensor_constant" if isinstance(a, torch.Tensor) else "_tree_spec_constant")
+                path = self._keep(a, next(prefix for kind, prefix in _KEPT.items() if isinstance(a, kind)))
                 self.tensor_attrs[id(a)] = path
             return self.create_node("get_attr", path, (), {})
         if type(a) in _proxyable_classes:

@@ -134,6 +134,8 @@ def _precompiled(flags, sources):
     if made.exists():
         return folder
     made.parent.mkdir(parents=True, exist_ok=True)
+    # What GCC reads where the precompiled one does not serve: before it is made, or included a second time.
+    made.with_suffix("").write_text("#pragma once\n#include_next <torch/extension.h>\n")
     header = _cpp_headers.generated_include_path() / "torch" / "extension.h"
     includes = [word for path in system_folders() for word in ("-isystem", path)]
     command = [*_without_cache(words), *flags, *includes, "-x", "c++-header", str(header)]
