@@ -217,12 +217,6 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple[Callable[..., Any], tuple[Any, 
 
 def _reduce_plain(tensor):
     torch.utils.hooks.warn_if_has_hooks(tensor)
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-            "see https://github.com/pytorch/pytorch/pull/103001"
-        )
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (
             tensor.dtype,

@@ -17,6 +17,7 @@ _TEXTS = [
     "x.new_zeros(2), x.new_ones(2, 2, dtype=torch.int64), x.new_full((2,), 7), torch.zeros_like(x), torch.ones_like(x.t()), torch.full_like(x, 2, dtype=torch.bool)",
     "torch.empty_strided((2, 3), (1, 2)).stride(), torch.empty_like(x.t()).stride(), torch.empty(1, 2, 3, 4, memory_format=torch.channels_last).stride(), x.new_empty(3).shape",
     "torch.tensor(1), torch.tensor(1.5), torch.tensor(True), torch.tensor(1j), torch.tensor([]), torch.tensor([[]]), torch.tensor([[], []])",
+    "torch.ByteTensor([b'ab', b'cd']), torch.tensor([b'ab'], dtype=torch.uint8), torch.FloatTensor([[b'ab']]), torch.tensor([bytearray(b'ab')]), torch.ByteTensor([b''])",
     "torch.tensor([1, 2.5]), torch.tensor([True, 2]), torch.tensor([1, 2j]), torch.tensor(((1, 2), [3, 4])), torch.tensor(range(3)), torch.tensor([range(2), range(2)])",
     "torch.tensor(np.float64(1)), torch.tensor(np.float32(1)), torch.tensor([np.float32(1), 2]), torch.tensor([np.int32(1)]), torch.tensor([np.bool_(True)])",
     "torch.tensor(-1, dtype=torch.uint8), torch.tensor(1.7, dtype=torch.int64), torch.tensor([2], dtype=torch.bool), torch.tensor(1, dtype=float), torch.tensor([1.1], dtype=torch.float16)",
@@ -39,6 +40,8 @@ _ERRORS = [
     "torch.frombuffer(bytearray(b'abcdefgh'), dtype=torch.int32, count=5)", "torch.Tensor('a')", "torch.Tensor(1.5)", "x.item()", "torch.zeros(1, device='meta').item()",
     "x.clone().requires_grad_().numpy()", "torch.zeros(2, dtype=torch.bfloat16).numpy()", "torch.zeros(2, device='meta').numpy()",
     "torch.tensor([1, 2], requires_grad=True)", "torch.zeros(-1)", "torch.arange(0, 5, 0)", "torch.arange(5, 0)", "torch.from_dlpack(3)",
+    "torch.tensor(b'ab')", "torch.tensor([b'ab'])", "torch.tensor(b'ab', dtype=torch.uint8)", "torch.ByteTensor([b'ab', 1])", "torch.ByteTensor([1, b'a'])",
+    "torch.ByteTensor([b'ab', b'c'])", "torch.tensor([torch.ones((), device='meta')])",
     "torch.empty_strided((2,), (1, 2))", "torch.linspace(0, 1, -1)", "torch.complex(x, x.long())", "torch.eye(-1)",
 ]  # fmt: skip
 

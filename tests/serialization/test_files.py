@@ -324,9 +324,14 @@ def test_attributes_and_subclasses():
     assert loaded.note == "kept"
 
 
-def test_non_leaf_tensors_are_refused():
-    with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
-        saved(ours, ours.ones(2, requires_grad=True) * 2)
+def test_tensors_with_a_history_are_leaves_when_they_come_back():
+    file = saved(ours, ours.ones(2, requires_grad=True) * 2)
+    loaded = ours.load(file)
+    assert loaded.tolist() == [2.0, 2.0] and loaded.is_leaf and loaded.requires_grad
+    theirs = pytest.importorskip("torch")
+    file.seek(0)
+    loaded = theirs.load(file)
+    assert loaded.tolist() == [2.0, 2.0] and loaded.is_leaf and loaded.requires_grad
 
 
 def test_files_and_paths(tmp_path):

@@ -122,7 +122,9 @@ Dims infer_shape(PyObject* data) {
             for (int64_t s : as_tensor(o).sizes()) sizes.push_back(s);
             return sizes;
         }
-        if (PyUnicode_Check(o) || PyBytes_Check(o) || numpy_scalar_check(o) || !PySequence_Check(o)) return sizes;
+        // Bytes are numbers where they stand in a sequence.
+        MT_CHECK_TYPE(o != data || !PyBytes_Check(o), "new(): invalid data type 'bytes'");
+        if (PyUnicode_Check(o) || numpy_scalar_check(o) || !PySequence_Check(o)) return sizes;
         Py_ssize_t n = PySequence_Size(o);
         if (n < 0) throw PythonError();
         sizes.push_back(n);
@@ -257,7 +259,7 @@ void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
         MT_CHECK_VALUE(t.numel() == 1, "only one element tensors can be converted to Python scalars");
     }
     if (dim == sizes.size()) {
-        MT_CHECK_VALUE(!PyUnicode_Check(o) && !PyBytes_Check(o), "too many dimensions '", Py_TYPE(o)->tp_name, "'");
+        MT_CHECK_VALUE(!PyUnicode_Check(o), "too many dimensions '", Py_TYPE(o)->tp_name, "'");
         *to++ = element<T>(o);
         return;
     }

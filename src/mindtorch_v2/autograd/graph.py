@@ -32,6 +32,14 @@ __all__ = [
 ]
 
 
+def _get_grad_fn_or_grad_acc(t: Any) -> Node:
+    """The node that a tensor's gradient goes to: what made it, or what adds to the `.grad` of a leaf; an edge's own node.
+
+    RuntimeError for a tensor that has no gradient.
+    """
+    return t.node if isinstance(t, GradientEdge) else get_gradient_edge(t).node
+
+
 class _Kept:
     """A tensor kept for backward: itself, until something writes to its memory; from then on a copy of before."""
 

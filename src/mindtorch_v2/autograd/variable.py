@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._core.autograd.engine import Engine
 from .._tensor import Tensor
 
 __all__ = ["Variable"]
@@ -24,6 +25,8 @@ class Variable(metaclass=_VariableMeta):
     >>> isinstance(x, torch.autograd.Variable), x
     (True, tensor([1., 1.], requires_grad=True))
     """
+
+    _execution_engine = Engine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         if data is None:

@@ -41,6 +41,9 @@ BASE_TYPES = (
     torch.SymInt, torch.SymBool, torch.SymFloat,
 )  # fmt: skip
 base_types = BASE_TYPES
+# Types of annotations: what a node calls, and what it is given.
+Target = Callable[..., Any] | str
+Argument = Any
 
 # Functions that PyTorch's passes keep, whatever becomes of their results, as they move the state of the generator. Other
 # functions that draw, as torch.dropout, PyTorch drops.

@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _C
 from ..overridable import overridable
+from .engine import run_backward
 
 
 def _is_edge(value: Any) -> bool:
@@ -127,7 +128,7 @@ def backward(
     tensors = _tuple(tensors)
     grads = (None,) * len(tensors) if grad_tensors is None else _tuple(grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    _C._run_backward(tensors, _root_gradients(tensors, grads), keep, create_graph, inputs, True, True)
+    run_backward(tensors, _root_gradients(tensors, grads), keep, create_graph, inputs, True, True)
 
 
 def _batched(
@@ -159,7 +160,7 @@ def _batched(
     for number in range(sizes[0]):
         slices = tuple(None if root is None else root[number] for root in roots)
         again = keep or number + 1 < sizes[0]
-        rows.append(_C._run_backward(outputs, slices, again, create_graph, inputs, allow_unused, False))
+        rows.append(run_backward(outputs, slices, again, create_graph, inputs, allow_unused, False))
     stack = _C._find_operator("aten::stack", "")
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
@@ -215,7 +216,7 @@ def _one_backward(
             raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
     # Tangents go through formulas that can themselves be differentiated: those of a recorded backward.
     record = create_graph or _C._forward_levels() > 0
-    result = _C._run_backward(outputs, _root_gradients(outputs, grads), keep, record, inputs, allow_unused, False)
+    result = run_backward(outputs, _root_gradients(outputs, grads), keep, record, inputs, allow_unused, False)
     if record and not create_graph:
         result = tuple(None if g is None else without_history(g) for g in result)
     return result
