@@ -49,7 +49,7 @@ test-live: .venv-live/test
 	$(RUN) .venv-live/bin/python -m pytest tests --live $(PYTEST_ARGS)
 
 test-mindspore: .venv-mindspore/test
-	$(RUN) .venv-mindspore/bin/python -m pytest tests/interop $(PYTEST_ARGS)
+	$(RUN) .venv-mindspore/bin/python -m pytest tests/interop tests/design/test_framework.py $(PYTEST_ARGS)
 
 pytorch-suite: .venv-live/test
 	.venv-live/bin/python -m pip install --quiet --disable-pip-version-check expecttest

@@ -32,6 +32,15 @@ void load_honesty() {
     if (!module) throw PythonError();
     Py_DECREF(module);
 }
+// UndeclaredError, a RuntimeError by whose class a program that was put off knows that running it again would hide it.
+[[noreturn]] void throw_undeclared(const std::string& text) {
+    PyObject* module = PyImport_ImportModule("mindtorch_v2._library.honesty");
+    PyObject* type = module ? PyObject_GetAttrString(module, "UndeclaredError") : nullptr;
+    if (type) PyErr_SetString(type, text.c_str());
+    Py_XDECREF(module);
+    Py_XDECREF(type);
+    throw PythonError();
+}
 // Other devices are looked at with operators, which Python finds.
 void load_probe() {
     if (g_probe.copy) return;
@@ -148,9 +157,10 @@ void check_alias(const Call& c, int result, const Tensor* t) {
                 if (v.tensors[k]) look(i, v.tensors[k]);
     }
     if (culprit < 0 || found) return;
-    MT_THROW(Runtime, c.op->full_name, ": result ", result, " shares memory with the argument '",
-             s.args[static_cast<size_t>(culprit)].name, "', which the schema does not declare. Schema: ", s.text(),
-             ". It should be: ", corrected(s, culprit, false, result), ", or the kernel should return a clone.");
+    throw_undeclared(
+        concat(c.op->full_name, ": result ", result, " shares memory with the argument '",
+               s.args[static_cast<size_t>(culprit)].name, "', which the schema does not declare. Schema: ", s.text(),
+               ". It should be: ", corrected(s, culprit, false, result), ", or the kernel should return a clone."));
 }
 
 void check_aliases(const Call& c) {
@@ -164,12 +174,12 @@ void check_aliases(const Call& c) {
     }
 }
 
-[[noreturn]] void throw_undeclared(const Call& c, const Watched& w) {
+[[noreturn]] void throw_written(const Call& c, const Watched& w) {
     const Schema& s = c.op->schema;
-    MT_THROW(Runtime, c.op->full_name, ": the kernel wrote to the argument '",
-             s.args[static_cast<size_t>(w.argument)].name,
-             "', which its schema does not mark as written. Schema: ", s.text(),
-             ". It should be: ", corrected(s, w.argument, true, -1));
+    throw_undeclared(concat(c.op->full_name, ": the kernel wrote to the argument '",
+                            s.args[static_cast<size_t>(w.argument)].name,
+                            "', which its schema does not mark as written. Schema: ", s.text(),
+                            ". It should be: ", corrected(s, w.argument, true, -1)));
 }
 
 }  // namespace
@@ -244,7 +254,7 @@ void run_checked(Call& c) {
     Looking looking;
     for (const Watched& w : watch.storages) {
         bool written = changed(w);
-        if (written && !w.marked) throw_undeclared(c, w);
+        if (written && !w.marked) throw_written(c, w);
         if (!written && w.marked && !w.unmarked && python && c.op->user && w.storage->version == w.version &&
             w.storage->nbytes) {
             std::string text = concat(c.op->full_name, ": the schema marks the argument '",
@@ -288,7 +298,7 @@ void run_first(Call& c) {
         c.kernel->unchecked(c);
     }
     for (const Watched& w : watch.storages)
-        if (!w.marked && w.storage->version != w.version) throw_undeclared(c, w);
+        if (!w.marked && w.storage->version != w.version) throw_written(c, w);
     check_aliases(c);
 }
 

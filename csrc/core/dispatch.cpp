@@ -143,7 +143,8 @@ KeySet dispatch_keys(const Call& c) {
         Device d = g_thread.default_device;
         if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device)
             d = c.args[c.op->device_arg].device;
-        else if (__builtin_expect(c.op->needs_tensor, 0))
+        else if (__builtin_expect(c.op->needs_tensor && !keys.has(Key::Tracer),
+                                  0))  // a pending tensor has no place yet
             d = device_within(c);
         load_device(d);
         keys = keys | backend_key(d);

@@ -94,3 +94,15 @@ def test_without_fullgraph_others_run_in_parts():
     assert compiled(torch.ones(1)).item() == 3.0
     items[0] = 5.0
     assert compiled(torch.ones(1)).item() == 5.0
+
+
+@pytest.mark.parametrize("results", ["Tensor", "(Tensor, Tensor)"])
+def test_operators_of_users_are_put_off_with_the_others(results):
+    with torch.library._scoped_library("without_source", "FRAGMENT") as library:
+        several = results != "Tensor"
+        library.define(f"f(Tensor x) -> {results}")
+        library.impl("f", lambda x: (x + 1, x + 2) if several else x + 1, "CPU")
+        library.impl("f", lambda x: (torch.empty_like(x),) * 2 if several else torch.empty_like(x), "Meta")
+        compiled = torch.compile(eval("lambda x: getattr(OPS, 'f')(x * 1)", {"OPS": torch.ops.without_source}))
+        found = compiled(torch.ones(2))
+        assert [t.tolist() for t in (found if several else [found])] == [[2, 2], [3, 3]][: 1 + several]

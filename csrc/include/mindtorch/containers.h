@@ -5,19 +5,82 @@
 
 namespace c10 {
 
-// Types of the schema language, as programs name them where they make lists of values.
-struct Type {
-    std::string name;
-    const std::string& str() const { return name; }
-    std::string annotation_str() const { return name; }
+enum class TypeKind {
+    AnyType,
+    AnyEnumType,
+    TensorType,
+    StorageType,
+    TupleType,
+    ListType,
+    DictType,
+    NumberType,
+    FloatType,
+    ComplexType,
+    FutureType,
+    AwaitType,
+    RRefType,
+    IntType,
+    NoneType,
+    StringType,
+    GeneratorType,
+    QuantizerType,
+    BoolType,
+    OptionalType,
+    VarType,
+    DeviceObjType,
+    StreamObjType,
+    ClassType,
+    CapsuleType,
+    QSchemeType,
+    ScalarTypeType,
+    LayoutType,
+    MemoryFormatType,
+    AnyClassType,
+    SymIntType,
+    SymBoolType,
+    UnionType
 };
+inline TypeKind type_kind(const std::string& text) {
+    static const char* const names[] = {
+        "AnyType",     "AnyEnumType",  "TensorType",     "StorageType",   "TupleType",        "ListType",
+        "DictType",    "NumberType",   "FloatType",      "ComplexType",   "FutureType",       "AwaitType",
+        "RRefType",    "IntType",      "NoneType",       "StringType",    "GeneratorType",    "QuantizerType",
+        "BoolType",    "OptionalType", "VarType",        "DeviceObjType", "StreamObjType",    "ClassType",
+        "CapsuleType", "QSchemeType",  "ScalarTypeType", "LayoutType",    "MemoryFormatType", "AnyClassType",
+        "SymIntType",  "SymBoolType",  "UnionType"};
+    int kind = 0;
+    for (const char* name : names) {
+        if (text == name) return static_cast<TypeKind>(kind);
+        kind++;
+    }
+    TORCH_CHECK(false, "unknown type of a schema: ", text);
+}
+
+// A type of the schema language: "Tensor?", "int[]", "(Tensor, Tensor)".
+class Type;
 using TypePtr = std::shared_ptr<Type>;
-#define MINDTORCH_TYPE_NAMED(Name, text)                                    \
-    struct Name : Type {                                                    \
-        static TypePtr get() {                                              \
-            static const TypePtr type = std::make_shared<Type>(Type{text}); \
-            return type;                                                    \
-        }                                                                   \
+class Type {
+  public:
+    Type(TypeKind kind, std::string text, std::string annotation, std::vector<TypePtr> contained = {})
+        : kind_(kind), text_(std::move(text)), annotation_(std::move(annotation)), contained_(std::move(contained)) {}
+    TypeKind kind() const { return kind_; }
+    const std::string& str() const { return text_; }
+    std::string repr_str() const { return annotation_; }
+    std::string annotation_str() const { return annotation_; }
+    const std::vector<TypePtr>& containedTypes() const { return contained_; }
+
+  private:
+    TypeKind kind_;
+    std::string text_, annotation_;
+    std::vector<TypePtr> contained_;
+};
+// Those that programs name where they make lists of values.
+#define MINDTORCH_TYPE_NAMED(Name, text)                                                    \
+    struct Name {                                                                           \
+        static TypePtr get() {                                                              \
+            static const TypePtr type = std::make_shared<Type>(TypeKind::Name, text, text); \
+            return type;                                                                    \
+        }                                                                                   \
     };
 MINDTORCH_TYPE_NAMED(AnyType, "Any")
 MINDTORCH_TYPE_NAMED(TensorType, "Tensor")

@@ -5,18 +5,6 @@
 
 namespace torch {
 
-struct arg {
-    explicit arg(std::string name) : name(std::move(name)) {}
-    template <class T>
-    arg& operator=(T&& v) {
-        value = c10::IValue(std::forward<T>(v));
-        return *this;
-    }
-    static c10::IValue none() { return c10::IValue(); }
-    std::string name;
-    std::optional<c10::IValue> value;
-};
-
 namespace detail {
 template <class... A>
 struct types {};

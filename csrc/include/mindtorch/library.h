@@ -3,6 +3,7 @@
 
 #include <mindtorch/ivalue.h>
 #include <mindtorch/keys.h>
+#include <mindtorch/schema.h>
 
 namespace at {
 enum class Tag {
@@ -304,34 +305,6 @@ struct Unboxed<F, R(c10::DispatchKeySet, A...)> {
 
 namespace c10 {
 
-// One argument or result of a schema.
-struct Argument {
-    std::string name_, type_;
-    const std::string& name() const { return name_; }
-    const std::string& type() const { return type_; }
-};
-struct OperatorName {
-    std::string name, overload_name;
-    OperatorName(std::string n, std::string o) : name(std::move(n)), overload_name(std::move(o)) {}
-};
-class FunctionSchema {
-  public:
-    FunctionSchema(std::string text, int nargs, int nrets)
-        : text_(std::move(text)), args_(static_cast<size_t>(nargs)), rets_(static_cast<size_t>(nrets)) {}
-    std::string name() const { return text_.substr(0, text_.find_first_of(".(")); }
-    const std::vector<Argument>& arguments() const { return args_; }
-    const std::vector<Argument>& returns() const { return rets_; }
-    const std::string& text() const { return text_; }
-    bool is_vararg() const { return text_.find("...)") < text_.find(") -> "); }
-    bool is_varret() const { return text_.find("...", text_.find(") -> ")) != std::string::npos; }
-
-  private:
-    std::string text_;
-    std::vector<Argument> args_, rets_;
-};
-inline std::ostream& operator<<(std::ostream& s, const FunctionSchema& f) { return s << f.text(); }
-inline std::string toString(const FunctionSchema& f) { return f.text(); }
-
 template <class F>
 class TypedOperatorHandle;
 
@@ -343,7 +316,21 @@ class OperatorHandle {
         const char* text;
         int32_t nargs, nrets;
         mindtorch::check(mindtorch::api().schema(op_, &text, &nargs, &nrets));
-        return FunctionSchema(text, nargs, nrets);
+        return FunctionSchema(std::string(text));
+    }
+    // The results that the schema names.
+    size_t named_results() const {
+        const char* text;
+        int32_t nargs, nrets;
+        mindtorch::check(mindtorch::api().schema(op_, &text, &nargs, &nrets));
+        return static_cast<size_t>(nrets);
+    }
+    // Calls with arguments by position and by name; the results.
+    torch::jit::Stack call_with_args(const torch::FunctionArgs& given) const {
+        torch::jit::Stack stack = given.args();
+        schema().checkAndNormalizeInputs(stack, given.named_args());
+        callBoxed(&stack);
+        return stack;
     }
     bool hasSchema() const { return true; }
     template <class F>
@@ -360,9 +347,10 @@ class OperatorHandle {
         TORCH_CHECK(stack->size() >= static_cast<size_t>(nargs), "the stack holds fewer values than ", text,
                     " has arguments");
         // "..." takes all that is there; more results than the schema names come as a list.
-        const FunctionSchema schema(text, nargs, nrets);
-        if (schema.is_vararg()) nargs = static_cast<int32_t>(stack->size());
-        nrets += schema.is_varret();
+        const std::string_view shown(text);
+        const bool varret = shown.rfind("...") + 4 >= shown.size();
+        if (shown.find("...) -> ") != shown.npos) nargs = static_cast<int32_t>(stack->size());
+        nrets += varret;
         std::vector<mindtorch::Packed> packed;
         std::vector<mt_value> args, rets(static_cast<size_t>(nrets));
         for (size_t i = stack->size() - static_cast<size_t>(nargs); i < stack->size(); i++)
@@ -375,7 +363,7 @@ class OperatorHandle {
         for (size_t i = 0; i < rets.size(); i++) {
             IValue result = mindtorch::from<IValue>(rets[i]);
             mindtorch::drop(rets[i]);
-            if (schema.is_varret() && i + 1 == rets.size())
+            if (varret && i + 1 == rets.size())
                 for (const IValue& more : result.toListRef()) stack->push_back(more);
             else
                 stack->push_back(std::move(result));
@@ -534,7 +522,7 @@ class CppFunction {
             torch::jit::Stack stack;
             for (int i = 0; i < c->nargs; i++) stack.push_back(mindtorch::from<c10::IValue>(c->args[i]));
             (*static_cast<Boxed*>(context))(c10::OperatorHandle(c->op), c10::DispatchKeySet(c->keys), &stack);
-            const size_t named = c10::OperatorHandle(c->op).schema().returns().size();
+            const size_t named = c10::OperatorHandle(c->op).named_results();
             const bool more = named < static_cast<size_t>(c->nrets);  // the schema says "..."
             TORCH_CHECK(more ? stack.size() >= named : stack.size() == named, "a boxed kernel left ", stack.size(),
                         " values on the stack, its operator has ", named, more ? " results or more" : " results");

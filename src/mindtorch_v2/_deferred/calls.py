@@ -37,6 +37,7 @@ from mindtorch_v2._deferred.steps import (
     starts_with_grad,
     value,
 )
+from mindtorch_v2._library.honesty import UndeclaredError
 
 if TYPE_CHECKING:
     from mindtorch_v2._backends.npu.aclnn import Operator
@@ -330,6 +331,8 @@ class Region:
         versions = [tensor._version for tensor in inputs] if any(each.writes_outside for each in path) else None
         try:
             results = list(run(*inputs))
+        except UndeclaredError:
+            raise  # of an operator that must not be in a graph: step by step nothing would be seen of it
         except Exception:  # it is raised again
             if versions is not None and versions != [tensor._version for tensor in inputs]:
                 raise

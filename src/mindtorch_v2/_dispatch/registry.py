@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -69,7 +71,27 @@ def register_kernel(qualname: str, key: Any, fn: Callable[..., Any]) -> None:
     """
     if not callable(fn):
         raise TypeError(f"register_kernel({qualname!r}): expected a function, got {type(fn).__name__}")
-    find(qualname).impl(key_name(key), fn)
+    handle = find(qualname)
+    handle.impl(key_name(key), _with_defaults(handle, fn))
+
+
+def _with_defaults(handle: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, called with those defaults of the schema that it asks for: calls leave them out at the end."""
+    arguments = [argument for argument in handle.arguments if not argument["kwarg_only"]]
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # compiled functions need not have one
+        return fn
+    asked = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    if not any(argument["has_default"] for argument in arguments[: len(asked)]):
+        return fn
+    defaults = [argument["default"] for argument in arguments[: len(asked)]]
+
+    @functools.wraps(fn)
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, *defaults[len(args) :], **kwargs)
+
+    return kernel
 
 
 def register_op(name: str, key: Any) -> Callable[[_Function], _Function]:

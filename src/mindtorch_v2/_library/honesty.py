@@ -12,6 +12,10 @@ from mindtorch_v2._dispatch.keys import AUTOGRAD, excluded
 from mindtorch_v2._dispatch.schema import schema_of
 
 
+class UndeclaredError(RuntimeError):
+    """A kernel wrote, or gave back, what its schema keeps quiet about."""
+
+
 def _copy(tensor):
     """A copy to compare with later; None where the device cannot copy: then only version counters tell of writes."""
     try:

@@ -232,7 +232,7 @@ def _checked(module: GraphModule, compiled: Callable) -> Callable:
 
 def _operators_of_users(module: GraphModule) -> list[Any]:
     """The handles of a graph's operators outside of `aten`, and those behind derived functional forms."""
-    found = {}
+    found: dict[Any, None] = {}
     for node in module.graph.nodes:
         handle = getattr(node.target, "_handle", None)
         if handle is not None and handle.namespace != "aten":

@@ -46,13 +46,15 @@ _FORWARDS = {
     "mindtorch/library.h": "torch/library.h ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
     "ATen/core/LegacyTypeDispatch.h c10/core/DispatchKey.h c10/core/DispatchKeySet.h ATen/core/stack.h "
     "c10/core/impl/LocalDispatchKeySet.h ATen/core/boxing/KernelFunction.h ATen/core/op_registration/infer_schema.h "
-    "torch/csrc/jit/frontend/function_schema_parser.h ATen/core/function_schema.h",
+    "ATen/core/function_schema_inl.h",
+    "mindtorch/schema.h": "torch/csrc/jit/frontend/function_schema_parser.h torch/csrc/jit/frontend/schema_type_parser.h "
+    "ATen/core/function_schema.h ATen/core/alias_info.h ATen/core/jit_type.h ATen/core/jit_type_base.h ATen/core/operator_name.h ATen/core/type_ptr.h",
     "mindtorch/autograd.h": "torch/csrc/autograd/custom_function.h torch/csrc/autograd/function.h torch/csrc/autograd/variable.h "
     "torch/csrc/autograd/autograd.h torch/csrc/autograd/grad_mode.h torch/csrc/autograd/VariableTypeUtils.h "
     "torch/csrc/autograd/generated/variable_factories.h ATen/core/grad_mode.h c10/core/GradMode.h "
     "ATen/core/VariableHooksInterface.h c10/core/InferenceMode.h",
     "mindtorch/custom_class.h": "torch/custom_class.h torch/custom_class_detail.h",
-    "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h ATen/core/jit_type.h "
+    "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h "
     "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
