@@ -12,19 +12,21 @@
 
 namespace mt {
 
-namespace {
-
-const bool g_strict_schema = [] {
+const bool Strict::g_asked = [] {
     const char* value = std::getenv("MINDTORCH_STRICT_SCHEMA");
     return value && *value && std::strcmp(value, "0") != 0;
 }();
-thread_local bool t_strict = false;
 
+namespace {
+thread_local bool t_strict = false;
 }  // namespace
 
-Strict::Strict(bool user) : before_(t_strict) { t_strict = g_strict_schema && user; }
-Strict::~Strict() { t_strict = before_; }
-bool Strict::on() { return t_strict; }
+void Strict::begin(bool user) {
+    before_ = t_strict;
+    t_strict = user;
+}
+void Strict::end() { t_strict = before_; }
+bool Strict::is_on() { return t_strict; }
 
 namespace {
 

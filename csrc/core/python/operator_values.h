@@ -20,14 +20,22 @@ bool has_type(PyObject* o);
 // Without it PyTorch's conversions are made, and what the schema language does not cover is handed through.
 class Strict {
   public:
-    explicit Strict(bool user);
-    ~Strict();
+    explicit Strict(bool user) {
+        if (__builtin_expect(g_asked, 0)) begin(user);
+    }
+    ~Strict() {
+        if (__builtin_expect(g_asked, 0)) end();
+    }
     Strict(const Strict&) = delete;
     Strict& operator=(const Strict&) = delete;
-    static bool on();
+    static bool on() { return __builtin_expect(g_asked, 0) && is_on(); }
 
   private:
-    bool before_;
+    static const bool g_asked;  // the variable, read when the library is loaded
+    static bool is_on();
+    void begin(bool user);
+    void end();
+    bool before_ = false;
 };
 
 // Objects made by conversions live until the call is over.
