@@ -12,6 +12,10 @@ import sys
 import pytest
 from inplace_guide import PLUGIN
 
+import mindtorch_v2 as torch
+from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
+from mindtorch_v2.utils import cpp_extension
+
 PROGRAM = """
 import torch
 import torch_npu
@@ -149,3 +153,93 @@ def test_the_functional_form_follows_from_the_schema_alone():
     """The guide's hand-written recipe was needed for PyTorch 2.1; from 2.6 on the schema says enough."""
     program = PROGRAM + '@torch.library.impl(operators, "my_inplace", "Meta")\ndef _(x, y): pass\n' + CHECKS["graph"]
     assert _on_the_emulator(program) == [SAID["graph"]]
+
+
+FUNCTIONALIZED_IN_CPP = r"""
+#include <torch/extension.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/FunctionalTensorWrapper.h>
+#include <ATen/MemoryOverlap.h>
+#include <torch/library.h>
+#include <c10/util/Logging.h>
+#include <ATen/Operators.h>
+#include <ATen/NativeFunctions.h>
+
+namespace op_api {
+void my_inplace(at::Tensor& x, at::Tensor& y) {
+    x.add_(1);
+    y.mul_(2);
+}
+std::tuple<at::Tensor, at::Tensor> my_inplace_functional(const at::Tensor& x, const at::Tensor& y) {
+    auto x_clone = x.clone();
+    auto y_clone = y.clone();
+    my_inplace(x_clone, y_clone);
+    return std::make_tuple(x_clone, y_clone);
+}
+}  // namespace op_api
+
+static std::tuple<at::Tensor, at::Tensor> call_functional(const at::Tensor& x, const at::Tensor& y) {
+    using Function = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&);
+    static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("design_cpp::my_inplace_functional", "").typed<Function>();
+    return op.call(x, y);
+}
+
+void my_inplace_functional_npu(c10::DispatchKeySet dispatchKeySet, at::Tensor& x, at::Tensor& y) {
+    at::functionalization::impl::sync(x);
+    at::functionalization::impl::sync(y);
+    auto x_unwarp = at::functionalization::impl::from_functional_tensor(x);
+    auto y_unwarp = at::functionalization::impl::from_functional_tensor(y);
+    at::Tensor tmp_input1;
+    at::Tensor tmp_input2;
+    {
+        at::AutoDispatchSkipFunctionalize guard;
+        auto tmp_result = call_functional(x_unwarp, y_unwarp);
+        tmp_input1 = std::get<0>(tmp_result);
+        tmp_input2 = std::get<1>(tmp_result);
+    }
+    at::functionalization::impl::replace_(x, tmp_input1);
+    at::functionalization::impl::replace_(y, tmp_input2);
+    at::functionalization::impl::commit_update(x);
+    at::functionalization::impl::commit_update(y);
+    at::functionalization::impl::sync(x);
+    at::functionalization::impl::sync(y);
+}
+
+TORCH_LIBRARY(design_cpp, m) {
+    m.def("my_inplace(Tensor(a!) x, Tensor(b!) y) -> ()");
+    m.def("my_inplace_functional(Tensor x, Tensor y) -> (Tensor, Tensor)");
+}
+TORCH_LIBRARY_IMPL(design_cpp, CPU, m) {
+    m.impl("my_inplace", &op_api::my_inplace);
+    m.impl("my_inplace_functional", &op_api::my_inplace_functional);
+}
+TORCH_LIBRARY_IMPL(design_cpp, Functionalize, m) {
+    m.impl("my_inplace", TORCH_FN(my_inplace_functional_npu));
+}
+"""
+
+
+def test_functionalization_written_by_hand_in_cpp(tmp_path):
+    """As the guide writes it, without torch_npu's own headers: the functional operator is called by its name."""
+    pytest.importorskip("pybind11", reason="torch/extension.h needs pybind11")
+    cpp_extension.load_inline(
+        "design_functionalized",
+        FUNCTIONALIZED_IN_CPP,
+        is_python_module=False,
+        extra_cflags=["-O0"],
+        build_directory=str(tmp_path),
+    )
+
+    def program(x, y):
+        before = x * 1
+        torch.ops.design_cpp.my_inplace(x, y[:1])
+        return before, x + y
+
+    x, y = torch.ones(1), torch.ones(2)
+    before, after = torch.func.functionalize(program)(x, y)
+    assert (before.tolist(), after.tolist()) == ([1], [4, 3]) and (x.tolist(), y.tolist()) == ([2], [2, 1])
+    graph = make_fx(torch.func.functionalize(program))(torch.ones(1), torch.ones(2))
+    called = [str(node.target) for node in graph.graph.nodes if "my_inplace" in str(node.target)]
+    assert called == ["design_cpp.my_inplace_functional.default"]
+    assert [t.tolist() for t in graph(torch.ones(1), torch.ones(2))] == [[1], [4, 3]]

@@ -18,6 +18,7 @@
 #include <mindtorch/context.h>
 #include <mindtorch/custom_class.h>
 #include <mindtorch/dispatch.h>
+#include <mindtorch/functional.h>
 #include <mindtorch/functions.h>
 #include <mindtorch/generated/spaces.h>
 #include <mindtorch/library.h>

@@ -65,6 +65,7 @@ _FORWARDS = {
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h",
+    "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/EmptyTensor.h ATen/MemoryOverlap.h",
     "mindtorch/scalar.h": "c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
     "mindtorch/types.h": "c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
     "c10/core/MemoryFormat.h c10/core/ScalarTypeToTypeMeta.h c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h "
