@@ -222,6 +222,8 @@ from ._namespace import pi as pi
 from ._C import preserve_format as preserve_format
 from ._C import promote_types as promote_types
 from ._core.qscheme import qscheme as qscheme
+from ._quantized import quantize_per_channel as quantize_per_channel
+from ._quantized import quantize_per_tensor as quantize_per_tensor
 from ._C import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed

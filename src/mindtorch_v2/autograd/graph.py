@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def _get_grad_fn_or_grad_acc(t: Any) -> Node:
+def _get_grad_fn_or_grad_acc(t: Any) -> Any:
     """The node that a tensor's gradient goes to: what made it, or what adds to the `.grad` of a leaf; an edge's own node.
 
     RuntimeError for a tensor that has no gradient.
