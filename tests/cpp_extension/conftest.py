@@ -1,6 +1,7 @@
 """The extension that the tests of this folder share: compiled once a session."""
 
 import importlib
+import os
 import pathlib
 import types
 
@@ -9,6 +10,8 @@ import pytest
 from .stable_library import StableABI
 
 SOURCES = pathlib.Path(__file__).parent
+# Under scripts/sanitize extensions are checked too; compilers are not: what this process needs of it is loaded.
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=vptr"] * ("libasan" in os.environ.pop("LD_PRELOAD", ""))
 
 
 def build(which: str, source: str, folders: pytest.TempPathFactory) -> types.SimpleNamespace:
@@ -19,7 +22,9 @@ def build(which: str, source: str, folders: pytest.TempPathFactory) -> types.Sim
     cpp_extension = importlib.import_module(f"{torch.__name__}.utils.cpp_extension")
     folder = folders.mktemp(f"{source}_{which}")
     path = str(SOURCES / f"{source}.cpp")
-    module = cpp_extension.load(f"{source}_{which}", [path], extra_cflags=["-O0"], build_directory=str(folder))
+    module = cpp_extension.load(
+        f"{source}_{which}", [path], ["-O0", *SANITIZE], extra_ldflags=SANITIZE, build_directory=str(folder)
+    )
     return types.SimpleNamespace(torch=torch, module=module, cpp_extension=cpp_extension)
 
 

@@ -13,6 +13,7 @@
 #include <c10/util/Logging.h>
 #include <c10/util/Unroll.h>
 #include <torch/fft.h>
+#include <torch/serialize.h>
 #include <torch/special.h>
 
 #include <cmath>
@@ -423,6 +424,26 @@ static void check_functions() {
     TORCH_CHECK(s.str() == "[8] double cpu Strided", s.str());
 }
 
+static void check_archives() {
+    std::ostringstream written;
+    torch::serialize::OutputArchive out;
+    out.write("x", at::arange(3));
+    out.write("k", c10::IValue(2.5));
+    out.write("names", c10::IValue(std::vector<std::string>{"a", "b"}));
+    out.save_to(written);
+    std::istringstream stream(written.str());
+    torch::serialize::InputArchive in;
+    in.load_from(stream, torch::kCPU);
+    at::Tensor x;
+    c10::IValue k, names, nothing;
+    in.read("x", x);
+    in.read("k", k);
+    in.read("names", names);
+    EXPECT(at::equal(x, at::arange(3)) && k.toDouble() == 2.5 && names.toList().size() == 2);
+    EXPECT(!in.try_read("nothing", nothing) && in.keys().size() == 3);
+    EXPECT_THROW(in.read("nothing", nothing), c10::Error, "No such serialized IValue 'nothing'");
+}
+
 // ---- what Python calls ----
 struct Table : torch::CustomClassHolder {
     c10::Dict<std::string, at::Tensor> entries;
@@ -498,7 +519,8 @@ static void in_a_thread(int kind, const std::string& op) {
 }
 
 #define EACH_CHECK(_) \
-    _(sizes) _(undefined) _(dispatch) _(loops) _(vectors) _(random) _(values) _(gradients) _(settings) _(functions)
+    _(sizes)          \
+    _(undefined) _(dispatch) _(loops) _(vectors) _(random) _(values) _(gradients) _(settings) _(functions) _(archives)
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 #define DEF(name) m.def("check_" #name, &check_##name, py::call_guard<py::gil_scoped_release>());

@@ -6,6 +6,7 @@ _NAMES = unavailable_names(
     "torch.distributed._functional_collectives",
     functions="all_gather_tensor all_gather_tensor_autograd all_reduce all_to_all_single all_to_all_single_autograd broadcast "
     "permute_tensor reduce_scatter_tensor reduce_scatter_tensor_autograd wait_tensor",
+    classes="AsyncCollectiveTensor",
     remedy="torch.distributed's own functions and torch.distributed.nn.functional exchange tensors",
 )
 globals().update(_NAMES)

@@ -33,6 +33,8 @@ __all__ = [
     "LongTensor",
     "ShortTensor",
     "SparseSemiStructuredTensor",
+    "SparseSemiStructuredTensorCUSPARSELT",
+    "SparseSemiStructuredTensorCUTLASS",
     "addmm",
     "as_sparse_gradcheck",
     "check_sparse_tensor_invariants",
@@ -47,6 +49,8 @@ __all__ = [
 ]
 
 SparseSemiStructuredTensor = unavailable_class("torch.sparse.SparseSemiStructuredTensor")
+SparseSemiStructuredTensorCUSPARSELT = unavailable_class("torch.sparse.SparseSemiStructuredTensorCUSPARSELT")
+SparseSemiStructuredTensorCUTLASS = unavailable_class("torch.sparse.SparseSemiStructuredTensorCUTLASS")
 as_sparse_gradcheck = unavailable_function("torch.sparse.as_sparse_gradcheck")
 sampled_addmm = unavailable_function("torch.sparse.sampled_addmm")
 spdiags = unavailable_function("torch.sparse.spdiags")

@@ -15,14 +15,14 @@ __all__ = ["text_of", "values_of"]
 
 
 def text_of(values: dict[str, Any]) -> str:
-    """The values by name, as text."""
+    """Return the values by name, as text."""
     file = io.BytesIO()
     serialization.save(values, file)
     return base64.b64encode(file.getvalue()).decode()
 
 
 def values_of(text: str, device: Any = None) -> dict[str, Any]:
-    """What `text_of` was given; tensors on `device` if one is named. RuntimeError if it is no such text."""
+    """Return the values that `text_of` was given; tensors on `device` if one is named. RuntimeError for other text."""
     try:
         content = base64.b64decode(text, validate=True)
     except ValueError as error:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
 
-__all__ = ["grouped_mm", "scaled_grouped_mm", "scaled_mm"]
+__all__ = ["ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "scaled_mm"]
+
+
+class ScalingType(enum.IntEnum):
+    """Blocks of a matrix that share a scale, in the calls of `scaled_mm`."""
+
+    TensorWise = 0
+    RowWise = 1
+    BlockWise1x16 = 2
+    BlockWise1x32 = 3
+    BlockWise1x128 = 4
+    BlockWise128x128 = 5
+
+
+class SwizzleType(enum.IntEnum):
+    """Orders in which scales lie in memory, in the calls of `scaled_mm`."""
+
+    NO_SWIZZLE = 0
+    SWIZZLE_32_4_4 = 1
 
 
 def grouped_mm(
