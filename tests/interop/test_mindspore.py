@@ -265,6 +265,10 @@ def test_what_cannot_cross_is_told_what_can(ms):
         torch.empty(2, device="meta").to_mindspore()
     with pytest.raises(TypeError, match=f"a tensor of torch.float8_e5m2; {supported}"):
         torch.zeros(2).to(torch.float8_e5m2).to_mindspore()
+    with pytest.warns(UserWarning, match="quantised dtypes"):
+        quantised = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    with pytest.raises(TypeError, match=f"a tensor of torch.qint8; {supported}: use .dequantize"):
+        quantised.to_mindspore()
     freed = torch.ones(2)
     freed.untyped_storage().resize_(0)
     with pytest.raises(RuntimeError, match="the memory of the tensor was freed"):

@@ -127,7 +127,8 @@ def to_mindspore(tensor: Tensor, /) -> Any:
     if tensor.device.type != "cpu":
         raise RuntimeError(f"to_mindspore(): a tensor on {tensor.device}; {_supported()}: use .cpu() first")
     if _name(tensor.dtype) not in _DTYPES:
-        raise TypeError(f"to_mindspore(): a tensor of {tensor.dtype}; {_supported()}: use .to(another dtype) first")
+        remedy = ".dequantize()" if tensor.is_quantized else ".to(another dtype)"
+        raise TypeError(f"to_mindspore(): a tensor of {tensor.dtype}; {_supported()}: use {remedy} first")
     if tensor.numel() and not tensor.untyped_storage().nbytes():
         raise RuntimeError(
             "to_mindspore(): the memory of the tensor was freed (its storage has 0 bytes); resize the storage and fill it first"
