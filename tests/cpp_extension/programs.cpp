@@ -424,6 +424,29 @@ static void check_functions() {
     TORCH_CHECK(s.str() == "[8] double cpu Strided", s.str());
 }
 
+static void check_schemas() {
+    auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::add", "out");
+    const auto schema = op.schema();
+    EXPECT(schema.name() == "aten::add" && schema.overload_name() == "out" && op.operator_name().name == "aten::add");
+    EXPECT(schema.arguments().size() == 4 && schema.returns().size() == 1 && schema.is_mutable());
+    EXPECT(schema.arguments()[0].name() == "self" && schema.arguments()[0].type()->str() == "Tensor");
+    EXPECT(schema.arguments()[2].name() == "alpha" && schema.arguments()[2].default_value()->toInt() == 1);
+    EXPECT(schema.arguments()[2].kwarg_only() && !schema.arguments()[0].default_value().has_value());
+    EXPECT(schema.arguments()[3].is_out() && schema.arguments()[3].alias_info()->isWrite());
+    EXPECT(schema.argumentIndexWithName("out") == 3 && !schema.argumentIndexWithName("none").has_value());
+    const auto conv = c10::Dispatcher::singleton().findSchemaOrThrow("aten::conv2d", "").schema();
+    EXPECT(conv.arguments()[2].default_value()->isNone() && conv.arguments()[6].default_value()->toInt() == 1);
+    EXPECT(conv.arguments()[1].alias_info() == nullptr && !conv.is_mutable() && conv.overload_name().empty());
+    const auto gelu = c10::Dispatcher::singleton().findSchemaOrThrow("aten::gelu", "").schema();
+    EXPECT(gelu.arguments()[1].default_value()->toStringRef() == "none");
+    const auto max = c10::Dispatcher::singleton().findSchemaOrThrow("aten::max", "dim").schema();
+    EXPECT(max.returns().size() == 2 && max.returns()[1].name() == "indices");
+    EXPECT(!max.arguments()[2].default_value()->toBool());
+    std::ostringstream s;
+    s << op.operator_name() << " " << max.arguments()[1].type()->str();
+    TORCH_CHECK(s.str() == "aten::add.out int", s.str());
+}
+
 static void check_archives() {
     std::ostringstream written;
     torch::serialize::OutputArchive out;
@@ -520,7 +543,8 @@ static void in_a_thread(int kind, const std::string& op) {
 
 #define EACH_CHECK(_) \
     _(sizes)          \
-    _(undefined) _(dispatch) _(loops) _(vectors) _(random) _(values) _(gradients) _(settings) _(functions) _(archives)
+    _(undefined)      \
+    _(dispatch) _(loops) _(vectors) _(random) _(values) _(gradients) _(settings) _(functions) _(archives) _(schemas)
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 #define DEF(name) m.def("check_" #name, &check_##name, py::call_guard<py::gil_scoped_release>());

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-CHECKS = "sizes undefined dispatch loops vectors random values gradients settings functions archives".split()
+CHECKS = "sizes undefined dispatch loops vectors random values gradients settings functions archives schemas".split()
 
 
 @pytest.mark.parametrize("name", CHECKS)

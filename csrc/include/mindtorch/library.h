@@ -333,6 +333,10 @@ class OperatorHandle {
         return stack;
     }
     bool hasSchema() const { return true; }
+    OperatorName operator_name() const {
+        const FunctionSchema s = schema();
+        return OperatorName(s.name(), s.overload_name());
+    }
     template <class F>
     TypedOperatorHandle<F> typed() const;
     void callBoxed(torch::jit::Stack* stack) const { boxed(stack, nullptr); }

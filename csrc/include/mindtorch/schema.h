@@ -70,6 +70,10 @@ struct OperatorName {
     std::string name, overload_name;
     OperatorName(std::string n, std::string o) : name(std::move(n)), overload_name(std::move(o)) {}
 };
+inline std::string toString(const OperatorName& n) {
+    return n.overload_name.empty() ? n.name : n.name + "." + n.overload_name;
+}
+inline std::ostream& operator<<(std::ostream& s, const OperatorName& n) { return s << toString(n); }
 inline bool operator==(const OperatorName& a, const OperatorName& b) {
     return a.name == b.name && a.overload_name == b.overload_name;
 }
