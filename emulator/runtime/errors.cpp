@@ -65,6 +65,22 @@ long number(const char* name, long otherwise) {
     return s && *s ? std::strtol(s, nullptr, 10) : otherwise;
 }
 
+// How many of the devices ASCEND_RT_VISIBLE_DEVICES names, up to the first that there is not; all without it.
+int visible(int devices) {
+    const char* named = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
+    if (!named || !*named) return devices;
+    std::istringstream items(named);
+    std::string item;
+    int count = 0;
+    while (std::getline(items, item, ',')) {
+        char* end = nullptr;
+        const long id = std::strtol(item.c_str(), &end, 10);
+        if (item.empty() || *end || id < 0 || id >= devices) break;
+        count++;
+    }
+    return count;
+}
+
 // "function:nth:code,...": the nth call of the function returns the code. "*" counts calls of everything.
 void parse(State& s, const std::string& spec) {
     s.injections.clear();
@@ -144,7 +160,7 @@ const char* recent_message() {
 const Settings& settings() {
     static const Settings s = [] {
         Settings made;
-        made.devices = static_cast<int>(number("ASCEND_EMULATOR_DEVICES", 1));
+        made.devices = visible(static_cast<int>(number("ASCEND_EMULATOR_DEVICES", 1)));
         made.memory = bytes_of(std::getenv("ASCEND_EMULATOR_MEMORY"), size_t(8) << 30);
         made.delay_us = static_cast<int>(number("ASCEND_EMULATOR_DELAY", 0));
         made.shuffle = static_cast<unsigned>(number("ASCEND_EMULATOR_SHUFFLE", 0));

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mindtorch_v2._backends.npu import aclnn, libraries
+from mindtorch_v2._backends.npu import aclnn, environment, libraries
 from mindtorch_v2.npu.__main__ import main
 
 _HERE = pathlib.Path(__file__).parent
@@ -172,9 +172,9 @@ def test_the_first_operator_that_drifts_is_named_as_the_guide_says(tmp_path: Any
     (tmp_path / "drift.py").write_text(program, "utf-8")
     monkeypatch.chdir(tmp_path)
     command = [sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--precision", "report", "--", sys.executable]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
     done = subprocess.run(
-        [*command, "drift.py"], capture_output=True, text=True, timeout=120, check=False, env=environment
+        [*command, "drift.py"], capture_output=True, text=True, timeout=120, check=False, env=variables
     )
     assert done.returncode == 0 and done.stdout == ""
     assert done.stderr.replace(f"{tmp_path}{os.sep}", "").startswith(written)
@@ -187,6 +187,40 @@ def test_a_mode_of_comparison_that_is_none_is_refused(monkeypatch: Any) -> None:
     done = _emulate("-c", "import mindtorch_v2")
     assert done.returncode == 1
     assert "MINDTORCH_NPU_PRECISION is 'exact'; it is 'report' to compare" in done.stderr
+
+
+@needs_emulator
+@pytest.mark.parametrize(("named", "count"), [("0,1", 2), ("1", 1), ("0,5,1", 1), ("", 2), ("x", 0)])
+def test_devices_that_the_environment_names_are_there(named: str, count: int, monkeypatch: Any) -> None:
+    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", named)
+    done = _emulate("-c", "import mindtorch_v2 as t; print(t.npu.device_count())", options=("--devices=2",))
+    assert done.stdout == f"{count}\n", done.stderr
+
+
+@needs_emulator
+def test_variables_without_effect_are_named_once(monkeypatch: Any) -> None:
+    monkeypatch.setenv("TASK_QUEUE_ENABLE", "2")
+    monkeypatch.setenv("HCCL_BUFFSIZE", "200")
+    monkeypatch.setenv("HCCL_EXEC_TIMEOUT", "60")
+    done = _emulate("-c", "import mindtorch_v2 as t; x = t.ones(2, device='npu'); (x + x).cpu(); t.zeros(1).npu()")
+    assert done.returncode == 0
+    (line,) = [line for line in done.stderr.splitlines() if "have no effect on NPUs here" in line]
+    assert line.partition("here: ")[2] == (
+        "TASK_QUEUE_ENABLE (each call is handed to the device by the thread that makes it); "
+        "HCCL_BUFFSIZE (the emulator has no such option)"
+    )
+
+
+def test_no_variable_without_effect_is_read() -> None:
+    package = pathlib.Path(environment.__file__).parents[2]
+    read = {
+        name
+        for path in package.rglob("*.py")
+        if path.name != "environment.py"
+        for name in re.findall(r"environ(?:\.get)?[\[(]\s*\"(\w+)\"", path.read_text("utf-8"))
+    }
+    assert "TORCH_NPU_DEVICE_CAPABILITY" in read
+    assert read.isdisjoint(environment.WITHOUT_EFFECT) and read.isdisjoint(environment.OF_CANN)
 
 
 @needs_emulator

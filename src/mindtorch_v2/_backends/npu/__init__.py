@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 from ... import _C
-from . import fallback, state
+from . import environment, fallback, state
 
 _loaded = False
 
@@ -21,6 +21,7 @@ def load() -> None:
     _loaded = True
     register_kernels()
     fallback.read_environment()
+    environment.tell(made.runtime.libraries.emulated)
 
 
 def register_kernels() -> None:
