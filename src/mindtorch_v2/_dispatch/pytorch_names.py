@@ -9,6 +9,7 @@ from mindtorch_v2 import _C
 from . import schema as _schema
 from .keys import AUTOGRAD, DispatchKey, DispatchKeySet, excluded, included, key_name, only
 from .schema import Argument, FunctionSchema, Type, parse_schema, schema_of
+from .tags import Tag
 
 __all__ = ["NAMES"]
 
@@ -116,6 +117,7 @@ NAMES: dict[str, Any] = {
     "DispatchKey": DispatchKey,
     "DispatchKeySet": DispatchKeySet,
     "FunctionSchema": FunctionSchema,
+    "Tag": Tag,
     "Type": Type,
     "ExcludeDispatchKeyGuard": excluded,
     "_AutoDispatchBelowADInplaceOrView": _AutoDispatchBelowADInplaceOrView,
