@@ -341,3 +341,66 @@ def test_gradients_put_in_are_spread_where_asked() -> None:
     matrix = torch.rand(2, 3, dtype=torch.float64, requires_grad=True)
     assert gradgradcheck(cube, matrix, gen_non_contig_grad_outputs=True)
     assert (6, 2) in seen
+
+
+def test_slopes_by_small_steps() -> None:
+    """At 1 the cube has the slope 3 + eps²."""
+    from mindtorch_v2.autograd.gradcheck import _get_numerical_jacobian
+
+    x = _x(1.0)
+    for options, eps in (({}, 1e-3), ({"eps": 0.1}, 0.1)):
+        ((slopes,),) = _get_numerical_jacobian(lambda v: v**3, x, **options)
+        assert slopes.shape == (1, 1)
+        assert abs(slopes.item() - (3 + eps * eps)) < 1e-9
+    first, second = _get_numerical_jacobian(lambda a, b: (a * 2, a * b), (_x(1.0, 2.0), _x(3.0, 4.0)))
+    expected = [[[2, 0], [0, 2]], [[3, 0], [0, 4]]], [[[0, 0], [0, 0]], [[1, 0], [0, 2]]]
+    for found, values in zip((first, second), expected, strict=True):
+        for matrix, value in zip(found, values, strict=True):
+            torch.testing.assert_close(matrix, torch.tensor(value, dtype=torch.float64))
+    (only,) = _get_numerical_jacobian(lambda a, b: a * b, (_x(1.0), _x(3.0)), target=_x(1.0))
+    assert only[0].item() == 0  # the target is another tensor than the function reads
+    assert _get_numerical_jacobian(lambda a: a, torch.ones(2)) == []
+
+
+def test_batched_gradients_are_compared() -> None:
+    class Scaled(torch.autograd.Function):
+        """Backward is right, but for several gradients at once, where it is wrong by `factor` for the last of them."""
+
+        factor = 1.0
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return _Doubled.apply(g)
+
+    class _Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            weights = torch.full((info.batch_size,), 2.0, dtype=x.dtype)
+            weights[-1] *= Scaled.factor
+            return x * weights[:, None], 0
+
+    assert gradcheck(Scaled.apply, _x(), check_batched_grad=True)
+    Scaled.factor = 1.01
+    assert gradcheck(Scaled.apply, _x())
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        gradcheck(Scaled.apply, _x(), check_batched_grad=True)

@@ -1,6 +1,7 @@
 """Retained gradients and hooks of tensors that are written to afterwards. Values are those of PyTorch 2.13."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2.autograd import forward_ad
 
 
 def _y():
@@ -70,3 +71,16 @@ def test_hooks_begin_anew_after_a_write():
     assert len(y._backward_hooks) == 1
     y.mul_(2)
     assert y._backward_hooks is None
+
+
+def test_a_tangent_written_to_a_view_reaches_its_base():
+    with forward_ad.dual_level():
+        base = torch.zeros(3, 4)
+        view = base[1:, ::2]
+        view.copy_(forward_ad.make_dual(torch.ones(2, 2), torch.arange(4.0).view(2, 2)))
+        assert forward_ad.unpack_dual(view).tangent.tolist() == [[0.0, 1.0], [2.0, 3.0]]
+        whole = forward_ad.unpack_dual(base).tangent
+        assert whole.tolist() == [[0.0] * 4, [0.0, 0.0, 1.0, 0.0], [2.0, 0.0, 3.0, 0.0]]
+        part = torch.zeros(12)[2:].view(5, 2).t()
+        part.copy_(forward_ad.make_dual(torch.ones(2, 5), torch.arange(10.0).view(2, 5)))
+        assert forward_ad.unpack_dual(part._base).tangent.tolist() == [0, 0, 0, 5, 1, 6, 2, 7, 3, 8, 4, 9]

@@ -39,3 +39,40 @@ def test_an_encoder_knows_a_causal_mask_without_a_batch() -> None:
     alone, batched = encoder(x, mask=mask), encoder(x.unsqueeze(1), mask=mask).squeeze(1)
     assert torch.allclose(alone, batched, atol=1e-5)
     assert torch.allclose(encoder(x, mask=mask)[:3], encoder(x[:3], mask=mask[:3, :3]), atol=1e-5)
+
+
+def test_names_that_a_module_lacks_leave_nothing_behind() -> None:
+    layer = nn.Linear(2, 2)
+    given = {"weight": torch.ones(2, 2), "bias": torch.zeros(2), "extra": torch.ones(1)}
+    assert torch.func.functional_call(layer, given, torch.ones(2)).tolist() == [2.0, 2.0]
+    assert not hasattr(layer, "extra")
+    assert isinstance(layer.weight, nn.Parameter)
+    with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): 'extra'"):
+        torch.func.functional_call(layer, given, torch.ones(2), strict=True)
+
+
+def test_a_buffer_of_a_class_of_its_own() -> None:
+    class Own(nn.Buffer):
+        pass
+
+    assert isinstance(torch.ones(2).as_subclass(Own), nn.Buffer)
+    assert isinstance(nn.Buffer(torch.ones(2)), nn.Buffer)
+    assert not isinstance(torch.ones(2), nn.Buffer)
+
+
+def test_instance_norms_of_a_users_own_say_their_dimensions() -> None:
+    class Own(nn.modules.instancenorm._InstanceNorm):
+        def _check_input_dim(self, input: torch.Tensor) -> None:
+            pass
+
+    with pytest.raises(NotImplementedError):
+        Own(2)(torch.ones(1, 2, 3))
+
+
+@pytest.mark.parametrize(("shape", "length"), [((5, 4), 5), ((5, 3, 4), 5)])
+def test_lengths_of_sequences(shape: tuple[int, ...], length: int) -> None:
+    from mindtorch_v2.nn.modules.transformer import _get_seq_len
+
+    assert _get_seq_len(torch.ones(shape), False) == length
+    turned = torch.ones(shape) if len(shape) == 2 else torch.ones(shape).transpose(0, 1)
+    assert _get_seq_len(turned, True) == length

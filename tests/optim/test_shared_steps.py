@@ -8,6 +8,7 @@ from recording import answer
 
 import mindtorch_v2 as torch
 from mindtorch_v2.optim._algorithm import Algorithm
+from mindtorch_v2.utils._python_dispatch import TorchDispatchMode
 
 NAMES = ["ASGD", "Adadelta", "Adagrad", "Adam", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop"]
 
@@ -59,3 +60,30 @@ def test_the_function_gets_the_groups_settings(name, monkeypatch):
         assert (seen[0]["lr"], seen[1]["lr"]) == (0.5, optimizer.defaults["lr"])
     else:  # Rprop's step begins with it
         assert optimizer.state[p]["step_size"].tolist() == [0.5, 0.5]
+
+
+class _Named(TorchDispatchMode):
+    """The operators that run, by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+def test_a_plain_step_is_one_pass_over_all_parameters(name):
+    ps = [torch.ones(2, 2, requires_grad=True) for _ in range(3)]
+    optimizer = getattr(torch.optim, name)(ps, lr=0.1)
+    for p in ps:
+        p.grad = torch.ones(2, 2)
+    with _Named() as seen:
+        optimizer.step()
+    assert seen.names.count(f"aten::_fused_{name.lower()}_") == 1
+    assert seen.names[-1] == f"aten::_fused_{name.lower()}_"
+    with _Named() as seen:
+        getattr(torch.optim, name)(ps, lr=0.1, foreach=False).step()
+    assert not [each for each in seen.names if "_fused_" in each]

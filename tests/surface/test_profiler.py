@@ -235,3 +235,15 @@ def test_defaults_of_events_and_tables():
     assert len(shown) == 100  # row_limit
     groups = [inspect.signature(kind.key_averages).parameters for kind in (EventList, profile)]
     assert [group["group_by_stack_n"].default for group in groups] == [0, 0]
+
+
+def test_operations_are_counted_in_thousands():
+    made = EventList(
+        [FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=2_000_000), FunctionEvent(2, "aten::mm", 7, 10.0, 20.0, flops=3)],
+        with_flops=True,
+    )
+    assert "2000000.000" in made.table()
+    assert "Total FLOPs" in made.table()
+    large = EventList([FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=2_000_000_000_000)], with_flops=True).table()
+    assert "Total TFLOPs" in large
+    assert "   2.000" in large

@@ -88,10 +88,9 @@ def chosen(mutant: Mutant, coverage: Coverage) -> list[Test]:
     """The tests that reach a fault: the nearest folder first, then the fastest."""
     source, site, function = _source(mutant), mutant.site, _function(mutant)
     found = list(coverage.by_function.get(function, []))
-    if not site.scope_line:
+    if site.row and not site.scope_line:
         operator = site.row.partition(".")[0].removesuffix("_")
         found = [*coverage.by_row.get(site.row, ()), *coverage.by_operator.get(operator, ())]
-        found = found or list(coverage.by_file.get(source, ()))
     if function in coverage.at_import or not (site.scope_line or found):
         # It has run before any test: what it leaves behind may show in whatever uses the file.
         found += coverage.by_file.get(source, ())

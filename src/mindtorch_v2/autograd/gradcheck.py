@@ -360,7 +360,7 @@ def _check_independent(check: _Check) -> None:
 
 def _drawn_like(output: Any, spread: bool) -> Any:
     """Numbers from [-1, 1) in the shape of `output`: the draws of `torch.testing.make_tensor`. `spread`: not contiguous."""
-    twice = spread and output.dim() > 0 and output.numel() > 1
+    twice = spread and output.numel() > 1
     shape = (*output.shape[:-1], 2 * output.shape[-1]) if twice else output.shape
     made = _op("new_empty")(output.detach(), shape)
     _op("uniform_")(_op("view_as_real")(made) if made.dtype.is_complex else made, -1.0, 1.0)

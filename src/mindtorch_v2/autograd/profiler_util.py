@@ -228,11 +228,11 @@ class EventList(list):
                 event.is_user_annotation,
                 event.overload_name if group_by_overload_name else None,
                 str(event.input_shapes) if group_by_input_shapes else None,
-                *event.stack[: max(group_by_stack_n, 0)],
+                *event.stack[:group_by_stack_n],
             )
             groups.setdefault(key, FunctionEventAvg()).add(event)
         for average in groups.values():
-            average.stack = average.stack[: max(group_by_stack_n, 0)]
+            average.stack = average.stack[:group_by_stack_n]
             average.input_shapes = average.input_shapes if group_by_input_shapes else ""
             average.overload_name = average.overload_name if group_by_overload_name else ""
         return EventList(groups.values(), self._profile_memory, self._with_flops)

@@ -63,7 +63,6 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented) -> None:
         self._is_discrete = is_discrete
         self._event_dim = event_dim
-        super().__init__()
 
     @property
     def is_discrete(self) -> Any:  # type: ignore[override]  # (it follows from its parts)
@@ -120,7 +119,6 @@ class _IndependentConstraint(Constraint):
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
@@ -148,7 +146,6 @@ class MixtureSameFamilyConstraint(Constraint):
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
-        super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
@@ -198,7 +195,6 @@ class _IntegerInterval(Constraint):
     def __init__(self, lower_bound: torch.Tensor | float, upper_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
-        super().__init__()
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
@@ -214,7 +210,6 @@ class _IntegerLessThan(Constraint):
 
     def __init__(self, upper_bound: torch.Tensor | float) -> None:
         self.upper_bound = upper_bound
-        super().__init__()
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value % 1 == 0) & (value <= self.upper_bound)
@@ -230,7 +225,6 @@ class _IntegerGreaterThan(Constraint):
 
     def __init__(self, lower_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
-        super().__init__()
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return (value % 1 == 0) & (value >= self.lower_bound)
@@ -251,7 +245,6 @@ class _GreaterThan(Constraint):
 
     def __init__(self, lower_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
-        super().__init__()
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return self.lower_bound < value
@@ -272,7 +265,6 @@ class _LessThan(Constraint):
 
     def __init__(self, upper_bound: torch.Tensor | float) -> None:
         self.upper_bound = upper_bound
-        super().__init__()
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return value < self.upper_bound
@@ -287,7 +279,6 @@ class _Interval(Constraint):
     def __init__(self, lower_bound: torch.Tensor | float, upper_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
-        super().__init__()
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
@@ -416,7 +407,6 @@ class _Cat(Constraint):
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
         self.dim = dim
-        super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)
@@ -441,7 +431,6 @@ class _Stack(Constraint):
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         self.cseq = _constraints(cseq)
         self.dim = dim
-        super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]  # (it follows from its parts)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from weakref import ref
 
 import mindtorch_v2 as torch
@@ -185,9 +185,8 @@ class _enable_get_lr_call:
     def __init__(self, o: Any) -> None:
         self.o = o
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> None:
         self.o._get_lr_called_within_step = True
-        return self
 
     def __exit__(self, exc_type: Any, exc_value: BaseException | None, traceback: TracebackType | None) -> None:
         self.o._get_lr_called_within_step = False
