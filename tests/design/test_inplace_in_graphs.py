@@ -92,7 +92,7 @@ def _on_the_emulator(program):
 
 @pytest.fixture(scope="module")
 def said():
-    """What each check prints, in one program with the guide's own plug-in."""
+    """The lines that each check prints, in one program with the guide's own plug-in."""
     parts = [PROGRAM, PLUGIN, *(f"print({name!r})\n{check}" for name, check in CHECKS.items())]
     lines = _on_the_emulator("\n".join(parts))
     return dict(zip(lines[::2], lines[1::2], strict=True))

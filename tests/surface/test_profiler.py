@@ -239,7 +239,10 @@ def test_defaults_of_events_and_tables():
 
 def test_operations_are_counted_in_thousands():
     made = EventList(
-        [FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=2_000_000), FunctionEvent(2, "aten::mm", 7, 10.0, 20.0, flops=3)],
+        [
+            FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=2_000_000),
+            FunctionEvent(2, "aten::mm", 7, 10.0, 20.0, flops=3),
+        ],
         with_flops=True,
     )
     assert "2000000.000" in made.table()
