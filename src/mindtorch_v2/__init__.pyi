@@ -371,6 +371,12 @@ def __rshift__(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def __rshift__(input: Tensor, other: _Number) -> Tensor:
     """Python's >>."""
+@overload
+def _assert_async(input: Tensor) -> None:
+    """Raise RuntimeError unless the one element is nonzero."""
+@overload
+def _assert_async(input: Tensor, assert_msg: str) -> None:
+    """Raise RuntimeError(assert_msg) unless nonzero."""
 def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Batch norm of training: the result, the batch's mean and inverse deviation, and memory that only GPUs reserve."""
 def _cast_Byte(input: Tensor, non_blocking: _bool = ...) -> Tensor:

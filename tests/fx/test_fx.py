@@ -151,3 +151,18 @@ def _encoder(causal: bool) -> nn.Module:
             return x + self.out(y.transpose(1, 2).reshape(batch, length, 8))
 
     return nn.Sequential(Attention(), nn.Linear(8, 8), nn.GELU())
+
+
+def test_calls_without_results_stay():
+    """An operator without results is called for its effect: here a check that raises."""
+    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
+
+    module = make_fx(torch.linalg.inv)(torch.eye(2))
+    module.graph.eliminate_dead_code()
+    assert [node.name for node in module.graph.nodes if node.is_impure()] == ["arg0_1", "_linalg_check_errors", "output"]
+    module.recompile()
+    with pytest.raises(torch.linalg.LinAlgError, match="linalg.inv: The diagonal element 1 is zero"):
+        module(torch.zeros(2, 2))
+    for backend in ("eager", "aot_eager", "inductor"):
+        with pytest.raises(torch.linalg.LinAlgError, match="linalg.inv: The diagonal element 2 is zero"):
+            torch.compile(lambda z: torch.linalg.inv(z) + 1, backend=backend)(torch.tensor([[1.0, 0.0], [0.0, 0.0]]))

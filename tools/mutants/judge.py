@@ -92,8 +92,12 @@ def chosen(mutant: Mutant, coverage: Coverage) -> list[Test]:
         operator = site.row.partition(".")[0].removesuffix("_")
         found = [*coverage.by_row.get(site.row, ()), *coverage.by_operator.get(operator, ())]
     if function in coverage.at_import or not (site.scope_line or found):
-        # It has run before any test: what it leaves behind may show in whatever uses the file.
+        # It has run before any test: what it leaves behind may show in whatever uses the file, or, where nothing is called
+        # after the import, in any test of the area.
         found += coverage.by_file.get(source, ())
+        if len(found) < FIRST.tests:
+            near = [file for file in coverage.by_test_file if file.startswith(mutant.area.tests)]
+            found += [test for file in near for test in coverage.by_test_file[file]]
     readers = mutant.area.signatures if not site.scope_line else ()
     found += [test for file in readers for test in coverage.by_test_file.get(file, ())]
 

@@ -406,7 +406,8 @@ def _is_impure(target, impure_random) -> bool:
             return True
         if "default" in target.overloads():
             return _is_impure(target.default, impure_random)
-    if isinstance(target, OpOverload) and target._schema.is_mutable:
+    # An operator without results is called for its effect: an assertion, a check of error codes.
+    if isinstance(target, OpOverload) and (target._schema.is_mutable or not target._schema.returns):
         return True
     if isinstance(target, OpOverload) and impure_random and draws(target):
         return True

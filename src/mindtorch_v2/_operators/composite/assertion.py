@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 @composite(
     "_assert_async(Tensor self) -> ()",
     "Raise RuntimeError unless the one element is nonzero.",
+    bind="function",
     raises_by_values=True,
     samples=[S(1)],
 )
@@ -24,6 +25,7 @@ def _assert_async(self) -> None:
 @composite(
     "_assert_async.msg(Tensor self, str assert_msg) -> ()",
     "Raise RuntimeError(assert_msg) unless nonzero.",
+    bind="function",
     raises_by_values=True,
 )
 def _assert_async_msg(self, assert_msg) -> None:

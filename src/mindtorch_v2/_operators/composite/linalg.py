@@ -52,7 +52,9 @@ def _broadcast(first, second):
     dtypes=_DTYPES,
 )
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
-    return aten.linalg_cholesky(self, upper=upper)
+    factor, info = aten.linalg_cholesky_ex(self, upper=upper)
+    aten._linalg_check_errors(info, "cholesky", is_matrix=self.dim() == 2)
+    return factor
 
 
 @composite(
@@ -86,6 +88,10 @@ def _cholesky_inverse_grad(grad, self, upper, result):
 )
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
     _check_square(self, "cholesky_inverse")
+    if self.numel():
+        missing = self.diagonal(0, -2, -1).eq(0).to(DTYPES["int32"])
+        info = missing.amax(-1) * (missing.argmax(-1) + 1)  # the first zero's place, from 1; 0 for none
+        aten._linalg_check_errors(info.to(DTYPES["int32"]), "cholesky_inverse", is_matrix=self.dim() == 2)
     eye = aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
     return aten.cholesky_solve(eye, self, upper)
 
