@@ -159,7 +159,11 @@ def test_calls_without_results_stay():
 
     module = make_fx(torch.linalg.inv)(torch.eye(2))
     module.graph.eliminate_dead_code()
-    assert [node.name for node in module.graph.nodes if node.is_impure()] == ["arg0_1", "_linalg_check_errors", "output"]
+    assert [node.name for node in module.graph.nodes if node.is_impure()] == [
+        "arg0_1",
+        "_linalg_check_errors",
+        "output",
+    ]
     module.recompile()
     with pytest.raises(torch.linalg.LinAlgError, match="linalg.inv: The diagonal element 1 is zero"):
         module(torch.zeros(2, 2))

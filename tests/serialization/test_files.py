@@ -371,3 +371,16 @@ def test_a_map_of_devices_is_asked_for_its_own_tags_only(monkeypatch):
         ours.load(file, map_location={"cuda:1": "cpu"})
     file.seek(0)
     assert ours.load(file, map_location={"cuda:0": "cpu"}).tolist() == [1, 1]
+
+
+def test_all_is_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
+    """What is synced is the whole file: nothing waits in a buffer of the program."""
+    path, synced = tmp_path / "saved.pt", []
+
+    def sync(descriptor):
+        assert not path.exists()
+        synced.append(os.fstat(descriptor).st_size)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    ours.save({"x": ours.arange(1000)}, path)
+    assert synced[:1] == [path.stat().st_size]

@@ -81,3 +81,108 @@ def test_dense_tensors_are_dense_already():
 )
 def test_results_of_einsum_lie_as_those_of_pytorch(equation, shapes, strides):
     assert torch.einsum(equation, *(torch.ones(shape) for shape in shapes)).stride() == strides
+
+
+def test_open_autocast_blocks_are_counted():
+    assert torch.autocast_increment_nesting() == 1
+    try:
+        assert torch.autocast_increment_nesting() == 2
+        assert torch.autocast_decrement_nesting() == 1
+    finally:
+        assert torch.autocast_decrement_nesting() == 0
+
+
+def test_a_profile_is_entered_as_itself():
+    made = torch.autograd.profiler.profile()
+    with made as entered:
+        torch.ones(2)
+    assert entered is made
+    with torch.autograd.profiler.profile(enabled=False) as entered:
+        torch.ones(2)
+    assert entered is None
+    assert torch.autograd.kineto_available() is False
+    with torch.autograd.profiler.profile(use_cpu=True) as both:
+        torch.ones(2).exp()
+    assert [event.key for event in both.function_events] == ["aten::ones", "aten::exp"]
+
+
+def test_tables_of_profiles_have_a_hundred_lines():
+    from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent
+
+    events = EventList([FunctionEvent(i, f"op{i}", 1, float(i), i + 1.0) for i in range(150)])
+    assert sum(line.lstrip().startswith("op") for line in events.table().splitlines()) == 100
+
+
+def test_the_default_that_every_group_must_give():
+    from mindtorch_v2.optim.optimizer import Optimizer, required
+
+    class Own(Optimizer):
+        def __init__(self, params, lr=required):
+            super().__init__(params, {"lr": lr})
+
+    assert repr(required) == "<required parameter>"
+    p = torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="didn't specify a value of required optimization parameter lr"):
+        Own([p])
+    assert Own([{"params": [p], "lr": 0.5}]).param_groups[0]["lr"] == 0.5
+
+
+def test_angles_at_the_origin_have_no_slope():
+    y, x = torch.zeros(2, requires_grad=True), torch.tensor([0.0, 2.0], requires_grad=True)
+    torch.atan2(y, x).sum().backward()
+    assert y.grad.tolist() == [0.0, 0.5]
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+_DISTRIBUTIONS = {
+    "Bernoulli": lambda D: D.Bernoulli(torch.tensor(0.3)),
+    "Beta": lambda D: D.Beta(torch.tensor(1.0), torch.tensor(2.0)),
+    "Binomial": lambda D: D.Binomial(3, torch.tensor(0.3)),
+    "Categorical": lambda D: D.Categorical(torch.ones(3)),
+    "Cauchy": lambda D: D.Cauchy(torch.tensor(0.0), torch.tensor(1.0)),
+    "ContinuousBernoulli": lambda D: D.ContinuousBernoulli(torch.tensor(0.3)),
+    "Dirichlet": lambda D: D.Dirichlet(torch.ones(3)),
+    "Exponential": lambda D: D.Exponential(torch.tensor(1.0)),
+    "FisherSnedecor": lambda D: D.FisherSnedecor(torch.tensor(1.0), torch.tensor(2.0)),
+    "Gamma": lambda D: D.Gamma(torch.tensor(1.0), torch.tensor(2.0)),
+    "GeneralizedPareto": lambda D: D.GeneralizedPareto(torch.tensor(0.0), torch.tensor(1.0), torch.tensor(0.1)),
+    "Geometric": lambda D: D.Geometric(torch.tensor(0.3)),
+    "Gumbel": lambda D: D.Gumbel(torch.tensor(0.0), torch.tensor(1.0)),
+    "HalfCauchy": lambda D: D.HalfCauchy(torch.tensor(1.0)),
+    "HalfNormal": lambda D: D.HalfNormal(torch.tensor(1.0)),
+    "Independent": lambda D: D.Independent(D.Normal(torch.zeros(3), torch.ones(3)), 1),
+    "InverseGamma": lambda D: D.InverseGamma(torch.tensor(1.0), torch.tensor(2.0)),
+    "Kumaraswamy": lambda D: D.Kumaraswamy(torch.tensor(1.0), torch.tensor(2.0)),
+    "LKJCholesky": lambda D: D.LKJCholesky(3, torch.tensor(1.0)),
+    "Laplace": lambda D: D.Laplace(torch.tensor(0.0), torch.tensor(1.0)),
+    "LogNormal": lambda D: D.LogNormal(torch.tensor(0.0), torch.tensor(1.0)),
+    "LogisticNormal": lambda D: D.LogisticNormal(torch.zeros(3), torch.ones(3)),
+    "LowRankMultivariateNormal": lambda D: D.LowRankMultivariateNormal(torch.zeros(3), torch.ones(3, 1), torch.ones(3)),
+    "MixtureSameFamily": lambda D: D.MixtureSameFamily(D.Categorical(torch.ones(3)), D.Normal(torch.zeros(3), 1.0)),
+    "Multinomial": lambda D: D.Multinomial(4, torch.ones(3)),
+    "MultivariateNormal": lambda D: D.MultivariateNormal(torch.zeros(3), torch.eye(3)),
+    "NegativeBinomial": lambda D: D.NegativeBinomial(3, torch.tensor(0.3)),
+    "Normal": lambda D: D.Normal(torch.tensor(0.0), torch.tensor(1.0)),
+    "OneHotCategorical": lambda D: D.OneHotCategorical(torch.ones(3)),
+    "Pareto": lambda D: D.Pareto(torch.tensor(1.0), torch.tensor(1.0)),
+    "Poisson": lambda D: D.Poisson(torch.tensor(1.0)),
+    "RelaxedBernoulli": lambda D: D.RelaxedBernoulli(torch.tensor(1.0), torch.tensor(0.3)),
+    "RelaxedOneHotCategorical": lambda D: D.RelaxedOneHotCategorical(torch.tensor(1.0), torch.ones(3)),
+    "StudentT": lambda D: D.StudentT(torch.tensor(1.0)),
+    "Uniform": lambda D: D.Uniform(torch.tensor(0.0), torch.tensor(1.0)),
+    "VonMises": lambda D: D.VonMises(torch.tensor(0.0), torch.tensor(1.0)),
+    "Weibull": lambda D: D.Weibull(torch.tensor(1.0), torch.tensor(1.0)),
+    "Wishart": lambda D: D.Wishart(torch.tensor(3.0), torch.eye(3)),
+}
+
+
+@pytest.mark.parametrize("name", _DISTRIBUTIONS)
+def test_expanded_sizes_may_be_a_list(name):
+    made = _DISTRIBUTIONS[name](torch.distributions)
+    wide = made.expand([2, 3])
+    assert type(wide) is type(made)
+    assert (wide.batch_shape, wide.event_shape) == (torch.Size([2, 3]), made.event_shape)
+    assert isinstance(wide.batch_shape, torch.Size)
+    sample = wide.sample([4])
+    assert sample.shape == (4, 2, 3, *made.event_shape)
+    torch.testing.assert_close(wide.log_prob(sample)[1, 1, 2], made.log_prob(sample[1, 1, 2]))
