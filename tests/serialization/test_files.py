@@ -374,7 +374,7 @@ def test_a_map_of_devices_is_asked_for_its_own_tags_only(monkeypatch):
 
 
 def test_all_is_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
-    """What is synced is the whole file: nothing waits in a buffer of the program."""
+    """The whole file is synced: nothing waits in a buffer of the program."""
     path, synced = tmp_path / "saved.pt", []
 
     def sync(descriptor):

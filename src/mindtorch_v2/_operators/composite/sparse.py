@@ -34,7 +34,7 @@ def _only(schema, doc, expected, grad=None) -> None:
         _refuse(name, expected, self)
 
     body.__module__ = __name__
-    composite(schema, doc, bind="method", explicit=True, grad=grad)(body)
+    composite(schema, doc, bind="method", explicit=True, grad=grad, samples=None)(body)
 
 
 # ---- making them ----
@@ -127,12 +127,12 @@ _only("row_indices(Tensor(a) self) -> Tensor(a)", "The row of each value of a cs
 _only("is_coalesced(Tensor self) -> bool", "Whether the coordinates are sorted and distinct.", "sparse coordinate")
 
 
-@composite("sparse_dim(Tensor self) -> int", "Number of sparse dimensions.", bind="method", explicit=True)
+@composite("sparse_dim(Tensor self) -> int", "Number of sparse dimensions.", bind="method", explicit=True, samples=None)
 def sparse_dim(self: Tensor) -> int:
     return 0
 
 
-@composite("dense_dim(Tensor self) -> int", "Number of dense dimensions.", bind="method", explicit=True)
+@composite("dense_dim(Tensor self) -> int", "Number of dense dimensions.", bind="method", explicit=True, samples=None)
 def dense_dim(self: Tensor) -> int:
     return self.dim()
 
@@ -148,6 +148,7 @@ declare(
     "coalesce(Tensor(a) self) -> Tensor(a)",
     "The same tensor with sorted and distinct coordinates; values at equal ones are added.",
     bind="method",
+    samples=None,
 )
 def coalesce(self: Tensor) -> Tensor:
     if self.layout != _C.sparse_coo:
@@ -205,6 +206,7 @@ declare(
     "to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor",
     "The elements that are not zero as a coordinate tensor with this many sparse dimensions.",
     bind="method",
+    samples=None,
 )
 def to_sparse_dims(self: Tensor, sparse_dim: int) -> Tensor:
     if self.layout == _C.sparse_coo:
@@ -220,6 +222,7 @@ def to_sparse_dims(self: Tensor, sparse_dim: int) -> Tensor:
     "to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor",
     "The elements that are not zero, in a sparse layout: coordinates unless `layout` says otherwise.",
     bind="method",
+    samples=None,
 )
 def to_sparse(
     self: Tensor,
@@ -240,13 +243,21 @@ for _short in ("csr", "csc"):
     )
 
 
-@composite("to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor", "The matrix compressed by rows.", bind="method")
+@composite(
+    "to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor",
+    "The matrix compressed by rows.",
+    bind="method",
+    samples=None,
+)
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return self if self.layout == _C.sparse_csr else aten._to_sparse_csr(self, dense_dim)
 
 
 @composite(
-    "to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor", "The matrix compressed by columns.", bind="method"
+    "to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor",
+    "The matrix compressed by columns.",
+    bind="method",
+    samples=None,
 )
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return self if self.layout == _C.sparse_csc else aten._to_sparse_csc(self, dense_dim)

@@ -35,6 +35,7 @@ class Row(NamedTuple):
     nondiff: tuple[int, ...]  # numbers of the outputs that never require grad
     meta: Rule | Callable | None  # the shape rule; None where the kernel or the body makes its own results
     samples: tuple[Sample, ...]
+    schema_call: bool  # whether a call for the derived tests may be made from the schema where there are no samples
     dtypes: str
     method_only: bool
     facts: Facts
@@ -91,7 +92,7 @@ def _define(
     functional: str = "",
     out_overload: str = "",
     meta: Rule | Callable | None = None,
-    samples: Iterable[Sample] = (),
+    samples: Iterable[Sample] | None = (),
     dtypes: str = "floating",
     method_only: bool = False,
     body: Callable | None = None,
@@ -138,7 +139,8 @@ def _define(
         grad=grad,
         nondiff=nondiff,
         meta=meta,
-        samples=tuple(samples),
+        samples=tuple(samples or ()),
+        schema_call=samples is not None,
         dtypes=dtypes,
         method_only=method_only,
         facts=facts,
@@ -174,7 +176,7 @@ def op(
     alias: str = "",
     functional: str = "",
     out_overload: str = "",
-    samples: Iterable[Sample] = (),
+    samples: Iterable[Sample] | None = (),
     dtypes: str = "floating",
     node: str | None = None,
     meta_kernel: Callable | None = None,
@@ -197,7 +199,7 @@ def op(
         functional: what of it torch.nn.functional has: ``"gelu"``, ``"relu(input, inplace=False) relu_"``; see
             ``_operators/functional.py``.
         out_overload: the name of the `out=` overload where it is not out.
-        samples: calls for the derived tests; ``dtypes`` is what they are swept over.
+        samples: calls for the derived tests; ``dtypes`` is what they are swept over. None: nor can one be made from the schema.
         meta_kernel: for operators without a shape rule, a Python function that returns meta tensors.
         method_only: PyTorch has no operator of that name or schema, only the method.
         unmarked: arguments that PyTorch's schema keeps quiet about, although they are written or aliased.
@@ -263,7 +265,7 @@ def composite(
     alias: str = "",
     functional: str = "",
     out_overload: str = "",
-    samples: Iterable[Sample] = (),
+    samples: Iterable[Sample] | None = (),
     dtypes: str = "floating",
     node: str | None = None,
     **facts: Unpack[FactWords],
@@ -318,6 +320,7 @@ def declare(
         bind=bind,
         grad=grad,
         nondiff=nondiff,
+        samples=None,
         words=facts,
     )
 

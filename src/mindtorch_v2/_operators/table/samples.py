@@ -57,20 +57,13 @@ _BY_NAME: dict[str, Any] = {
 }
 
 
-# Operators of sparse tensors, which a call made from a schema does not have; tests/sparse is about them.
-_OF_SPARSE_TENSORS = frozenset(
-    "indices values crow_indices col_indices ccol_indices row_indices is_coalesced sparse_dim dense_dim coalesce "
-    "to_sparse.sparse_dim to_sparse to_sparse_csr to_sparse_csc sparse_mask".split()
-)
-
-
 def samples_of(row: Any) -> tuple[Sample, ...]:
     """The row's samples; for a row without any, one call that is made from its schema, if that can be done.
 
     Internal rows are left out: they trust their callers, and PyTorch's may crash on arguments that do not belong together. So
-    are those of sparse tensors.
+    are rows with `samples=None`, those of sparse tensors.
     """
-    if row.samples or row.name.startswith("_") or "backward" in row.name or row.name in _OF_SPARSE_TENSORS:
+    if row.samples or row.name.startswith("_") or "backward" in row.name or not row.schema_call:
         return row.samples
     values = []
     for argument in row.handle.arguments:
