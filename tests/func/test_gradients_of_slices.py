@@ -95,3 +95,29 @@ def test_a_slice_after_the_other(name: str) -> None:
         expected = [gradients(*each) for each in zip(*slices, strict=True)]
         for got, parts in zip(found, zip(*expected, strict=True), strict=True):
             torch.testing.assert_close(got, torch.stack(parts), rtol=1e-9, atol=1e-11)
+
+
+def test_matrices_and_vectors_on_the_right_side() -> None:
+    """`b` of one dimension less than `a` is a batch of vectors only where their sizes say so."""
+    a = _values(N, 2, 3, 3) + 3 * torch.eye(3, dtype=torch.float64)
+    for shape in ((3, 4), (2, 3), (3,), (2, 3, 4)):
+        b = _values(N, *shape, start=0.9)
+        expected = torch.stack([torch.linalg.solve(x, y) for x, y in zip(a, b, strict=True)])
+        torch.testing.assert_close(torch.func.vmap(torch.linalg.solve)(a, b), expected)
+
+
+@pytest.mark.parametrize("dims", [(0, 0, None, 0), (0, 0, None, None), (None, 0, None, 0)])
+def test_backward_of_root_mean_squares(dims: tuple[int | None, ...]) -> None:
+    def backward(g: Any, x: Any, r: Any, w: Any) -> Any:
+        scale = x.square().mean(-1, True).rsqrt() if r is None else r
+        return torch.ops.aten._fused_rms_norm_backward(g, x, (4,), scale, w, [True, True])
+
+    shapes = [(2, 4), (2, 4), None, (4,)]
+    args = [
+        None if shape is None else _values(*(() if dim is None else (N,)), *shape, start=1.0 + place)
+        for place, (shape, dim) in enumerate(zip(shapes, dims, strict=True))
+    ]
+    found = torch.func.vmap(backward, in_dims=dims)(*args)
+    rows = [[each if dim is None else each[n] for each, dim in zip(args, dims, strict=True)] for n in range(N)]
+    for got, parts in zip(found, zip(*(backward(*row) for row in rows), strict=True), strict=True):
+        torch.testing.assert_close(got, torch.stack(parts))

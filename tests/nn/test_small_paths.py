@@ -76,3 +76,28 @@ def test_lengths_of_sequences(shape: tuple[int, ...], length: int) -> None:
     assert _get_seq_len(torch.ones(shape), False) == length
     turned = torch.ones(shape) if len(shape) == 2 else torch.ones(shape).transpose(0, 1)
     assert _get_seq_len(turned, True) == length
+
+
+def test_norms_in_another_dtype() -> None:
+    x = torch.tensor([3.0, 4.0])
+    for p in ("fro", 2, None, 1, float("inf")):
+        assert x.norm(p, dtype=torch.float64).dtype == torch.float64
+        assert torch.norm(x, p, dim=0, dtype=torch.float64).dtype == torch.float64
+
+
+def test_norms_of_batches_without_a_bias_are_converted() -> None:
+    with_bias, without = nn.BatchNorm1d(2), nn.BatchNorm1d(2, bias=False)
+    nn.init.constant_(with_bias.bias, 0.5)
+    made = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(with_bias, without))
+    assert made[0].bias is with_bias.bias
+    assert made[0].weight is with_bias.weight
+    assert made[1].bias is None
+    assert made[1].weight is without.weight
+    assert isinstance(made[1], nn.SyncBatchNorm)
+
+
+def test_means_over_volumes_are_made_in_single_precision() -> None:
+    x = torch.ones(1, 4, 4, 4, dtype=torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert F.avg_pool3d(x, 2).dtype == torch.float32
+        assert F.avg_pool2d(x[0], 2).dtype == torch.bfloat16

@@ -87,3 +87,13 @@ def test_a_plain_step_is_one_pass_over_all_parameters(name):
     with _Named() as seen:
         getattr(torch.optim, name)(ps, lr=0.1, foreach=False).step()
     assert not [each for each in seen.names if "_fused_" in each]
+
+
+def test_complex_parameters_are_seen_as_pairs():
+    from mindtorch_v2.optim.optimizer import _view_as_real
+
+    params = [torch.ones(2, dtype=torch.complex64), torch.ones(3)]
+    grads, sums = [each.clone() for each in params], [each.clone() for each in params]
+    _view_as_real(params, grads, sums)
+    for column in (params, grads, sums):
+        assert [tuple(each.shape) for each in column] == [(2, 2), (3,)]

@@ -1,5 +1,6 @@
 """Small parts of the torch namespace: what the machine is, memory that shows when it is read, denormal numbers."""
 
+import gc
 import math
 import subprocess
 import sys
@@ -186,3 +187,11 @@ def test_expanded_sizes_may_be_a_list(name):
     sample = wide.sample([4])
     assert sample.shape == (4, 2, 3, *made.event_shape)
     torch.testing.assert_close(wide.log_prob(sample)[1, 1, 2], made.log_prob(sample[1, 1, 2]))
+
+
+def test_the_import_leaves_the_garbage_collector_as_it_was():
+    assert gc.isenabled()
+    for before in ("enable", "disable"):
+        program = f"import gc; gc.{before}(); import mindtorch_v2; print(gc.isenabled())"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == [str(before == "enable")]

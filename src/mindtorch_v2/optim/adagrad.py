@@ -73,7 +73,7 @@ def adagrad(
             param.add_(torch.sparse_coo_tensor(indices, slopes / scale, grad.shape), alpha=-_get_value(clr))
             continue
         target, grad, state_sum = as_real(param, grad, state_sum)
-        state_sum.addcmul_(grad, grad, value=1)
+        state_sum.addcmul_(grad, grad)
         std = state_sum.sqrt() + eps if differentiable else state_sum.sqrt().add_(eps)
         target.addcdiv_(grad, std, value=-_get_value(clr))
 
