@@ -3,31 +3,14 @@
 Its examples run as programs of `torch`. Those of AscendC need a device: tests/npu/on_emulator/test_ascendc.py has them.
 """
 
-import subprocess
-import sys
-import textwrap
-
 import pytest
+from programs import lines_of
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dispatch.keys import DispatchKey
 from mindtorch_v2._dispatch.registry import _dispatch_key_from_string
 from mindtorch_v2.autograd import Function
 from mindtorch_v2.library import CustomOpHandle, Library
-
-
-def run(program):
-    """The lines that a program prints, in which `torch` is this package."""
-    said = subprocess.run(
-        [sys.executable, "-m", "mindtorch_v2", "-"],
-        input=textwrap.dedent(program),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said.stderr
-    return said.stdout.splitlines()
-
 
 OLD_AND_NEW_STYLE = """
 import torch
@@ -73,7 +56,7 @@ print(output.tolist(), x.grad.tolist(), y.grad.tolist(), MyReLU._new_style, MyMu
 
 
 def test_functions_of_both_styles():
-    assert run(OLD_AND_NEW_STYLE) == ["[0.0, 2.0] [0.0, 1.0]", "[6.0] [3.0] [2.0] False True"]
+    assert lines_of(OLD_AND_NEW_STYLE) == ["[0.0, 2.0] [0.0, 1.0]", "[6.0] [3.0] [2.0] False True"]
 
 
 def test_a_context_says_what_is_saved_written_and_not_differentiable():
@@ -172,7 +155,7 @@ print(torch.ops.myops.other(torch.ones(1), torch.ones(1)).tolist())
 
 
 def test_a_library_defines_operators_and_registers_kernels():
-    assert run(LIBRARY) == ["[3.0, 3.0]", "npu [3.0, 3.0]", "torch.Size([3])", "[0.0]"]
+    assert lines_of(LIBRARY) == ["[3.0, 3.0]", "npu [3.0, 3.0]", "torch.Size([3])", "[0.0]"]
 
 
 @pytest.mark.parametrize("kind", ["DEF", "FRAGMENT", "IMPL"])
@@ -241,7 +224,7 @@ print(scaled_add(x, y).device.type)
 
 
 def test_an_operator_from_a_function_with_everything_that_is_registered_for_it():
-    assert run(CUSTOM_OP) == [
+    assert lines_of(CUSTOM_OP) == [
         "[3.0, 3.0] [1.0, 1.0] [2.0, 2.0]",
         "myops::scaled_add(Tensor x, Tensor y, float scale=1.) -> Tensor",
         "torch.Size([3])",

@@ -7,29 +7,16 @@ part is in the tests of that part; here stand the document's names, rules and ex
 import pathlib
 import subprocess
 import sys
-import textwrap
 import warnings
 
 import mindspore_stand_in
 import pytest
+from programs import lines_of
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dispatch import registry
 from mindtorch_v2._dispatch.keys import DispatchKey
 from mindtorch_v2.status import OP_STATUS
-
-
-def run(program):
-    said = subprocess.run(
-        [sys.executable, "-m", "mindtorch_v2", "-"],
-        input=textwrap.dedent(program),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said.stderr
-    return said.stdout.splitlines()
-
 
 # ---- tensor and storage ----
 
@@ -176,7 +163,7 @@ print(y.grad.abs().sum() > 0)
 
 
 def test_operators_and_composites_are_registered_by_decorators():
-    assert run(EXAMPLES) == ["tensor(True)"]
+    assert lines_of(EXAMPLES) == ["tensor(True)"]
 
 
 def test_contexts_turn_keys_on_and_off():
@@ -299,7 +286,7 @@ def test_bert_learns():
         losses.append(loss.item())
     print(losses[-1] < losses[0] / 4)
     """
-    assert run(program)[-1] == "True"
+    assert lines_of(program)[-1] == "True"
 
 
 def test_the_documents_command_says_what_it_needs(tmp_path):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from reference import is_reference
@@ -29,3 +30,16 @@ def run(script: Path, *arguments: object, threads: int = 2) -> subprocess.Comple
         timeout=900,
         check=False,
     )
+
+
+def lines_of(program: str) -> list[str]:
+    """The lines that the text of a program prints, in which `torch` is this package; it has to end well."""
+    said = subprocess.run(
+        [sys.executable, "-m", "mindtorch_v2", "-"],
+        input=textwrap.dedent(program),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    return said.stdout.splitlines()
