@@ -369,6 +369,10 @@ class TypedStorage:
         """This storage, or a copy of it, on `device`."""
         return self._like(self._untyped_storage.to(device=device, non_blocking=non_blocking))
 
+    def npu(self, device: Device | None = None, non_blocking: bool = False) -> TypedStorage:
+        """This storage, or a copy of it, on an NPU: the current one unless `device` names one."""
+        return self._like(self._untyped_storage.npu(device, non_blocking))
+
     def is_pinned(self, device: Device | None = None) -> bool:
         """Whether the memory is page-locked."""
         return self._untyped_storage.is_pinned(device)

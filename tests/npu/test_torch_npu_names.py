@@ -26,8 +26,8 @@ def test_quantised_types_are_names_and_numbers() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "npu.stop_device", "npu.MemPool", "npu.memory._record_memory_history", "contrib.module.ROIAlign",
-        "contrib.function.roll", "utils.npu_combine_tensors", "profiler.dynamic_profile.step",
+        "npu.stop_device", "npu.MemPool", "npu.memory._record_memory_history", "contrib.module.PSROIPool",
+        "contrib.function.npu_fused_attention", "utils.npu_combine_tensors", "profiler.dynamic_profile.step",
         "multiprocessing.reductions.rebuild_npu_tensor", "utils.cpp_extension.NpuExtension", "HiFloat8Tensor.to_hifloat8",
     ],
 )  # fmt: skip

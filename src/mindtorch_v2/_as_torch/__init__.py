@@ -31,6 +31,8 @@ _OWN = {"torch": _PACKAGE, "functorch": f"{_PACKAGE}._functorch.names"}
 # Names beside torch that Ascend's programs import, and what stands for them where nothing of the name is installed. Libraries
 # take the presence of torch_npu for that of its fused kernels, so that it has a switch of its own, MINDTORCH_AS_TORCH_NPU=1.
 _COMPANIONS = {"torchair": "mindtorch_v2.torchair", "torch_npu": "mindtorch_v2.npu.torch_npu"}
+# Modules of torch_npu that stand elsewhere here.
+_ELSEWHERE = {"torch_npu.npu": "mindtorch_v2.npu", "torch_npu.dynamo.torchair": "mindtorch_v2.torchair"}
 NPU_VARIABLE = "MINDTORCH_AS_TORCH_NPU"
 
 
@@ -135,7 +137,7 @@ class TorchFinder:
                     name=fullname,
                 )
             return None
-        own_name = own_root + fullname[len(root) :]
+        own_name = _own_name(fullname, root, own_root)
         spec: Any = _own_spec(own_name)
         if spec is None:  # the import system then says that it is missing, by the name that was asked for
             return None
@@ -210,6 +212,14 @@ def _stands_in(root, own_root) -> bool:
     if root == "torch_npu" and os.environ.get(NPU_VARIABLE) != "1":
         return False
     return not _is_installed(root)
+
+
+def _own_name(fullname, root, own_root) -> str:
+    """The name that a module has here."""
+    for theirs, ours in _ELSEWHERE.items():
+        if fullname == theirs or fullname.startswith(theirs + "."):
+            return ours + fullname[len(theirs) :]
+    return own_root + fullname[len(root) :]
 
 
 def _own_spec(own_name):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _C
+from .above import above
 
 
 class UntypedStorage(_C.StorageBase):
@@ -44,7 +45,7 @@ class UntypedStorage(_C.StorageBase):
     def tolist(self) -> list[int]:
         if self.device.type == "meta":
             raise NotImplementedError("Not available for 'meta' device type")
-        return list(memoryview(self))
+        return list(memoryview(self.cpu()))
 
     def clone(self) -> UntypedStorage:
         return UntypedStorage(self.nbytes(), device=self.device).copy_(self)
@@ -54,11 +55,22 @@ class UntypedStorage(_C.StorageBase):
 
     def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
         device = _C.device(device)
-        if device.type == self.device.type:
+        if device.type in ("cpu", "meta"):
+            device = _C.device(device.type)
+        elif device.index is None:
+            device = _C.device(device.type, above.device_module(device.type).current_device())
+        if device == self.device:
             return self
         if self.device.type == "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        return UntypedStorage(self.nbytes(), device=device)
+        made = UntypedStorage(self.nbytes(), device=device)
+        if device.type == "meta":
+            return made
+        source = self.cpu() if device.type != "cpu" else self  # devices do not copy from each other
+        return made.copy_(source, non_blocking)
+
+    def npu(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        return self.to(device="npu" if device is None else _C.device(device), non_blocking=non_blocking)
 
     def fill_(self, value: int) -> UntypedStorage:
         if self.nbytes():

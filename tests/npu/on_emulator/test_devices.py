@@ -1,5 +1,7 @@
 """Two devices: guards, copies between them, their own streams, memory and generators. Run with --devices 2."""
 
+import pathlib
+
 import pytest
 
 import mindtorch_v2 as torch
@@ -81,3 +83,23 @@ def test_a_graph_of_another_device_is_dropped_once_it_is_done() -> None:
         graph.replay()
     graph.reset()
     assert y[-1].item() == 31.0
+
+
+def test_storages_take_their_bytes_along() -> None:
+    x = torch.arange(1.0, 4.0)
+    storage = x.untyped_storage()
+    first = storage.to(device="npu")
+    assert first.device == torch.device("npu:0") and first.tolist() == storage.tolist()
+    second = first.to(device="npu:1")
+    assert second.device == torch.device("npu:1") and second.cpu().tolist() == storage.tolist()
+    assert second.to(device="npu:1") is second and storage.to(device="cpu") is storage
+    assert x.storage().npu().tolist() == [1, 2, 3]
+
+
+def test_a_file_is_loaded_to_where_it_was_and_to_elsewhere(tmp_path: pathlib.Path) -> None:
+    x = torch.arange(6.0).reshape(2, 3).npu(1)
+    torch.save({"whole": x, "part": x[:, 1:]}, tmp_path / "file.pt")
+    for map_location, device in ((None, "npu:1"), ("npu:0", "npu:0"), ({"npu:1": "npu:0"}, "npu:0"), ("cpu", "cpu")):
+        found = torch.load(tmp_path / "file.pt", map_location=map_location)
+        assert {str(each.device) for each in found.values()} == {device}
+        assert torch.equal(found["whole"].cpu(), x.cpu()) and torch.equal(found["part"].cpu(), x.cpu()[:, 1:])

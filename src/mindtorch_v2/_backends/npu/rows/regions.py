@@ -1,0 +1,64 @@
+"""Regions of feature maps, read as small maps of one size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...._core.dtype import DTYPES
+from ...._operators.table import aten, composite, namespace
+from .checks import require, wide
+
+npu = namespace("npu")
+_AT_ONCE = 1 << 24  # numbers of the maps that regions read together
+
+
+def _shares(start: Any, length: Any, cells: int, samples: int, size: int) -> Any:
+    """How much of each row (column) of a map a cell of a region is: (regions, cells, size), samples averaged."""
+    steps = (aten.arange(cells * samples, device=start.device) + 0.5) / (cells * samples)
+    at = start.unsqueeze(1) + length.unsqueeze(1) * steps
+    inside = ((at >= -1) & (at <= size)).to(at.dtype)
+    at = at.clamp(0, size - 1)
+    places = aten.arange(size, device=start.device)
+    share = (1 - (at.unsqueeze(2) - places).abs()).clamp(0) * inside.unsqueeze(2)
+    return share.reshape(-1, cells, samples, size).mean([2])
+
+
+@composite(
+    "npu::npu_roi_align(Tensor self, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, int sample_num, int "
+    "roi_end_mode) -> Tensor",
+    "Regions (image, x1, y1, x2, y2) of maps read as pooled_height x pooled_width means of sample_num x sample_num points each, between "
+    "pixels; with roi_end_mode 3 half a pixel earlier, with 0 at least one pixel large.",
+)
+def npu_roi_align(
+    self: Any,
+    rois: Any,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sample_num: int,
+    roi_end_mode: int,
+) -> Any:
+    operator = "npu_roi_align"
+    require(roi_end_mode in (0, 3), operator, f"roi_end_mode must be 0 or 3, but it is {roi_end_mode}")
+    require(sample_num > 0, operator, f"sample_num must be positive, but it is {sample_num}")
+    require(
+        rois.dim() == 2 and rois.shape[1] == 5,
+        operator,
+        f"rois must have the sizes (n, 5), but they have {list(rois.shape)}",
+    )
+    image, *corners = aten.unbind(wide(rois.detach()), 1)
+    x1, y1, x2, y2 = (each * spatial_scale - (0.5 if roi_end_mode == 3 else 0.0) for each in corners)
+    width, height = x2 - x1, y2 - y1
+    if roi_end_mode == 0:
+        width, height = width.clamp_min(1), height.clamp_min(1)
+    maps, image = wide(self), image.to(DTYPES["int64"])
+    down = _shares(y1, height, pooled_height, sample_num, self.shape[2]).to(maps.dtype)
+    across = _shares(x1, width, pooled_width, sample_num, self.shape[3]).to(maps.dtype)
+    step = max(1, _AT_ONCE // max(1, maps[0].numel()))
+    found = []
+    for first in range(0, max(1, rois.shape[0]), step):
+        part = slice(first, first + step)
+        read = aten.index_select(maps, 0, image[part])
+        rows = aten.matmul(down[part].unsqueeze(1), read)
+        found.append(aten.matmul(rows, across[part].unsqueeze(1).transpose(-2, -1)))
+    return aten.cat(found, 0).to(self.dtype)
