@@ -42,6 +42,8 @@ from ._C import (
 )
 from .torch_version import __version__
 from ._as_torch import alias_loaded as _alias_loaded
+from ._as_torch import autoloads as _is_device_backend_autoload_enabled
+from ._as_torch import load_companion as _load_companion
 from ._as_torch import as_torch
 from ._core.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ._core.device import get_default_device, set_default_device
@@ -119,5 +121,6 @@ __all__ = sorted(
     n for n in {*globals(), *_namespace.LAZY_NAMES} if not n.startswith("_") and n not in _builtins.__dict__
 )
 
+_load_companion()
 if _os.environ.get("MINDTORCH_NPU_PRECISION"):
     _importlib.import_module(f"{__name__}.npu.precision").read_environment()

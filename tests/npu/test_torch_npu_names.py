@@ -147,3 +147,64 @@ def test_programs_for_cuda_run_on_npus(tmp_path: pathlib.Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == ["npu:0", "True", "npu:0", "npu:0", "cpu"]
+
+
+@pytest.mark.no_torch
+@pytest.mark.skipif(not (libraries.EMULATOR / "lib64" / "libascendcl.so").exists(), reason="the emulator is not built")
+@pytest.mark.parametrize("loaded", [True, False])
+def test_programs_need_not_import_it(loaded: bool, tmp_path: pathlib.Path) -> None:
+    program = """
+import sys
+import torch
+print("torch_npu" in sys.modules, torch._is_device_backend_autoload_enabled())
+import torch_npu.npu.graphs, torch_npu.npu.streams
+import torch_npu.dynamo.torchair, torchair
+print(torch_npu.npu is torch.npu, torch_npu.npu.graphs.NPUGraph is torch.npu.NPUGraph, torch_npu.dynamo.torchair is torchair)
+g = torch.Generator("cuda")
+print(torch.randn(2, device="cuda").device, g.device, isinstance(g, torch.Generator), torch.cuda.current_stream("cuda:0").device)
+"""
+    (tmp_path / "program.py").write_text(program)
+    command = [
+        sys.executable,
+        "-m",
+        "mindtorch_v2.npu",
+        "emulate",
+        "--",
+        sys.executable,
+        "-m",
+        "mindtorch_v2",
+        "program.py",
+    ]
+    switches = {"MINDTORCH_AS_TORCH_NPU": "1", "TORCH_TRANSFER_TO_NPU": "1"}
+    if not loaded:
+        switches["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    environment = {**os.environ, **switches, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines() == [f"{loaded} {loaded}", "True True True", "npu:0 npu:0 True npu:0"]
+
+
+def test_cases_are_made_for_dtypes_and_formats() -> None:
+    class Case(torch_npu.testing.testcase.TestCase):
+        @torch_npu.testing.decorator.Dtypes(torch.float32, torch.int32)
+        @torch_npu.testing.decorator.Formats(2, 29)
+        def test_made(self, dtype, npu_format):
+            self.assertExpectedInline(f"{dtype} {npu_format}", f"{dtype} {npu_format}")
+
+    made = torch_npu.testing.decorator.instantiate_tests(Case)
+    names = sorted(name for name in vars(made) if name.startswith("test_"))
+    assert names == [f"test_made_{dtype}_{number}" for dtype in ("float32", "int32") for number in (2, 29)]
+    made("test_made_int32_29").debug()
+    with pytest.raises(AssertionError):
+        made("test_made_int32_29").assertExpectedInline("one", "other")
+    with pytest.raises(RuntimeError, match="dtypes were expected"):
+        torch_npu.testing.decorator.Dtypes("float32")
+    here, there = torch_npu.testing.common_utils.create_dtype_tensor((3, 4), torch.float16, no_zero=True, device="cpu")
+    assert torch.equal(here, there) and here.dtype == torch.float16 and bool((here != 0).all())
+    assert torch_npu.testing.common_utils.create_dtype_tensor((5,), torch.bool, device="cpu")[0].dtype == torch.bool
+    state = torch.get_rng_state()
+    with torch_npu.testing.common_utils.freeze_rng_state():
+        torch.rand(3)
+    assert torch.equal(state, torch.get_rng_state())

@@ -78,7 +78,20 @@ def as_torch() -> None:
         )
     if not is_torch():
         sys.meta_path.insert(0, TorchFinder())
+        if _PACKAGE in sys.modules:
+            load_companion()
     os.environ[VARIABLE] = "1"
+
+
+def autoloads() -> bool:
+    """Whether `import torch` imports what back ends bring beside it: unless TORCH_DEVICE_BACKEND_AUTOLOAD=0 says no."""
+    return os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1"
+
+
+def load_companion() -> None:
+    """Import our torch_npu at the end of `import torch`, where programs are to find it and `torch` means this package."""
+    if is_torch() and autoloads() and _stands_in("torch_npu", _COMPANIONS["torch_npu"]):
+        importlib.import_module("torch_npu")
 
 
 def alias_loaded() -> None:

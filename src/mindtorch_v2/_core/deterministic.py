@@ -32,6 +32,11 @@ def fills_uninitialized_memory() -> bool:
     return _state["fill"]
 
 
+def fills_new_memory() -> bool:
+    """Whether new memory is filled at present."""
+    return _state["on"] and _state["fill"]
+
+
 def are_deterministic_algorithms_enabled() -> bool:
     """The value that ``use_deterministic_algorithms`` was last given."""
     return _state["on"]

@@ -6,7 +6,6 @@ python -m mindtorch_v2.npu doctor                           what this host has, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Self, TYPE_CHECKING
 
 import contextlib
@@ -41,7 +40,7 @@ from mindtorch_v2._backends.npu.stream import (
     set_stream,
 )
 
-from . import _recovery, amp, memory, mstx, npu_config, precision, random, utils
+from . import _recovery, amp, graphs, memory, mstx, npu_config, precision, random, streams, utils
 from ._absent import NAMES as _ABSENT
 from ._typed import (
     BFloat16Tensor,
@@ -85,7 +84,7 @@ from .random import (
 )
 from .switches import *
 from .switches import __all__ as _SWITCHES
-from .utils import get_soc_version
+from .utils import StreamContext, get_soc_version
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
@@ -134,6 +133,7 @@ __all__ = [
     "get_rng_state_all",
     "get_soc_version",
     "graph",
+    "graphs",
     "graph_pool_handle",
     "graph_task_group_begin",
     "graph_task_group_end",
@@ -177,6 +177,7 @@ __all__ = [
     "set_rng_state_all",
     "set_stream",
     "stream",
+    "streams",
     "synchronize",
     "tensor_ptr",
     "utils",
@@ -251,22 +252,9 @@ class device(contextlib.AbstractContextManager):
         _runtime.get().set_device(self.before)
 
 
-@contextlib.contextmanager
-def stream(stream: Any) -> Iterator[None]:
+def stream(stream: Any) -> StreamContext:
     """Send this thread's work to a stream for the length of a `with` block; None changes nothing."""
-    if stream is None:
-        yield
-        return
-    index, before = current_device(), current_stream(stream.device_index)
-    set_stream(stream)
-    try:
-        yield
-    finally:
-        set_stream(before)
-        _runtime.get().set_device(index)
-
-
-StreamContext = stream
+    return StreamContext(stream)
 
 
 class device_of(device):

@@ -16,6 +16,23 @@ matmul = _settings.matmul
 conv = _settings.conv
 aclnn = types.SimpleNamespace(allow_hf32=True, version=None)
 _options: dict = {}
+# The values that options of CANN's operators can have; the others take any.
+_VALUES = {
+    "ACL_OP_COMPILER_CACHE_MODE": ("enable", "disable", "force"),
+    "ACL_OP_DEBUG_LEVEL": ("0", "1", "2", "3", "4"),
+    "ACL_OP_SELECT_IMPL_MODE": ("high_precision", "high_performance"),
+    "ACL_PRECISION_MODE": (
+        "allow_fp32_to_fp16",
+        "allow_fp32_to_bf16",
+        "allow_mix_precision",
+        "allow_mix_precision_fp16",
+        "allow_mix_precision_bf16",
+        "cube_fp16in_fp32out",
+        "force_fp16",
+        "force_fp32",
+        "must_keep_origin_dtype",
+    ),
+}
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
@@ -36,9 +53,20 @@ def is_jit_compile_false() -> bool:
 
 
 def set_option(option: dict[str, Any]) -> None:
-    """Keep options, a dictionary of names and values; TypeError for anything else. "jitCompile" may only be "disable"."""
+    """Keep options, a dictionary of names and values. "jitCompile" may only be "disable".
+
+    Raises:
+        TypeError: it is no dictionary.
+        ValueError: an option has a value that it cannot have.
+    """
     if not isinstance(option, dict):
         raise TypeError(f"npu option must be a dict, not {type(option).__name__}")
+    for name, value in option.items():
+        allowed = _VALUES.get(name)
+        if allowed is not None and str(value) not in allowed:
+            raise ValueError(f"npu option {name} must be one of {', '.join(allowed)}, but it is {value!r}")
+        if name == "ACL_AICORE_NUM" and not str(value).isdecimal():
+            raise ValueError(f"npu option ACL_AICORE_NUM must be a whole number, but it is {value!r}")
     if option.get("jitCompile", "disable") != "disable":
         set_compile_mode(True)
     _options.update(option)

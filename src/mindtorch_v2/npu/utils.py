@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import runtime as _runtime
+from mindtorch_v2._backends.npu import stream as _stream
 
-__all__ = ["get_soc_version", "is_support_inf_nan", "npu_check_overflow"]
+__all__ = ["StreamContext", "get_cann_version", "get_soc_version", "is_support_inf_nan", "npu_check_overflow"]
 
 # The numbers that torch_npu gives the names of chips (its csrc/core/npu/NpuVariables.h, August 2026).
 _CHIPS = {
@@ -26,6 +28,31 @@ def get_soc_version() -> int:
     if name not in _CHIPS:
         raise RuntimeError(f"get_soc_version(): the chip {name!r} has no number; known are {', '.join(_CHIPS)}")
     return _CHIPS[name]
+
+
+class StreamContext(contextlib.AbstractContextManager):
+    """A stream for the length of a `with` block, and the device before it afterwards; None changes nothing."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self._before: list[tuple[int, Any]] = []
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            index = _runtime.get().thread.device
+            self._before.append((index, _stream.current_stream(self.stream.device_index)))
+            _stream.set_stream(self.stream)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.stream is not None:
+            index, before = self._before.pop()
+            _stream.set_stream(before)
+            _runtime.get().set_device(index)
+
+
+def get_cann_version(module: str = "CANN") -> str:
+    """The version of the runtime that CANN brings, "1.15.0" say; RuntimeError without CANN."""
+    return ".".join(map(str, _runtime.get().version()))
 
 
 def is_support_inf_nan() -> bool:

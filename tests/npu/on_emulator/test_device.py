@@ -276,3 +276,39 @@ def test_record_stream_takes_tensors_and_streams_of_one_device() -> None:
         NotImplementedError, match="Could not run 'aten::record_stream' with arguments from the 'CPU' backend"
     ):
         torch.ones(3).record_stream(stream)
+
+
+def test_a_stream_is_found_again_by_its_attributes() -> None:
+    for stream in (torch.npu.Stream(), torch.npu.Stream(priority=-1), torch.npu.default_stream()):
+        again = torch.npu.Stream(
+            stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type
+        )
+        assert again == stream and again.priority == stream.priority
+    wrong = [
+        ({"stream_id": 99999, "device_index": 0}, "npu:0 has no stream with the stream_id 99999"),
+        ({"stream_id": 0, "device_index": 999}, "but device_index is 999"),
+        ({"stream_id": 0, "device_type": 1}, "device_type must be 20, but it is 1"),
+    ]
+    for arguments, text in wrong:
+        with pytest.raises(RuntimeError, match=text):
+            torch.npu.Stream(**arguments)
+
+
+def test_the_time_between_events_waits_for_them() -> None:
+    first, second = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    first.record()
+    torch.ones(64, 64, device="npu").matmul(torch.ones(64, 64, device="npu"))
+    second.record()
+    assert first.elapsed_time(second) >= 0
+
+
+def test_new_memory_is_filled_where_programs_are_to_be_deterministic() -> None:
+    torch.use_deterministic_algorithms(True)
+    try:
+        for dtype in (torch.float32, torch.bfloat16):
+            assert torch.empty(3, dtype=dtype, device="npu").isnan().all()
+        for dtype in (torch.uint8, torch.int32, torch.int64):
+            assert torch.empty_strided((2, 2), (1, 2), dtype=dtype, device="npu").eq(torch.iinfo(dtype).max).all()
+        assert torch.ones(2, device="npu").new_empty(4, dtype=torch.bool).all()
+    finally:
+        torch.use_deterministic_algorithms(False)

@@ -44,6 +44,20 @@ def _pooled(device: int, priority: int) -> int:
         return handle
 
 
+def _known(device: int, stream_id: int) -> tuple[int, int]:
+    """Priority and handle of a stream that was made before; RuntimeError for a number that is none's."""
+    if stream_id == 0:
+        return 0, 0
+    with _lock:
+        for (index, priority), pool in _pools.items():
+            if index == device and stream_id in pool:
+                return priority, stream_id
+    raise RuntimeError(f"torch.npu.Stream: device npu:{device} has no stream with the stream_id {stream_id}")
+
+
+_index = device_index  # parameters have the name
+
+
 class Stream(_stream.Stream):
     """A queue of work on a device, in order in itself and independent of other streams.
 
@@ -52,12 +66,38 @@ class Stream(_stream.Stream):
     Args:
         device: where; None is the current device.
         priority: smaller is more urgent.
+        stream_id, device_index, device_type: another object for a stream that is there, by its own attributes.
+        is_sync_launch: taken for torch_npu's sake; the thread that asks for work hands it to the device, on every stream.
+
+    Raises:
+        RuntimeError: there is no such stream.
     """
 
-    def __init__(self, device: Any = None, priority: int = 0, *, handle: int | None = None) -> None:
-        self.device_index = device_index(device)
+    device_type = 20  # PyTorch's number of the key PrivateUse1, by which torch_npu's streams are told from others
+
+    def __init__(
+        self,
+        device: Any = None,
+        priority: int = 0,
+        *,
+        handle: int | None = None,
+        stream_id: int | None = None,
+        device_index: int | None = None,
+        device_type: int | None = None,
+        is_sync_launch: bool = False,
+    ) -> None:
+        if device_type not in (None, self.device_type):
+            raise RuntimeError(f"torch.npu.Stream: device_type must be {self.device_type}, but it is {device_type}")
+        if device_index is not None:
+            count = state.get().runtime.device_count
+            if not 0 <= device_index < count:
+                raise RuntimeError(f"torch.npu.Stream: there are {count} devices, but device_index is {device_index}")
+            device = device_index
+        self.device_index = _index(device)
         self.priority = priority
-        self.npu_stream = _pooled(self.device_index, priority) if handle is None else handle
+        if stream_id is not None:
+            self.priority, handle = _known(self.device_index, stream_id)
+        self.npu_stream = _pooled(self.device_index, self.priority) if handle is None else handle
 
     @property
     def device(self) -> Any:
@@ -157,11 +197,12 @@ class Event(_stream.Event):
             runtime.check("aclrtSynchronizeEvent", runtime.aclrtSynchronizeEvent(self.npu_event))
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this mark to another; both must be recorded with timing and done."""
+        """Milliseconds from this mark to another; both must be recorded with timing; it waits for the other."""
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if not (self.npu_event and end_event.npu_event):
             raise ValueError("Both events must be recorded before calculating elapsed time.")
+        end_event.synchronize()  # as torch_npu's does
         return state.get().runtime.elapsed(self.npu_event, end_event.npu_event)
 
     def __del__(self) -> None:

@@ -4,6 +4,8 @@
 installed. Its operators are those of `torch.ops.npu` and `torch.ops.atb`.
 """
 
+import os
+
 from mindtorch_v2 import npu, ops, torchair
 from mindtorch_v2._as_torch import TORCH_VERSION as __version__
 from mindtorch_v2._operators.table import rows_of
@@ -58,3 +60,6 @@ HiFloat8Tensor.to_hifloat8 = unavailable_function("torch_npu.HiFloat8Tensor.to_h
 empty_with_swapped_memory = unavailable_function(
     "torch_npu.empty_with_swapped_memory", "torch.empty(..., pin_memory=True) is memory of the host that copies fast"
 )
+
+if os.environ.get("TORCH_TRANSFER_TO_NPU") == "1":
+    from .contrib import transfer_to_npu as _transfer_to_npu

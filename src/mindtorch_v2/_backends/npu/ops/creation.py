@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...._core import deterministic
+from ...._core.dtype import DTYPES, iinfo
 from ...._operators.table import aten
 from ..table import call, kernel
 
@@ -22,7 +25,13 @@ if TYPE_CHECKING:
     alias=True,
 )
 def uninitialised(*arguments: Any) -> None:
-    """The memory is all that was asked for."""
+    """The memory is all that was asked for; with deterministic algorithms NaN, or the largest number, stands in it."""
+    out = arguments[-1]
+    if deterministic.fills_new_memory() and out.numel():
+        dtype = out.dtype
+        if not dtype.is_complex:  # of which the device has none
+            largest = iinfo(dtype).max if not dtype.is_floating_point and dtype != DTYPES["bool"] else True
+            call("aclnnInplaceFillScalar", out, math.nan if dtype.is_floating_point else largest)
 
 
 @kernel("zeros", "zeros_like", "new_zeros")

@@ -24,9 +24,21 @@ _FUNCTIONS = [
     "get_device_module",
     "load",
     "set_default_device",
+    "sparse_bsc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
+    "sparse_coo_tensor",
+    "sparse_csc_tensor",
+    "sparse_csr_tensor",
     "tensor",
 ]  # that are no operators
 _MODULE = ["to", "to_empty"]
+_OF_DEVICES = [
+    "can_device_access_peer", "current_stream", "default_stream", "device", "get_device_capability", "get_device_name",
+    "get_device_properties", "get_rng_state", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
+    "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats", "set_device",
+    "set_rng_state", "synchronize",
+]  # fmt: skip  # of torch.npu, that are given a device or its name
 _KEYWORDS = ("device", "device_id", "device_type", "map_location")
 
 
@@ -74,6 +86,22 @@ def _group(function: Callable) -> Callable:
     return on_hccl
 
 
+def _deriving(original: type) -> type:
+    """A class like one that makes objects for a device, with "npu" for "cuda"; its objects are those of the original."""
+
+    class Meta(type):
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            return _wrapped(original)(*args, **kwargs)
+
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, original)
+
+        def __subclasscheck__(cls, other: type) -> bool:
+            return issubclass(other, original)
+
+    return Meta(original.__name__, (), {"__doc__": original.__doc__, "__module__": original.__module__})
+
+
 def _transfer() -> None:
     warnings.warn(
         "transfer_to_npu: torch.cuda is torch.npu from here on, and 'cuda' means 'npu' in this process",
@@ -84,11 +112,15 @@ def _transfer() -> None:
     _wrap(torch, [*with_device, *_FUNCTIONS])
     _wrap(torch.Tensor, [*with_device, "new_tensor", "to"])
     _wrap(torch.nn.Module, _MODULE)
+    _wrap(torch.fft, ["fftfreq", "rfftfreq"])
+    _wrap(torch.npu, _OF_DEVICES)
     changes = [
         (torch.Tensor, "cuda", torch.Tensor.npu),
         (torch.nn.Module, "cuda", torch.nn.Module.npu),
         (torch.Tensor, "is_cuda", property(lambda self: self.device.type == "npu")),
         (torch, "cuda", torch.npu),
+        (torch, "Event", _deriving(torch.Event)),
+        (torch, "Generator", _deriving(torch.Generator)),
         (torch.npu, "CUDAGraph", torch.npu.NPUGraph),
         *((dist, name, _group(getattr(dist, name))) for name in ("init_process_group", "new_group")),
         (dist, "is_nccl_available", lambda: True),

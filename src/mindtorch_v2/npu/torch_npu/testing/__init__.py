@@ -1,5 +1,5 @@
 """Test cases as torch_npu's own tests are written with."""
 
-from . import common_utils, testcase
+from . import common_distributed, common_utils, decorator, testcase
 
-__all__ = ["common_utils", "testcase"]
+__all__ = ["common_distributed", "common_utils", "decorator", "testcase"]

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import unittest
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mindtorch_v2 as torch
 
+from ..formats import npu_format_cast
+
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
 
 
-__all__ = ["SkipIfNotGteCANNVersion", "SupportedDevices", "create_common_tensor", "get_npu_device", "set_npu_device"]
+__all__ = [
+    "SkipIfNotGteCANNVersion",
+    "SupportedDevices",
+    "check_operators_in_prof",
+    "create_common_tensor",
+    "create_dtype_tensor",
+    "freeze_rng_state",
+    "get_npu_device",
+    "set_npu_device",
+]
 
 
 def get_npu_device() -> str:
@@ -25,9 +37,20 @@ def get_npu_device() -> str:
     return f"npu:{os.environ.get('SET_NPU_DEVICE', '0').removeprefix('npu:')}"
 
 
-def set_npu_device() -> None:
-    """Make `get_npu_device()` the current device."""
+def set_npu_device() -> str:
+    """Make `get_npu_device()` the current device, and return its name."""
     torch.npu.set_device(get_npu_device())
+    return get_npu_device()
+
+
+@contextlib.contextmanager
+def freeze_rng_state() -> Iterator[None]:
+    """Give the CPU's generator its state back at the end of a `with` block."""
+    state = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
 
 
 class SupportedDevices:
@@ -86,3 +109,40 @@ def create_common_tensor(item: Any, minValue: float, maxValue: float, device: De
     values = np.random.uniform(minValue, maxValue, shape).astype(dtype)
     here = torch.from_numpy(values)
     return here, here.to(device or get_npu_device())
+
+
+def create_dtype_tensor(
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    npu_format: int = -1,
+    min_value: float = -5,
+    max_value: float = 5,
+    no_zero: bool = False,
+    device: Device | None = None,
+) -> tuple:
+    """A random tensor on the CPU and the same on the device, with a storage format if one is given.
+
+    Floating dtypes are uniform, booleans fair, all others int32. `no_zero` makes ones of zeros.
+    """
+    if dtype == torch.bool:
+        values = np.random.randint(0, 2, size=shape).astype(bool)
+    elif dtype in (torch.float16, torch.float32):
+        kind = np.float16 if dtype == torch.float16 else np.float32
+        values = np.random.uniform(min_value, max_value, shape).astype(kind)
+    else:
+        values = np.random.randint(int(min_value), int(max_value) + 1, size=shape).astype(np.int32)
+    if no_zero:
+        values = np.where(values != 0, values, np.ones_like(values))
+    here = torch.from_numpy(values)
+    there = here.to(device or get_npu_device())
+    if npu_format != -1 and here.is_floating_point():
+        there = npu_format_cast(there, npu_format)
+    return here, there
+
+
+def check_operators_in_prof(
+    expected_operators: Sequence[str], prof: Any, unexpected_operators: Sequence[str] = ()
+) -> bool:
+    """Whether a profile has all of some operators and none of others."""
+    found = {event.key for event in prof.key_averages()}
+    return set(expected_operators) <= found and found.isdisjoint(unexpected_operators or ())

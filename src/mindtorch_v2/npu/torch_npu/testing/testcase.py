@@ -9,6 +9,8 @@ import numpy as np
 
 import mindtorch_v2 as torch
 
+from .common_utils import get_npu_device, set_npu_device
+
 __all__ = ["TestCase", "run_tests"]
 
 
@@ -29,6 +31,16 @@ def _array(value) -> tuple:
 
 class TestCase(unittest.TestCase):
     """unittest's, with random seeds set before each test and comparisons of tensors."""
+
+    npu_device: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.npu_device = set_npu_device() if torch.npu.is_available() else get_npu_device()
+
+    def assertExpectedInline(self, actual: str, expect: str, skip: int = 0) -> None:
+        """Fail unless a text is the expected one, as expecttest's method of this name."""
+        self.assertMultiLineEqual(expect, actual)
 
     def setUp(self) -> None:
         torch.manual_seed(0)
